@@ -1,0 +1,116 @@
+"""Complete a run's settings: what the user states, what a config says, and what the log itself shows.
+
+Also where a stated interval and the log disagree: what happened beats what was written down,
+unless the user said so on the command line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from stepscope.evaluations import find_evaluations
+from stepscope.run import Run
+from stepscope.settings import Settings, Value
+
+# From this many events on, their spacing is evidence enough to overrule a config file.
+_ENOUGH_EVENTS = 3
+
+
+def with_settings(
+    run: Run, *, config: Mapping[str, Value] | None = None, flags: Mapping[str, Value] | None = None
+) -> Run:
+    """`run` with its settings completed from `config`, `flags` and the spacing of its own lines."""
+    settings = run.settings
+    if config is not None:
+        settings = settings.with_layer({run.format.canonical(key): value for key, value in config.items()}, "config")
+        settings = settings.with_layer(run.format.defaults, "default")
+    settings = settings.with_layer({run.format.canonical(key): value for key, value in (flags or {}).items()}, "flag")
+    settings = _with_interval(settings, "log_interval", *log_interval(run))
+    settings = _with_interval(settings, "eval_interval", *evaluation_interval(run))
+    if settings.count("checkpoint_interval") is None and run.format.saves_only_after_evaluation:
+        settings = _with_checkpoint_interval(run, settings)
+    settings = _with_accumulation(settings)
+    return dataclasses.replace(run, settings=settings)
+
+
+def contradictions(run: Run) -> list[tuple[str, Value, Value]]:
+    """Settings that the log's own lines disprove: (name, what was stated, what the lines show)."""
+    found: list[tuple[str, Value, Value]] = []
+    every, num_events = evaluation_interval(run)
+    stated = run.settings.count("eval_interval")
+    if every and stated and num_events >= _ENOUGH_EVENTS and every % stated:
+        found.append(("eval_interval", stated, every))
+    return found
+
+
+def log_interval(run: Run) -> tuple[int | None, int]:
+    """The greatest common spacing of the printed steps, and how many spacings it rests on."""
+    return _common_spacing(run.steps.step, run.steps.segment)
+
+
+def evaluation_interval(run: Run) -> tuple[int | None, int]:
+    """The greatest common spacing of the evaluations, and how many evaluations it rests on."""
+    is_evaluation = np.array([kind == "evaluation" for kind in run.events.kind], dtype=bool)
+    if not is_evaluation.any():
+        return None, 0
+    steps, segments = run.events.step[is_evaluation], run.events.segment[is_evaluation]
+    every, _ = _common_spacing(steps, segments)
+    return every, len(np.unique(steps))
+
+
+def _common_spacing(steps: np.ndarray, segments: np.ndarray) -> tuple[int | None, int]:
+    if len(steps) < 2:
+        return None, 0
+    gaps = np.diff(steps)[np.diff(segments) == 0]
+    gaps = gaps[gaps > 0]
+    if not len(gaps):
+        return None, 0
+    return math.gcd(*(int(gap) for gap in np.unique(gaps))), len(gaps)
+
+
+def _with_interval(settings: Settings, name: str, every: int | None, num_seen: int) -> Settings:
+    if every is None:
+        return settings
+    known = settings.get(name)
+    if known is None or known.origin == "default":
+        return settings.replaced(name, every, "detected")
+    stated = settings.count(name)
+    # A sparser log than stated may have been cut or pasted; a denser or shifted one disproves the statement.
+    if known.origin != "flag" and num_seen >= _ENOUGH_EVENTS and (stated is None or every % stated):
+        return settings.replaced(name, every, "detected")
+    return settings
+
+
+def _with_checkpoint_interval(run: Run, settings: Settings) -> Settings:
+    """A trainer that saves only after an evaluation saves at its interval, if it always saves."""
+    evaluation = settings.get("eval_interval")
+    if evaluation is None:
+        return settings
+    always = settings.truth("always_save_checkpoint")
+    if always:
+        return settings.replaced("checkpoint_interval", evaluation.value, evaluation.origin)
+    if always is None and all_evaluations_saved(run):
+        return settings.replaced("checkpoint_interval", evaluation.value, "detected")
+    return settings
+
+
+def all_evaluations_saved(run: Run) -> bool:
+    """Whether at least two evaluations past the first step were seen and every one was followed by a save."""
+    flags = [evaluation.saved for evaluation in find_evaluations(run) if evaluation.step > 0]
+    return len(flags) >= 2 and all(flags)
+
+
+def _with_accumulation(settings: Settings) -> Settings:
+    """Accumulation from tokens per step, where it is only a default: tokens = accumulation x batch x block."""
+    known = settings.get("gradient_accumulation_steps")
+    if known is not None and known.origin != "default":
+        return settings
+    tokens, batch, block = (settings.count(name) for name in ("tokens_per_step", "batch_size", "block_size"))
+    stated = [settings[name].origin != "default" for name in ("batch_size", "block_size") if name in settings]
+    if tokens and batch and block and all(stated) and tokens % (batch * block) == 0:
+        return settings.replaced("gradient_accumulation_steps", tokens // (batch * block), "detected")
+    return settings

@@ -1,0 +1,41 @@
+"""Every exception Stepscope raises on purpose.
+
+    StepscopeError            what happened, where, what to do; becomes an exit code
+    ├── InputError       (1)  the log or a file given beside it cannot be used
+    ├── UsageError       (2)  the command line does not make sense
+    └── NotEnoughInLog   (3)  a training log, but not enough in it for the question
+
+An error carries a message *key* and arguments, not a sentence: the command line
+says it in the user's language (`error-<key>` and its `.hint` in `i18n/*.ftl`).
+"""
+
+from __future__ import annotations
+
+
+class StepscopeError(Exception):
+    """Something a person can put right; never a defect of ours."""
+
+    exit_code = 1
+
+    def __init__(self, key: str, *, place: str | None = None, excerpt: str | None = None, **args: object) -> None:
+        super().__init__(f"{key}: {place or ''} {args or ''}".strip())
+        self.key = key
+        self.place = place
+        self.excerpt = excerpt
+        self.args_for_text = args
+
+
+class InputError(StepscopeError):
+    """No such file, empty, binary, unreadable, not a training log, a config that does not parse."""
+
+
+class UsageError(StepscopeError):
+    """Asked wrongly: flags that do not go together, a value that is not one."""
+
+    exit_code = 2
+
+
+class NotEnoughInLog(StepscopeError):
+    """The log is one, but what was asked cannot be answered from it."""
+
+    exit_code = 3

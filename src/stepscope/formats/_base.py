@@ -1,0 +1,116 @@
+"""What a log format is made of: the lines it knows, what its clock covers, and samples that prove both.
+
+A format is data. Everything odd about a trainer is declared here, once, so that no
+code further down the line ever asks which trainer wrote a log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from stepscope.settings import Value
+from stepscope.units import parse_count
+
+LineKind = Literal["step", "evaluation", "checkpoint", "setting", "fact", "start", "resume", "chatter"]
+Covers = Literal["step", "window", "cumulative", "stamp"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One kind of line. Named groups are values: `step`, `dur_ms`, `loss`, `key`/`value`, or a setting's name.
+
+    `chatter` is a line that is understood and carries nothing; `sets` are settings its mere presence states.
+    """
+
+    kind: LineKind
+    pattern: str
+    sets: Mapping[str, Value] = field(default_factory=dict)
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """The pattern, to be matched at the start of a line."""
+        return re.compile(self.pattern)
+
+    @cached_property
+    def anywhere(self) -> re.Pattern[str]:
+        """The pattern behind an unknown prefix, which must end in white space or a bracket."""
+        return re.compile(r"(?<=[\s\]|:>])(?:" + self.pattern + ")")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A line and what must come out of it; kind None is a near miss that must not be claimed."""
+
+    text: str
+    kind: LineKind | None
+    values: Mapping[str, Value | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """What the log's own time figure means."""
+
+    covers: Covers
+    includes: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A trainer's log: one of these per file of this folder, under the name FORMAT."""
+
+    title: str
+    url: str
+    lines: tuple[Line, ...]
+    samples: tuple[Sample, ...]
+    clock: Clock
+    # The trainer's names for what Stepscope calls otherwise, and the values it uses when nothing is said.
+    setting_names: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, Value] = field(default_factory=dict)
+    # Which steps evaluate and save, as far as the trainer's source fixes it.
+    evaluates_first_step: bool = False
+    saves_first_step: bool = False
+    saves_only_after_evaluation: bool = False
+    # How many splits one evaluation runs `eval_iters` batches over; None when it is not built that way.
+    evaluation_splits: int | None = None
+    checkpoint_bytes_per_parameter: float | None = None
+    # Accumulation in the config counts the micro-steps of all ranks together.
+    accumulation_is_total: bool = False
+    name: str = ""
+
+    def canonical(self, key: str) -> str:
+        """Stepscope's name for one of this trainer's settings."""
+        return self.setting_names.get(key, key)
+
+
+def convert(name: str, text: str) -> Value | None:
+    """The value of a named group: whole steps, numbers with separators, else text. None when it is elided."""
+    if name in {"key", "value", "path", "text", "device"}:
+        return text
+    number = parse_count(text)
+    if number is None:
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+    if number == number and abs(number) != float("inf") and name not in {"loss", "train_loss", "val_loss", "dur_ms", "mfu_pct"}:
+        return int(number) if number == int(number) else number
+    return number
+
+
+def match_line(fmt: Format, text: str, first: int = 0) -> tuple[int, re.Match[str]] | None:
+    """The index of the line of `fmt` that claims `text` from its start, tried from `first` on, and the match."""
+    lines = fmt.lines
+    match = lines[first].regex.match(text)
+    if match is not None:
+        return first, match
+    for index, line in enumerate(lines):
+        if index != first:
+            match = line.regex.match(text)
+            if match is not None:
+                return index, match
+    return None

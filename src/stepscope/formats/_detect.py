@@ -1,0 +1,53 @@
+"""The catalogue: which formats there are, in which order to ask them, and which one wrote a line.
+
+The order is worked out from the samples: whoever also claims my samples is asked after me.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import graphlib
+import importlib
+import pkgutil
+from functools import cache
+
+from stepscope import formats
+from stepscope.formats._base import Format, LineKind, match_line
+
+# A line of one of these kinds names its trainer; a setting or chatter could be anybody's.
+_TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
+
+
+@cache
+def catalogue() -> tuple[Format, ...]:
+    """Every format, most particular first."""
+    found = {}
+    for module in pkgutil.iter_modules(formats.__path__):
+        if not module.name.startswith("_"):
+            fmt: Format = importlib.import_module(f"{formats.__name__}.{module.name}").FORMAT
+            found[module.name] = dataclasses.replace(fmt, name=module.name)
+    before: dict[str, set[str]] = {name: set() for name in found}
+    for name, fmt in found.items():
+        for other, rival in found.items():
+            if other != name and any(s.kind in _TELLING and _claims(rival, s.text) for s in fmt.samples):
+                before[other].add(name)
+    return tuple(found[name] for name in graphlib.TopologicalSorter(before).static_order())
+
+
+def _claims(fmt: Format, text: str) -> bool:
+    claim = match_line(fmt, text)
+    return claim is not None and fmt.lines[claim[0]].kind in _TELLING
+
+
+def find_format(name: str) -> Format | None:
+    """The format of that name, or None."""
+    return next((fmt for fmt in catalogue() if fmt.name == name), None)
+
+
+def telling_kind(fmt: Format, text: str) -> LineKind | None:
+    """The kind under which `fmt` claims a line, when that kind says something about the trainer."""
+    claim = match_line(fmt, text)
+    if claim is None:
+        return None
+    kind = fmt.lines[claim[0]].kind
+    return kind if kind in _TELLING else None

@@ -1,0 +1,98 @@
+"""Time stamps and rank tags that shells, launchers and loggers put before a line.
+
+What follows the prefix is the trainer's own line. A stamp without an offset counts as
+local time, one without a date as time of day: the reader adds the days.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+
+from stepscope.units import NS
+
+_RANK = re.compile(
+    r"\[(?:rank|Rank|default)?[ _]?(?P<a>\d{1,5})\]:?(?:\[\w+\]:?)?\s*|(?:rank|Rank)[ _]?(?P<b>\d{1,5})\s*[:|]\s*|(?P<c>\d{1,5}): (?=[A-Za-z\[])"
+)
+_ISO = re.compile(
+    r"\[?(?P<y>\d{4})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[T _](?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
+    r"\s?(?P<z>Z|UTC|[+-]\d\d:?\d\d)?\]?"
+)
+_US = re.compile(r"\[?(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}),? (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?")
+_MONTH = re.compile(r"\[?(?:[A-Z][a-z]{2} )?(?P<m>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?(?: (?P<y>\d{4}))?\]?")
+_TIME = re.compile(r"\[?(?P<h>\d{1,2}):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?(?=[\s|-])")
+_EPOCH = re.compile(r"\[?(?P<e>1\d{9})(?:\.(?P<f>\d{1,9}))?\]?(?=[\s|:])")
+_SINCE = re.compile(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
+_BETWEEN = re.compile(r"[\s|,;:-]*(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*(?:- (?=\w))?")
+_MONTHS = {name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
+_EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
+DAY_NS = 86_400 * NS
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """What stood before a line. `t_ns` counts from 1970 when dated, from midnight when not; local unless `zoned`."""
+
+    t_ns: int | None
+    dated: bool
+    zoned: bool
+    decimals: int
+    rank: int | None
+    length: int
+
+
+def split_prefix(text: str) -> Prefix | None:
+    """The prefix of `text`, or None when it has none."""
+    position, rank = 0, None
+    stamp: tuple[int, bool, bool, int] | None = None
+    for _ in range(4):
+        found = None if stamp else _stamp_at(text, position)
+        if found is not None:
+            stamp, position = found[0], found[1]
+        else:
+            tag = _RANK.match(text, position)
+            if tag is None:
+                break
+            rank = int(tag["a"] or tag["b"] or tag["c"])
+            position = tag.end()
+        between = _BETWEEN.match(text, position)
+        position = between.end() if between else position
+    if position == 0 or (stamp is None and rank is None):
+        return None
+    t_ns, dated, zoned, decimals = stamp or (None, False, False, 0)
+    return Prefix(t_ns=t_ns, dated=dated, zoned=zoned, decimals=decimals, rank=rank, length=position)
+
+
+def _stamp_at(text: str, position: int) -> tuple[tuple[int, bool, bool, int], int] | None:
+    """The stamp at `position` as (t_ns, dated, zoned, decimals), and where it ends."""
+    for regex in (_ISO, _EPOCH, _US, _MONTH, _TIME, _SINCE):
+        match = regex.match(text, position)
+        if match is None:
+            continue
+        parts = match.groupdict()
+        fraction = parts.get("f") or ""
+        nanos = int(fraction.ljust(9, "0")) if fraction else 0
+        if regex is _EPOCH:
+            return (int(parts["e"]) * NS + nanos, True, True, len(fraction)), match.end()
+        if regex is _SINCE:
+            return (int(parts["e"]) * NS + nanos, False, False, len(fraction)), match.end()
+        clock = (int(parts["h"]) * 3600 + int(parts["mi"]) * 60 + int(parts["s"])) * NS + nanos
+        if regex is _TIME or (regex is _MONTH and not parts.get("y")):
+            return (clock, False, False, len(fraction)), match.end()
+        month = _MONTHS[parts["m"]] if regex is _MONTH else int(parts["mo"])
+        try:
+            days = dt.date(int(parts["y"]), month, int(parts["d"])).toordinal() - _EPOCH_DAY
+        except ValueError:
+            continue
+        zone = parts.get("z")
+        return (days * DAY_NS + clock - _offset_ns(zone), True, zone is not None, len(fraction)), match.end()
+    return None
+
+
+def _offset_ns(zone: str | None) -> int:
+    if zone is None or zone in {"Z", "UTC"}:
+        return 0
+    digits = zone[1:].replace(":", "")
+    seconds = int(digits[:2]) * 3600 + int(digits[2:]) * 60
+    return (seconds if zone[0] == "+" else -seconds) * NS

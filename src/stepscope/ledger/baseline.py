@@ -1,0 +1,92 @@
+"""What a normal step takes, row by row, and which rows are far off.
+
+A row is slow when it is above the level on *both* of its sides: one that merely begins
+a slower stretch is not. Rows known to hold an evaluation never enter the level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.run import Floats, Run
+
+# Rows on either side that make up the local level: enough for a median, few enough to follow drift.
+_SIDE = 7
+# Slow is 6 robust standard deviations above the level, and at least half as long again (a quarter where a
+# marker says why): a machine's usual jitter stays below, an evaluation or a stall never does.
+_SIGMAS = 6.0
+_LEAST_EXCESS = 0.5
+_LEAST_EXCESS_MARKED = 0.25
+_LEAST_SCALE = 0.02
+_BLOCK = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline:
+    """`level` and `jitter` in seconds per row; `normal` marks the rows that define them."""
+
+    level: Floats
+    jitter: Floats
+    normal: np.ndarray
+    slow: np.ndarray
+    scale: float
+
+
+def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
+    """The local level of every row; None when there is no row that could be normal."""
+    seconds = run.steps.dur_ns / 1e9
+    normal = ~is_event_row
+    for segment in run.segments:
+        if segment.fresh and segment.num_rows:
+            normal[segment.first_row] = False  # compile, first touch: never part of a rate
+    if not normal.any():
+        return None
+    slow = np.zeros(len(seconds), dtype=bool)
+    level = jitter = seconds
+    scale = _LEAST_SCALE
+    for _ in range(3):  # each pass takes the slow rows it found out of the level
+        before, after, jitter = _side_levels(seconds, normal & ~slow)
+        level = (before + after) / 2
+        upper = np.maximum(before, after)
+        residual = (seconds / np.maximum(upper, 1e-9) - 1)[normal & ~slow]
+        scale = _spread(residual)
+        least = np.where(is_event_row, _LEAST_EXCESS_MARKED, _LEAST_EXCESS)
+        found = seconds > (1 + np.maximum(_SIGMAS * scale, least)) * upper
+        if np.array_equal(found & normal, slow & normal):
+            slow = found
+            break
+        slow = found
+        if not (normal & ~slow).any():
+            slow = found & ~normal
+            break
+    return Baseline(level=level, jitter=jitter, normal=normal & ~slow, slow=slow, scale=scale)
+
+
+def _spread(residual: Floats) -> float:
+    """A robust standard deviation that still sees a regular upper tail (boost clocks, a busy neighbour)."""
+    middle = 1.4826 * float(np.median(np.abs(residual)))
+    tail = float(np.quantile(residual, 0.95, method="lower")) / 1.645
+    return max(_LEAST_SCALE, middle, tail)
+
+
+def _side_levels(seconds: Floats, usable: np.ndarray) -> tuple[Floats, Floats, Floats]:
+    """For every row: the median of the usable rows before it, after it, and the spread around it."""
+    rows = np.flatnonzero(usable)
+    values = seconds[rows]
+    width = min(_SIDE, len(values))
+    windows = np.lib.stride_tricks.sliding_window_view(values, width)
+    medians = np.empty(len(windows))
+    spread = np.empty(len(windows))
+    for start in range(0, len(windows), _BLOCK):  # bounded memory on a million rows
+        part = windows[start : start + _BLOCK]
+        medians[start : start + _BLOCK] = np.median(part, axis=1)
+        spread[start : start + _BLOCK] = np.median(np.abs(part - medians[start : start + _BLOCK, None]), axis=1)
+    position = np.searchsorted(rows, np.arange(len(seconds)))
+    last = len(medians) - 1
+    # The window that ends just before the row, and the one that starts just after it.
+    before = np.clip(position - width, 0, last)
+    after = np.clip(position + usable.astype(np.int64), 0, last)
+    jitter = 1.4826 * np.maximum(spread[before], spread[after])
+    return medians[before], medians[after], np.maximum(jitter, _LEAST_SCALE * medians[before])

@@ -1,0 +1,133 @@
+"""What time stamps before the lines measure: the total, evaluations, start-up and gaps.
+
+Stamps are only believed when they agree with the printed times: a block-buffered pipe delivers 150 lines at
+one instant, and then they carry nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from stepscope.evaluations import Evaluation
+from stepscope.ledger.baseline import Baseline
+from stepscope.run import NO_TIME, Run
+from stepscope.units import NS
+
+# Of the rows with a stamp on either side, this share must fit the printed time for stamps to count.
+_AGREE = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class StampedEvaluation:
+    """An evaluation timed by stamps. `rest_s` is from the evaluation's line to its step's line: save and step."""
+
+    seconds: float
+    uncertainty_s: float
+    rest_s: float | None
+    saved: bool
+    exact: bool
+    later: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StampEvidence:
+    """What the stamps say. `outside` are seconds that no printed time covers, with their phase."""
+
+    wall_s: float
+    tick_s: float
+    evaluations: dict[int, StampedEvaluation] = field(default_factory=dict)
+    outside: tuple[tuple[float, Literal["warmup", "gap"]], ...] = ()
+
+    def typical_evaluation(self) -> tuple[float, float, float] | None:
+        """Low, middle and high of what an evaluation after the first takes."""
+        seconds = [e.seconds for e in self.evaluations.values() if e.later] or [e.seconds for e in self.evaluations.values()]
+        if not seconds:
+            return None
+        middle = float(np.median(seconds))
+        spread = max(self.tick_s, 1.645 * float(np.std(seconds)) / len(seconds) ** 0.5)
+        return max(0.0, middle - spread), middle, middle + spread
+
+
+def read_stamps(run: Run, evaluations: list[Evaluation], baseline: Baseline) -> StampEvidence | None:
+    """The evidence of the stamps; None when there are none or they contradict the printed times."""
+    if run.stamps is None or not len(run.steps.t_ns) or not _agree(run, baseline):
+        return None
+    tick_s = run.stamps.resolution_ns / NS
+    found = {}
+    for evaluation in evaluations:
+        timed = _timed(run, evaluation, baseline, tick_s)
+        if timed is not None:
+            found[evaluation.line] = timed
+    return StampEvidence(
+        wall_s=(run.stamps.last_ns - run.stamps.first_ns) / NS,
+        tick_s=tick_s,
+        evaluations=found,
+        outside=tuple(_outside(run)),
+    )
+
+
+def _agree(run: Run, baseline: Baseline) -> bool:
+    steps = run.steps
+    stamped = steps.t_ns != NO_TIME
+    if stamped.sum() < 3:
+        return False
+    same = (np.diff(steps.segment) == 0) & stamped[1:] & stamped[:-1]
+    elapsed = np.diff(steps.t_ns)[same] / NS
+    silent = np.diff(steps.step)[same] - 1
+    expected = (steps.dur_ns[1:][same] / NS) + silent * baseline.level[1:][same]
+    assert run.stamps is not None
+    slack = run.stamps.resolution_ns / NS
+    fits = np.abs(elapsed - expected) <= 0.5 * expected + slack
+    if slack >= 0.5:
+        # Whole seconds say nothing about single short steps, but over many of them they must add up.
+        return bool(len(elapsed)) and bool(0.7 < (elapsed.sum() + slack) / (expected.sum() + slack) < 10)
+    return bool(len(fits)) and bool(fits.mean() >= _AGREE)
+
+
+def _timed(run: Run, evaluation: Evaluation, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:
+    if evaluation.begin_ns is None or evaluation.end_ns is None or evaluation.row is None:
+        return None
+    steps = run.steps
+    row = evaluation.row
+    segment = run.segments[int(steps.segment[row])]
+    first = row == segment.first_row
+    seconds = (evaluation.end_ns - evaluation.begin_ns) / NS
+    silent = 0 if first else int(steps.step[row] - steps.step[row - 1]) - 1
+    level, jitter = float(baseline.level[row]), float(baseline.jitter[row])
+    seconds -= silent * level
+    uncertainty = float(np.hypot(tick_s, jitter * silent**0.5 + 0.02 * silent * level))
+    if seconds <= 0 or (tick_s > 0.2 * seconds and silent == 0 and tick_s >= 0.5):
+        return None
+    rest = (int(steps.t_ns[row]) - evaluation.end_ns) / NS if steps.t_ns[row] != NO_TIME else None
+    if first and run.settings.truth("compile") is not False:
+        return None  # the first evaluation compiles: its stamps measure both
+    return StampedEvaluation(
+        seconds=min(seconds, steps.dur_ns[row] / NS),
+        uncertainty_s=max(uncertainty, 0.002),
+        rest_s=rest,
+        saved=evaluation.saved,
+        exact=silent == 0,
+        later=not first,
+    )
+
+
+def _outside(run: Run) -> list[tuple[float, Literal["warmup", "gap"]]]:
+    """Start-up before a process's first step, and the pause between two processes."""
+    assert run.stamps is not None
+    steps = run.steps
+    found: list[tuple[float, Literal["warmup", "gap"]]] = []
+    end_ns = run.stamps.first_ns
+    for index, segment in enumerate(run.segments):
+        first = segment.first_row
+        if steps.t_ns[first] == NO_TIME:
+            return found
+        # The printed time of the first step reaches back to where its loop began.
+        began = int(steps.t_ns[first]) - int(steps.dur_ns[first])
+        if began > end_ns:
+            found.append(((began - end_ns) / NS, "warmup" if index == 0 else "gap"))
+        last = int(steps.t_ns[first + segment.num_rows - 1])
+        end_ns = max(end_ns, last) if last != NO_TIME else end_ns
+    return found

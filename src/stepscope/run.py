@@ -1,0 +1,115 @@
+"""Run: what a log says, as columns. Frozen; every later stage takes one and returns something new.
+
+Times are whole nanoseconds. A missing number is NaN in a float column and `NO_TIME` in a time column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.formats._base import Clock, Format
+from stepscope.formats._notices import NoticeKind
+from stepscope.settings import Settings
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+NO_TIME = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepTable:
+    """One row per printed step, in the order of the file."""
+
+    step: Ints
+    dur_ns: Ints
+    loss: Floats
+    mfu: Floats
+    line: Ints
+    t_ns: Ints  # arrival or printed stamp; empty when the log has none
+    segment: Ints
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventTable:
+    """Evaluations and checkpoints. `row` is the step row that follows the event, or len(steps) when none does yet."""
+
+    kind: tuple[str, ...]
+    step: Ints  # -1 where the line does not say
+    row: Ints
+    line: Ints
+    t_ns: Ints
+    before_ns: Ints  # stamp of the line before the event's line: where its work began
+    val_loss: Floats
+    segment: Ints
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment:
+    """One process's life in the log. `fresh` when its first iteration is in the log, compile and all."""
+
+    first_row: int
+    num_rows: int
+    fresh: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notice:
+    """A line that tells of the run's fate: where it stands, and what it says (already fit to quote)."""
+
+    kind: NoticeKind
+    line: int
+    row: int
+    text: str
+    type_name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stamps:
+    """The time stamps that stand before lines. Only their differences are certain unless `dated`."""
+
+    first_ns: int
+    last_ns: int
+    dated: bool
+    zoned: bool
+    resolution_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Everything read from a log, and nothing concluded from it."""
+
+    paths: tuple[str, ...]
+    format: Format
+    encoding: str
+    num_lines: int
+    num_unread: int
+    first_unread: tuple[tuple[int, str], ...]
+    steps: StepTable
+    events: EventTable
+    segments: tuple[Segment, ...]
+    settings: Settings
+    notices: tuple[Notice, ...]
+    excerpts: Mapping[int, str] = field(default_factory=dict)  # line number → the line, for evaluations and saves
+    num_nonfinite: int = 0
+    first_nonfinite: tuple[int, int] | None = None  # (step, line) of the first NaN or infinite loss
+    stamps: Stamps | None = None
+    mtime: float | None = None
+    last_line_cut: bool = False
+
+    @property
+    def clock(self) -> Clock:
+        """What the log's time figure means."""
+        return self.format.clock
+
+    def __len__(self) -> int:
+        return len(self.steps)

@@ -1,0 +1,117 @@
+"""What is known about how a run was set up, and from where.
+
+Priority: flag > config > log > detected > default. Each value remembers its origin,
+so that a report can say "every 500 (detected)" rather than "every 500".
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Origin = Literal["flag", "config", "log", "detected", "default"]
+Value = int | float | str | bool
+_RANK: dict[str, int] = {"flag": 4, "config": 3, "log": 2, "detected": 1, "default": 0}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value and where it came from."""
+
+    value: Value
+    origin: Origin
+
+
+class Settings(Mapping[str, Setting]):
+    """Settings by Stepscope's own names; an immutable mapping."""
+
+    def __init__(self, values: Mapping[str, Setting] | None = None) -> None:
+        self._values = dict(values or {})
+
+    def __getitem__(self, name: str) -> Setting:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def with_layer(self, values: Mapping[str, Value], origin: Origin) -> Settings:
+        """These settings with one more layer; a weaker origin never replaces a stronger one."""
+        merged = dict(self._values)
+        for name, value in values.items():
+            known = merged.get(name)
+            if known is None or _RANK[origin] >= _RANK[known.origin]:
+                merged[name] = Setting(value, origin)
+        return Settings(merged)
+
+    def replaced(self, name: str, value: Value, origin: Origin) -> Settings:
+        """These settings with `name` overruled whatever its origin was."""
+        return Settings({**self._values, name: Setting(value, origin)})
+
+    def number(self, name: str) -> float | None:
+        """The value as a number, or None when it is unknown or none."""
+        setting = self._values.get(name)
+        if setting is None or isinstance(setting.value, bool | str):
+            return None
+        return float(setting.value)
+
+    def count(self, name: str) -> int | None:
+        """The value as a positive whole number, or None."""
+        number = self.number(name)
+        return int(number) if number is not None and number >= 1 and number == int(number) else None
+
+    def truth(self, name: str) -> bool | None:
+        """The value as a yes or no, or None when it is unknown or neither."""
+        setting = self._values.get(name)
+        return setting.value if setting is not None and isinstance(setting.value, bool) else None
+
+    def text(self, name: str) -> str | None:
+        """The value as text, or None."""
+        setting = self._values.get(name)
+        return setting.value if setting is not None and isinstance(setting.value, str) else None
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+}
+
+
+def evaluate_constant(node: ast.expr, names: Mapping[str, Value]) -> Value | None:
+    """The value of a constant expression such as `5 * 8` or `max_iters`; None for anything else.
+
+    Nothing is executed: names, numbers, strings and the four operations are all it knows.
+    """
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int | float | str | bool) else None
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = evaluate_constant(node.operand, names)
+        return -inner if isinstance(inner, int | float) else None
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = evaluate_constant(node.left, names), evaluate_constant(node.right, names)
+        if isinstance(left, int | float) and isinstance(right, int | float):
+            try:
+                return _OPERATORS[type(node.op)](left, right)
+            except (ArithmeticError, ValueError):
+                return None
+    return None
+
+
+def parse_value(text: str) -> Value:
+    """A value as a person types it after `key=`: a number, a yes or no, or text."""
+    try:
+        tree = ast.parse(text.strip().replace(",", "_") if text[:1].isdigit() else text.strip(), mode="eval")
+        value = evaluate_constant(tree.body, {"true": True, "false": False})
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        value = None
+    return text.strip() if value is None else value

@@ -1,0 +1,135 @@
+"""Open whatever the user points at and hand out its bytes in bounded chunks.
+
+What the bytes mean is nobody's business here; `lines.py` makes lines of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from stepscope.errors import InputError
+
+CHUNK_BYTES = 1 << 20
+_SNIFF_BYTES = 1 << 16
+_MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+# What a trainer's folder may hold that is text but certainly no log.
+_NOT_LOGS = {".py", ".md", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".html", ".css", ".js", ".ipynb", ".sh", ".bin", ".pt"}
+_MAX_FOLDER_FILES = 2000
+
+
+@dataclass(frozen=True)
+class Source:
+    """One readable thing: a file or standard input. `mtime` is None where there is no such thing."""
+
+    name: str
+    path: Path | None
+    mtime: float | None
+
+    def chunks(self) -> Iterator[bytes]:
+        """The decompressed bytes, a bounded chunk at a time. A broken archive ends where it breaks."""
+        with _open(self) as stream:
+            first = True
+            while True:
+                try:
+                    chunk = stream.read(CHUNK_BYTES)
+                except (EOFError, zlib.error, lzma.LZMAError) as problem:
+                    # A compressed log of a run that is still going ends in the middle: keep what came.
+                    if first:
+                        raise InputError("broken-archive", place=self.name, reason=str(problem)) from None
+                    return
+                except OSError as problem:
+                    raise InputError("unreadable", place=self.name, reason=problem.strerror or str(problem)) from None
+                if not chunk:
+                    return
+                first = False
+                yield chunk
+
+
+def resolve(argument: str) -> list[Source]:
+    """The sources an argument stands for: one file, standard input, or a folder's candidates (best guess first)."""
+    if argument == "-":
+        return [Source(name="-", path=None, mtime=None)]
+    path = Path(argument)
+    try:
+        if path.is_dir():
+            return _folder(path)
+        stat = path.stat()
+    except FileNotFoundError:
+        raise InputError("no-such-file", place=argument, nearby=_nearest(path)) from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise InputError("unreadable", place=argument, reason=reason) from None
+    return [Source(name=argument, path=path, mtime=stat.st_mtime)]
+
+
+def _folder(folder: Path) -> list[Source]:
+    found = []
+    for depth, pattern in enumerate(("*", "*/*", "*/*/*")):
+        for path in sorted(folder.glob(pattern)):
+            if path.suffix.lower() in _NOT_LOGS or path.name.startswith(".") or not path.is_file():
+                continue
+            stat = path.stat()
+            if stat.st_size:
+                looks_like_log = any(part in path.name.lower() for part in ("log", "out", "train", "txt"))
+                found.append((not looks_like_log, depth, -stat.st_size, path, stat.st_mtime))
+            if len(found) >= _MAX_FOLDER_FILES:
+                break
+    found.sort(key=lambda item: item[:3])
+    if not found:
+        raise InputError("folder-without-log", place=str(folder))
+    return [Source(name=str(path), path=path, mtime=mtime) for *_, path, mtime in found]
+
+
+def _nearest(path: Path) -> str:
+    """A file beside the one that is missing whose name is close, to offer; empty when there is none."""
+    import difflib
+
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return ""
+    close = difflib.get_close_matches(path.name, names, n=1)
+    return str(path.parent / close[0]) if close else ""
+
+
+@contextmanager
+def _open(source: Source) -> Iterator[IO[bytes]]:
+    if source.path is None:
+        yield sys.stdin.buffer
+        return
+    try:
+        raw = source.path.open("rb")
+    except OSError as problem:
+        raise InputError("unreadable", place=source.name, reason=problem.strerror or str(problem)) from None
+    with raw:
+        head = raw.read(6)
+        raw.seek(0)
+        kind = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+        if kind == ".gz":
+            with gzip.open(raw) as stream:
+                yield stream
+        elif kind == ".xz":
+            with lzma.open(raw) as stream:
+                yield stream
+        elif kind == ".zst":
+            with _open_zstd(raw) as stream:
+                yield stream
+        else:
+            yield raw
+
+
+def _open_zstd(raw: IO[bytes]) -> IO[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    stream: IO[bytes] = zstd.open(raw)
+    return stream

@@ -1,0 +1,123 @@
+"""Turn bytes into clean lines, a chunk at a time, whatever the encoding and the terminal did to them.
+
+Feeding the same bytes in other chunks gives the same lines.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+
+MAX_LINE_CHARS = 1 << 16
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_=>])")
+_BACKSPACE = re.compile(r"[^\x08]\x08|^\x08+")
+_SNIFF_BYTES = 1 << 12
+# NUL bytes are what a log never has and a binary file nearly always does.
+_BINARY_NULS = 0.02
+
+
+class LineSplitter:
+    """Bytes in, lines out. A carriage return ends a line too: that is how progress bars are drawn."""
+
+    def __init__(self) -> None:
+        self.encoding: str | None = None
+        self.num_bytes = 0
+        self.looks_binary = False
+        self._head = b""
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._rest = ""
+        self._overlong = False
+
+    def feed(self, chunk: bytes) -> Iterator[str]:
+        """The lines that `chunk` completes."""
+        self.num_bytes += len(chunk)
+        if self._decoder is None:
+            self._head += chunk
+            if len(self._head) < _SNIFF_BYTES:
+                return
+            chunk = self._start()
+        assert self._decoder is not None
+        yield from self._split(self._decoder.decode(chunk), final=False)
+
+    def close(self) -> Iterator[str]:
+        """The last line, when it has no newline."""
+        text = ""
+        if self._decoder is None and self._head:
+            head = self._start()
+            assert self._decoder is not None
+            text = self._decoder.decode(head)
+        if self._decoder is not None:
+            text += self._decoder.decode(b"", final=True)
+        yield from self._split(text, final=True)
+
+    def _start(self) -> bytes:
+        """Pick the encoding from the first bytes; give back the bytes to decode."""
+        head, self._head = self._head, b""
+        self.encoding, skip = detect_encoding(head)
+        sample = head[:_SNIFF_BYTES]
+        if self.encoding in {"utf-8", "utf-8-sig"}:
+            self.looks_binary = sample.count(0) > _BINARY_NULS * len(sample) or _mostly_control(sample)
+        decoder = "utf-8" if self.encoding == "utf-8-sig" else self.encoding
+        self._decoder = codecs.getincrementaldecoder(decoder)(errors="replace")
+        return head[skip:]
+
+    def _split(self, text: str, *, final: bool) -> Iterator[str]:
+        text = self._rest + text
+        if "\r" in text:
+            # "\r\n" is one end of line; a "\r" at the very end may be the first half of one.
+            hold = "\r" if not final and text.endswith("\r") else ""
+            text = text[: len(text) - len(hold)].replace("\r\n", "\n").replace("\r", "\n")
+        else:
+            hold = ""
+        pieces = text.split("\n")
+        self._rest = pieces.pop()
+        for piece in pieces:
+            if self._overlong:
+                self._overlong = False  # the tail of a line whose head was already given out
+            else:
+                yield _clean(piece)
+        if self._overlong:
+            self._rest = ""
+        elif len(self._rest) > MAX_LINE_CHARS:
+            yield _clean(self._rest)
+            self._rest, self._overlong = "", True
+        if final:
+            if self._rest and not self._overlong:
+                yield _clean(self._rest)
+            self._rest = ""
+        else:
+            self._rest += hold
+
+
+def detect_encoding(head: bytes) -> tuple[str, int]:
+    """The encoding of a text that begins with `head`, and how many bytes of byte-order mark to skip."""
+    for mark, name in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if head.startswith(mark):
+            return name, len(mark)
+    sample = head[:_SNIFF_BYTES]
+    if len(sample) >= 8:
+        even, odd = sample[0::2].count(0), sample[1::2].count(0)
+        half = len(sample) // 2
+        if odd > 0.6 * half and even < 0.05 * half:
+            return "utf-16-le", 0
+        if even > 0.6 * half and odd < 0.05 * half:
+            return "utf-16-be", 0
+    return "utf-8", 0
+
+
+def _mostly_control(sample: bytes) -> bool:
+    control = sum(sample.count(code) for code in range(32) if code not in (8, 9, 10, 12, 13, 27))
+    return control > 0.1 * max(1, len(sample))
+
+
+def _clean(line: str) -> str:
+    """`line` without colours, cursor movements and overstrikes, and of bounded length."""
+    line = line[:MAX_LINE_CHARS]
+    if "\x1b" in line:
+        line = _ANSI.sub("", line)
+    if "\x08" in line:
+        before = ""
+        while before != line:
+            before, line = line, _BACKSPACE.sub("", line)
+    return line.replace("\x00", "") if "\x00" in line else line

@@ -1,0 +1,91 @@
+"""Parse and round durations, counts and moments. The only place that rounds.
+
+Rounding is apart from writing: `duration_parts` says which numbers with how many
+decimals and which unit signs; `i18n` writes them as a language does.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+
+NS = 1_000_000_000
+
+_SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
+
+
+def seconds_to_ns(seconds: float) -> int:
+    """Whole nanoseconds nearest to `seconds`."""
+    return round(seconds * NS)
+
+
+def parse_count(text: str) -> float | None:
+    """`491,520`, `123.59M` or `1K` as a number; None when it is none."""
+    match = re.fullmatch(r"([\d,_]+(?:\.\d+)?)\s*([KMBGT]?)", text.strip())
+    if match is None:
+        return None
+    return float(match[1].replace(",", "").replace("_", "")) * _SCALE.get(match[2], 1.0)
+
+
+def duration_parts(seconds: float) -> list[tuple[float, int, str]]:
+    """Split a duration into (number, decimals, unit sign), largest first, about three digits in all.
+
+    `0.17 → 170 ms`, `5.985 → 5.99 s`, `216 → 3 min 36 s`, `12000 → 3 h 20 min`, `200000 → 2 d 8 h`.
+    """
+    if not math.isfinite(seconds):
+        return [(0.0, 0, "s")]
+    size = abs(seconds)
+    if size < 0.0005 and size > 0:
+        return [(seconds * 1e6, 0, "µs")]
+    if size < 0.9995:
+        milli = seconds * 1e3
+        return [(milli, 2 if size < 0.00995 else 1 if size < 0.0995 else 0, "ms")] if size else [(0.0, 0, "s")]
+    if size < 9.995:
+        return [(seconds, 2, "s")]
+    if size < 99.95:
+        return [(seconds, 1, "s")]
+    sign = -1 if seconds < 0 else 1
+    whole = round(size)
+    if whole < 600:
+        return _pair(sign, whole, 60, "min", "s")
+    minutes = round(size / 60)
+    if minutes < 100:
+        return [(sign * minutes, 0, "min")]
+    if minutes < 48 * 60:
+        return _pair(sign, minutes, 60, "h", "min")
+    return _pair(sign, round(size / 3600), 24, "d", "h")
+
+
+def _pair(sign: int, total: int, base: int, big: str, small: str) -> list[tuple[float, int, str]]:
+    head = (float(sign * (total // base)), 0, big)
+    return [head] if total % base == 0 else [head, (float(total % base), 0, small)]
+
+
+def parse_moment(text: str, *, day: dt.date) -> dt.datetime | None:
+    """A moment as people write it: ISO 8601, `02:30` (on `day`), Unix seconds, or `date`'s own form.
+
+    Without an offset it is local time. None when it is not a moment.
+    """
+    text = text.strip()
+    clock = re.fullmatch(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", text)
+    try:
+        if clock is not None:
+            moment = dt.datetime.combine(day, dt.time(int(clock[1]), int(clock[2]), int(clock[3] or 0)))
+        elif re.fullmatch(r"\d{9,11}(\.\d+)?", text):
+            moment = dt.datetime.fromtimestamp(float(text), dt.UTC)
+        elif re.match(r"[A-Z][a-z]{2} [A-Z][a-z]{2} ", text):
+            moment = _parse_ctime(text)
+        else:
+            moment = dt.datetime.fromisoformat(text)
+        return moment.astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _parse_ctime(text: str) -> dt.datetime:
+    """`Sat Nov 15 02:30:07 2025`, whatever the process's locale says about month names."""
+    months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+    _, month, day, clock, year = text.split()[:5]
+    hour, minute, second = (int(part) for part in clock.split(":"))
+    return dt.datetime(int(year), months.index(month) + 1, int(day), hour, minute, second)
