@@ -40,7 +40,11 @@ def read(*paths: str, progress: Progress | None = None) -> Run:
 
     `progress` is called with the number of bytes read so far, about once a megabyte.
     """
-    sources = [source for path in paths for source in _pick(path)]
+    return read_sources([source for path in paths for source in _pick(path)], progress=progress)
+
+
+def read_sources(sources: Sequence[Source], *, progress: Progress | None = None) -> Run:
+    """Read one run from sources already opened or chosen, in their order."""
     reader = LogReader(paths=[source.name for source in sources])
     total = 0
     for source in sources:

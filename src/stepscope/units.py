@@ -28,38 +28,46 @@ def parse_count(text: str) -> float | None:
     return float(match[1].replace(",", "").replace("_", "")) * _SCALE.get(match[2], 1.0)
 
 
-def duration_parts(seconds: float) -> list[tuple[float, int, str]]:
+def duration_parts(seconds: float, scale: float | None = None) -> list[tuple[float, int, str]]:
     """Split a duration into (number, decimals, unit sign), largest first, about three digits in all.
 
     `0.17 → 170 ms`, `5.985 → 5.99 s`, `216 → 3 min 36 s`, `12000 → 3 h 20 min`, `200000 → 2 d 8 h`.
+    `scale` is a duration whose units to use instead, so that the two ends of a range look alike.
     """
     if not math.isfinite(seconds):
         return [(0.0, 0, "s")]
-    size = abs(seconds)
-    if size < 0.0005 and size > 0:
+    size = abs(seconds if scale is None or not math.isfinite(scale) else scale)
+    if size == 0:
+        return [(0.0, 0, "s")]
+    if size < 0.0005:
         return [(seconds * 1e6, 0, "µs")]
     if size < 0.9995:
-        milli = seconds * 1e3
-        return [(milli, 2 if size < 0.00995 else 1 if size < 0.0995 else 0, "ms")] if size else [(0.0, 0, "s")]
+        return [(seconds * 1e3, 2 if size < 0.00995 else 1 if size < 0.0995 else 0, "ms")]
     if size < 9.995:
         return [(seconds, 2, "s")]
     if size < 99.95:
         return [(seconds, 1, "s")]
-    sign = -1 if seconds < 0 else 1
-    whole = round(size)
-    if whole < 600:
-        return _pair(sign, whole, 60, "min", "s")
-    minutes = round(size / 60)
-    if minutes < 100:
-        return [(sign * minutes, 0, "min")]
-    if minutes < 48 * 60:
-        return _pair(sign, minutes, 60, "h", "min")
-    return _pair(sign, round(size / 3600), 24, "d", "h")
+    sign, own = (-1 if seconds < 0 else 1), abs(seconds)
+    if round(size) < 600:
+        return _pair(sign, round(own), 60, "min", "s")
+    if round(size / 60) < 100:
+        return [(sign * round(own / 60), 0, "min")]
+    if round(size / 60) < 48 * 60:
+        return _pair(sign, round(own / 60), 60, "h", "min")
+    return _pair(sign, round(own / 3600), 24, "d", "h")
 
 
 def _pair(sign: int, total: int, base: int, big: str, small: str) -> list[tuple[float, int, str]]:
     head = (float(sign * (total // base)), 0, big)
-    return [head] if total % base == 0 else [head, (float(total % base), 0, small)]
+    tail = (float(total % base), 0, small)
+    if total < base:
+        return [(sign * tail[0], 0, small)]
+    return [head] if total % base == 0 else [head, tail]
+
+
+def nearest_minute(moment: dt.datetime) -> dt.datetime:
+    """The full minute nearest to `moment`."""
+    return (moment + dt.timedelta(seconds=30)).replace(second=0, microsecond=0)
 
 
 def parse_moment(text: str, *, day: dt.date) -> dt.datetime | None:

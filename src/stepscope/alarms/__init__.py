@@ -1,0 +1,33 @@
+"""The catalogue of alarms: one file per alarm; its docstring is its page.
+
+A loss that does not move is not an alarm of ours, and neither is a word in a config or an environment line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from types import ModuleType
+
+from stepscope.alarms._base import Alarm, Evidence
+from stepscope.forecast.finish import Forecast, NoForecast
+from stepscope.ledger.phases import Ledger
+from stepscope.run import Run
+
+_ORDER = {"error": 0, "warning": 1, "info": 2}
+
+
+@cache
+def rules() -> dict[str, ModuleType]:
+    """Every alarm by its code."""
+    names = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    return {str(module.CODE): module for module in modules}
+
+
+def find_alarms(run: Run, ledger: Ledger, forecast: Forecast | NoForecast) -> list[Alarm]:
+    """Every alarm of the run, gravest first, then in the order of the log."""
+    evidence = Evidence(run=run, ledger=ledger, forecast=forecast)
+    found: list[Alarm] = [alarm for rule in rules().values() for alarm in rule.find(evidence)]
+    return sorted(found, key=lambda alarm: (_ORDER[alarm.severity], alarm.line or 0, alarm.code))

@@ -83,25 +83,12 @@ def _without_level(run: Run, is_event: np.ndarray) -> Ledger:
         if printed
         else ()
     )
-    slow = tuple(
-        SlowStep(
-            row=row,
-            step=int(run.steps.step[row]),
-            line=int(run.steps.line[row]),
-            seconds=float(run.steps.dur_ns[row] / NS),
-            cause="unexplained",
-            confidence=0.0,
-            parts=(),
-            evidence_lines=(),
-        )
-        for row in range(0)
-    )
     return Ledger(
         wall_ns=printed,
         wall_low_s=seconds,
         wall_high_s=seconds,
         phases=totals,
-        slow=slow,
+        slow=(),
         step=None,
         evaluation_price=None,
         checkpoint_price=None,
@@ -484,8 +471,8 @@ class _Attribution:
             typical_s=float(np.median(seconds)),
             low_s=low,
             high_s=high,
-            mean_s=float(seconds.mean()),
             count=len(seconds),
+            rows=np.flatnonzero(self.baseline.normal),
             regimes=find_regimes(self.run, self.baseline),
         )
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from stepscope.run import Ints
 from stepscope.units import NS
 
 Phase = Literal[
@@ -89,8 +90,8 @@ class NormalStep:
     typical_s: float
     low_s: float
     high_s: float
-    mean_s: float
     count: int
+    rows: Ints  # which printed rows are normal steps
     regimes: tuple[Regime, ...]
 
 

@@ -63,7 +63,7 @@ def resolve(argument: str) -> list[Source]:
             return _folder(path)
         stat = path.stat()
     except FileNotFoundError:
-        raise InputError("no-such-file", place=argument, nearby=_nearest(path)) from None
+        raise InputError("no-such-file", place=argument, nearby=_nearest(path) or "none") from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError("unreadable", place=argument, reason=reason) from None

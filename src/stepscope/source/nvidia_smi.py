@@ -40,7 +40,7 @@ def read_nvidia_smi(path: Path) -> Hardware:
     try:
         text = path.read_bytes()[: 1 << 20].decode("utf-8", errors="replace")
     except FileNotFoundError:
-        raise InputError("no-such-file", place=str(path), nearby="") from None
+        raise InputError("no-such-file", place=str(path), nearby="none") from None
     except OSError as problem:
         raise InputError("unreadable", place=str(path), reason=problem.strerror or str(problem)) from None
     cards = parse_nvidia_smi(text)

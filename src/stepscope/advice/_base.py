@@ -1,0 +1,97 @@
+"""What a piece of advice is, what a rule may look at, and helpers that several rules need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.evaluations import find_evaluations
+from stepscope.forecast.finish import Forecast, NoForecast
+from stepscope.ledger.phases import Ledger
+from stepscope.message import Message
+from stepscope.run import Run
+from stepscope.settings import Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """One change: what to set, what it saves on the rest of this run, what it costs, and why."""
+
+    code: str
+    setting: str
+    now: Value | None
+    proposed: Value
+    saves_s: float
+    saves_low_s: float
+    saves_high_s: float
+    costs: Message
+    evidence: Message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """What a rule looks at. Savings count over what is left, or over the logged run when nothing is or nobody knows."""
+
+    run: Run
+    ledger: Ledger
+    forecast: Forecast | NoForecast
+    num_evaluations: int
+    horizon_s: float
+    is_future: bool
+
+    @property
+    def evaluation_s(self) -> float:
+        """Seconds of one evaluation without its save."""
+        return self.ledger.evaluation_price.seconds if self.ledger.evaluation_price else 0.0
+
+    @property
+    def stop_s(self) -> float:
+        """Seconds of one evaluation with its save, as often as one follows."""
+        price = self.ledger.checkpoint_price
+        share = self.forecast.schedule.save_probability if isinstance(self.forecast, Forecast) else 1.0
+        return self.evaluation_s + (price.seconds * share if price else 0.0)
+
+    @property
+    def uncertainty(self) -> tuple[float, float]:
+        """Low and high of an evaluation's price relative to its middle."""
+        price = self.ledger.evaluation_price
+        if price is None or not price.seconds:
+            return 1.0, 1.0
+        return price.low_s / price.seconds, price.high_s / price.seconds
+
+
+def look(run: Run, ledger: Ledger, forecast: Forecast | NoForecast) -> Situation:
+    """The situation of a run."""
+    if isinstance(forecast, Forecast) and not forecast.is_finished and forecast.schedule.num_evaluations:
+        return Situation(
+            run=run,
+            ledger=ledger,
+            forecast=forecast,
+            num_evaluations=forecast.schedule.num_evaluations,
+            horizon_s=forecast.remaining_s,
+            is_future=True,
+        )
+    logged = sum(1 for evaluation in find_evaluations(run) if evaluation.step > 0)
+    return Situation(
+        run=run, ledger=ledger, forecast=forecast, num_evaluations=logged, horizon_s=ledger.wall_s, is_future=False
+    )
+
+
+def batch_loss_sd(run: Run) -> float | None:
+    """Standard deviation of one batch's loss, from the scatter of the printed losses around their trend; None if unknown."""
+    losses = run.steps.loss[np.isfinite(run.steps.loss)]
+    losses = losses[len(losses) // 2 :]
+    if len(losses) < 6:
+        return None
+    # Second differences forget a straight trend; independent noise makes them sqrt(6) times as wide.
+    sd = float(np.std(np.diff(losses, n=2)) / 6**0.5)
+    return sd if sd > 0 else None
+
+
+def recent_improvement(run: Run) -> float | None:
+    """How much the validation loss fell per evaluation over the last few; None when unknown, 0 when it rose."""
+    losses = [value for value in run.events.val_loss if np.isfinite(value)][-4:]
+    if len(losses) < 2:
+        return None
+    return max(0.0, float(losses[0] - losses[-1]) / (len(losses) - 1))

@@ -1,0 +1,31 @@
+"""oom: out of memory.
+
+What it looks at
+    The exception that PyTorch raises, or the kernel's own word that it killed the process.
+
+Why it matters
+    The run is over, or lost a step.
+
+Example
+    `torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.46 GiB`
+
+What to change
+    A smaller `batch_size` with `gradient_accumulation_steps` raised by the same factor keeps the tokens per step.
+"""
+
+from __future__ import annotations
+
+from stepscope.alarms._base import Alarm, Evidence
+from stepscope.message import say
+
+CODE = "oom"
+
+
+def find(evidence: Evidence) -> list[Alarm]:
+    """One alarm, at the first such line."""
+    lines = [notice for notice in evidence.run.notices if notice.kind == "oom"]
+    if not lines:
+        return []
+    first = lines[0]
+    message = say("alarm-oom", text=first.text)
+    return [Alarm(code=CODE, severity="error", step=evidence.step_before(first.row), line=first.line, message=message)]

@@ -1,0 +1,91 @@
+"""The command line: one file per command, and here the table of them, errors and exit codes.
+
+Exit codes: 0 answered · 1 could not · 2 asked wrongly · 3 a training log, but not enough in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from stepscope import __version__
+from stepscope.errors import StepscopeError
+
+# In the order of `--help`. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
+COMMANDS = ("explain", "eta", "formats", "doc", "demo")
+_DEFAULT = "explain"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # an ASCII terminal loses a sign, never the answer
+    try:
+        return _dispatch(arguments)
+    except StepscopeError as problem:
+        _report(problem, arguments)
+        return problem.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nothing left to say, and nothing to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in {"-h", "--help"}:
+        print(_overview())
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        print(f"stepscope {__version__}")
+        return 0
+    name = arguments.pop(0) if arguments[0] in COMMANDS else _DEFAULT
+    module = importlib.import_module(f"stepscope.cli.{name}")
+    summary, _, rest = (module.__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        prog=f"stepscope {name}",
+        description=summary + "\n" + rest,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    code: int = module.run(parser.parse_intermixed_args(arguments))
+    return code
+
+
+def _overview() -> str:
+    lines = ["usage: stepscope LOG            where did the time go, why was it slow, when is it done", ""]
+    lines.append("       stepscope COMMAND …")
+    lines.append("")
+    for name in COMMANDS:
+        module = importlib.import_module(f"stepscope.cli.{name}")
+        lines.append(f"  {name:<10}{(module.__doc__ or '').partition(chr(10))[0]}")
+    lines += ["", "`stepscope COMMAND --help` says more. Without a log at hand: stepscope demo"]
+    return "\n".join(lines)
+
+
+def _report(problem: StepscopeError, arguments: list[str]) -> None:
+    """What happened, where, what to do: on stderr, in the user's language."""
+    from stepscope.i18n import Language, languages, system_language
+    from stepscope.quote import quote
+
+    code = next((after for flag, after in zip(arguments, arguments[1:], strict=False) if flag == "--lang"), "")
+    first = code.split(",")[0]
+    language = Language.load(first if first in languages() else system_language())
+    args = {name: value if isinstance(value, int) else quote(str(value)) for name, value in problem.args_for_text.items()}
+    args.setdefault("place", quote(problem.place or "-"))
+    key = f"error-{problem.key}"
+    print(f"{language.text('error-title')}[{problem.key}]: {language.text(key, **args)}", file=sys.stderr)
+    if problem.place:
+        print(f"  --> {quote(problem.place)}", file=sys.stderr)
+    if problem.excerpt:
+        print(f"   |  {problem.excerpt}", file=sys.stderr)
+    hint = language.hint(key, **args)
+    if hint:
+        print(f"  {language.text('error-try')}: {hint}", file=sys.stderr)

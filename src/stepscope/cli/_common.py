@@ -1,0 +1,193 @@
+"""What several commands share: the flags that describe a log, reading it with progress, and writing the answer."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepscope import clock, units
+from stepscope.errors import InputError, UsageError
+from stepscope.i18n import Language, languages, system_language
+from stepscope.settings import Value, parse_value
+
+if TYPE_CHECKING:
+    from stepscope.report.build import Report
+    from stepscope.run import Run
+
+FORMATS = ("terminal", "json", "markdown", "note")
+_SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"}
+# (report, language, is a translation) → text
+Renderer = Callable[["Report", Language, bool], str]
+
+
+def add_log_arguments(parser: argparse.ArgumentParser) -> None:
+    """The log and what the user may state about its run."""
+    parser.add_argument("log", nargs="+", metavar="LOG", help="a file, a folder, - for standard input, or several files of one run; .gz, .xz, .zst too")
+    parser.add_argument("--config", metavar="FILE", help="the run's settings: nanoGPT's config.py (read, never run), JSON or TOML")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="a fact about the run, such as eval_interval=500")
+    parser.add_argument("--max-steps", metavar="N", type=int, help="the number of the run's last step (nanoGPT: max_iters)")
+    parser.add_argument("--now", metavar="TIME", help="the moment of the last line: 02:30, an ISO date, or Unix seconds")
+    parser.add_argument("--nvidia-smi", metavar="FILE", help="a saved nvidia-smi table of the card")
+    parser.add_argument("--gpu", metavar="NAME", help="the card's name")
+    parser.add_argument("--confidence", metavar="C", type=float, default=0.9, help="of the intervals (default 0.9)")
+    parser.add_argument("--strict", action="store_true", help="fail when a line of the log is not understood")
+
+
+def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    """How and where to answer."""
+    parser.add_argument("--lang", metavar="L[,L…]", help=f"language: {', '.join(languages())} (default: the locale's); several with -o FOLDER")
+    parser.add_argument("--format", choices=FORMATS, default="terminal", help="how to answer (default: terminal)")
+    parser.add_argument("-o", "--output", metavar="PATH", help="write to a file, or to a folder with one file per language")
+
+
+def chosen_languages(args: argparse.Namespace) -> list[Language]:
+    """The languages asked for, the first one first."""
+    codes = [code.strip() for code in args.lang.split(",") if code.strip()] if args.lang else [system_language()]
+    for code in codes:
+        if code not in languages():
+            raise UsageError("bad-language", text=code, known=", ".join(languages()))
+    return [Language.load(code) for code in dict.fromkeys(codes)] or [Language.load("en")]
+
+
+def build_report(args: argparse.Namespace) -> Report:
+    """Read the log the arguments name and explain it."""
+    from stepscope.reader import read
+
+    _check(args)
+    flags = stated_settings(args)
+    config, hardware = read_companions(args)
+    run = read(*args.log, progress=_Progress(args.log[0]))
+    return explain_run(run, args, flags=flags, config=config, hardware=hardware)
+
+
+def explain_run(
+    run: Run, args: argparse.Namespace, *, flags: dict[str, Value], config: dict[str, Value] | None, hardware: object
+) -> Report:
+    """The report of a run under the arguments."""
+    from stepscope.report.build import explain
+    from stepscope.source.nvidia_smi import Hardware
+
+    if args.strict and run.num_unread:
+        line, text = run.first_unread[0]
+        place = f"{', '.join(run.paths)}:{line}"
+        raise InputError("unread-lines", place=place, excerpt=text, count=run.num_unread, path=run.paths[0])
+    assert hardware is None or isinstance(hardware, Hardware)
+    return explain(
+        run,
+        config=config,
+        flags=flags,
+        hardware=hardware,
+        gpu=args.gpu,
+        now=_stated_moment(args, run, hardware.time if hardware else None),
+        fallback_now=clock.now(),
+        confidence=args.confidence,
+    )
+
+
+def read_companions(args: argparse.Namespace) -> tuple[dict[str, Value] | None, object]:
+    """The config and the nvidia-smi table, where given; before the log, so that a wrong path is told at once."""
+    config = hardware = None
+    if args.config:
+        from stepscope.configfile import read_config
+
+        config = read_config(Path(args.config))
+    if args.nvidia_smi:
+        from stepscope.source.nvidia_smi import read_nvidia_smi
+
+        hardware = read_nvidia_smi(Path(args.nvidia_smi))
+    return config, hardware
+
+
+def _check(args: argparse.Namespace) -> None:
+    if not 0.5 <= args.confidence <= 0.99:
+        raise UsageError("bad-confidence")
+    if args.now and units.parse_moment(args.now, day=dt.date(2000, 1, 1)) is None:
+        raise UsageError("bad-moment", text=args.now)
+
+
+def stated_settings(args: argparse.Namespace) -> dict[str, Value]:
+    """What `--set` and `--max-steps` state."""
+    flags: dict[str, Value] = {}
+    for text in args.set:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise UsageError("bad-setting", place=text)
+        flags[key.strip()] = parse_value(value)
+    if args.max_steps is not None:
+        if args.max_steps < 1:
+            raise UsageError("bad-setting", place=f"--max-steps {args.max_steps}")
+        flags["max_steps"] = args.max_steps
+    return flags
+
+
+def _stated_moment(args: argparse.Namespace, run: Run, table_time: dt.datetime | None) -> dt.datetime | None:
+    """`--now`; a bare clock time lies on the day of the nvidia-smi table or the last stamp, else today."""
+    if not args.now:
+        return None
+    day = clock.now().date()
+    if table_time is not None:
+        day = table_time.date()
+    elif run.stamps is not None and run.stamps.dated:
+        day = dt.datetime.fromtimestamp(run.stamps.last_ns / units.NS).date()
+    return units.parse_moment(args.now, day=day)
+
+
+class _Progress:
+    """Says on a terminal how far reading got, once it takes more than a second."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._start = self._last = time.monotonic()
+        self._shown = False
+
+    def __call__(self, num_bytes: int) -> None:
+        now = time.monotonic()
+        if now - self._start < 1 or now - self._last < 0.2 or not sys.stderr.isatty():
+            return
+        self._last = now
+        print(f"\r{self._path}: {num_bytes / 1e6:,.0f} MB", end="\x1b[K\r", file=sys.stderr, flush=True)
+
+
+def write(args: argparse.Namespace, report: Report, renderers: dict[str, Renderer], stem: str) -> None:
+    """Render the report in every language asked for and put it where asked."""
+    chosen = chosen_languages(args)
+    render = renderers[args.format]
+    if args.output is None:
+        if len(chosen) > 1:
+            raise UsageError("languages-need-folder")
+        sys.stdout.write(render(report, chosen[0], False))
+        return
+    target = Path(args.output)
+    as_folder = len(chosen) > 1 or target.is_dir() or args.output.endswith(("/", os.sep))
+    try:
+        if as_folder:
+            target.mkdir(parents=True, exist_ok=True)
+        for index, language in enumerate(chosen):
+            path = target / f"{stem}-{language.code}{_SUFFIX[args.format]}" if as_folder else target
+            path.write_text(render(report, language, index > 0), encoding="utf-8")
+            print(chosen[0].text("written", path=str(path)), file=sys.stderr)
+    except OSError as problem:
+        raise InputError("cannot-write", place=str(target), reason=problem.strerror or str(problem)) from None
+
+
+def terminal_size(args: argparse.Namespace) -> tuple[int, bool]:
+    """Width and whether to use colours: those of the terminal, or 80 plain columns elsewhere."""
+    if args.output is None and sys.stdout.isatty():
+        width = max(60, min(110, shutil.get_terminal_size((80, 24)).columns))
+        return width, "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return 80, False
+
+
+def stem_of(report: Report) -> str:
+    """A file name for the answer, after the log's own."""
+    name = Path(report.run.paths[0]).name if report.run.paths and report.run.paths[0] != "-" else "stdin"
+    for suffix in (".gz", ".xz", ".zst", ".log", ".txt", ".out"):
+        name = name.removesuffix(suffix)
+    return name or "report"

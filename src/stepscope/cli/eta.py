@@ -1,0 +1,56 @@
+"""time left, its interval and the finish clock time, on one line
+
+Exit code 3 when the log cannot support a forecast; it says what is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from stepscope.cli import _common
+from stepscope.forecast.finish import Forecast, NoForecast
+
+if TYPE_CHECKING:
+    from stepscope.i18n import Language
+    from stepscope.report.build import Report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The log's flags and the answer's."""
+    _common.add_log_arguments(parser)
+    _common.add_output_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Say when the run will be done."""
+    languages = _common.chosen_languages(args)
+    report = _common.build_report(args)
+    end = report.forecast
+    if isinstance(end, NoForecast):
+        print(_line(report, languages[0], False), end="", file=sys.stderr)
+        if args.format == "terminal":
+            return 3
+    renderers: dict[str, _common.Renderer] = {"terminal": _line}
+    if args.format == "json":
+        from stepscope.report import json
+
+        renderers["json"] = lambda r, language, _: json.render(r, language)
+    elif args.format in {"markdown", "note"}:
+        from stepscope.report import note
+
+        renderers["markdown"] = lambda r, language, _: note.eta_body(r, language)
+        renderers["note"] = lambda r, language, translated: note.render_eta(r, language, translated=translated)
+    _common.write(args, report, renderers, _common.stem_of(report) + "-eta")
+    return 0 if isinstance(end, Forecast) else 3
+
+
+def _line(report: Report, language: Language, translated: bool) -> str:
+    from stepscope.report import words
+
+    del translated
+    end = report.forecast
+    if isinstance(end, Forecast) and not end.is_finished:
+        return words.eta_line(report, end, language) + "\n"
+    return "\n".join(words.finish_lines(report, language)) + "\n"

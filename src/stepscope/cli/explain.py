@@ -1,0 +1,52 @@
+"""where did the time go, why were those iterations slow, when is it done, what to change
+
+Point it at a log and it works out the rest:  stepscope train.log
+Exit code 0 when some step time was read, 3 when the log holds none.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from stepscope.cli import _common
+
+if TYPE_CHECKING:
+    from stepscope.report.build import Report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The log's flags and the answer's."""
+    _common.add_log_arguments(parser)
+    _common.add_output_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain the log."""
+    _common.chosen_languages(args)
+    report = _common.build_report(args)
+    show(args, report)
+    return 0 if report.has_steps else 3
+
+
+def show(args: argparse.Namespace, report: Report) -> None:
+    """Write the report in the format asked for; only that format's renderer is imported."""
+    width, color = _common.terminal_size(args)
+    renderers: dict[str, _common.Renderer] = {}
+    if args.format == "terminal":
+        from stepscope.report import terminal
+
+        renderers["terminal"] = lambda r, language, _: terminal.render(r, language, width=width, color=color)
+    elif args.format == "json":
+        from stepscope.report import json
+
+        renderers["json"] = lambda r, language, _: json.render(r, language)
+    elif args.format == "markdown":
+        from stepscope.report import markdown
+
+        renderers["markdown"] = lambda r, language, _: markdown.render(r, language)
+    else:
+        from stepscope.report import note
+
+        renderers["note"] = lambda r, language, translated: note.render(r, language, translated=translated)
+    _common.write(args, report, renderers, _common.stem_of(report))

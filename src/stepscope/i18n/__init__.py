@@ -1,0 +1,170 @@
+"""Words, numbers and clock times in the user's language. One `.ftl` file per language; `en.ftl` is the master."""
+
+from __future__ import annotations
+
+import datetime as dt
+import locale as system_locale
+import os
+import re
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from stepscope import units
+from stepscope.message import Argument, Decimal, Message, Moment, Seconds, Share
+
+if TYPE_CHECKING:
+    from babel import Locale
+    from fluent.runtime import FluentBundle
+
+_ENTRY = re.compile(r"^(?P<key>[a-z][\w-]*) =", re.MULTILINE)
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The codes of the languages there are, English first."""
+    names = sorted(entry.name[:-4] for entry in resources.files(__name__).iterdir() if entry.name.endswith(".ftl"))
+    return ("en", *(name for name in names if name != "en"))
+
+
+def system_language() -> str:
+    """The language of the user's environment, English when it is none of ours."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if os.environ.get(name):
+            code = os.environ[name]
+            break
+    else:
+        code = system_locale.getlocale()[0] or "en"
+    short = re.split(r"[_.@-]", code)[0].lower()
+    return short if short in languages() else "en"
+
+
+class Language:
+    """One language: messages through Fluent, numbers and times through CLDR.
+
+    A file's messages are parsed one by one when they are first said: a short answer needs few of them, and
+    parsing is what would cost start-up time.
+    """
+
+    def __init__(self, code: str, source: str) -> None:
+        self.code = code
+        marks = list(_ENTRY.finditer(source))
+        ends = [mark.start() for mark in marks[1:]] + [len(source)]
+        self._source = {mark["key"]: source[mark.start() : end] for mark, end in zip(marks, ends, strict=True)}
+        self._bundle: FluentBundle | None = None
+        self._parsed: set[str] = set()
+
+    @staticmethod
+    @cache
+    def load(code: str) -> Language:
+        """The language of that code."""
+        return Language(code, (resources.files(__name__) / f"{code}.ftl").read_text(encoding="utf-8"))
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of all messages."""
+        return frozenset(self._source)
+
+    def source(self, key: str) -> str:
+        """A message as it stands in the file."""
+        return self._source[key]
+
+    # -- messages -----------------------------------------------------------------------------------------
+
+    def text(self, key: str, **args: Argument) -> str:
+        """A message as text."""
+        return self._format(key, None, args)
+
+    def hint(self, key: str, **args: Argument) -> str | None:
+        """The `.hint` of a message, where it has one."""
+        return self._format(key, "hint", args) if "\n    .hint =" in self._source.get(key, "") else None
+
+    def say(self, message: Message) -> str:
+        """A message as text."""
+        return self._format(message.key, None, dict(message.args))
+
+    def _format(self, key: str, attribute: str | None, args: dict[str, Argument]) -> str:
+        bundle = self._bundle_with(key)
+        entry = bundle.get_message(key)
+        pattern = entry.attributes[attribute] if attribute else entry.value
+        text, problems = bundle.format_pattern(pattern, {name: self._plain(value) for name, value in args.items()})
+        assert not problems, (key, problems)
+        return str(text)
+
+    def _bundle_with(self, key: str) -> FluentBundle:
+        from fluent.runtime import FluentBundle, FluentResource
+
+        if self._bundle is None:
+            self._bundle = FluentBundle([self.code], use_isolating=False)
+        if key not in self._parsed:
+            self._bundle.add_resource(FluentResource(self._source[key]))
+            self._parsed.add(key)
+        return self._bundle
+
+    def _plain(self, value: Argument) -> object:
+        if isinstance(value, Seconds):
+            return self.duration(value.value)
+        if isinstance(value, Share):
+            return self.percent(value.value)
+        if isinstance(value, Moment):
+            return self.clock(value.value, value.near)
+        if isinstance(value, Decimal):
+            return self.number(value.value, value.digits)
+        if isinstance(value, int) and not isinstance(value, bool):
+            from fluent.runtime.types import fluent_number
+
+            return fluent_number(value, useGrouping=self._is_grouped(value))
+        return value
+
+    # -- numbers and times --------------------------------------------------------------------------------
+
+    @property
+    def _locale(self) -> Locale:
+        from babel import Locale
+
+        return Locale.parse(self.code)
+
+    def _is_grouped(self, value: float) -> bool:
+        least = re.search(r"= (\d+)", self._source["number-least-grouped"])
+        return least is None or abs(value) >= int(least[1])
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number with a fixed number of decimals."""
+        from babel.numbers import format_decimal
+
+        pattern = "#,##0" + ("." + "0" * digits if digits else "")
+        return str(format_decimal(value, pattern, self._locale, group_separator=self._is_grouped(value)))
+
+    def percent(self, share: float) -> str:
+        """A share of 1 in percent: one decimal below ten, none above."""
+        from babel.numbers import format_percent
+
+        pattern: str = self._locale.percent_formats[None].pattern
+        if 0 < abs(share) < 0.0995:
+            pattern = pattern.replace("##0", "##0.0")
+        return str(format_percent(share, pattern, self._locale))
+
+    def duration(self, seconds: float, scale: float | None = None) -> str:
+        """A duration with about three digits."""
+        return " ".join(
+            f"{self.number(value, digits)} {unit}" for value, digits, unit in units.duration_parts(seconds, scale)
+        )
+
+    def span(self, low: float, high: float) -> str:
+        """A range of durations; the unit only once where both ends have just that one."""
+        first, last = units.duration_parts(low, high), units.duration_parts(high)
+        if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
+            return f"{self.number(first[0][0], first[0][1])}–{self.number(last[0][0], last[0][1])} {last[0][2]}"
+        return f"{self.duration(low, high)} – {self.duration(high)}"
+
+    def clock(self, moment: dt.datetime, near: dt.datetime | None = None) -> str:
+        """A clock time on 24 hours; with the date when that is not the day of `near`."""
+        from babel.dates import format_skeleton
+
+        moment = units.nearest_minute(moment)
+        time = str(format_skeleton("Hm", moment, locale=self._locale))
+        if near is not None and near.date() == moment.date():
+            return time
+        skeleton = "yMMMEd" if near is None or near.year != moment.year else "MMMEd"
+        date = str(format_skeleton(skeleton, moment, locale=self._locale))
+        return self.text("clock-with-date", date=date, time=time)

@@ -1,0 +1,300 @@
+### The master. Every other language has these messages with these { $holes }.
+### Setting names, log lines, units and codes stay as they are in every language.
+
+## Numbers
+
+# From here on, thousands are set apart.
+number-least-grouped = 1000
+clock-with-date = { $date }, { $time }
+
+## Phases, evidence, origins
+
+phase-step = training
+phase-evaluation = evaluation
+phase-checkpoint = checkpoint
+phase-warmup = warm-up
+phase-data = data
+phase-gc = garbage collection
+phase-logging = logging
+phase-communication = communication
+phase-stall = unexplained
+phase-gap = gap
+phase-unlogged = not in the log
+basis-measured = measured
+basis-inferred = inferred
+basis-assumed = assumed
+origin-flag = stated
+origin-config = config
+origin-log = log
+origin-detected = detected
+origin-default = trainer’s default
+part = { $phase } { $duration }
+part-span = { $phase } { $duration } ({ $span })
+
+## The run
+
+run-progress = iteration { $step } of { $total } ({ $share })
+run-progress-open = iteration { $step }
+run-none = no iteration with a time
+run-wall = { $duration } in the log
+run-segments = { $count ->
+    [one] one start
+   *[other] { $count } starts
+  }
+run-normal = A normal iteration takes { $duration }; nine in ten take { $span }.
+run-normal-one = A normal iteration takes { $duration }.
+run-tokens = { $tokens } tokens a second.
+run-regimes = Its level changed: { $levels }.
+run-level = { $duration } from iteration { $step }
+run-sampled = One iteration in { $count } is printed; the seconds of the others are inferred from their neighbours.
+run-settings = Settings: { $settings }.
+setting-from = { $settings } ({ $origin })
+run-gpu = { $gpu }: { $details }.
+gpu-load = { $share } busy
+gpu-memory = { $used } of { $total } GiB
+gpu-power = { $power } W
+gpu-temperature = { $degrees } °C
+
+## Where the time went
+
+section-time = Where the time went
+section-slow = Slow iterations
+section-finish = When it finishes
+section-change = What to change
+section-alarms = Alarms
+section-normal = Normal iterations
+section-summary = In short
+section-log = What was read
+time-table-phase = phase
+time-table-time = time
+time-table-share = share
+time-table-range = range
+time-table-basis = basis
+time-total = total
+
+## Slow iterations
+
+slow-none = No iteration was slower than its neighbours.
+slow-column-step = iteration
+slow-column-took = took
+slow-column-why = made of
+slow-more = { $count ->
+    [one] and one more: { $causes }
+   *[other] and { $count } more: { $causes }
+  }
+slow-more-cause = { $count } × { $cause } ({ $duration })
+cause-evaluation = evaluation
+cause-checkpoint = checkpoint
+cause-warmup = warm-up
+cause-unexplained = unexplained
+slow-unexplained = { $count ->
+    [one] One slow iteration has no cause that this log could show: { $duration } more than a normal one. Time stamps on the lines, or nvidia-smi and top while it happens, would settle it.
+   *[other] { $count } slow iterations have no cause that this log could show: { $duration } more than normal ones. Time stamps on the lines, or nvidia-smi and top while it happens, would settle it.
+  }
+slow-first-no-save = Nothing is saved at iteration 0: what is above the evaluation there is warm-up (compile, first touch), not a checkpoint.
+split-stamps = Evaluation and checkpoint are told apart by the time stamps on the lines.
+split-contrast = Evaluation and checkpoint are told apart by comparing evaluations with and without a save.
+split-first-step = Evaluation and checkpoint are told apart by the first evaluation, which saves nothing.
+split-model = Evaluation and checkpoint cannot be told apart in this log: every save comes with an evaluation. The split is computed from the number of forward passes and what saves usually cost; the ranges say how far it can be off.
+split-settle = To settle it, put time stamps on the lines: { $command }
+stamps-unusable = The time stamps on the lines contradict the printed times (a block-buffered pipe?) and are not used. Run python with -u.
+evidence-marker = follows “{ $line }”
+evidence-markers = follows “{ $line }” and “{ $save }”
+evidence-first = the first iteration of the process: compile and first touch
+evidence-unprinted = an iteration at which this trainer always evaluates; its line is not in the log
+evidence-none = no line says why; { $duration } more than its neighbours
+
+## When it finishes
+
+finish-left = { $duration } left ({ $span } at { $confidence })
+finish-at = done at { $time } ({ $low } – { $high })
+finish-from-flag = counted from { $time }, as stated
+finish-from-stamp = counted from { $time }, the last line’s time stamp
+finish-from-nvidia-smi = counted from { $time }, the time in the nvidia-smi table
+finish-from-mtime = counted from { $time }, when the file was last written
+finish-from-clock = counted from now, { $time }
+finish-complete = The run is complete: iteration { $step } of { $total }.
+left-step = { $count ->
+    [one] one iteration
+   *[other] { $count } iterations
+  }
+left-evaluation = { $count ->
+    [one] one evaluation
+   *[other] { $count } evaluations
+  }
+left-checkpoint = { $count ->
+    [one] one checkpoint
+   *[other] { $count } checkpoints
+  }
+left-priced = { $what }: { $duration }
+left-unpriced = { $what }: cost unknown
+left-line = Still to come: { $items }.
+finish-next-evaluation = Next evaluation at iteration { $step }.
+finish-none = No finish time: { $reason }
+finish-rate = At the present { $duration } an iteration, 1,000 more take { $thousand }.
+reason-no-steps = the log has no normal iteration with a time yet. Ask again after a few more lines.
+reason-no-total = the log does not say how many iterations the run has. Pass --max-steps N, or --config with the run’s settings.
+reason-too-few = { $count ->
+    [one] only one normal iteration has been printed; three are needed for a rate. Ask again after a few more lines.
+   *[other] only { $count } normal iterations have been printed; three are needed for a rate. Ask again after a few more lines.
+  }
+assume-level = The rest runs at the present level, { $duration } an iteration.
+assume-no-evaluations = Evaluations are not counted: how often they come is unknown. Pass --set eval_interval=N.
+assume-evaluation-unpriced = Evaluations are not counted: none has been timed yet, and how many batches one runs is unknown. Pass --set eval_iters=N.
+assume-evaluation-prior = No evaluation has been timed yet: its cost is computed from the number of forward passes.
+assume-saves = A save follows { $share } of the evaluations, as it did lately.
+assume-default-total = The number of iterations, { $count }, is the trainer’s default, not stated anywhere.
+
+## What to change
+
+change-none = Nothing worth changing: evaluation and saving cost { $share } of the time.
+change-unknown = No advice: this log does not show what evaluations cost.
+change-scope-rest = Saved on the rest of this run; the savings do not add up.
+change-scope-run = Saved on a run like this one; the savings do not add up.
+change-line = { $setting } { $now } → { $proposed }: saves { $duration } ({ $span })
+change-line-new = { $setting } → { $proposed }: saves { $duration } ({ $span })
+advice-a101-costs = The validation loss is seen { $factor } times less often; with a save only after an evaluation, a crash loses up to { $steps } iterations ({ $duration }).
+advice-a101-evidence = { $count } evaluations of { $duration } each are { $share } of the time. A larger interval means fewer of them.
+advice-a102-costs = The standard error of the validation loss grows from { $before } to { $after }.
+advice-a102-costs-unknown = The standard error of the validation loss grows { $factor } times; this log has too few losses to say from what.
+advice-a102-evidence = Each evaluation runs { $count } batches of { $splits ->
+    [one] one split
+   *[other] { $splits } splits
+  }; cost grows with their number, precision with its square root.
+advice-a103-costs = The train loss of an evaluation is no longer printed; the mean of the iteration lines says the same. The validation loss keeps its precision. It takes an edit of estimate_loss in train.py.
+advice-a103-evidence = Half of every evaluation measures the training split, whose loss the iteration lines print anyway.
+advice-a104-costs = After a crash, the run resumes from the best checkpoint, not from the latest.
+advice-a104-evidence = { $count } saves are { $share } of the time.
+
+## Alarms
+
+alarm-nan = The loss is NaN or infinite from iteration { $step } on ({ $count } times in the log). What follows trains on nothing.
+alarm-oom = Out of memory: { $text }
+alarm-crash = Traceback or fatal signal: { $text }
+alarm-interrupted = The run was interrupted: { $text }
+alarm-ended-early = The run ended early, after iteration { $step } of { $total }.
+alarm-ended-early-unknown = The run ended after iteration { $step }; how many were planned is not in the log.
+alarm-ended-before-steps = The run ended before its first iteration was done.
+alarm-restarted = { $count ->
+    [0] The run was started again after iteration { $before }, at { $step }.
+    [one] The run was started again after iteration { $before }, at { $step }: one iteration was done twice.
+   *[other] The run was started again after iteration { $before }, at { $step }: { $count } iterations were done twice.
+  }
+alarm-slowdown = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now.
+alarm-contradiction = { $setting } is stated as { $stated }, but the log shows { $seen }; the log is believed.
+alarm-line = line { $line }
+
+## What was read
+
+read-unread = { $unread ->
+    [one] One of { $lines } lines was not understood, at line { $line }: { $text }
+   *[other] { $unread } of { $lines } lines were not understood, first at line { $line }: { $text }
+  }
+read-all = All { $lines } lines were understood.
+read-cut = The last line is cut; it was not counted.
+
+## Notes
+
+note-title = { $count ->
+    [one] Why iteration { $steps } was slow
+   *[other] Why iterations { $steps } were slow
+  }
+note-title-many = Why { $count } iterations were slow
+note-title-none = Where the time of a training run went
+note-title-eta = Estimated training time: { $duration }
+note-title-eta-none = Estimated training time: not known yet
+note-intro = { $count ->
+    [one] One slow iteration was found in { $lines } log lines.
+   *[other] { $count } slow iterations were found in { $lines } log lines.
+  }
+note-intro-none = No slow iteration was found in { $lines } log lines.
+note-explained = They are not slow training steps: the trainer’s clock runs from the end of one iteration to the end of the next, so an evaluation, a checkpoint or a compilation in between is counted with the iteration that follows.
+note-normal-lines = The lines look like this:
+note-slow-lines = Here is what the log shows around them:
+note-list-and = { $first } and { $last }
+section-progress = Progress
+section-evaluations = Evaluations left
+section-estimate = Estimated time
+note-progress-done = { $step } of { $total } iterations are done.
+note-progress-left = Iterations left: { $count }.
+note-evaluation-every = An evaluation comes every { $every } iterations and takes { $duration } ({ $span }).
+note-evaluation-next = The next one is at iteration { $next }, then { $after } …, the last at { $last }.
+note-evaluation-left = Evaluations left: { $count }.
+note-evaluation-unknown = How often the run evaluates is not known.
+note-total = Total time left: { $duration }.
+note-interval = Range: { $span }, at { $confidence }.
+note-finish = It should be done at { $time } ({ $low } – { $high }); { $from }.
+note-hardware-assumed = Shown by nvidia-smi: { $details }.
+note-assumptions = Assumed:
+
+## Commands
+
+eta-line = { $left } · { $finish }
+eta-complete = { $done }
+formats-title = { $name } — { $title }
+formats-clock = Its time figure covers: { $covers }; inside it: { $includes }.
+formats-lines = Lines it knows:
+formats-try-none = No format in the catalogue claims this file.
+formats-try-claimed = { $name }: { $count } of { $lines } lines claimed, { $steps } of them steps
+formats-try-first-miss = first line it did not understand: { $line }: { $text }
+demo-intro = The reference case: nanoGPT on an RTX 4070, asked about at 02:30. The same by hand: { $command }
+written = written: { $path }
+reading = reading { $path }: { $amount } MB
+error-title = error
+error-try = try
+
+## Errors
+
+error-no-such-file = no such file
+    .hint = { $nearby ->
+        [none] check the path; a folder, - for standard input, and .gz, .xz, .zst files work too
+       *[other] did you mean { $nearby }?
+      }
+error-unreadable = cannot be read: { $reason }
+    .hint = check its permissions: ls -l { $place }
+error-folder-without-log = no training log in this folder
+    .hint = name the file itself: stepscope { $place }/train.log
+error-empty = the file is empty
+    .hint = is the trainer’s output buffered? Run python with -u, and ask again when it has printed something
+error-binary = not a text file
+    .hint = point at what the trainer printed, for example: python -u train.py | tee train.log
+error-broken-archive = a compressed file that cannot be unpacked: { $reason }
+    .hint = unpack it by hand to see what is left: zcat { $place } | stepscope -
+error-not-a-training-log = no format in the catalogue claims this file
+    .hint = stepscope formats try { $path }     shows how far each format gets
+error-no-such-config = no such config file
+    .hint = --config takes the file the run was started with, for example config/train_gpt2.py
+error-config-is-folder = the config is a folder
+    .hint = name the file itself
+error-config-too-large = too large for a config file
+    .hint = is this the log? stepscope { $place }
+error-config-not-text = the config is not a text file
+    .hint = --config takes nanoGPT’s config.py, JSON or TOML
+error-config-kind = config files of the kind { $kind } are not read
+    .hint = state what matters instead: --set max_iters=20000 --set eval_interval=500
+error-config-syntax = the config does not parse: { $reason }
+    .hint = correct it, or state what matters instead: --set max_iters=20000 --set eval_interval=500
+error-not-nvidia-smi = not a table of nvidia-smi
+    .hint = nvidia-smi > nvidia-smi.txt
+error-bad-setting = --set takes key=value
+    .hint = for example: --set eval_interval=500
+error-bad-moment = not a moment: { $text }
+    .hint = for example: --now 02:30, --now "2026-11-15 02:30", --now 1794768092
+error-bad-confidence = --confidence lies between 0.5 and 0.99
+    .hint = for example: --confidence 0.9
+error-bad-language = no such language: { $text }
+    .hint = there are: { $known }
+error-languages-need-folder = several languages make several files
+    .hint = name a folder for them: -o notes/
+error-no-such-format = no format of that name
+    .hint = stepscope formats     lists them
+error-no-such-code = no page of that code
+    .hint = there are: { $known }
+error-cannot-write = cannot write: { $reason }
+    .hint = name another place with -o
+error-unread-lines = { $count ->
+    [one] one line was not understood (--strict)
+   *[other] { $count } lines were not understood (--strict)
+  }
+    .hint = stepscope formats try { $path }     shows them
+error-no-answer = { $reason }

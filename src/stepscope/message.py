@@ -1,0 +1,57 @@
+"""A sentence before it is in any language: a key, and values that know what they are.
+
+Analysis returns messages; only a renderer turns them into text, with the numbers, durations and clock times
+of its language. Keys are those of `i18n/en.ftl`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """A duration."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a whole, 0 to 1."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A clock time; with its date where that is not the day of `near`."""
+
+    value: dt.datetime
+    near: dt.datetime | None = None
+
+
+@dataclass(frozen=True)
+class Decimal:
+    """A number with a fixed number of decimals."""
+
+    value: float
+    digits: int
+
+
+Argument = str | int | Seconds | Share | Moment | Decimal
+
+
+@dataclass(frozen=True)
+class Message:
+    """What to say."""
+
+    key: str
+    args: Mapping[str, Argument] = field(default_factory=dict)
+
+
+def say(key: str, **args: Argument) -> Message:
+    """A message, written as a call."""
+    return Message(key, args)

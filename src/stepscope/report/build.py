@@ -1,0 +1,132 @@
+"""Run, Ledger, Forecast, Advice, Alarms → Report: plain data, everything a renderer may say."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from stepscope.advice import advise
+from stepscope.advice._base import Advice
+from stepscope.alarms import find_alarms
+from stepscope.alarms._base import Alarm
+from stepscope.cadence import with_settings
+from stepscope.evaluations import find_evaluations
+from stepscope.forecast.finish import Forecast, NoForecast, forecast
+from stepscope.ledger.attribute import attribute
+from stepscope.ledger.phases import Ledger, SlowStep
+from stepscope.run import Run
+from stepscope.settings import Value
+from stepscope.source.nvidia_smi import Hardware
+
+NowFrom = Literal["flag", "stamp", "nvidia-smi", "mtime", "clock"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The whole answer. `moment` is when the last line was written, by the best evidence there is."""
+
+    run: Run
+    ledger: Ledger
+    forecast: Forecast | NoForecast
+    advice: tuple[Advice, ...]
+    alarms: tuple[Alarm, ...]
+    hardware: Hardware | None
+    moment: dt.datetime | None
+    moment_from: NowFrom | None
+    confidence: float
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether any step time was read."""
+        return len(self.run) > 0
+
+    def finish(self, seconds: float) -> dt.datetime | None:
+        """The clock time `seconds` after the last line; None where that is unknown or beyond any calendar."""
+        if self.moment is None:
+            return None
+        try:
+            return (self.moment + dt.timedelta(seconds=seconds)).astimezone()
+        except (OverflowError, OSError, ValueError):
+            return None
+
+    def quote(self, slow: SlowStep) -> list[str]:
+        """The log lines that are the evidence for a slow step."""
+        return [self.run.excerpts[line] for line in slow.evidence_lines if line in self.run.excerpts]
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Training throughput at the typical step."""
+        settings = self.run.settings
+        tokens = settings.number("tokens_per_step")
+        if tokens is None:
+            sizes = [settings.number(name) for name in ("batch_size", "block_size", "gradient_accumulation_steps")]
+            stated = all(name in settings and settings[name].origin != "default" for name in ("batch_size", "block_size"))
+            if stated and all(size is not None for size in sizes):
+                tokens = float(sizes[0] or 0) * float(sizes[1] or 0) * float(sizes[2] or 0)
+        if tokens is None or self.ledger.step is None or not self.ledger.step.typical_s:
+            return None
+        return tokens / self.ledger.step.typical_s
+
+    @property
+    def mfu(self) -> float | None:
+        """The last model-FLOPs utilisation the log printed, as a share."""
+        known = self.run.steps.mfu[self.run.steps.mfu == self.run.steps.mfu]
+        return float(known[-1]) if len(known) else None
+
+    @property
+    def num_evaluations(self) -> int:
+        """Evaluations that the log shows or implies."""
+        return len(find_evaluations(self.run))
+
+
+def explain(
+    run: Run,
+    *,
+    config: Mapping[str, Value] | None = None,
+    flags: Mapping[str, Value] | None = None,
+    hardware: Hardware | None = None,
+    gpu: str | None = None,
+    now: dt.datetime | None = None,
+    fallback_now: dt.datetime | None = None,
+    confidence: float = 0.9,
+) -> Report:
+    """Everything Stepscope has to say about `run`.
+
+    `now` is the moment of the last line when the user states it; `fallback_now` is taken when nothing else tells.
+    """
+    run = with_settings(run, config=config, flags=flags)
+    ledger = attribute(run, confidence=confidence)
+    end = forecast(run, ledger, confidence=confidence)
+    moment, moment_from = _moment(run, hardware, now, fallback_now)
+    if gpu is not None:
+        hardware = dataclasses.replace(hardware or Hardware(), gpu=gpu)
+    return Report(
+        run=run,
+        ledger=ledger,
+        forecast=end,
+        advice=tuple(advise(run, ledger, end)),
+        alarms=tuple(find_alarms(run, ledger, end)),
+        hardware=hardware,
+        moment=moment,
+        moment_from=moment_from,
+        confidence=confidence,
+    )
+
+
+def _moment(
+    run: Run, hardware: Hardware | None, now: dt.datetime | None, fallback: dt.datetime | None
+) -> tuple[dt.datetime | None, NowFrom | None]:
+    if now is not None:
+        return now, "flag"
+    if run.stamps is not None and run.stamps.dated:
+        utc = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=run.stamps.last_ns / 1000)
+        # A stamp without an offset is the writer's local time: taken to be ours.
+        return (utc if run.stamps.zoned else utc.replace(tzinfo=None)).astimezone(), "stamp"
+    if hardware is not None and hardware.time is not None:
+        return hardware.time, "nvidia-smi"
+    if run.mtime is not None:
+        return dt.datetime.fromtimestamp(run.mtime).astimezone(), "mtime"
+    return fallback, "clock" if fallback is not None else None

@@ -1,0 +1,217 @@
+"""The report as the JSON document `stepscope.report/1`: English keys, plain seconds, null for unknown."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from typing import Any
+
+from stepscope import __version__
+from stepscope.forecast.finish import Forecast
+from stepscope.i18n import Language
+from stepscope.ledger.phases import Part, Price
+from stepscope.report.build import Report
+from stepscope.report.words import evidence_text
+from stepscope.settings import Setting
+
+SCHEMA = "stepscope.report/1"
+MAX_SLOW = 200
+_SETTINGS = (
+    "max_steps",
+    "eval_interval",
+    "eval_iters",
+    "checkpoint_interval",
+    "log_interval",
+    "batch_size",
+    "gradient_accumulation_steps",
+    "block_size",
+    "parameters",
+    "tokens_per_step",
+    "world_size",
+    "always_save_checkpoint",
+    "compile",
+    "device",
+    "dtype",
+)
+
+
+def render(report: Report, language: Language) -> str:
+    """The JSON text; `language` is not used, the document is never translated."""
+    del language
+    return json.dumps(document(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def document(report: Report) -> dict[str, Any]:
+    """The document as plain data."""
+    english = Language.load("en")
+    run, ledger = report.run, report.ledger
+    steps = run.steps
+    has_rows = len(run) > 0
+    return {
+        "schema": SCHEMA,
+        "tool_version": __version__,
+        "source": {
+            "paths": list(run.paths),
+            "format": run.format.name,
+            "lines": run.num_lines,
+            "lines_unread": run.num_unread,
+            "first_step": int(steps.step[0]) if has_rows else None,
+            "last_step": int(steps.step[-1]) if has_rows else None,
+            "segments": len(run.segments),
+            "encoding": run.encoding,
+            "first_unread": [{"line": line, "text": text} for line, text in run.first_unread],
+        },
+        "settings": {name: _setting(run.settings.get(name)) for name in _SETTINGS},
+        "clock": {"covers": run.clock.covers, "includes": list(run.clock.includes), "note": run.clock.note},
+        "step": _step(report),
+        "slow": [
+            {
+                "step": slow.step,
+                "line": slow.line,
+                "seconds": slow.seconds,
+                "cause": slow.cause,
+                "confidence": slow.confidence,
+                "parts": [_part(part) for part in slow.parts],
+                "evidence": evidence_text(report, slow, english),
+            }
+            for slow in ledger.slow[:MAX_SLOW]
+        ],
+        "slow_count": len(ledger.slow),
+        "slow_s": math.fsum(slow.seconds for slow in ledger.slow),
+        "ledger": [{**_part(total), "share": total.share, "count": total.count} for total in ledger.phases],
+        "wall_s": ledger.wall_s if has_rows else None,
+        "wall_low_s": ledger.wall_low_s if has_rows else None,
+        "wall_high_s": ledger.wall_high_s if has_rows else None,
+        "split": ledger.split,
+        "cadence": _cadence(report),
+        "forecast": _forecast(report, english),
+        "advice": [
+            {
+                "code": advice.code,
+                "setting": advice.setting,
+                "now": advice.now,
+                "proposed": advice.proposed,
+                "saves_s": advice.saves_s,
+                "saves_low_s": advice.saves_low_s,
+                "saves_high_s": advice.saves_high_s,
+                "costs": english.say(advice.costs),
+                "evidence": english.say(advice.evidence),
+            }
+            for advice in report.advice
+        ],
+        "alarms": [
+            {
+                "code": alarm.code,
+                "severity": alarm.severity,
+                "step": alarm.step,
+                "line": alarm.line,
+                "message": english.say(alarm.message),
+            }
+            for alarm in report.alarms
+        ],
+        "hardware": _hardware(report),
+    }
+
+
+def _setting(setting: Setting | None) -> dict[str, Any]:
+    return {"value": setting.value, "from": setting.origin} if setting else {"value": None, "from": None}
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "phase": part.phase,
+        "seconds": part.seconds,
+        "low_s": part.low_s,
+        "high_s": part.high_s,
+        "basis": part.basis,
+    }
+
+
+def _step(report: Report) -> dict[str, Any]:
+    step = report.ledger.step
+    if step is None:
+        return {"typical_s": None, "low_s": None, "high_s": None, "count": 0, "tokens_per_s": None, "regimes": []}
+    return {
+        "typical_s": step.typical_s,
+        "low_s": step.low_s,
+        "high_s": step.high_s,
+        "count": step.count,
+        "tokens_per_s": report.tokens_per_s,
+        "regimes": [
+            {"first_step": regime.first_step, "last_step": regime.last_step, "typical_s": regime.typical_s}
+            for regime in step.regimes
+        ],
+    }
+
+
+def _cadence(report: Report) -> dict[str, Any]:
+    run, ledger = report.run, report.ledger
+    last = {
+        kind: max((int(step) for step, name in zip(run.events.step, run.events.kind, strict=True) if name == kind), default=None)
+        for kind in ("evaluation",)
+    }
+    from stepscope.evaluations import find_evaluations
+
+    saves = [evaluation.step for evaluation in find_evaluations(run) if evaluation.saved]
+    last_row = int(run.steps.step[-1]) if len(run) else None
+    return {
+        "evaluation": _beat(run.settings.count("eval_interval"), last["evaluation"], ledger.evaluation_price, last_row),
+        "checkpoint": _beat(
+            run.settings.count("checkpoint_interval"), max(saves, default=None), ledger.checkpoint_price, last_row
+        ),
+        "log": _beat(run.settings.count("log_interval"), last_row, None, last_row),
+        "other": [],
+    }
+
+
+def _beat(every: int | None, last: int | None, price: Price | None, last_row: int | None) -> dict[str, Any]:
+    done = max((step for step in (last, last_row) if step is not None), default=None)
+    return {
+        "every": every,
+        "last": last,
+        "next": None if every is None or done is None else (done // every + 1) * every,
+        "each_s": price.seconds if price else None,
+    }
+
+
+def _forecast(report: Report, english: Language) -> dict[str, Any]:
+    end = report.forecast
+    if not isinstance(end, Forecast):
+        return {"reason": english.say(end.reason)}
+    return {
+        "last_step": end.schedule.last_step,
+        "max_steps": end.schedule.max_steps,
+        "steps_left": end.schedule.num_steps,
+        "remaining_s": end.remaining_s,
+        "low_s": end.low_s,
+        "high_s": end.high_s,
+        "confidence": end.confidence,
+        "finish_at": _iso(report.finish(end.remaining_s)),
+        "finish_low_at": _iso(report.finish(end.low_s)),
+        "finish_high_at": _iso(report.finish(end.high_s)),
+        "now": _iso(report.moment),
+        "now_from": report.moment_from,
+        "left": {name: {"count": left.count, "seconds": left.seconds} for name, left in end.left.items()},
+        "assumptions": [english.say(message) for message in end.assumptions],
+    }
+
+
+def _iso(moment: dt.datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds") if moment else None
+
+
+def _hardware(report: Report) -> dict[str, Any] | None:
+    hardware, mfu = report.hardware, report.mfu
+    if hardware is None and mfu is None:
+        return None
+    return {
+        "gpu": hardware.gpu if hardware else None,
+        "mfu": mfu,
+        "utilisation": hardware.utilisation if hardware else None,
+        "memory_used": hardware.memory_used if hardware else None,
+        "memory_total": hardware.memory_total if hardware else None,
+        "power": hardware.power if hardware else None,
+        "temperature": hardware.temperature if hardware else None,
+        "time": _iso(hardware.time) if hardware else None,
+    }

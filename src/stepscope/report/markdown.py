@@ -1,0 +1,119 @@
+"""The report as Markdown: the same sections as in the terminal, for an issue, a wiki or a chat."""
+
+from __future__ import annotations
+
+import re
+
+from stepscope.i18n import Language
+from stepscope.report import words
+from stepscope.report.build import Report
+
+_SHOWN_SLOW = 10
+_SPECIAL = re.compile(r"([\\`*_\[\]|#~])")
+
+
+def render(report: Report, language: Language) -> str:
+    """The whole report as a Markdown document."""
+    run = report.run
+    title = f"# {run.format.title} · {escape(', '.join(run.paths))} · {words.headline(report, language)}"
+    return "\n\n".join([title, *sections(report, language, level=2)]) + "\n"
+
+
+def sections(report: Report, language: Language, *, level: int) -> list[str]:
+    """The report's sections as blocks of Markdown, headed at `level`."""
+    mark = "#" * level
+    blocks: list[str] = []
+    if report.alarms:
+        blocks.append(f"{mark} {language.text('section-alarms')}")
+        blocks.append("\n".join(f"- {_alarm(report, index, language)}" for index in range(len(report.alarms))))
+    normal = words.normal_lines(report, language)
+    if normal:
+        blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
+    if report.has_steps:
+        blocks += [f"{mark} {language.text('section-slow')}", *_slow(report, language)]
+        blocks += [f"{mark} {language.text('section-time')}", _time(report, language)]
+    blocks += [f"{mark} {language.text('section-finish')}", *_finish(report, language)]
+    blocks += [f"{mark} {language.text('section-change')}", _change(report, language)]
+    blocks += [f"{mark} {language.text('section-log')}", _read(report, language)]
+    return blocks
+
+
+def escape(text: str) -> str:
+    """Text from outside as it should be read, never as Markdown or HTML."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def fence(lines: list[str]) -> str:
+    """Log lines as a code block that they cannot close."""
+    return "\n".join(["```", *(line.replace("`", "'") for line in lines), "```"])
+
+
+def _alarm(report: Report, index: int, language: Language) -> str:
+    alarm = report.alarms[index]
+    where = f" ({language.text('alarm-line', line=alarm.line)})" if alarm.line else ""
+    return f"**{alarm.code}**: {escape(language.say(alarm.message))}{where}"
+
+
+def _slow(report: Report, language: Language) -> list[str]:
+    ledger = report.ledger
+    if not ledger.slow:
+        return [language.text("slow-none")]
+    head = [language.text(f"slow-column-{name}") for name in ("step", "took", "why")]
+    rows = []
+    shown = sorted(ledger.slow[:_SHOWN_SLOW], key=lambda slow: slow.row)
+    for slow in shown:
+        parts = " + ".join(words.part_text(part, language) for part in slow.parts)
+        rows.append([language.number(slow.step), language.duration(slow.seconds), parts])
+    blocks = [table(head, rows)]
+    hidden = list(ledger.slow[_SHOWN_SLOW:])
+    if hidden:
+        blocks.append(words.more_slow(hidden, language))
+    quotes = [line for slow in shown[:4] for line in report.quote(slow)]
+    if quotes:
+        blocks += [language.text("note-slow-lines"), fence(quotes)]
+    remarks = words.slow_remarks(report, language)
+    if remarks:
+        blocks.append(" ".join(remark.replace(words.STAMP_COMMAND, f"`{words.STAMP_COMMAND}`") for remark in remarks))
+    return blocks
+
+
+def _time(report: Report, language: Language) -> str:
+    head = [language.text(f"time-table-{name}") for name in ("phase", "time", "share", "range", "basis")]
+    rows = [
+        [
+            language.text(f"phase-{total.phase}"),
+            language.duration(total.seconds),
+            language.percent(total.share),
+            language.span(total.low_s, total.high_s),
+            language.text(f"basis-{total.basis}"),
+        ]
+        for total in report.ledger.phases
+    ]
+    rows.append([f"**{language.text('time-total')}**", f"**{language.duration(report.ledger.wall_s)}**", "", "", ""])
+    return table(head, rows)
+
+
+def _finish(report: Report, language: Language) -> list[str]:
+    lines = words.finish_lines(report, language)
+    return [f"**{lines[0]}**", " ".join(lines[1:])] if len(lines) > 1 else [f"**{lines[0]}**"]
+
+
+def _change(report: Report, language: Language) -> str:
+    changes = words.change_lines(report, language)
+    if not changes:
+        return words.no_change_text(report, language)
+    lines = [f"{number}. **{escape(line)}** {costs}" for number, (line, costs) in enumerate(changes, 1)]
+    return "\n".join(lines) + "\n\n" + words.change_scope(report, language)
+
+
+def _read(report: Report, language: Language) -> str:
+    settings = words.settings_line(report, language)
+    text = escape(words.unread_text(report, language))
+    return f"{text} {escape(settings)}" if settings else text
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -1,0 +1,131 @@
+"""The answer as a blog note with front matter: the long one of `explain`, the short one of `eta`."""
+
+from __future__ import annotations
+
+import re
+
+from stepscope import __version__
+from stepscope.forecast.finish import Forecast, NoForecast
+from stepscope.i18n import Language
+from stepscope.message import Seconds, Share
+from stepscope.report import markdown, words
+from stepscope.report.build import Report
+
+_TITLE_STEPS = 5
+_PLAIN = re.compile(r"[A-Za-zÀ-ÿ][\w À-ÿ,.’'()-]*\Z")
+
+
+def render(report: Report, language: Language, *, translated: bool = False) -> str:
+    """The long note: what was slow and why, where the time went, when it ends, what to change."""
+    slow = report.ledger.slow
+    if slow:
+        intro = language.text("note-intro", count=len(slow), lines=report.run.num_lines)
+        if any(item.cause != "unexplained" for item in slow) and "evaluation" in report.run.clock.includes:
+            intro += " " + language.text("note-explained")
+    else:
+        intro = language.text("note-intro-none", lines=report.run.num_lines)
+    body = [intro, *markdown.sections(report, language, level=3)]
+    return front_matter(_title(report, language), language, translated) + "\n\n".join(body) + "\n"
+
+
+def render_eta(report: Report, language: Language, *, translated: bool = False) -> str:
+    """The short note: progress, evaluations left, the finish time."""
+    end = report.forecast
+    if isinstance(end, Forecast):
+        title = language.text("note-title-eta", duration=Seconds(end.remaining_s))
+    else:
+        title = language.text("note-title-eta-none")
+    return front_matter(title, language, translated) + eta_body(report, language)
+
+
+def eta_body(report: Report, language: Language) -> str:
+    """The short note without its front matter."""
+    end = report.forecast
+    if isinstance(end, NoForecast) or end.is_finished:
+        return "\n\n".join(words.finish_lines(report, language)) + "\n"
+    blocks = [f"### {language.text('section-progress')}", _bullets(_progress(report, end, language))]
+    blocks += [f"### {language.text('section-evaluations')}", _bullets(_evaluations(report, end, language))]
+    blocks += [f"### {language.text('section-estimate')}", _bullets(_estimate(report, end, language))]
+    if end.assumptions:
+        blocks += [language.text("note-assumptions"), _bullets([language.say(message) for message in end.assumptions])]
+    return "\n\n".join(blocks) + "\n"
+
+
+def front_matter(title: str, language: Language, translated: bool) -> str:
+    """The note's head, with the keys that the blog's other notes carry."""
+    values = {
+        "audio": "false",
+        "generated": "true",
+        "image": "false",
+        "lang": language.code,
+        "layout": "post",
+        "model": f"stepscope {__version__}",
+        "title": _yaml(title),
+        "translated": "true" if translated else "false",
+        "type": "note",
+    }
+    return "---\n" + "".join(f"{key}: {value}\n" for key, value in values.items()) + "---\n\n"
+
+
+def _yaml(text: str) -> str:
+    """A YAML scalar: plain where nothing in it could be taken for syntax, else in single quotes."""
+    return text if _PLAIN.match(text) else "'" + text.replace("'", "''") + "'"
+
+
+def _title(report: Report, language: Language) -> str:
+    steps = sorted(slow.step for slow in report.ledger.slow)
+    if not steps:
+        return language.text("note-title-none")
+    if len(steps) > _TITLE_STEPS:
+        return language.text("note-title-many", count=len(steps))
+    names = [language.number(step) for step in steps]
+    listed = names[0]
+    if len(names) > 1:
+        listed = language.text("note-list-and", first=", ".join(names[:-1]), last=names[-1])
+    return language.text("note-title", count=len(steps), steps=listed)
+
+
+def _progress(report: Report, end: Forecast, language: Language) -> list[str]:
+    schedule = end.schedule
+    lines = [
+        language.text("note-progress-done", step=schedule.last_step, total=schedule.max_steps),
+        language.text("note-progress-left", count=schedule.num_steps),
+    ]
+    return lines + words.normal_lines(report, language)
+
+
+def _evaluations(report: Report, end: Forecast, language: Language) -> list[str]:
+    every, count = report.run.settings.count("eval_interval"), end.schedule.num_evaluations
+    if every is None or count is None:
+        return [language.text("note-evaluation-unknown")]
+    lines = []
+    price = report.ledger.evaluation_price
+    if price is not None:
+        span = language.span(price.low_s, price.high_s)
+        lines.append(language.text("note-evaluation-every", every=every, duration=Seconds(price.seconds), span=span))
+    upcoming = (end.schedule.last_step // every + 1) * every
+    if count >= 3:
+        last = end.schedule.max_steps // every * every
+        lines.append(language.text("note-evaluation-next", next=upcoming, after=upcoming + every, last=last))
+    elif count:
+        lines.append(language.text("finish-next-evaluation", step=upcoming))
+    lines.append(language.text("note-evaluation-left", count=count))
+    return lines
+
+
+def _estimate(report: Report, end: Forecast, language: Language) -> list[str]:
+    lines = [*words.left_items(end, language)]
+    lines.append(f"**{language.text('note-total', duration=Seconds(end.remaining_s))}**")
+    span = language.span(end.low_s, end.high_s)
+    lines.append(language.text("note-interval", span=span, confidence=Share(end.confidence)))
+    finish = words.finish_text(report, end, language)
+    if finish is not None:
+        lines.append(f"{finish[0].upper()}{finish[1:]}; {words.from_text(report, language)}")
+    details = words.hardware_details(report, language)
+    if details:
+        lines.append(language.text("note-hardware-assumed", details=details))
+    return lines
+
+
+def _bullets(lines: list[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

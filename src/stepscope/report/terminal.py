@@ -1,0 +1,202 @@
+"""The report for a terminal of 80 columns: the verdicts first, then the parts."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from stepscope.i18n import Language
+from stepscope.ledger.phases import Part, Phase
+from stepscope.report import words
+from stepscope.report.build import Report
+
+_SHOWN_SLOW = 6
+_BAR = 24
+_STYLE: dict[Phase, str] = {
+    "step": "green",
+    "evaluation": "blue",
+    "checkpoint": "magenta",
+    "warmup": "yellow",
+    "stall": "red",
+    "gap": "bright_black",
+    "unlogged": "bright_black",
+}
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+# Stands for a blank that no line may break at: rich would break at a no-break space.
+_GLUE = "\ue000"
+_NUMBER_UNIT = re.compile(r"(?<=\d)[ \u00a0\u202f](?=(?:µs|ms|s|min|h|d|%|GiB|W|°C)(?![\w]))|[\u00a0\u202f]")
+
+
+def render(report: Report, language: Language, *, width: int = 80, color: bool = False) -> str:
+    """The report as text; `color` adds terminal colours and changes no word."""
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=color,
+        no_color=not color,
+        color_system="standard" if color else None,
+        highlight=False,
+        legacy_windows=False,
+    )
+    _Drawing(report, language, console).draw()
+    lines = [line.rstrip() for line in out.getvalue().replace(_GLUE, " ").split("\n")]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+class _Drawing:
+    def __init__(self, report: Report, language: Language, console: Console) -> None:
+        self.report = report
+        self.language = language
+        self.console = console
+
+    def draw(self) -> None:
+        self._head()
+        self._alarms()
+        if self.report.has_steps:
+            self._time()
+            self._slow()
+        self._finish()
+        self._change()
+        self._read()
+
+    def _section(self, key: str) -> None:
+        self.console.print()
+        self.console.print(Text(self.language.text(key), style="bold"))
+
+    def _say(self, text: str, style: str = "") -> None:
+        self.console.print(Padding(Text(_glued(text), style=style), (0, 0, 0, 2)))
+
+    def _head(self) -> None:
+        run, language = self.report.run, self.language
+        left = f"{run.format.title} · {', '.join(run.paths)}"
+        right = words.headline(self.report, language)
+        room = self.console.width - cell_len(right) - 2
+        if cell_len(left) > room:
+            left = left[: max(8, room - 1)] + "…"
+        gap = " " * max(2, self.console.width - cell_len(left) - cell_len(right))
+        self.console.print(Text.assemble((left, "bold"), gap, (right, "bold cyan")))
+        for line in words.normal_lines(self.report, language):
+            self.console.print(Text(_glued(line)))
+        details = words.hardware_details(self.report, language)
+        gpu = self.report.hardware.gpu if self.report.hardware else None
+        if gpu and details:
+            self.console.print(Text(language.text("run-gpu", gpu=gpu, details=details)))
+        settings = words.settings_line(self.report, language)
+        if settings:
+            self.console.print(Text(_glued(settings), style="dim"))
+
+    def _alarms(self) -> None:
+        if not self.report.alarms:
+            return
+        self._section("section-alarms")
+        for alarm in self.report.alarms:
+            style = {"error": "bold red", "warning": "yellow", "info": "cyan"}[alarm.severity]
+            where = f" [{self.language.text('alarm-line', line=alarm.line)}]" if alarm.line else ""
+            self._say(f"! {self.language.say(alarm.message)}{where}", style)
+
+    def _time(self) -> None:
+        ledger, language = self.report.ledger, self.language
+        self._section("section-time")
+        rows = [
+            (
+                language.text(f"phase-{total.phase}"),
+                language.percent(total.share),
+                language.duration(total.seconds),
+                language.span(total.low_s, total.high_s) if _is_wide(total) else "",
+                language.text(f"basis-{total.basis}"),
+            )
+            for total in ledger.phases
+        ]
+        wall = language.duration(ledger.wall_s)
+        rows.append((language.text("time-total"), "", wall, "", ""))
+        widths = [max(cell_len(row[column]) for row in rows) for column in range(5)]
+        room = self.console.width - sum(widths) - 2 - 5 * 2
+        bar_width = max(4, min(_BAR, room))
+        for total, row in zip(ledger.phases, rows, strict=False):
+            line = Text("  " + _left(row[0], widths[0]) + "  ")
+            line.append(_left(bar(total.share, bar_width), bar_width), _STYLE.get(total.phase, ""))
+            line.append("  " + _right(row[1], widths[1]) + "  " + _right(row[2], widths[2]), "bold")
+            line.append("  " + _left(row[3], widths[3]) + "  " + row[4], "dim")
+            self.console.print(line)
+        before = 2 + widths[0] + 2 + bar_width + 2 + widths[1] + 2
+        self.console.print(Text(_left("  " + rows[-1][0], before) + _right(wall, widths[2]), "bold"))
+
+    def _slow(self) -> None:
+        ledger, language = self.report.ledger, self.language
+        self._section("section-slow")
+        if not ledger.slow:
+            self._say(language.text("slow-none"))
+            return
+        table = Table.grid(padding=(0, 2))
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column()
+        shown = sorted(ledger.slow[:_SHOWN_SLOW], key=lambda slow: slow.row)
+        for slow in shown:
+            parts = " + ".join(words.part_text(part, language) for part in slow.parts)
+            style = "red" if slow.cause == "unexplained" else ""
+            table.add_row(
+                Text("  " + language.number(slow.step)), Text(language.duration(slow.seconds), style="bold"), Text(_glued(parts), style=style)
+            )
+        self.console.print(table)
+        hidden = list(ledger.slow[_SHOWN_SLOW:])
+        if hidden:
+            self._say(words.more_slow(hidden, language))
+        for remark in words.slow_remarks(self.report, language):
+            self._say(remark, "dim")
+
+    def _finish(self) -> None:
+        self._section("section-finish")
+        lines = words.finish_lines(self.report, self.language)
+        self._say(lines[0], "bold")
+        for line in lines[1:]:
+            self._say(line)
+
+    def _change(self) -> None:
+        self._section("section-change")
+        changes = words.change_lines(self.report, self.language)
+        if not changes:
+            self._say(words.no_change_text(self.report, self.language))
+            return
+        for number, (line, costs) in enumerate(changes, 1):
+            self._say(f"{number}. {line}", "bold")
+            self.console.print(Padding(Text(_glued(costs), style="dim"), (0, 0, 0, 5)))
+        self._say(words.change_scope(self.report, self.language), "dim")
+
+    def _read(self) -> None:
+        if self.report.run.num_unread:
+            self.console.print()
+            self.console.print(Text(words.unread_text(self.report, self.language), style="dim"))
+
+
+def _glued(text: str) -> str:
+    """`text` with numbers kept together with their units."""
+    return _NUMBER_UNIT.sub(_GLUE, text)
+
+
+def _is_wide(part: Part) -> bool:
+    return part.high_s - part.low_s >= 0.002 * max(part.seconds, 1e-9)
+
+
+def _left(text: str, width: int) -> str:
+    return text + " " * (width - cell_len(text))
+
+
+def _right(text: str, width: int) -> str:
+    return " " * (width - cell_len(text)) + text
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of `share` of `width` cells, to an eighth of a cell; never empty for more than nothing."""
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    if share > 0:
+        eighths = max(1, eighths)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (_EIGHTHS[rest] if rest else "")

@@ -1,0 +1,242 @@
+"""Sentences that several renderers say: what a slow step is made of, how much is left, what was assumed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from stepscope.forecast.finish import Forecast, NoForecast
+from stepscope.i18n import Language
+from stepscope.ledger.phases import Part, SlowStep
+from stepscope.message import Moment, Seconds, Share, say
+from stepscope.report.build import Report
+
+STAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
+_SHOWN_SETTINGS = ("max_steps", "eval_interval", "eval_iters", "log_interval", "batch_size", "gradient_accumulation_steps", "block_size")
+_GIB = 1 << 30
+
+
+def headline(report: Report, language: Language) -> str:
+    """How far the run got."""
+    run = report.run
+    if not len(run):
+        return language.text("run-none")
+    step, total = int(run.steps.step[-1]), run.settings.count("max_steps")
+    if total is None or run.settings["max_steps"].origin == "default":
+        return language.text("run-progress-open", step=step)
+    return language.text("run-progress", step=step, total=total, share=Share(min(1.0, step / total)))
+
+
+def normal_lines(report: Report, language: Language) -> list[str]:
+    """What a normal step takes, and how its level changed."""
+    step = report.ledger.step
+    if step is None:
+        return []
+    if step.low_s == step.high_s:
+        lines = [language.text("run-normal-one", duration=Seconds(step.typical_s))]
+    else:
+        span = language.span(step.low_s, step.high_s)
+        lines = [language.text("run-normal", duration=Seconds(step.typical_s), span=span)]
+    if report.tokens_per_s:
+        lines[0] += " " + language.text("run-tokens", tokens=round(report.tokens_per_s))
+    if len(step.regimes) > 1:
+        levels = [
+            language.text("run-level", duration=Seconds(regime.typical_s), step=regime.first_step)
+            for regime in step.regimes[:6]
+        ]
+        lines.append(language.text("run-regimes", levels=", ".join(levels)))
+    every = report.run.settings.count("log_interval")
+    if every and every > 1:
+        lines.append(language.text("run-sampled", count=every))
+    return lines
+
+
+def settings_line(report: Report, language: Language) -> str | None:
+    """The settings that matter here by the trainer's own names, with where they came from."""
+    names = {canonical: own for own, canonical in report.run.format.setting_names.items()}
+    by_origin: dict[str, list[str]] = {}
+    for name in _SHOWN_SETTINGS:
+        setting = report.run.settings.get(name)
+        if setting is not None:
+            by_origin.setdefault(setting.origin, []).append(f"{names.get(name, name)} {setting.value}")
+    shown = [
+        language.text("setting-from", settings=", ".join(found), origin=language.text(f"origin-{origin}"))
+        for origin, found in by_origin.items()
+    ]
+    return language.text("run-settings", settings="; ".join(shown)) if shown else None
+
+
+def hardware_details(report: Report, language: Language) -> str | None:
+    """The card's figures, as far as they are known."""
+    hardware = report.hardware
+    if hardware is None:
+        return None
+    found = []
+    if hardware.utilisation is not None:
+        found.append(language.text("gpu-load", share=Share(hardware.utilisation)))
+    if hardware.memory_used and hardware.memory_total:
+        used, total = language.number(hardware.memory_used / _GIB, 1), language.number(hardware.memory_total / _GIB, 1)
+        found.append(language.text("gpu-memory", used=used, total=total))
+    if hardware.power is not None:
+        found.append(language.text("gpu-power", power=round(hardware.power)))
+    if hardware.temperature is not None:
+        found.append(language.text("gpu-temperature", degrees=round(hardware.temperature)))
+    return ", ".join(found) or None
+
+
+def part_text(part: Part, language: Language) -> str:
+    """One part of a slow step; its range only where that says something."""
+    phase = language.text(f"phase-{part.phase}")
+    narrow = part.high_s - part.low_s <= 0.1 * part.seconds or part.phase == "step"
+    if narrow:
+        return language.text("part", phase=phase, duration=Seconds(part.seconds))
+    return language.text("part-span", phase=phase, duration=Seconds(part.seconds), span=language.span(part.low_s, part.high_s))
+
+
+def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
+    """Why a slow step is taken to be what it is."""
+    quotes = report.quote(slow)
+    phases = {part.phase for part in slow.parts}
+    found = []
+    if len(quotes) > 1:
+        found.append(language.text("evidence-markers", line=quotes[0], save=quotes[1]))
+    elif quotes:
+        found.append(language.text("evidence-marker", line=quotes[0]))
+    elif "evaluation" in phases:
+        found.append(language.text("evidence-unprinted"))
+    if "warmup" in phases:
+        found.append(language.text("evidence-first"))
+    stall = sum(part.seconds for part in slow.parts if part.phase == "stall")
+    if stall:
+        found.append(language.text("evidence-none", duration=Seconds(stall)))
+    return "; ".join(found)
+
+
+def slow_remarks(report: Report, language: Language) -> list[str]:
+    """What there is to say about the slow steps as a whole."""
+    ledger, run = report.ledger, report.run
+    remarks = []
+    first = next((slow for slow in ledger.slow if slow.step == 0), None)
+    if first is not None and not run.format.saves_first_step and any(part.phase == "warmup" for part in first.parts):
+        remarks.append(language.text("slow-first-no-save"))
+    if ledger.split != "none" and any(total.phase == "checkpoint" for total in ledger.phases):
+        remarks.append(language.text(f"split-{ledger.split}"))
+        if ledger.split == "model":
+            remarks.append(language.text("split-settle", command=STAMP_COMMAND))
+    if ledger.stamps_unusable:
+        remarks.append(language.text("stamps-unusable"))
+    unexplained = [slow for slow in ledger.slow if any(part.phase == "stall" for part in slow.parts)]
+    if unexplained:
+        seconds = sum(part.seconds for slow in unexplained for part in slow.parts if part.phase == "stall")
+        remarks.append(language.text("slow-unexplained", count=len(unexplained), duration=Seconds(seconds)))
+    return remarks
+
+
+def more_slow(hidden: list[SlowStep], language: Language) -> str:
+    """The slow steps that are not listed, by cause."""
+    counts = Counter(slow.cause for slow in hidden)
+    causes = []
+    for cause, count in counts.most_common():
+        seconds = sum(slow.seconds for slow in hidden if slow.cause == cause)
+        causes.append(language.text("slow-more-cause", count=count, cause=language.text(f"cause-{cause}"), duration=Seconds(seconds)))
+    return language.text("slow-more", count=len(hidden), causes=", ".join(causes))
+
+
+def finish_lines(report: Report, language: Language) -> list[str]:
+    """When the run will be done and what is left, or why that cannot be said."""
+    end = report.forecast
+    if isinstance(end, NoForecast):
+        lines = [language.text("finish-none", reason=language.say(end.reason))]
+        if end.level_s is not None:
+            lines.append(language.text("finish-rate", duration=Seconds(end.level_s), thousand=Seconds(1000 * end.level_s)))
+        return lines
+    if end.is_finished:
+        return [language.text("finish-complete", step=end.schedule.last_step, total=end.schedule.max_steps)]
+    lines = [eta_line(report, end, language)]
+    lines.append(language.text("left-line", items=", ".join(left_items(end, language))))
+    if report.moment is not None and report.moment_from is not None:
+        lines.append(from_text(report, language))
+    return lines
+
+
+def eta_line(report: Report, end: Forecast, language: Language) -> str:
+    """Time left and clock time, on one line."""
+    span = language.span(end.low_s, end.high_s)
+    left = language.text("finish-left", duration=Seconds(end.remaining_s), span=span, confidence=Share(end.confidence))
+    finish = finish_text(report, end, language)
+    return language.text("eta-line", left=left, finish=finish) if finish else left
+
+
+def finish_text(report: Report, end: Forecast, language: Language) -> str | None:
+    """The clock time of the end with its interval."""
+    moments = [report.finish(seconds) for seconds in (end.remaining_s, end.low_s, end.high_s)]
+    middle, low, high = moments
+    if middle is None or low is None or high is None:
+        return None
+    return language.text(
+        "finish-at", time=Moment(middle, report.moment), low=Moment(low, middle), high=Moment(high, middle)
+    )
+
+
+def from_text(report: Report, language: Language) -> str:
+    """Which moment the clock times are counted from."""
+    assert report.moment is not None
+    return language.text(f"finish-from-{report.moment_from}", time=Moment(report.moment)).rstrip(".") + "."
+
+
+def left_items(end: Forecast, language: Language) -> list[str]:
+    """Steps, evaluations and checkpoints still to come, each with its price."""
+    items = []
+    for name in ("step", "evaluation", "checkpoint"):
+        left = end.left[name]
+        if not left.count:
+            continue
+        what = language.text(f"left-{name}", count=left.count)
+        if left.seconds is None:
+            items.append(language.text("left-unpriced", what=what))
+        else:
+            items.append(language.text("left-priced", what=what, duration=Seconds(left.seconds)))
+    return items
+
+
+def change_lines(report: Report, language: Language, most: int = 3) -> list[tuple[str, str]]:
+    """Each piece of advice as a line and what it costs."""
+    found = []
+    for advice in report.advice[:most]:
+        key = "change-line" if advice.now is not None else "change-line-new"
+        line = language.say(
+            say(
+                key,
+                setting=advice.setting,
+                now=str(advice.now),
+                proposed=str(advice.proposed),
+                duration=Seconds(advice.saves_s),
+                span=language.span(advice.saves_low_s, advice.saves_high_s),
+            )
+        )
+        found.append((line, language.say(advice.costs)))
+    return found
+
+
+def no_change_text(report: Report, language: Language) -> str:
+    """Why there is no advice."""
+    ledger = report.ledger
+    if not ledger.wall_s or not any(total.phase == "evaluation" for total in ledger.phases):
+        return language.text("change-unknown")
+    share = (ledger.seconds("evaluation") + ledger.seconds("checkpoint")) / ledger.wall_s
+    return language.text("change-none", share=Share(share))
+
+
+def change_scope(report: Report, language: Language) -> str:
+    """Over what the savings count."""
+    end = report.forecast
+    is_rest = isinstance(end, Forecast) and not end.is_finished
+    return language.text("change-scope-rest" if is_rest else "change-scope-run")
+
+
+def unread_text(report: Report, language: Language) -> str:
+    """How much of the log was understood."""
+    run = report.run
+    if not run.num_unread:
+        return language.text("read-all", lines=run.num_lines)
+    line, text = run.first_unread[0]
+    return language.text("read-unread", unread=run.num_unread, lines=run.num_lines, line=line, text=text)
