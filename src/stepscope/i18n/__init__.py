@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import locale as system_locale
 import os
 import re
@@ -133,7 +134,9 @@ class Language:
         from babel.numbers import format_decimal
 
         pattern = "#,##0" + ("." + "0" * digits if digits else "")
-        return str(format_decimal(value, pattern, self._locale, group_separator=self._is_grouped(value)))
+        # Half up, as people round: 5.985 s is 5.99 s.
+        rounded = decimal.Decimal(repr(float(value))).quantize(decimal.Decimal(1).scaleb(-digits), decimal.ROUND_HALF_UP)
+        return str(format_decimal(rounded, pattern, self._locale, group_separator=self._is_grouped(value)))
 
     def percent(self, share: float) -> str:
         """A share of 1 in percent: one decimal below ten, none above."""

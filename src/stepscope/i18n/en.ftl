@@ -36,11 +36,6 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = iteration { $step } of { $total } ({ $share })
 run-progress-open = iteration { $step }
 run-none = no iteration with a time
-run-wall = { $duration } in the log
-run-segments = { $count ->
-    [one] one start
-   *[other] { $count } starts
-  }
 run-normal = A normal iteration takes { $duration }; nine in ten take { $span }.
 run-normal-one = A normal iteration takes { $duration }.
 run-tokens = { $tokens } tokens a second.
@@ -63,7 +58,6 @@ section-finish = When it finishes
 section-change = What to change
 section-alarms = Alarms
 section-normal = Normal iterations
-section-summary = In short
 section-log = What was read
 time-table-phase = phase
 time-table-time = time
@@ -151,8 +145,7 @@ change-none = Nothing worth changing: evaluation and saving cost { $share } of t
 change-unknown = No advice: this log does not show what evaluations cost.
 change-scope-rest = Saved on the rest of this run; the savings do not add up.
 change-scope-run = Saved on a run like this one; the savings do not add up.
-change-line = { $setting } { $now } → { $proposed }: saves { $duration } ({ $span })
-change-line-new = { $setting } → { $proposed }: saves { $duration } ({ $span })
+change-line = { $change }: saves { $duration } ({ $span })
 advice-a101-costs = The validation loss is seen { $factor } times less often; with a save only after an evaluation, a crash loses up to { $steps } iterations ({ $duration }).
 advice-a101-evidence = { $count } evaluations of { $duration } each are { $share } of the time. A larger interval means fewer of them.
 advice-a102-costs = The standard error of the validation loss grows from { $before } to { $after }.
@@ -191,7 +184,6 @@ read-unread = { $unread ->
    *[other] { $unread } of { $lines } lines were not understood, first at line { $line }: { $text }
   }
 read-all = All { $lines } lines were understood.
-read-cut = The last line is cut; it was not counted.
 
 ## Notes
 
@@ -209,7 +201,6 @@ note-intro = { $count ->
   }
 note-intro-none = No slow iteration was found in { $lines } log lines.
 note-explained = They are not slow training steps: the trainer’s clock runs from the end of one iteration to the end of the next, so an evaluation, a checkpoint or a compilation in between is counted with the iteration that follows.
-note-normal-lines = The lines look like this:
 note-slow-lines = Here is what the log shows around them:
 note-list-and = { $first } and { $last }
 section-progress = Progress
@@ -223,14 +214,12 @@ note-evaluation-left = Evaluations left: { $count }.
 note-evaluation-unknown = How often the run evaluates is not known.
 note-total = Total time left: { $duration }.
 note-interval = Range: { $span }, at { $confidence }.
-note-finish = It should be done at { $time } ({ $low } – { $high }); { $from }.
 note-hardware-assumed = Shown by nvidia-smi: { $details }.
 note-assumptions = Assumed:
 
 ## Commands
 
 eta-line = { $left } · { $finish }
-eta-complete = { $done }
 formats-title = { $name } — { $title }
 formats-clock = Its time figure covers: { $covers }; inside it: { $includes }.
 formats-lines = Lines it knows:
@@ -239,7 +228,6 @@ formats-try-claimed = { $name }: { $count } of { $lines } lines claimed, { $step
 formats-try-first-miss = first line it did not understand: { $line }: { $text }
 demo-intro = The reference case: nanoGPT on an RTX 4070, asked about at 02:30. The same by hand: { $command }
 written = written: { $path }
-reading = reading { $path }: { $amount } MB
 error-title = error
 error-try = try
 
@@ -297,4 +285,3 @@ error-unread-lines = { $count ->
    *[other] { $count } lines were not understood (--strict)
   }
     .hint = stepscope formats try { $path }     shows them
-error-no-answer = { $reason }

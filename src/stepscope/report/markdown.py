@@ -100,17 +100,21 @@ def _finish(report: Report, language: Language) -> list[str]:
 
 
 def _change(report: Report, language: Language) -> str:
-    changes = words.change_lines(report, language)
+    changes = words.change_lines(report, language, code=_code)
     if not changes:
         return words.no_change_text(report, language)
-    lines = [f"{number}. **{escape(line)}** {costs}" for number, (line, costs) in enumerate(changes, 1)]
+    lines = [f"{number}. **{line}.** {why} {costs}" for number, (line, why, costs) in enumerate(changes, 1)]
     return "\n".join(lines) + "\n\n" + words.change_scope(report, language)
 
 
 def _read(report: Report, language: Language) -> str:
-    settings = words.settings_line(report, language)
+    settings = words.settings_line(report, language, code=_code)
     text = escape(words.unread_text(report, language))
-    return f"{text} {escape(settings)}" if settings else text
+    return f"{text} {settings}" if settings else text
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('`', chr(39))}`"
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

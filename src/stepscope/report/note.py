@@ -120,7 +120,7 @@ def _estimate(report: Report, end: Forecast, language: Language) -> list[str]:
     lines.append(language.text("note-interval", span=span, confidence=Share(end.confidence)))
     finish = words.finish_text(report, end, language)
     if finish is not None:
-        lines.append(f"{finish[0].upper()}{finish[1:]}; {words.from_text(report, language)}")
+        lines.append(f"{words.capital(finish)}; {words.from_text(report, language)}")
     details = words.hardware_details(report, language)
     if details:
         lines.append(language.text("note-hardware-assumed", details=details))

@@ -165,7 +165,7 @@ class _Drawing:
         if not changes:
             self._say(words.no_change_text(self.report, self.language))
             return
-        for number, (line, costs) in enumerate(changes, 1):
+        for number, (line, _, costs) in enumerate(changes, 1):
             self._say(f"{number}. {line}", "bold")
             self.console.print(Padding(Text(_glued(costs), style="dim"), (0, 0, 0, 5)))
         self._say(words.change_scope(self.report, self.language), "dim")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, SlowStep
-from stepscope.message import Moment, Seconds, Share, say
+from stepscope.message import Moment, Seconds, Share
 from stepscope.report.build import Report
 
 STAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
@@ -50,14 +51,14 @@ def normal_lines(report: Report, language: Language) -> list[str]:
     return lines
 
 
-def settings_line(report: Report, language: Language) -> str | None:
+def settings_line(report: Report, language: Language, *, code: Callable[[str], str] = str) -> str | None:
     """The settings that matter here by the trainer's own names, with where they came from."""
     names = {canonical: own for own, canonical in report.run.format.setting_names.items()}
     by_origin: dict[str, list[str]] = {}
     for name in _SHOWN_SETTINGS:
         setting = report.run.settings.get(name)
         if setting is not None:
-            by_origin.setdefault(setting.origin, []).append(f"{names.get(name, name)} {setting.value}")
+            by_origin.setdefault(setting.origin, []).append(code(f"{names.get(name, name)} {setting.value}"))
     shown = [
         language.text("setting-from", settings=", ".join(found), origin=language.text(f"origin-{origin}"))
         for origin, found in by_origin.items()
@@ -154,8 +155,13 @@ def finish_lines(report: Report, language: Language) -> list[str]:
     lines = [eta_line(report, end, language)]
     lines.append(language.text("left-line", items=", ".join(left_items(end, language))))
     if report.moment is not None and report.moment_from is not None:
-        lines.append(from_text(report, language))
+        lines.append(capital(from_text(report, language)))
     return lines
+
+
+def capital(text: str) -> str:
+    """`text` as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def eta_line(report: Report, end: Forecast, language: Language) -> str:
@@ -198,22 +204,19 @@ def left_items(end: Forecast, language: Language) -> list[str]:
     return items
 
 
-def change_lines(report: Report, language: Language, most: int = 3) -> list[tuple[str, str]]:
-    """Each piece of advice as a line and what it costs."""
+def change_lines(
+    report: Report, language: Language, *, code: Callable[[str], str] = str, most: int = 3
+) -> list[tuple[str, str, str]]:
+    """Each piece of advice: what to change, why, what it costs. `code` marks up what is to be typed."""
     found = []
     for advice in report.advice[:most]:
-        key = "change-line" if advice.now is not None else "change-line-new"
-        line = language.say(
-            say(
-                key,
-                setting=advice.setting,
-                now=str(advice.now),
-                proposed=str(advice.proposed),
-                duration=Seconds(advice.saves_s),
-                span=language.span(advice.saves_low_s, advice.saves_high_s),
-            )
+        line = language.text(
+            "change-line",
+            change=code(f"{advice.setting} {advice.now} → {advice.proposed}"),
+            duration=Seconds(advice.saves_s),
+            span=language.span(advice.saves_low_s, advice.saves_high_s),
         )
-        found.append((line, language.say(advice.costs)))
+        found.append((line, language.say(advice.evidence), language.say(advice.costs)))
     return found
 
 

@@ -1,0 +1,285 @@
+### Deutsch. Fachwörter, die man englisch sagt (Checkpoint, Batch, Loss, Log), bleiben so.
+
+## Zahlen
+
+number-least-grouped = 1000
+clock-with-date = { $date }, { $time }
+
+## Phasen, Belege, Herkunft
+
+phase-step = Training
+phase-evaluation = Evaluierung
+phase-checkpoint = Checkpoint
+phase-warmup = Anlauf
+phase-data = Daten
+phase-gc = Garbage Collection
+phase-logging = Protokollieren
+phase-communication = Kommunikation
+phase-stall = ungeklärt
+phase-gap = Lücke
+phase-unlogged = nicht im Log
+basis-measured = gemessen
+basis-inferred = erschlossen
+basis-assumed = angenommen
+origin-flag = angegeben
+origin-config = Config
+origin-log = Log
+origin-detected = erkannt
+origin-default = Vorgabe
+part = { $phase } { $duration }
+part-span = { $phase } { $duration } ({ $span })
+
+## Der Lauf
+
+run-progress = Iteration { $step } von { $total } ({ $share })
+run-progress-open = Iteration { $step }
+run-none = keine Iteration mit Zeit
+run-normal = Eine normale Iteration dauert { $duration }; neun von zehn dauern { $span }.
+run-normal-one = Eine normale Iteration dauert { $duration }.
+run-tokens = { $tokens } Tokens pro Sekunde.
+run-regimes = Das Niveau hat sich geändert: { $levels }.
+run-level = { $duration } ab Iteration { $step }
+run-sampled = Nur jede { $count }. Iteration wird ausgegeben; die Sekunden der übrigen sind aus ihren Nachbarn erschlossen.
+run-settings = Einstellungen: { $settings }.
+setting-from = { $settings } ({ $origin })
+run-gpu = { $gpu }: { $details }.
+gpu-load = { $share } ausgelastet
+gpu-memory = { $used } von { $total } GiB
+gpu-power = { $power } W
+gpu-temperature = { $degrees } °C
+
+## Wohin die Zeit ging
+
+section-time = Wohin die Zeit ging
+section-slow = Langsame Iterationen
+section-finish = Wann es fertig ist
+section-change = Was zu ändern ist
+section-alarms = Alarme
+section-normal = Normale Iterationen
+section-log = Was gelesen wurde
+time-table-phase = Phase
+time-table-time = Zeit
+time-table-share = Anteil
+time-table-range = Spanne
+time-table-basis = Grundlage
+time-total = gesamt
+
+## Langsame Iterationen
+
+slow-none = Keine Iteration war langsamer als ihre Nachbarn.
+slow-column-step = Iteration
+slow-column-took = dauerte
+slow-column-why = besteht aus
+slow-more = { $count ->
+    [one] und eine weitere: { $causes }
+   *[other] und { $count } weitere: { $causes }
+  }
+slow-more-cause = { $count } × { $cause } ({ $duration })
+cause-evaluation = Evaluierung
+cause-checkpoint = Checkpoint
+cause-warmup = Anlauf
+cause-unexplained = ungeklärt
+slow-unexplained = { $count ->
+    [one] Eine langsame Iteration hat keine Ursache, die dieses Log zeigen könnte: { $duration } mehr als eine normale. Zeitstempel an den Zeilen oder nvidia-smi und top, während es geschieht, würden es klären.
+   *[other] { $count } langsame Iterationen haben keine Ursache, die dieses Log zeigen könnte: { $duration } mehr als normale. Zeitstempel an den Zeilen oder nvidia-smi und top, während es geschieht, würden es klären.
+  }
+slow-first-no-save = Bei Iteration 0 wird nichts gespeichert: Was dort über die Evaluierung hinausgeht, ist Anlauf (Kompilieren, erster Zugriff), kein Checkpoint.
+split-stamps = Evaluierung und Checkpoint sind durch die Zeitstempel an den Zeilen getrennt.
+split-contrast = Evaluierung und Checkpoint sind durch den Vergleich von Evaluierungen mit und ohne Speichern getrennt.
+split-first-step = Evaluierung und Checkpoint sind durch die erste Evaluierung getrennt, die nichts speichert.
+split-model = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung. Die Aufteilung ist aus der Zahl der Forward-Pässe und den üblichen Kosten des Speicherns berechnet; die Spannen sagen, wie weit sie danebenliegen kann.
+split-settle = Um es zu klären, versehen Sie die Zeilen mit Zeitstempeln: { $command }
+stamps-unusable = Die Zeitstempel an den Zeilen widersprechen den ausgegebenen Zeiten (eine blockweise gepufferte Pipe?) und werden nicht verwendet. Starten Sie python mit -u.
+evidence-marker = folgt auf „{ $line }“
+evidence-markers = folgt auf „{ $line }“ und „{ $save }“
+evidence-first = die erste Iteration des Prozesses: Kompilieren und erster Zugriff
+evidence-unprinted = eine Iteration, bei der dieser Trainer immer evaluiert; ihre Zeile fehlt im Log
+evidence-none = keine Zeile sagt, warum; { $duration } mehr als ihre Nachbarn
+
+## Wann es fertig ist
+
+finish-left = noch { $duration } ({ $span } bei { $confidence })
+finish-at = fertig um { $time } ({ $low } – { $high })
+finish-from-flag = gerechnet ab { $time }, wie angegeben
+finish-from-stamp = gerechnet ab { $time }, dem Zeitstempel der letzten Zeile
+finish-from-nvidia-smi = gerechnet ab { $time }, der Uhrzeit in der nvidia-smi-Tabelle
+finish-from-mtime = gerechnet ab { $time }, als die Datei zuletzt geschrieben wurde
+finish-from-clock = gerechnet ab jetzt, { $time }
+finish-complete = Der Lauf ist vollständig: Iteration { $step } von { $total }.
+left-step = { $count ->
+    [one] eine Iteration
+   *[other] { $count } Iterationen
+  }
+left-evaluation = { $count ->
+    [one] eine Evaluierung
+   *[other] { $count } Evaluierungen
+  }
+left-checkpoint = { $count ->
+    [one] ein Checkpoint
+   *[other] { $count } Checkpoints
+  }
+left-priced = { $what }: { $duration }
+left-unpriced = { $what }: Kosten unbekannt
+left-line = Noch zu tun: { $items }.
+finish-next-evaluation = Nächste Evaluierung bei Iteration { $step }.
+finish-none = Keine Endzeit: { $reason }
+finish-rate = Bei derzeit { $duration } je Iteration dauern 1.000 weitere { $thousand }.
+reason-no-steps = Das Log enthält noch keine normale Iteration mit Zeit. Fragen Sie nach einigen weiteren Zeilen wieder.
+reason-no-total = Das Log sagt nicht, wie viele Iterationen der Lauf hat. Geben Sie --max-steps N an, oder --config mit den Einstellungen des Laufs.
+reason-too-few = { $count ->
+    [one] Erst eine normale Iteration wurde ausgegeben; für ein Tempo braucht es drei. Fragen Sie nach einigen weiteren Zeilen wieder.
+   *[other] Erst { $count } normale Iterationen wurden ausgegeben; für ein Tempo braucht es drei. Fragen Sie nach einigen weiteren Zeilen wieder.
+  }
+assume-level = Der Rest läuft auf dem jetzigen Niveau, { $duration } je Iteration.
+assume-no-evaluations = Evaluierungen sind nicht mitgezählt: Wie oft sie kommen, ist unbekannt. Geben Sie --set eval_interval=N an.
+assume-evaluation-unpriced = Evaluierungen sind nicht mitgezählt: Noch keine wurde gemessen, und wie viele Batches eine braucht, ist unbekannt. Geben Sie --set eval_iters=N an.
+assume-evaluation-prior = Noch keine Evaluierung wurde gemessen: Ihre Kosten sind aus der Zahl der Forward-Pässe berechnet.
+assume-saves = Auf { $share } der Evaluierungen folgt ein Speichern, wie zuletzt.
+assume-default-total = Die Zahl der Iterationen, { $count }, ist die Vorgabe des Trainers und steht nirgends.
+
+## Was zu ändern ist
+
+change-none = Nichts, was sich lohnt: Evaluieren und Speichern kosten { $share } der Zeit.
+change-unknown = Kein Rat: Dieses Log zeigt nicht, was Evaluierungen kosten.
+change-scope-rest = Gespart am Rest dieses Laufs; die Ersparnisse addieren sich nicht.
+change-scope-run = Gespart an einem Lauf wie diesem; die Ersparnisse addieren sich nicht.
+change-line = { $change }: spart { $duration } ({ $span })
+advice-a101-costs = Der Validierungs-Loss ist { $factor }-mal seltener zu sehen; wird nur nach einer Evaluierung gespeichert, kostet ein Absturz bis zu { $steps } Iterationen ({ $duration }).
+advice-a101-evidence = { $count } Evaluierungen zu je { $duration } sind { $share } der Zeit. Ein größeres Intervall bedeutet weniger davon.
+advice-a102-costs = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }.
+advice-a102-costs-unknown = Der Standardfehler des Validierungs-Loss wächst auf das { $factor }-Fache; für den Ausgangswert hat dieses Log zu wenige Loss-Werte.
+advice-a102-evidence = Jede Evaluierung rechnet { $count } Batches aus { $splits ->
+    [one] einem Split
+   *[other] { $splits } Splits
+  }; die Kosten wachsen mit ihrer Zahl, die Genauigkeit mit deren Wurzel.
+advice-a103-costs = Der Trainings-Loss der Evaluierung wird nicht mehr ausgegeben; das Mittel der Iterationszeilen sagt dasselbe. Der Validierungs-Loss behält seine Genauigkeit. Dazu muss estimate_loss in train.py geändert werden.
+advice-a103-evidence = Die Hälfte jeder Evaluierung misst den Trainings-Split, dessen Loss die Iterationszeilen ohnehin ausgeben.
+advice-a104-costs = Nach einem Absturz geht es vom besten Checkpoint weiter, nicht vom letzten.
+advice-a104-evidence = { $count } Speichervorgänge sind { $share } der Zeit.
+
+## Alarme
+
+alarm-nan = Der Loss ist ab Iteration { $step } NaN oder unendlich ({ $count }-mal im Log). Was folgt, trainiert ins Leere.
+alarm-oom = Speicher erschöpft: { $text }
+alarm-crash = Traceback oder tödliches Signal: { $text }
+alarm-interrupted = Der Lauf wurde unterbrochen: { $text }
+alarm-ended-early = Der Lauf endete vorzeitig, nach Iteration { $step } von { $total }.
+alarm-ended-early-unknown = Der Lauf endete nach Iteration { $step }; wie viele geplant waren, steht nicht im Log.
+alarm-ended-before-steps = Der Lauf endete, bevor die erste Iteration fertig war.
+alarm-restarted = { $count ->
+    [0] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }.
+    [one] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }: Eine Iteration wurde zweimal gerechnet.
+   *[other] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }: { $count } Iterationen wurden zweimal gerechnet.
+  }
+alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }.
+alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; das Log gilt.
+alarm-line = Zeile { $line }
+
+## Was gelesen wurde
+
+read-unread = { $unread ->
+    [one] Eine von { $lines } Zeilen wurde nicht verstanden, Zeile { $line }: { $text }
+   *[other] { $unread } von { $lines } Zeilen wurden nicht verstanden, zuerst Zeile { $line }: { $text }
+  }
+read-all = Alle { $lines } Zeilen wurden verstanden.
+
+## Notizen
+
+note-title = { $count ->
+    [one] Warum Iteration { $steps } langsam war
+   *[other] Warum die Iterationen { $steps } langsam waren
+  }
+note-title-many = Warum { $count } Iterationen langsam waren
+note-title-none = Wohin die Zeit eines Trainingslaufs ging
+note-title-eta = Geschätzte Trainingszeit: { $duration }
+note-title-eta-none = Geschätzte Trainingszeit: noch nicht bekannt
+note-intro = { $count ->
+    [one] In { $lines } Log-Zeilen fand sich eine langsame Iteration.
+   *[other] In { $lines } Log-Zeilen fanden sich { $count } langsame Iterationen.
+  }
+note-intro-none = In { $lines } Log-Zeilen fand sich keine langsame Iteration.
+note-explained = Es sind keine langsamen Trainingsschritte: Die Uhr des Trainers läuft vom Ende einer Iteration bis zum Ende der nächsten, sodass eine Evaluierung, ein Checkpoint oder ein Kompilieren dazwischen bei der folgenden Iteration mitgezählt wird.
+note-slow-lines = Das zeigt das Log an diesen Stellen:
+note-list-and = { $first } und { $last }
+section-progress = Stand
+section-evaluations = Verbleibende Evaluierungen
+section-estimate = Zeitschätzung
+note-progress-done = { $step } von { $total } Iterationen sind fertig.
+note-progress-left = Verbleibende Iterationen: { $count }.
+note-evaluation-every = Alle { $every } Iterationen kommt eine Evaluierung, die { $duration } dauert ({ $span }).
+note-evaluation-next = Die nächste ist bei Iteration { $next }, dann { $after } …, die letzte bei { $last }.
+note-evaluation-left = Verbleibende Evaluierungen: { $count }.
+note-evaluation-unknown = Wie oft der Lauf evaluiert, ist nicht bekannt.
+note-total = Verbleibende Gesamtzeit: { $duration }.
+note-interval = Spanne: { $span }, bei { $confidence }.
+note-hardware-assumed = Laut nvidia-smi: { $details }.
+note-assumptions = Angenommen:
+
+## Befehle
+
+eta-line = { $left } · { $finish }
+formats-title = { $name } — { $title }
+formats-clock = Ihre Zeitangabe umfasst: { $covers }; darin enthalten: { $includes }.
+formats-lines = Zeilen, die es kennt:
+formats-try-none = Kein Format im Katalog erkennt diese Datei.
+formats-try-claimed = { $name }: { $count } von { $lines } Zeilen erkannt, davon { $steps } mit einer Iteration
+formats-try-first-miss = erste nicht verstandene Zeile: { $line }: { $text }
+demo-intro = Der Referenzfall: nanoGPT auf einer RTX 4070, gefragt um 02:30. Dasselbe von Hand: { $command }
+written = geschrieben: { $path }
+error-title = Fehler
+error-try = Abhilfe
+
+## Fehler
+
+error-no-such-file = keine solche Datei
+    .hint = { $nearby ->
+        [none] prüfen Sie den Pfad; ein Ordner, - für die Standardeingabe und .gz, .xz, .zst gehen auch
+       *[other] meinten Sie { $nearby }?
+      }
+error-unreadable = nicht lesbar: { $reason }
+    .hint = prüfen Sie die Rechte: ls -l { $place }
+error-folder-without-log = in diesem Ordner ist kein Trainings-Log
+    .hint = nennen Sie die Datei selbst: stepscope { $place }/train.log
+error-empty = die Datei ist leer
+    .hint = wird die Ausgabe des Trainers gepuffert? Starten Sie python mit -u und fragen Sie wieder, wenn etwas ausgegeben ist
+error-binary = keine Textdatei
+    .hint = nennen Sie, was der Trainer ausgegeben hat, zum Beispiel: python -u train.py | tee train.log
+error-broken-archive = eine komprimierte Datei, die sich nicht entpacken lässt: { $reason }
+    .hint = entpacken Sie von Hand, was noch da ist: zcat { $place } | stepscope -
+error-not-a-training-log = kein Format im Katalog erkennt diese Datei
+    .hint = stepscope formats try { $path }     zeigt, wie weit jedes Format kommt
+error-no-such-config = keine solche Config-Datei
+    .hint = --config erwartet die Datei, mit der der Lauf gestartet wurde, zum Beispiel config/train_gpt2.py
+error-config-is-folder = die Config ist ein Ordner
+    .hint = nennen Sie die Datei selbst
+error-config-too-large = zu groß für eine Config-Datei
+    .hint = ist das das Log? stepscope { $place }
+error-config-not-text = die Config ist keine Textdatei
+    .hint = --config erwartet nanoGPTs config.py, JSON oder TOML
+error-config-kind = Config-Dateien der Art { $kind } werden nicht gelesen
+    .hint = geben Sie an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
+error-config-syntax = die Config lässt sich nicht lesen: { $reason }
+    .hint = berichtigen Sie sie, oder geben Sie an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
+error-not-nvidia-smi = keine Tabelle von nvidia-smi
+    .hint = nvidia-smi > nvidia-smi.txt
+error-bad-setting = --set erwartet schlüssel=wert
+    .hint = zum Beispiel: --set eval_interval=500
+error-bad-moment = kein Zeitpunkt: { $text }
+    .hint = zum Beispiel: --now 02:30, --now "2026-11-15 02:30", --now 1794768092
+error-bad-confidence = --confidence liegt zwischen 0.5 und 0.99
+    .hint = zum Beispiel: --confidence 0.9
+error-bad-language = keine solche Sprache: { $text }
+    .hint = es gibt: { $known }
+error-languages-need-folder = mehrere Sprachen ergeben mehrere Dateien
+    .hint = nennen Sie einen Ordner dafür: -o notizen/
+error-no-such-format = kein Format dieses Namens
+    .hint = stepscope formats     zählt sie auf
+error-no-such-code = keine Seite mit diesem Code
+    .hint = es gibt: { $known }
+error-cannot-write = kann nicht schreiben: { $reason }
+    .hint = nennen Sie mit -o einen anderen Ort
+error-unread-lines = { $count ->
+    [one] eine Zeile wurde nicht verstanden (--strict)
+   *[other] { $count } Zeilen wurden nicht verstanden (--strict)
+  }
+    .hint = stepscope formats try { $path }     zeigt sie

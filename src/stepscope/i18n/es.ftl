@@ -1,0 +1,285 @@
+### Español. Los términos que se dicen en inglés (checkpoint, batch, loss, log) se quedan así.
+
+## Números
+
+number-least-grouped = 10000
+clock-with-date = { $date }, { $time }
+
+## Fases, evidencia, orígenes
+
+phase-step = entrenamiento
+phase-evaluation = evaluación
+phase-checkpoint = checkpoint
+phase-warmup = arranque
+phase-data = datos
+phase-gc = recolección de basura
+phase-logging = registro
+phase-communication = comunicación
+phase-stall = sin explicar
+phase-gap = pausa
+phase-unlogged = fuera del log
+basis-measured = medido
+basis-inferred = inferido
+basis-assumed = supuesto
+origin-flag = indicado
+origin-config = config
+origin-log = log
+origin-detected = detectado
+origin-default = por defecto
+part = { $phase } { $duration }
+part-span = { $phase } { $duration } ({ $span })
+
+## La ejecución
+
+run-progress = iteración { $step } de { $total } ({ $share })
+run-progress-open = iteración { $step }
+run-none = ninguna iteración con tiempo
+run-normal = Una iteración normal tarda { $duration }; nueve de cada diez, { $span }.
+run-normal-one = Una iteración normal tarda { $duration }.
+run-tokens = { $tokens } tokens por segundo.
+run-regimes = Su nivel cambió: { $levels }.
+run-level = { $duration } desde la iteración { $step }
+run-sampled = Solo se imprime una iteración de cada { $count }; los segundos de las demás se infieren de sus vecinas.
+run-settings = Configuración: { $settings }.
+setting-from = { $settings } ({ $origin })
+run-gpu = { $gpu }: { $details }.
+gpu-load = ocupada al { $share }
+gpu-memory = { $used } de { $total } GiB
+gpu-power = { $power } W
+gpu-temperature = { $degrees } °C
+
+## En qué se fue el tiempo
+
+section-time = En qué se fue el tiempo
+section-slow = Iteraciones lentas
+section-finish = Cuándo termina
+section-change = Qué cambiar
+section-alarms = Alarmas
+section-normal = Iteraciones normales
+section-log = Qué se leyó
+time-table-phase = fase
+time-table-time = tiempo
+time-table-share = parte
+time-table-range = intervalo
+time-table-basis = base
+time-total = total
+
+## Iteraciones lentas
+
+slow-none = Ninguna iteración fue más lenta que sus vecinas.
+slow-column-step = iteración
+slow-column-took = tardó
+slow-column-why = se compone de
+slow-more = { $count ->
+    [one] y una más: { $causes }
+   *[other] y { $count } más: { $causes }
+  }
+slow-more-cause = { $count } × { $cause } ({ $duration })
+cause-evaluation = evaluación
+cause-checkpoint = checkpoint
+cause-warmup = arranque
+cause-unexplained = sin explicar
+slow-unexplained = { $count ->
+    [one] Una iteración lenta no tiene ninguna causa que este log pueda mostrar: { $duration } más que una normal. Lo aclararían marcas de tiempo en las líneas, o nvidia-smi y top mientras ocurre.
+   *[other] { $count } iteraciones lentas no tienen ninguna causa que este log pueda mostrar: { $duration } más que las normales. Lo aclararían marcas de tiempo en las líneas, o nvidia-smi y top mientras ocurre.
+  }
+slow-first-no-save = En la iteración 0 no se guarda nada: lo que allí excede a la evaluación es arranque (compilación, primer acceso), no un checkpoint.
+split-stamps = La evaluación y el checkpoint se distinguen por las marcas de tiempo de las líneas.
+split-contrast = La evaluación y el checkpoint se distinguen comparando evaluaciones con y sin guardado.
+split-first-step = La evaluación y el checkpoint se distinguen por la primera evaluación, que no guarda nada.
+split-model = En este log no se pueden separar la evaluación y el checkpoint: cada guardado va junto a una evaluación. El reparto se calcula a partir del número de pases forward y de lo que suele costar guardar; los intervalos dicen cuánto puede desviarse.
+split-settle = Para aclararlo, ponga marcas de tiempo en las líneas: { $command }
+stamps-unusable = Las marcas de tiempo de las líneas contradicen los tiempos impresos (¿una tubería con búfer por bloques?) y no se usan. Ejecute python con -u.
+evidence-marker = sigue a «{ $line }»
+evidence-markers = sigue a «{ $line }» y «{ $save }»
+evidence-first = la primera iteración del proceso: compilación y primer acceso
+evidence-unprinted = una iteración en la que este entrenador siempre evalúa; su línea no está en el log
+evidence-none = ninguna línea dice por qué; { $duration } más que sus vecinas
+
+## Cuándo termina
+
+finish-left = faltan { $duration } ({ $span } al { $confidence })
+finish-at = termina a las { $time } ({ $low } – { $high })
+finish-from-flag = contado desde { $time }, según se indicó
+finish-from-stamp = contado desde { $time }, la marca de tiempo de la última línea
+finish-from-nvidia-smi = contado desde { $time }, la hora de la tabla de nvidia-smi
+finish-from-mtime = contado desde { $time }, la última escritura del archivo
+finish-from-clock = contado desde ahora, { $time }
+finish-complete = La ejecución está completa: iteración { $step } de { $total }.
+left-step = { $count ->
+    [one] una iteración
+   *[other] { $count } iteraciones
+  }
+left-evaluation = { $count ->
+    [one] una evaluación
+   *[other] { $count } evaluaciones
+  }
+left-checkpoint = { $count ->
+    [one] un checkpoint
+   *[other] { $count } checkpoints
+  }
+left-priced = { $what }: { $duration }
+left-unpriced = { $what }: coste desconocido
+left-line = Quedan: { $items }.
+finish-next-evaluation = Próxima evaluación en la iteración { $step }.
+finish-none = No hay hora de finalización: { $reason }
+finish-rate = Con los { $duration } por iteración actuales, 1000 más tardan { $thousand }.
+reason-no-steps = el log aún no tiene ninguna iteración normal con tiempo. Vuelva a preguntar tras unas líneas más.
+reason-no-total = el log no dice cuántas iteraciones tiene la ejecución. Indique --max-steps N, o --config con su configuración.
+reason-too-few = { $count ->
+    [one] solo se ha impreso una iteración normal; hacen falta tres para un ritmo. Vuelva a preguntar tras unas líneas más.
+   *[other] solo se han impreso { $count } iteraciones normales; hacen falta tres para un ritmo. Vuelva a preguntar tras unas líneas más.
+  }
+assume-level = El resto avanza al nivel actual, { $duration } por iteración.
+assume-no-evaluations = Las evaluaciones no se cuentan: no se sabe cada cuánto llegan. Indique --set eval_interval=N.
+assume-evaluation-unpriced = Las evaluaciones no se cuentan: aún no se ha cronometrado ninguna, y no se sabe cuántos batches usa cada una. Indique --set eval_iters=N.
+assume-evaluation-prior = Aún no se ha cronometrado ninguna evaluación: su coste se calcula a partir del número de pases forward.
+assume-saves = Tras el { $share } de las evaluaciones se guarda, como últimamente.
+assume-default-total = El número de iteraciones, { $count }, es el valor por defecto del entrenador; no consta en ninguna parte.
+
+## Qué cambiar
+
+change-none = Nada que merezca cambiarse: evaluar y guardar cuestan el { $share } del tiempo.
+change-unknown = Sin consejo: este log no muestra lo que cuestan las evaluaciones.
+change-scope-rest = Ahorro en lo que queda de esta ejecución; los ahorros no se suman.
+change-scope-run = Ahorro en una ejecución como esta; los ahorros no se suman.
+change-line = { $change }: ahorra { $duration } ({ $span })
+advice-a101-costs = El loss de validación se ve { $factor } veces menos a menudo; si solo se guarda tras una evaluación, un fallo pierde hasta { $steps } iteraciones ({ $duration }).
+advice-a101-evidence = { $count } evaluaciones de { $duration } son el { $share } del tiempo. Un intervalo mayor significa menos evaluaciones.
+advice-a102-costs = El error estándar del loss de validación pasa de { $before } a { $after }.
+advice-a102-costs-unknown = El error estándar del loss de validación se multiplica por { $factor }; este log tiene muy pocos valores de loss para decir desde cuánto.
+advice-a102-evidence = Cada evaluación usa { $count } batches de { $splits ->
+    [one] una partición
+   *[other] { $splits } particiones
+  }; el coste crece con su número, la precisión con su raíz cuadrada.
+advice-a103-costs = El loss de entrenamiento de la evaluación deja de imprimirse; la media de las líneas de iteración dice lo mismo. El loss de validación conserva su precisión. Requiere editar estimate_loss en train.py.
+advice-a103-evidence = La mitad de cada evaluación mide la partición de entrenamiento, cuyo loss ya imprimen las líneas de iteración.
+advice-a104-costs = Tras un fallo, la ejecución se reanuda desde el mejor checkpoint, no desde el último.
+advice-a104-evidence = { $count } guardados son el { $share } del tiempo.
+
+## Alarmas
+
+alarm-nan = El loss es NaN o infinito desde la iteración { $step } ({ $count } veces en el log). Lo que sigue entrena en vano.
+alarm-oom = Sin memoria: { $text }
+alarm-crash = Traceback o señal fatal: { $text }
+alarm-interrupted = La ejecución fue interrumpida: { $text }
+alarm-ended-early = La ejecución terminó antes de tiempo, tras la iteración { $step } de { $total }.
+alarm-ended-early-unknown = La ejecución terminó tras la iteración { $step }; el log no dice cuántas estaban previstas.
+alarm-ended-before-steps = La ejecución terminó antes de acabar su primera iteración.
+alarm-restarted = { $count ->
+    [0] La ejecución se reinició tras la iteración { $before }, en la { $step }.
+    [one] La ejecución se reinició tras la iteración { $before }, en la { $step }: una iteración se hizo dos veces.
+   *[other] La ejecución se reinició tras la iteración { $before }, en la { $step }: { $count } iteraciones se hicieron dos veces.
+  }
+alarm-slowdown = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }.
+alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra { $seen }; se cree al log.
+alarm-line = línea { $line }
+
+## Qué se leyó
+
+read-unread = { $unread ->
+    [one] De { $lines } líneas, una no se entendió, la { $line }: { $text }
+   *[other] De { $lines } líneas, { $unread } no se entendieron, la primera es la { $line }: { $text }
+  }
+read-all = Se entendieron las { $lines } líneas.
+
+## Notas
+
+note-title = { $count ->
+    [one] Por qué fue lenta la iteración { $steps }
+   *[other] Por qué fueron lentas las iteraciones { $steps }
+  }
+note-title-many = Por qué fueron lentas { $count } iteraciones
+note-title-none = En qué se fue el tiempo de un entrenamiento
+note-title-eta = Tiempo estimado de entrenamiento: { $duration }
+note-title-eta-none = Tiempo estimado de entrenamiento: aún desconocido
+note-intro = { $count ->
+    [one] En { $lines } líneas de log hay una iteración lenta.
+   *[other] En { $lines } líneas de log hay { $count } iteraciones lentas.
+  }
+note-intro-none = En { $lines } líneas de log no hay ninguna iteración lenta.
+note-explained = No son pasos de entrenamiento lentos: el reloj del entrenador va del final de una iteración al final de la siguiente, de modo que una evaluación, un checkpoint o una compilación entre medias se cuenta con la iteración que sigue.
+note-slow-lines = Esto es lo que muestra el log alrededor:
+note-list-and = { $first } y { $last }
+section-progress = Progreso actual
+section-evaluations = Evaluaciones restantes
+section-estimate = Estimación de tiempo
+note-progress-done = Se han completado { $step } de { $total } iteraciones.
+note-progress-left = Iteraciones restantes: { $count }.
+note-evaluation-every = Cada { $every } iteraciones hay una evaluación, que tarda { $duration } ({ $span }).
+note-evaluation-next = La próxima es en la iteración { $next }, luego { $after } …, la última en la { $last }.
+note-evaluation-left = Evaluaciones restantes: { $count }.
+note-evaluation-unknown = No se sabe cada cuánto evalúa la ejecución.
+note-total = Tiempo total restante: { $duration }.
+note-interval = Intervalo: { $span }, al { $confidence }.
+note-hardware-assumed = Según nvidia-smi: { $details }.
+note-assumptions = Se supone:
+
+## Comandos
+
+eta-line = { $left } · { $finish }
+formats-title = { $name } — { $title }
+formats-clock = Su cifra de tiempo abarca: { $covers }; incluye: { $includes }.
+formats-lines = Líneas que conoce:
+formats-try-none = Ningún formato del catálogo reconoce este archivo.
+formats-try-claimed = { $name }: reconoce { $count } de { $lines } líneas, { $steps } de ellas con una iteración
+formats-try-first-miss = primera línea que no entendió: { $line }: { $text }
+demo-intro = El caso de referencia: nanoGPT en una RTX 4070, consultado a las 02:30. Lo mismo a mano: { $command }
+written = escrito: { $path }
+error-title = error
+error-try = pruebe
+
+## Errores
+
+error-no-such-file = no existe el archivo
+    .hint = { $nearby ->
+        [none] revise la ruta; también valen una carpeta, - para la entrada estándar, y archivos .gz, .xz, .zst
+       *[other] ¿quería decir { $nearby }?
+      }
+error-unreadable = no se puede leer: { $reason }
+    .hint = revise sus permisos: ls -l { $place }
+error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento
+    .hint = indique el archivo mismo: stepscope { $place }/train.log
+error-empty = el archivo está vacío
+    .hint = ¿la salida del entrenador pasa por un búfer? Ejecute python con -u y vuelva a preguntar cuando haya impreso algo
+error-binary = no es un archivo de texto
+    .hint = indique lo que imprimió el entrenador, por ejemplo: python -u train.py | tee train.log
+error-broken-archive = un archivo comprimido que no se puede abrir: { $reason }
+    .hint = descomprímalo a mano para ver qué queda: zcat { $place } | stepscope -
+error-not-a-training-log = ningún formato del catálogo reconoce este archivo
+    .hint = stepscope formats try { $path }     muestra hasta dónde llega cada formato
+error-no-such-config = no existe el archivo de configuración
+    .hint = --config espera el archivo con que se lanzó la ejecución, por ejemplo config/train_gpt2.py
+error-config-is-folder = la configuración es una carpeta
+    .hint = indique el archivo mismo
+error-config-too-large = demasiado grande para un archivo de configuración
+    .hint = ¿es este el log? stepscope { $place }
+error-config-not-text = la configuración no es un archivo de texto
+    .hint = --config espera el config.py de nanoGPT, JSON o TOML
+error-config-kind = no se leen archivos de configuración del tipo { $kind }
+    .hint = indique lo que importa: --set max_iters=20000 --set eval_interval=500
+error-config-syntax = la configuración no se puede interpretar: { $reason }
+    .hint = corríjala, o indique lo que importa: --set max_iters=20000 --set eval_interval=500
+error-not-nvidia-smi = no es una tabla de nvidia-smi
+    .hint = nvidia-smi > nvidia-smi.txt
+error-bad-setting = --set espera clave=valor
+    .hint = por ejemplo: --set eval_interval=500
+error-bad-moment = no es un momento: { $text }
+    .hint = por ejemplo: --now 02:30, --now "2026-11-15 02:30", --now 1794768092
+error-bad-confidence = --confidence está entre 0.5 y 0.99
+    .hint = por ejemplo: --confidence 0.9
+error-bad-language = no hay tal idioma: { $text }
+    .hint = hay: { $known }
+error-languages-need-folder = varios idiomas dan varios archivos
+    .hint = indique una carpeta para ellos: -o notas/
+error-no-such-format = no hay ningún formato con ese nombre
+    .hint = stepscope formats     los enumera
+error-no-such-code = no hay página con ese código
+    .hint = hay: { $known }
+error-cannot-write = no se puede escribir: { $reason }
+    .hint = indique otro lugar con -o
+error-unread-lines = { $count ->
+    [one] una línea no se entendió (--strict)
+   *[other] { $count } líneas no se entendieron (--strict)
+  }
+    .hint = stepscope formats try { $path }     las muestra

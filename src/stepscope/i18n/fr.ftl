@@ -1,0 +1,285 @@
+### Français. Les termes que l’on dit en anglais (checkpoint, batch, loss, log) restent tels quels.
+
+## Nombres
+
+number-least-grouped = 1000
+clock-with-date = { $date }, { $time }
+
+## Phases, preuves, origines
+
+phase-step = entraînement
+phase-evaluation = évaluation
+phase-checkpoint = checkpoint
+phase-warmup = démarrage
+phase-data = données
+phase-gc = ramasse-miettes
+phase-logging = journalisation
+phase-communication = communication
+phase-stall = inexpliqué
+phase-gap = interruption
+phase-unlogged = hors du log
+basis-measured = mesuré
+basis-inferred = déduit
+basis-assumed = supposé
+origin-flag = indiqué
+origin-config = config
+origin-log = log
+origin-detected = détecté
+origin-default = par défaut
+part = { $phase } { $duration }
+part-span = { $phase } { $duration } ({ $span })
+
+## L’exécution
+
+run-progress = itération { $step } sur { $total } ({ $share })
+run-progress-open = itération { $step }
+run-none = aucune itération chronométrée
+run-normal = Une itération normale prend { $duration } ; neuf sur dix prennent { $span }.
+run-normal-one = Une itération normale prend { $duration }.
+run-tokens = { $tokens } tokens par seconde.
+run-regimes = Son niveau a changé : { $levels }.
+run-level = { $duration } à partir de l’itération { $step }
+run-sampled = Une itération sur { $count } est affichée ; les secondes des autres sont déduites de leurs voisines.
+run-settings = Réglages : { $settings }.
+setting-from = { $settings } ({ $origin })
+run-gpu = { $gpu } : { $details }.
+gpu-load = occupée à { $share }
+gpu-memory = { $used } sur { $total } GiB
+gpu-power = { $power } W
+gpu-temperature = { $degrees } °C
+
+## Où est passé le temps
+
+section-time = Où est passé le temps
+section-slow = Itérations lentes
+section-finish = Quand ce sera fini
+section-change = Que changer
+section-alarms = Alarmes
+section-normal = Itérations normales
+section-log = Ce qui a été lu
+time-table-phase = phase
+time-table-time = temps
+time-table-share = part
+time-table-range = intervalle
+time-table-basis = base
+time-total = total
+
+## Itérations lentes
+
+slow-none = Aucune itération n’a été plus lente que ses voisines.
+slow-column-step = itération
+slow-column-took = durée
+slow-column-why = composée de
+slow-more = { $count ->
+    [one] et une autre : { $causes }
+   *[other] et { $count } autres : { $causes }
+  }
+slow-more-cause = { $count } × { $cause } ({ $duration })
+cause-evaluation = évaluation
+cause-checkpoint = checkpoint
+cause-warmup = démarrage
+cause-unexplained = inexpliqué
+slow-unexplained = { $count ->
+    [one] Une itération lente n’a aucune cause que ce log puisse montrer : { $duration } de plus qu’une normale. Des horodatages sur les lignes, ou nvidia-smi et top pendant que cela se produit, trancheraient.
+   *[other] { $count } itérations lentes n’ont aucune cause que ce log puisse montrer : { $duration } de plus que des normales. Des horodatages sur les lignes, ou nvidia-smi et top pendant que cela se produit, trancheraient.
+  }
+slow-first-no-save = Rien n’est sauvegardé à l’itération 0 : ce qui y dépasse l’évaluation est du démarrage (compilation, premier accès), pas un checkpoint.
+split-stamps = L’évaluation et le checkpoint sont distingués par les horodatages des lignes.
+split-contrast = L’évaluation et le checkpoint sont distingués en comparant les évaluations avec et sans sauvegarde.
+split-first-step = L’évaluation et le checkpoint sont distingués par la première évaluation, qui ne sauvegarde rien.
+split-model = Ce log ne permet pas de séparer l’évaluation du checkpoint : chaque sauvegarde accompagne une évaluation. Le partage est calculé d’après le nombre de passes forward et le coût habituel d’une sauvegarde ; les intervalles disent de combien il peut s’écarter.
+split-settle = Pour trancher, horodatez les lignes : { $command }
+stamps-unusable = Les horodatages des lignes contredisent les temps affichés (un tube à tampon par blocs ?) et ne sont pas utilisés. Lancez python avec -u.
+evidence-marker = suit « { $line } »
+evidence-markers = suit « { $line } » et « { $save } »
+evidence-first = la première itération du processus : compilation et premier accès
+evidence-unprinted = une itération où cet entraîneur évalue toujours ; sa ligne n’est pas dans le log
+evidence-none = aucune ligne ne dit pourquoi ; { $duration } de plus que ses voisines
+
+## Quand ce sera fini
+
+finish-left = encore { $duration } ({ $span } à { $confidence })
+finish-at = fini à { $time } ({ $low } – { $high })
+finish-from-flag = compté à partir de { $time }, comme indiqué
+finish-from-stamp = compté à partir de { $time }, l’horodatage de la dernière ligne
+finish-from-nvidia-smi = compté à partir de { $time }, l’heure du tableau nvidia-smi
+finish-from-mtime = compté à partir de { $time }, dernière écriture du fichier
+finish-from-clock = compté à partir de maintenant, { $time }
+finish-complete = L’exécution est complète : itération { $step } sur { $total }.
+left-step = { $count ->
+    [one] une itération
+   *[other] { $count } itérations
+  }
+left-evaluation = { $count ->
+    [one] une évaluation
+   *[other] { $count } évaluations
+  }
+left-checkpoint = { $count ->
+    [one] un checkpoint
+   *[other] { $count } checkpoints
+  }
+left-priced = { $what } : { $duration }
+left-unpriced = { $what } : coût inconnu
+left-line = Restent : { $items }.
+finish-next-evaluation = Prochaine évaluation à l’itération { $step }.
+finish-none = Pas d’heure de fin : { $reason }
+finish-rate = Au rythme actuel de { $duration } par itération, 1 000 de plus prennent { $thousand }.
+reason-no-steps = le log n’a encore aucune itération normale chronométrée. Redemandez après quelques lignes de plus.
+reason-no-total = le log ne dit pas combien d’itérations compte l’exécution. Indiquez --max-steps N, ou --config avec ses réglages.
+reason-too-few = { $count ->
+    [one] une seule itération normale a été affichée ; il en faut trois pour un rythme. Redemandez après quelques lignes de plus.
+   *[other] seules { $count } itérations normales ont été affichées ; il en faut trois pour un rythme. Redemandez après quelques lignes de plus.
+  }
+assume-level = Le reste avance au niveau actuel, { $duration } par itération.
+assume-no-evaluations = Les évaluations ne sont pas comptées : leur fréquence est inconnue. Indiquez --set eval_interval=N.
+assume-evaluation-unpriced = Les évaluations ne sont pas comptées : aucune n’a encore été chronométrée, et le nombre de batches de chacune est inconnu. Indiquez --set eval_iters=N.
+assume-evaluation-prior = Aucune évaluation n’a encore été chronométrée : son coût est calculé d’après le nombre de passes forward.
+assume-saves = Une sauvegarde suit { $share } des évaluations, comme récemment.
+assume-default-total = Le nombre d’itérations, { $count }, est la valeur par défaut de l’entraîneur ; il n’est indiqué nulle part.
+
+## Que changer
+
+change-none = Rien qui vaille la peine : évaluer et sauvegarder coûtent { $share } du temps.
+change-unknown = Pas de conseil : ce log ne montre pas ce que coûtent les évaluations.
+change-scope-rest = Gain sur le reste de cette exécution ; les gains ne s’additionnent pas.
+change-scope-run = Gain sur une exécution comme celle-ci ; les gains ne s’additionnent pas.
+change-line = { $change } : gagne { $duration } ({ $span })
+advice-a101-costs = Le loss de validation se voit { $factor } fois moins souvent ; si l’on ne sauvegarde qu’après une évaluation, un plantage perd jusqu’à { $steps } itérations ({ $duration }).
+advice-a101-evidence = { $count } évaluations de { $duration } font { $share } du temps. Un intervalle plus grand en fait moins.
+advice-a102-costs = L’erreur type du loss de validation passe de { $before } à { $after }.
+advice-a102-costs-unknown = L’erreur type du loss de validation est multipliée par { $factor } ; ce log a trop peu de valeurs de loss pour dire à partir de combien.
+advice-a102-evidence = Chaque évaluation calcule { $count } batches de { $splits ->
+    [one] un jeu
+   *[other] { $splits } jeux
+  } ; le coût croît avec leur nombre, la précision avec sa racine carrée.
+advice-a103-costs = Le loss d’entraînement de l’évaluation n’est plus affiché ; la moyenne des lignes d’itération dit la même chose. Le loss de validation garde sa précision. Il faut modifier estimate_loss dans train.py.
+advice-a103-evidence = La moitié de chaque évaluation mesure le jeu d’entraînement, dont les lignes d’itération affichent déjà le loss.
+advice-a104-costs = Après un plantage, l’exécution reprend au meilleur checkpoint, pas au dernier.
+advice-a104-evidence = { $count } sauvegardes font { $share } du temps.
+
+## Alarmes
+
+alarm-nan = Le loss est NaN ou infini à partir de l’itération { $step } ({ $count } fois dans le log). La suite s’entraîne dans le vide.
+alarm-oom = Mémoire épuisée : { $text }
+alarm-crash = Traceback ou signal fatal : { $text }
+alarm-interrupted = L’exécution a été interrompue : { $text }
+alarm-ended-early = L’exécution s’est arrêtée avant la fin, après l’itération { $step } sur { $total }.
+alarm-ended-early-unknown = L’exécution s’est arrêtée après l’itération { $step } ; le log ne dit pas combien étaient prévues.
+alarm-ended-before-steps = L’exécution s’est arrêtée avant la fin de sa première itération.
+alarm-restarted = { $count ->
+    [0] L’exécution a redémarré après l’itération { $before }, à { $step }.
+    [one] L’exécution a redémarré après l’itération { $before }, à { $step } : une itération a été faite deux fois.
+   *[other] L’exécution a redémarré après l’itération { $before }, à { $step } : { $count } itérations ont été faites deux fois.
+  }
+alarm-slowdown = Les itérations sont plus lentes de { $share } depuis l’itération { $step } : { $before } avant, { $after } maintenant.
+alarm-contradiction = { $setting } est indiqué à { $stated }, mais le log montre { $seen } ; c’est le log qui est cru.
+alarm-line = ligne { $line }
+
+## Ce qui a été lu
+
+read-unread = { $unread ->
+    [one] Une ligne sur { $lines } n’a pas été comprise, la { $line } : { $text }
+   *[other] { $unread } lignes sur { $lines } n’ont pas été comprises, la première est la { $line } : { $text }
+  }
+read-all = Les { $lines } lignes ont toutes été comprises.
+
+## Notes
+
+note-title = { $count ->
+    [one] Pourquoi l’itération { $steps } était lente
+   *[other] Pourquoi les itérations { $steps } étaient lentes
+  }
+note-title-many = Pourquoi { $count } itérations étaient lentes
+note-title-none = Où est passé le temps d’un entraînement
+note-title-eta = Durée d’entraînement estimée : { $duration }
+note-title-eta-none = Durée d’entraînement estimée : encore inconnue
+note-intro = { $count ->
+    [one] Une itération lente a été trouvée dans { $lines } lignes de log.
+   *[other] { $count } itérations lentes ont été trouvées dans { $lines } lignes de log.
+  }
+note-intro-none = Aucune itération lente n’a été trouvée dans { $lines } lignes de log.
+note-explained = Ce ne sont pas des étapes d’entraînement lentes : l’horloge de l’entraîneur va de la fin d’une itération à la fin de la suivante, si bien qu’une évaluation, un checkpoint ou une compilation entre les deux est compté avec l’itération qui suit.
+note-slow-lines = Voici ce que montre le log autour d’elles :
+note-list-and = { $first } et { $last }
+section-progress = Progression
+section-evaluations = Évaluations restantes
+section-estimate = Estimation du temps
+note-progress-done = { $step } itérations sur { $total } sont faites.
+note-progress-left = Itérations restantes : { $count }.
+note-evaluation-every = Une évaluation a lieu toutes les { $every } itérations et prend { $duration } ({ $span }).
+note-evaluation-next = La prochaine est à l’itération { $next }, puis { $after } …, la dernière à { $last }.
+note-evaluation-left = Évaluations restantes : { $count }.
+note-evaluation-unknown = On ignore à quelle fréquence l’exécution évalue.
+note-total = Temps total restant : { $duration }.
+note-interval = Intervalle : { $span }, à { $confidence }.
+note-hardware-assumed = D’après nvidia-smi : { $details }.
+note-assumptions = On suppose :
+
+## Commandes
+
+eta-line = { $left } · { $finish }
+formats-title = { $name } — { $title }
+formats-clock = Son chiffre de temps couvre : { $covers } ; y sont inclus : { $includes }.
+formats-lines = Lignes qu’il connaît :
+formats-try-none = Aucun format du catalogue ne reconnaît ce fichier.
+formats-try-claimed = { $name } : { $count } lignes reconnues sur { $lines }, dont { $steps } avec une itération
+formats-try-first-miss = première ligne non comprise : { $line } : { $text }
+demo-intro = Le cas de référence : nanoGPT sur une RTX 4070, interrogé à 02:30. La même chose à la main : { $command }
+written = écrit : { $path }
+error-title = erreur
+error-try = essayez
+
+## Erreurs
+
+error-no-such-file = aucun fichier de ce nom
+    .hint = { $nearby ->
+        [none] vérifiez le chemin ; un dossier, - pour l’entrée standard, et les fichiers .gz, .xz, .zst conviennent aussi
+       *[other] vouliez-vous dire { $nearby } ?
+      }
+error-unreadable = illisible : { $reason }
+    .hint = vérifiez ses droits : ls -l { $place }
+error-folder-without-log = aucun log d’entraînement dans ce dossier
+    .hint = nommez le fichier lui-même : stepscope { $place }/train.log
+error-empty = le fichier est vide
+    .hint = la sortie de l’entraîneur passe-t-elle par un tampon ? Lancez python avec -u et redemandez quand il aura affiché quelque chose
+error-binary = ce n’est pas un fichier texte
+    .hint = indiquez ce que l’entraîneur a affiché, par exemple : python -u train.py | tee train.log
+error-broken-archive = un fichier compressé impossible à ouvrir : { $reason }
+    .hint = décompressez à la main ce qui en reste : zcat { $place } | stepscope -
+error-not-a-training-log = aucun format du catalogue ne reconnaît ce fichier
+    .hint = stepscope formats try { $path }     montre jusqu’où va chaque format
+error-no-such-config = aucun fichier de configuration de ce nom
+    .hint = --config attend le fichier avec lequel l’exécution a été lancée, par exemple config/train_gpt2.py
+error-config-is-folder = la configuration est un dossier
+    .hint = nommez le fichier lui-même
+error-config-too-large = trop gros pour un fichier de configuration
+    .hint = est-ce le log ? stepscope { $place }
+error-config-not-text = la configuration n’est pas un fichier texte
+    .hint = --config attend le config.py de nanoGPT, du JSON ou du TOML
+error-config-kind = les fichiers de configuration du type { $kind } ne sont pas lus
+    .hint = indiquez plutôt ce qui compte : --set max_iters=20000 --set eval_interval=500
+error-config-syntax = la configuration ne se laisse pas lire : { $reason }
+    .hint = corrigez-la, ou indiquez ce qui compte : --set max_iters=20000 --set eval_interval=500
+error-not-nvidia-smi = ce n’est pas un tableau de nvidia-smi
+    .hint = nvidia-smi > nvidia-smi.txt
+error-bad-setting = --set attend clé=valeur
+    .hint = par exemple : --set eval_interval=500
+error-bad-moment = ce n’est pas un moment : { $text }
+    .hint = par exemple : --now 02:30, --now "2026-11-15 02:30", --now 1794768092
+error-bad-confidence = --confidence se situe entre 0.5 et 0.99
+    .hint = par exemple : --confidence 0.9
+error-bad-language = aucune langue de ce nom : { $text }
+    .hint = il y a : { $known }
+error-languages-need-folder = plusieurs langues font plusieurs fichiers
+    .hint = nommez un dossier pour elles : -o notes/
+error-no-such-format = aucun format de ce nom
+    .hint = stepscope formats     les énumère
+error-no-such-code = aucune page pour ce code
+    .hint = il y a : { $known }
+error-cannot-write = impossible d’écrire : { $reason }
+    .hint = indiquez un autre endroit avec -o
+error-unread-lines = { $count ->
+    [one] une ligne n’a pas été comprise (--strict)
+   *[other] { $count } lignes n’ont pas été comprises (--strict)
+  }
+    .hint = stepscope formats try { $path }     les montre
