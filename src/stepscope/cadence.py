@@ -7,7 +7,6 @@ unless the user said so on the command line.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -59,7 +58,7 @@ def evaluation_interval(run: Run) -> tuple[int | None, int]:
         return None, 0
     steps, segments = run.events.step[is_evaluation], run.events.segment[is_evaluation]
     every, _ = _common_spacing(steps, segments)
-    return every, len(np.unique(steps))
+    return every, len(set(steps.tolist()))
 
 
 def _common_spacing(steps: np.ndarray, segments: np.ndarray) -> tuple[int | None, int]:
@@ -69,7 +68,7 @@ def _common_spacing(steps: np.ndarray, segments: np.ndarray) -> tuple[int | None
     gaps = gaps[gaps > 0]
     if not len(gaps):
         return None, 0
-    return math.gcd(*(int(gap) for gap in np.unique(gaps))), len(gaps)
+    return int(np.gcd.reduce(gaps)), len(gaps)
 
 
 def _with_interval(settings: Settings, name: str, every: int | None, num_seen: int) -> Settings:

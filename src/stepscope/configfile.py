@@ -6,8 +6,6 @@ Leaves the meaning of the names to the format that knows the trainer.
 from __future__ import annotations
 
 import ast
-import json
-import tomllib
 from pathlib import Path
 
 from stepscope.errors import InputError
@@ -68,6 +66,8 @@ def parse_python(text: str, place: str) -> dict[str, Value]:
 
 
 def _parse_json(text: str, path: Path) -> object:
+    import json
+
     try:
         parsed: object = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as problem:
@@ -77,6 +77,8 @@ def _parse_json(text: str, path: Path) -> object:
 
 
 def _parse_toml(text: str, path: Path) -> object:
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as problem:

@@ -2,8 +2,9 @@
 
     StepscopeError            what happened, where, what to do; becomes an exit code
     ├── InputError       (1)  the log or a file given beside it cannot be used
-    ├── UsageError       (2)  the command line does not make sense
-    └── NotEnoughInLog   (3)  a training log, but not enough in it for the question
+    └── UsageError       (2)  the command line does not make sense
+
+A log that is one but holds too little for a question is no error: the report says so and the exit code is 3.
 
 An error carries a message *key* and arguments, not a sentence: the command line
 says it in the user's language (`error-<key>` and its `.hint` in `i18n/*.ftl`).
@@ -33,9 +34,3 @@ class UsageError(StepscopeError):
     """Asked wrongly: flags that do not go together, a value that is not one."""
 
     exit_code = 2
-
-
-class NotEnoughInLog(StepscopeError):
-    """The log is one, but what was asked cannot be answered from it."""
-
-    exit_code = 3

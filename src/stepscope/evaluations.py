@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.run import NO_TIME, Run
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """One evaluation. `row` is the step row whose time contains it, or None when that step was not printed.
 
     Stamps are None where the log has none: `begin_ns` is the line before, `end_ns` the evaluation's own line,
@@ -56,9 +55,7 @@ def find_evaluations(run: Run) -> list[Evaluation]:
             )
         elif kind == "checkpoint" and found and not found[-1].saved and found[-1].next_row == row:
             last = found[-1]
-            found[-1] = Evaluation(
-                **{**vars(last), "saved": True, "save_line": int(events.line[index]), "save_ns": stamp}
-            )
+            found[-1] = last._replace(saved=True, save_line=int(events.line[index]), save_ns=stamp)
     return _with_unprinted_first(run, found)
 
 

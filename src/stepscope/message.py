@@ -8,33 +8,29 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Seconds:
+class Seconds(NamedTuple):
     """A duration."""
 
     value: float
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """A part of a whole, 0 to 1."""
 
     value: float
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(NamedTuple):
     """A clock time; with its date where that is not the day of `near`."""
 
     value: dt.datetime
     near: dt.datetime | None = None
 
 
-@dataclass(frozen=True)
-class Decimal:
+class Decimal(NamedTuple):
     """A number with a fixed number of decimals."""
 
     value: float
@@ -44,12 +40,11 @@ class Decimal:
 Argument = str | int | Seconds | Share | Moment | Decimal
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """What to say."""
 
     key: str
-    args: Mapping[str, Argument] = field(default_factory=dict)
+    args: Mapping[str, Argument] = {}
 
 
 def say(key: str, **args: Argument) -> Message:

@@ -11,8 +11,9 @@ import re
 MAX_LENGTH = 160
 _MASK = "•••"
 
-_TOKENS = re.compile(
-    r"""
+# Patterns are strings: `re` compiles and keeps them when the first line is quoted, which a short answer never does.
+
+_TOKENS = r"""(?x)
     \b(?:
         hf_[A-Za-z0-9]{8,} | sk-[A-Za-z0-9_-]{8,} | gh[pousr]_[A-Za-z0-9]{8,} | github_pat_\w{8,} | glpat-[\w-]{8,}
       | xox[abprs]-[\w-]{8,} | (?:AKIA|ASIA)[A-Z0-9]{12,} | AIza[\w-]{20,} | ya29\.[\w-]{8,} | npm_[A-Za-z0-9]{16,}
@@ -20,33 +21,29 @@ _TOKENS = re.compile(
       | eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?
       | [0-9a-f]{40}(?:[0-9a-f]{24})?            # a W&B key, and anything as long that looks like one
     )\b
-    """,
-    re.VERBOSE,
-)
+    """
 # The name may be glued to other words (WANDB_API_KEY, hf-token, db_password); the value runs to the next white space.
-_NAMED = re.compile(
-    r"""(?ix)
+_NAMED = r"""(?ix)
     (?P<name> [\w-]* (?: api[_-]?key | access[_-]?key | secret[\w-]* | passw(?:or)?d | passphrase | passwd | pwd
                        | (?<![a-z]) token (?!s|iz|_?ids?\b|_per|\s+embedding) | credentials? | private[_-]?key ) )
     (?P<sep> ["']?\s*(?:=|:(?!:))\s*["']? | \s+is\s+ | ["']\s*,\s*["'] )
     (?P<value> (?:bearer\s+|basic\s+)? [^\s"',;&}\]]{3,} )
     """
-)
-_FLAG = re.compile(r"(?i)(--?[\w-]*(?:api-?key|token|secret|password|passwd)(?:\s+|=))([^\s-][^\s]*)")
-_AUTH = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
-_URL_USER = re.compile(r"(?<=://)[^\s/@:]+:[^\s/@]+(?=@)")
-_URL_QUERY = re.compile(r"(?i)([?&](?:sig|signature|token|key|api_key|x-amz-[\w-]+)=)[^\s&]+")
+_FLAG = r"(?i)(--?[\w-]*(?:api-?key|token|secret|password|passwd)(?:\s+|=))([^\s-][^\s]*)"
+_AUTH = r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"
+_URL_USER = r"(?<=://)[^\s/@:]+:[^\s/@]+(?=@)"
+_URL_QUERY = r"(?i)([?&](?:sig|signature|token|key|api_key|x-amz-[\w-]+)=)[^\s&]+"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def mask(text: str) -> str:
     """`text` with API keys, tokens and passwords replaced by a mask."""
-    text = _AUTH.sub(rf"\1 {_MASK}", text)
-    text = _NAMED.sub(lambda m: m["name"] + m["sep"] + (m["value"] if _is_harmless(m["value"]) else _MASK), text)
-    text = _FLAG.sub(rf"\1{_MASK}", text)
-    text = _URL_USER.sub(_MASK, text)
-    text = _URL_QUERY.sub(rf"\1{_MASK}", text)
-    return _TOKENS.sub(_MASK, text)
+    text = re.sub(_AUTH, rf"\1 {_MASK}", text)
+    text = re.sub(_NAMED, lambda m: m["name"] + m["sep"] + (m["value"] if _is_harmless(m["value"]) else _MASK), text)
+    text = re.sub(_FLAG, rf"\1{_MASK}", text)
+    text = re.sub(_URL_USER, _MASK, text)
+    text = re.sub(_URL_QUERY, rf"\1{_MASK}", text)
+    return re.sub(_TOKENS, _MASK, text)
 
 
 def _is_harmless(value: str) -> bool:

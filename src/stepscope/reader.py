@@ -26,6 +26,7 @@ from stepscope.units import NS
 
 _MAX_PENDING = 20_000
 _MAX_EXCERPTS = 5_000
+_MAX_EXCERPT_CHARS = 1_000
 _MAX_NOTICES = 200
 _MAX_UNREAD = 5
 _MAX_STEP = 1 << 53
@@ -168,7 +169,9 @@ class LogReader:
         first = next(((number, line) for number, line in enumerate(self._pending, 1) if line.strip()), None)
         if first is None:
             return InputError("empty", place=self._place)
-        return InputError("not-a-training-log", place=f"{self._place}:{first[0]}", excerpt=quote(first[1]), path=self._place)
+        return InputError(
+            "not-a-training-log", place=f"{self._place}:{first[0]}", excerpt=quote(first[1]), path=self._place
+        )
 
 
 class _Builder:
@@ -225,7 +228,7 @@ class _Builder:
                 claim = self._search(text)
         if claim is None:
             if text:
-                self._add_unclaimed(line, text)
+                self._add_unclaimed(text)
             return
         index, match = claim
         self._last_kind = index
@@ -312,7 +315,7 @@ class _Builder:
             column.append(value)
         self._event_loss.append(math.nan if loss is None else loss)
         if len(self._excerpts) < _MAX_EXCERPTS:
-            self._excerpts[self._num_lines] = quote(text)
+            self._excerpts[self._num_lines] = text[:_MAX_EXCERPT_CHARS]
         if step is not None and loss is not None and not math.isfinite(loss):
             self._note_nonfinite(step)
 
@@ -351,7 +354,7 @@ class _Builder:
                 if value is not None:
                     self._values[name] = value
 
-    def _add_unclaimed(self, line: str, text: str) -> None:
+    def _add_unclaimed(self, text: str) -> None:
         kind = _notices.classify(text)
         if kind == "traceback":
             self._in_traceback = True

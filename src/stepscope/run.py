@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +54,7 @@ class EventTable:
         return len(self.kind)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Segment:
+class Segment(NamedTuple):
     """One process's life in the log. `fresh` when its first iteration is in the log, compile and all."""
 
     first_row: int
@@ -62,8 +62,7 @@ class Segment:
     fresh: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notice:
+class Notice(NamedTuple):
     """A line that tells of the run's fate: where it stands, and what it says (already fit to quote)."""
 
     kind: NoticeKind
@@ -73,8 +72,7 @@ class Notice:
     type_name: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stamps:
+class Stamps(NamedTuple):
     """The time stamps that stand before lines. Only their differences are certain unless `dated`."""
 
     first_ns: int
@@ -99,7 +97,7 @@ class Run:
     segments: tuple[Segment, ...]
     settings: Settings
     notices: tuple[Notice, ...]
-    excerpts: Mapping[int, str] = field(default_factory=dict)  # line number → the line, for evaluations and saves
+    excerpts: Mapping[int, str] = field(default_factory=dict)  # line number → the line as it is, for events
     num_nonfinite: int = 0
     first_nonfinite: tuple[int, int] | None = None  # (step, line) of the first NaN or infinite loss
     stamps: Stamps | None = None

@@ -9,16 +9,14 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Origin = Literal["flag", "config", "log", "detected", "default"]
 Value = int | float | str | bool
 _RANK: dict[str, int] = {"flag": 4, "config": 3, "log": 2, "detected": 1, "default": 0}
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """A value and where it came from."""
 
     value: Value

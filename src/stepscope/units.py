@@ -12,6 +12,12 @@ import re
 
 NS = 1_000_000_000
 
+MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), start=1
+    )
+}
 _SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
 
 
@@ -93,7 +99,6 @@ def parse_moment(text: str, *, day: dt.date) -> dt.datetime | None:
 
 def _parse_ctime(text: str) -> dt.datetime:
     """`Sat Nov 15 02:30:07 2025`, whatever the process's locale says about month names."""
-    months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
     _, month, day, clock, year = text.split()[:5]
     hour, minute, second = (int(part) for part in clock.split(":"))
-    return dt.datetime(int(year), months.index(month) + 1, int(day), hour, minute, second)
+    return dt.datetime(int(year), MONTHS[month], int(day), hour, minute, second)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from stepscope.run import Run
 from stepscope.settings import Value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Advice:
+class Advice(NamedTuple):
     """One change: what to set, what it saves on the rest of this run, what it costs, and why."""
 
     code: str
@@ -29,8 +28,7 @@ class Advice:
     evidence: Message
 
 
-@dataclass(frozen=True, kw_only=True)
-class Situation:
+class Situation(NamedTuple):
     """What a rule looks at. Savings count over what is left, or over the logged run when nothing is or nobody knows."""
 
     run: Run
@@ -79,7 +77,7 @@ def look(run: Run, ledger: Ledger, forecast: Forecast | NoForecast) -> Situation
 
 
 def batch_loss_sd(run: Run) -> float | None:
-    """Standard deviation of one batch's loss, from the scatter of the printed losses around their trend; None if unknown."""
+    """Standard deviation of one batch's loss: the scatter of the printed ones around their trend; None if unknown."""
     losses = run.steps.loss[np.isfinite(run.steps.loss)]
     losses = losses[len(losses) // 2 :]
     if len(losses) < 6:

@@ -43,7 +43,5 @@ def advise(situation: Situation) -> Advice | None:
         saves_low_s=0.0,
         saves_high_s=situation.num_evaluations * price.high_s,
         costs=say("advice-a104-costs"),
-        evidence=say(
-            "advice-a104-evidence", count=situation.num_evaluations, share=Share(total / situation.horizon_s)
-        ),
+        evidence=say("advice-a104-evidence", count=situation.num_evaluations, share=Share(total / situation.horizon_s)),
     )

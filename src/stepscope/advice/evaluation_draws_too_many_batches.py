@@ -64,6 +64,4 @@ def _fewest(batches: int, sd: float | None, improvement: float | None) -> int:
 def _costs(batches: int, proposed: int, sd: float | None) -> Message:
     if sd is None:
         return say("advice-a102-costs-unknown", factor=Decimal((batches / proposed) ** 0.5, 1))
-    return say(
-        "advice-a102-costs", before=Decimal(sd / batches**0.5, 4), after=Decimal(sd / proposed**0.5, 4)
-    )
+    return say("advice-a102-costs", before=Decimal(sd / batches**0.5, 4), after=Decimal(sd / proposed**0.5, 4))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
@@ -13,8 +12,7 @@ from stepscope.run import Run
 Severity = Literal["error", "warning", "info"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Alarm:
+class Alarm(NamedTuple):
     """Something that went wrong. `step` is the last step before it, `line` the line that says so."""
 
     code: str
@@ -24,8 +22,7 @@ class Alarm:
     message: Message
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What a rule looks at."""
 
     run: Run

@@ -32,8 +32,14 @@ def find(evidence: Evidence) -> list[Alarm]:
     total = run.settings.count("max_steps")
     known = total is not None and run.settings["max_steps"].origin != "default"
     if last is None:
-        return [Alarm(code=CODE, severity="error", step=None, line=fatal[0].line, message=say("alarm-ended-before-steps"))]
+        return [
+            Alarm(code=CODE, severity="error", step=None, line=fatal[0].line, message=say("alarm-ended-before-steps"))
+        ]
     if known and total is not None and last >= total:
         return []
-    message = say("alarm-ended-early", step=last, total=total) if known and total else say("alarm-ended-early-unknown", step=last)
+    message = (
+        say("alarm-ended-early", step=last, total=total)
+        if known and total
+        else say("alarm-ended-early-unknown", step=last)
+    )
     return [Alarm(code=CODE, severity="error", step=last, line=fatal[0].line, message=message)]

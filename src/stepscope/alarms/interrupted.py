@@ -28,4 +28,6 @@ def find(evidence: Evidence) -> list[Alarm]:
         return []
     first = lines[0]
     message = say("alarm-interrupted", text=first.text)
-    return [Alarm(code=CODE, severity="warning", step=evidence.step_before(first.row), line=first.line, message=message)]
+    return [
+        Alarm(code=CODE, severity="warning", step=evidence.step_before(first.row), line=first.line, message=message)
+    ]

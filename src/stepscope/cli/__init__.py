@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 from stepscope import __version__
 from stepscope.errors import StepscopeError
@@ -75,10 +76,12 @@ def _report(problem: StepscopeError, arguments: list[str]) -> None:
     from stepscope.i18n import Language, languages, system_language
     from stepscope.quote import quote
 
-    code = next((after for flag, after in zip(arguments, arguments[1:], strict=False) if flag == "--lang"), "")
+    code = next((after for flag, after in pairwise(arguments) if flag == "--lang"), "")
     first = code.split(",")[0]
     language = Language.load(first if first in languages() else system_language())
-    args = {name: value if isinstance(value, int) else quote(str(value)) for name, value in problem.args_for_text.items()}
+    args = {
+        name: value if isinstance(value, int) else quote(str(value)) for name, value in problem.args_for_text.items()
+    }
     args.setdefault("place", quote(problem.place or "-"))
     key = f"error-{problem.key}"
     print(f"{language.text('error-title')}[{problem.key}]: {language.text(key, **args)}", file=sys.stderr)

@@ -29,11 +29,28 @@ Renderer = Callable[["Report", Language, bool], str]
 
 def add_log_arguments(parser: argparse.ArgumentParser) -> None:
     """The log and what the user may state about its run."""
-    parser.add_argument("log", nargs="+", metavar="LOG", help="a file, a folder, - for standard input, or several files of one run; .gz, .xz, .zst too")
-    parser.add_argument("--config", metavar="FILE", help="the run's settings: nanoGPT's config.py (read, never run), JSON or TOML")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="a fact about the run, such as eval_interval=500")
-    parser.add_argument("--max-steps", metavar="N", type=int, help="the number of the run's last step (nanoGPT: max_iters)")
-    parser.add_argument("--now", metavar="TIME", help="the moment of the last line: 02:30, an ISO date, or Unix seconds")
+    parser.add_argument(
+        "log",
+        nargs="+",
+        metavar="LOG",
+        help="a file, a folder, - for standard input, or several files of one run; .gz, .xz, .zst too",
+    )
+    parser.add_argument(
+        "--config", metavar="FILE", help="the run's settings: nanoGPT's config.py (read, never run), JSON or TOML"
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a fact about the run, such as eval_interval=500",
+    )
+    parser.add_argument(
+        "--max-steps", metavar="N", type=int, help="the number of the run's last step (nanoGPT: max_iters)"
+    )
+    parser.add_argument(
+        "--now", metavar="TIME", help="the moment of the last line: 02:30, an ISO date, or Unix seconds"
+    )
     parser.add_argument("--nvidia-smi", metavar="FILE", help="a saved nvidia-smi table of the card")
     parser.add_argument("--gpu", metavar="NAME", help="the card's name")
     parser.add_argument("--confidence", metavar="C", type=float, default=0.9, help="of the intervals (default 0.9)")
@@ -42,9 +59,15 @@ def add_log_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     """How and where to answer."""
-    parser.add_argument("--lang", metavar="L[,L…]", help=f"language: {', '.join(languages())} (default: the locale's); several with -o FOLDER")
+    parser.add_argument(
+        "--lang",
+        metavar="L[,L…]",
+        help=f"language: {', '.join(languages())} (default: the locale's); several with -o FOLDER",
+    )
     parser.add_argument("--format", choices=FORMATS, default="terminal", help="how to answer (default: terminal)")
-    parser.add_argument("-o", "--output", metavar="PATH", help="write to a file, or to a folder with one file per language")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="write to a file, or to a folder with one file per language"
+    )
 
 
 def chosen_languages(args: argparse.Namespace) -> list[Language]:

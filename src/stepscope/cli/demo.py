@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib import resources
 from pathlib import Path
 
 from stepscope.cli import _common, explain
+
+_FOLDER = Path(__file__).parent.parent / "demo"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,19 +25,17 @@ def run(args: argparse.Namespace) -> int:
     from stepscope.source.files import Source
 
     languages = _common.chosen_languages(args)
-    with resources.as_file(resources.files("stepscope") / "demo") as folder:
-        log, config, table = (folder / name for name in ("train.log", "config.py", "nvidia-smi.txt"))
-        stated = argparse.Namespace(
-            **{**vars(args), "config": str(config), "nvidia_smi": str(table), "set": [], "max_steps": None, "now": None}
-            | {"gpu": None, "confidence": 0.9, "strict": False}
-        )
-        settings, hardware = _common.read_companions(stated)
-        case = read_sources([Source(name="train.log", path=log, mtime=None)])
-        report = _common.explain_run(case, stated, flags={}, config=settings, hardware=hardware)
-        explain.show(stated, report)
-        if args.output is None and args.format == "terminal":
-            by_hand = " ".join(["stepscope", _short(log), "--config", _short(config), "--nvidia-smi", _short(table)])
-            print("\n" + languages[0].text("demo-intro", command=by_hand), file=sys.stderr)
+    log, config, table = (_FOLDER / name for name in ("train.log", "config.py", "nvidia-smi.txt"))
+    stated = argparse.Namespace(
+        config=str(config), nvidia_smi=str(table), now=None, gpu=None, confidence=0.9, strict=False
+    )
+    settings, hardware = _common.read_companions(stated)
+    case = read_sources([Source(name="train.log", path=log, mtime=None)])
+    report = _common.explain_run(case, stated, flags={}, config=settings, hardware=hardware)
+    explain.show(args, report)
+    if args.output is None and args.format == "terminal":
+        by_hand = " ".join(["stepscope", _short(log), "--config", _short(config), "--nvidia-smi", _short(table)])
+        print("\n" + languages[0].text("demo-intro", command=by_hand), file=sys.stderr)
     return 0
 
 

@@ -7,8 +7,8 @@ comes from how far earlier forecasts of this very run would have been off.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,22 +22,20 @@ from stepscope.units import NS
 # Fewer normal steps than this carry no level.
 _LEAST_ROWS = 3
 # What even a steady run's level does by the end, by the share that is done: measured on complete nanoGPT logs.
-_DRIFT = ((0.0, 0.04), (0.05, 0.03), (0.10, 0.03), (0.25, 0.02), (0.50, 0.015), (0.75, 0.01), (1.0, 0.01))
+_DRIFT = ((0.0, 0.05, 0.10, 0.25, 0.50, 0.75, 1.0), (0.04, 0.03, 0.03, 0.02, 0.015, 0.01, 0.01))
 # Errors of forecasts have heavier tails than the normal law: the plain quantile covered 78 % instead of 90 %.
 _TAIL = 1.4
 _BACKTESTS = (0.2, 0.35, 0.5, 0.7, 0.85)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Left:
+class Left(NamedTuple):
     """A class of work still to come; seconds None where nothing tells its price."""
 
-    count: int
+    num: int
     seconds: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Forecast:
+class Forecast(NamedTuple):
     """The time from the last line to the end of the last step."""
 
     schedule: Schedule
@@ -55,8 +53,7 @@ class Forecast:
         return self.schedule.num_steps == 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class NoForecast:
+class NoForecast(NamedTuple):
     """Why there is no forecast, and the rate if there is one."""
 
     reason: Message
@@ -74,8 +71,8 @@ def forecast(run: Run, ledger: Ledger, *, confidence: float = 0.9) -> Forecast |
     if max_steps is None:
         return NoForecast(reason=say("reason-no-total"), level_s=level, last_step=last_step)
     schedule = plan(run, max_steps)
-    if ledger.step is not None and ledger.step.count < _LEAST_ROWS and schedule.num_steps:
-        reason = say("reason-too-few", count=ledger.step.count)
+    if ledger.step is not None and ledger.step.num_rows < _LEAST_ROWS and schedule.num_steps:
+        reason = say("reason-too-few", count=ledger.step.num_rows)
         return NoForecast(reason=reason, level_s=level, last_step=last_step)
     return _price(run, ledger, schedule, level, confidence)
 
@@ -84,18 +81,18 @@ def _price(run: Run, ledger: Ledger, schedule: Schedule, level: float, confidenc
     steps_s = schedule.num_steps * level
     evaluation = ledger.evaluation_price or _expected_evaluation(run, level)
     evaluation_s, assumptions = 0.0, []
-    left = {"step": Left(count=schedule.num_steps, seconds=steps_s)}
+    left = {"step": Left(num=schedule.num_steps, seconds=steps_s)}
     error_s = 0.0
     if schedule.num_evaluations is None:
-        left["evaluation"] = Left(count=0, seconds=None)
+        left["evaluation"] = Left(num=0, seconds=None)
         assumptions.append(say("assume-no-evaluations"))
     elif evaluation is None:
-        left["evaluation"] = Left(count=schedule.num_evaluations, seconds=None if schedule.num_evaluations else 0.0)
+        left["evaluation"] = Left(num=schedule.num_evaluations, seconds=None if schedule.num_evaluations else 0.0)
         if schedule.num_evaluations:
             assumptions.append(say("assume-evaluation-unpriced"))
     else:
         evaluation_s = schedule.num_evaluations * evaluation.seconds
-        left["evaluation"] = Left(count=schedule.num_evaluations, seconds=evaluation_s)
+        left["evaluation"] = Left(num=schedule.num_evaluations, seconds=evaluation_s)
         if ledger.evaluation_price is None and schedule.num_evaluations:
             assumptions.append(say("assume-evaluation-prior"))
         # Split or not, evaluation and save together are what was measured: only their sum's error counts.
@@ -103,14 +100,16 @@ def _price(run: Run, ledger: Ledger, schedule: Schedule, level: float, confidenc
     save_s = 0.0
     if schedule.num_saves is not None and ledger.checkpoint_price is not None:
         save_s = schedule.num_saves * ledger.checkpoint_price.seconds
-    left["checkpoint"] = Left(count=round(schedule.num_saves or 0), seconds=save_s)
+    left["checkpoint"] = Left(num=round(schedule.num_saves or 0), seconds=save_s)
     if schedule.num_saves and 0 < schedule.save_probability < 1:
         assumptions.append(say("assume-saves", share=Share(schedule.save_probability)))
     remaining = steps_s + evaluation_s + save_s
     done = schedule.last_step / max(1, schedule.max_steps)
-    spread = float(np.hypot(_own_error(run, ledger), np.interp(done, *zip(*_DRIFT, strict=True))))
+    spread = float(np.hypot(_own_error(run, ledger), np.interp(done, _DRIFT[0], _DRIFT[1])))
     z = _TAIL * NormalDist().inv_cdf(0.5 + min(max(confidence, 0.01), 0.999) / 2)
-    relative = z * float(np.hypot(spread * (steps_s / remaining if remaining else 0.0), error_s / remaining if remaining else 0.0))
+    relative = z * float(
+        np.hypot(spread * (steps_s / remaining if remaining else 0.0), error_s / remaining if remaining else 0.0)
+    )
     if schedule.num_steps:
         assumptions.insert(0, say("assume-level", duration=Seconds(level)))
     origin = run.settings["max_steps"].origin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stepscope.evaluations import find_evaluations
 from stepscope.run import Run
@@ -12,8 +12,7 @@ _FADE = 0.6
 _PRIOR_SAVED, _PRIOR_TOTAL = 0.3, 0.5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Schedule:
+class Schedule(NamedTuple):
     """What is left. `num_evaluations` is None where nothing tells how often the run evaluates."""
 
     last_step: int
@@ -47,7 +46,7 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
 
 
 def _save_probability(run: Run) -> float:
-    """How likely the next evaluation saves: certain when always, else what the last ones did, most of all the very last."""
+    """How likely the next evaluation saves: certainly when always, else as the last ones did, the very last above all."""
     if run.settings.truth("always_save_checkpoint"):
         return 1.0
     saved = [evaluation.saved for evaluation in find_evaluations(run) if evaluation.step > 0]

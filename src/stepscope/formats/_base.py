@@ -6,21 +6,22 @@ code further down the line ever asks which trainer wrote a log.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Literal
+from functools import cache
+from typing import Literal, NamedTuple
 
 from stepscope.settings import Value
 from stepscope.units import parse_count
 
 LineKind = Literal["step", "evaluation", "checkpoint", "setting", "fact", "start", "resume", "chatter"]
+_compile = cache(re.compile)  # a format's patterns are compiled when they are first tried
 Covers = Literal["step", "window", "cumulative", "stamp"]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One kind of line. Named groups are values: `step`, `dur_ms`, `loss`, `key`/`value`, or a setting's name.
 
     `chatter` is a line that is understood and carries nothing; `sets` are settings its mere presence states.
@@ -28,30 +29,28 @@ class Line:
 
     kind: LineKind
     pattern: str
-    sets: Mapping[str, Value] = field(default_factory=dict)
+    sets: Mapping[str, Value] = {}
 
-    @cached_property
+    @property
     def regex(self) -> re.Pattern[str]:
         """The pattern, to be matched at the start of a line."""
-        return re.compile(self.pattern)
+        return _compile(self.pattern)
 
-    @cached_property
+    @property
     def anywhere(self) -> re.Pattern[str]:
         """The pattern behind an unknown prefix, which must end in white space or a bracket."""
-        return re.compile(r"(?<=[\s\]|:>])(?:" + self.pattern + ")")
+        return _compile(r"(?<=[\s\]|:>])(?:" + self.pattern + ")")
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """A line and what must come out of it; kind None is a near miss that must not be claimed."""
 
     text: str
     kind: LineKind | None
-    values: Mapping[str, Value | None] = field(default_factory=dict)
+    values: Mapping[str, Value | None] = {}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Clock:
+class Clock(NamedTuple):
     """What the log's own time figure means."""
 
     covers: Covers
@@ -97,7 +96,7 @@ def convert(name: str, text: str) -> Value | None:
             number = float(text)
         except ValueError:
             return None
-    if number == number and abs(number) != float("inf") and name not in {"loss", "train_loss", "val_loss", "dur_ms", "mfu_pct"}:
+    if math.isfinite(number) and name not in {"loss", "train_loss", "val_loss", "dur_ms", "mfu_pct"}:
         return int(number) if number == int(number) else number
     return number
 

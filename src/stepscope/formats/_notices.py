@@ -12,7 +12,9 @@ from typing import Literal
 NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed"]
 
 TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
-EXCEPTION = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Abort))(?::|$)")
+EXCEPTION = re.compile(
+    r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Abort))(?::|$)"
+)
 _OOM = re.compile(
     r"(?:\w+\.)*OutOfMemoryError\b|RuntimeError: (?:CUDA|HIP|XPU|MPS)[^\n]{0,40}out of memory|CUDA error: out of memory"
     r"|MPS backend out of memory|^\s*oom-kill:|Out of memory: Killed process|Detected \d+ oom[-_]kill event"
@@ -21,7 +23,9 @@ _INTERRUPTED = re.compile(
     r"KeyboardInterrupt\b|^\^C|Signal \d+ \(SIG(?:TERM|INT|HUP)\) received|got signal: (?:15|2|1)\b|SignalException\b"
     r"|Received (?:SIGTERM|SIGINT|signal (?:15|2))\b|CANCELLED AT .{0,40}|DUE TO TIME LIMIT|DUE TO PREEMPTION"
 )
-_KILLED = re.compile(r"^(?:\S+: line \d+:\s+\d+ )?(?:Killed|Segmentation fault|Aborted|Bus error)\b(?! by)(?:.*core dumped.*)?")
+_KILLED = re.compile(
+    r"^(?:\S+: line \d+:\s+\d+ )?(?:Killed|Segmentation fault|Aborted|Bus error)\b(?! by)(?:.*core dumped.*)?"
+)
 
 
 def classify(text: str) -> NoticeKind | None:

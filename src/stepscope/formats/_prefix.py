@@ -8,30 +8,36 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from stepscope.units import NS
+from stepscope.units import MONTHS, NS
 
 _RANK = re.compile(
-    r"\[(?:rank|Rank|default)?[ _]?(?P<a>\d{1,5})\]:?(?:\[\w+\]:?)?\s*|(?:rank|Rank)[ _]?(?P<b>\d{1,5})\s*[:|]\s*|(?P<c>\d{1,5}): (?=[A-Za-z\[])"
+    r"\[(?:rank|Rank|default)?[ _]?(?P<a>\d{1,5})\]:?(?:\[\w+\]:?)?\s*"
+    r"|(?:rank|Rank)[ _]?(?P<b>\d{1,5})\s*[:|]\s*|(?P<c>\d{1,5}): (?=[A-Za-z\[])"
 )
 _ISO = re.compile(
     r"\[?(?P<y>\d{4})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[T _](?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
     r"\s?(?P<z>Z|UTC|[+-]\d\d:?\d\d)?\]?"
 )
-_US = re.compile(r"\[?(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}),? (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?")
-_MONTH = re.compile(r"\[?(?:[A-Z][a-z]{2} )?(?P<m>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?(?: (?P<y>\d{4}))?\]?")
+_US = re.compile(
+    r"\[?(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}),? (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?"
+)
+_MONTH = re.compile(
+    r"\[?(?:[A-Z][a-z]{2} )?(?P<m>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) "
+    r"(?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?(?: (?P<y>\d{4}))?\]?"
+)
 _TIME = re.compile(r"\[?(?P<h>\d{1,2}):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?(?=[\s|-])")
 _EPOCH = re.compile(r"\[?(?P<e>1\d{9})(?:\.(?P<f>\d{1,9}))?\]?(?=[\s|:])")
 _SINCE = re.compile(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
-_BETWEEN = re.compile(r"[\s|,;:-]*(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*(?:- (?=\w))?")
-_MONTHS = {name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
+_BETWEEN = re.compile(
+    r"[\s|,;:-]*(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*(?:- (?=\w))?"
+)
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 DAY_NS = 86_400 * NS
 
 
-@dataclass(frozen=True)
-class Prefix:
+class Prefix(NamedTuple):
     """What stood before a line. `t_ns` counts from 1970 when dated, from midnight when not; local unless `zoned`."""
 
     t_ns: int | None
@@ -80,7 +86,7 @@ def _stamp_at(text: str, position: int) -> tuple[tuple[int, bool, bool, int], in
         clock = (int(parts["h"]) * 3600 + int(parts["mi"]) * 60 + int(parts["s"])) * NS + nanos
         if regex is _TIME or (regex is _MONTH and not parts.get("y")):
             return (clock, False, False, len(fraction)), match.end()
-        month = _MONTHS[parts["m"]] if regex is _MONTH else int(parts["mo"])
+        month = MONTHS[parts["m"]] if regex is _MONTH else int(parts["mo"])
         try:
             days = dt.date(int(parts["y"]), month, int(parts["d"])).toordinal() - _EPOCH_DAY
         except ValueError:

@@ -83,23 +83,35 @@ FORMAT = Format(
         Sample("iter 250: loss 3.31", None),  # cut by a crash mid-write: must not be claimed
         Sample("iter 250: loss 3.3114, time 135.0", None),
         Sample("step 500: train loss 3.0192, val loss 3.0417", "evaluation", {"step": 500, "val_loss": 3.0417}),
-        Sample("step 0: train loss 6.0601 BPC, val loss 6.0586 BPC", "evaluation", {"train_loss": 6.0601, "val_loss": 6.0586}),
+        Sample(
+            "step 0: train loss 6.0601 BPC, val loss 6.0586 BPC",
+            "evaluation",
+            {"train_loss": 6.0601, "val_loss": 6.0586},
+        ),
         Sample("step 1000: train loss..., val loss...", "evaluation", {"step": 1000, "val_loss": None}),
         Sample("saving checkpoint to out-gpt2", "checkpoint", {"path": "out-gpt2"}),
         Sample("saving checkpoint", "checkpoint", {"path": None}),
         Sample("saving checkpoint shards failed, see below", None),
         Sample("Overriding: eval_iters = 20", "setting", {"key": "eval_iters", "value": "20"}),
-        Sample("gradient_accumulation_steps = 5 * 8", "setting", {"key": "gradient_accumulation_steps", "value": "5 * 8"}),
+        Sample(
+            "gradient_accumulation_steps = 5 * 8", "setting", {"key": "gradient_accumulation_steps", "value": "5 * 8"}
+        ),
         Sample("Overriding config with config/train_gpt2.py:", "start"),
         Sample("tokens per iteration will be: 491,520", "start", {"tokens_per_step": 491520}),
         Sample("Initializing a new model from scratch", "start"),
         Sample("Resuming training from out", "resume", {"path": "out"}),
         Sample("Initializing from OpenAI GPT-2 weights: gpt2-xl", "start", {"path": "gpt2-xl"}),
         Sample("number of parameters: 123.59M", "fact", {"parameters": 123590000}),
-        Sample("num decayed parameter tensors: 50, with 124,354,560 parameters", "fact", {"decayed_parameters": 124354560}),
+        Sample(
+            "num decayed parameter tensors: 50, with 124,354,560 parameters", "fact", {"decayed_parameters": 124354560}
+        ),
         Sample("num non-decayed parameter tensors: 25, with 19,200 parameters", "fact", {"other_parameters": 19200}),
         Sample("found vocab_size = 65 (inside data/shakespeare_char/meta.pkl)", "fact", {"vocab_size": 65}),
-        Sample("defaulting to vocab_size of GPT-2 to 50304 (50257 rounded up for efficiency)", "fact", {"vocab_size": 50304}),
+        Sample(
+            "defaulting to vocab_size of GPT-2 to 50304 (50257 rounded up for efficiency)",
+            "fact",
+            {"vocab_size": 50304},
+        ),
         Sample("compiling the model... (takes a ~minute)", "fact"),
         Sample("WARNING: using slow attention. Flash Attention requires PyTorch >= 2.0", "fact"),
         Sample("using fused AdamW: True", "chatter"),

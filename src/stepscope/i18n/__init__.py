@@ -7,24 +7,26 @@ import decimal
 import locale as system_locale
 import os
 import re
-from functools import cache
-from importlib import resources
+from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope import units
+from stepscope.i18n._fluent import Entry
 from stepscope.message import Argument, Decimal, Message, Moment, Seconds, Share
 
 if TYPE_CHECKING:
     from babel import Locale
-    from fluent.runtime import FluentBundle
 
+# Not importlib.resources: that imports a tenth of the standard library before the first word.
+_FOLDER = Path(__file__).parent
 _ENTRY = re.compile(r"^(?P<key>[a-z][\w-]*) =", re.MULTILINE)
 
 
 @cache
 def languages() -> tuple[str, ...]:
     """The codes of the languages there are, English first."""
-    names = sorted(entry.name[:-4] for entry in resources.files(__name__).iterdir() if entry.name.endswith(".ftl"))
+    names = sorted(path.stem for path in _FOLDER.glob("*.ftl"))
     return ("en", *(name for name in names if name != "en"))
 
 
@@ -43,23 +45,22 @@ def system_language() -> str:
 class Language:
     """One language: messages through Fluent, numbers and times through CLDR.
 
-    A file's messages are parsed one by one when they are first said: a short answer needs few of them, and
-    parsing is what would cost start-up time.
+    A file's messages are parsed one by one when they are first said: a short answer needs few of them.
     """
 
     def __init__(self, code: str, source: str) -> None:
         self.code = code
+        source = re.sub(r"^#.*\n", "", source, flags=re.MULTILINE)
         marks = list(_ENTRY.finditer(source))
         ends = [mark.start() for mark in marks[1:]] + [len(source)]
         self._source = {mark["key"]: source[mark.start() : end] for mark, end in zip(marks, ends, strict=True)}
-        self._bundle: FluentBundle | None = None
-        self._parsed: set[str] = set()
+        self._entries: dict[str, Entry] = {}
 
     @staticmethod
     @cache
     def load(code: str) -> Language:
         """The language of that code."""
-        return Language(code, (resources.files(__name__) / f"{code}.ftl").read_text(encoding="utf-8"))
+        return Language(code, (_FOLDER / f"{code}.ftl").read_text(encoding="utf-8"))
 
     @property
     def keys(self) -> frozenset[str]:
@@ -74,35 +75,24 @@ class Language:
 
     def text(self, key: str, **args: Argument) -> str:
         """A message as text."""
-        return self._format(key, None, args)
+        return self._entry(key).value.render(args, self._write, self._category)
 
     def hint(self, key: str, **args: Argument) -> str | None:
         """The `.hint` of a message, where it has one."""
-        return self._format(key, "hint", args) if "\n    .hint =" in self._source.get(key, "") else None
+        hint = self._entry(key).hint
+        return hint.render(args, self._write, self._category) if hint else None
 
     def say(self, message: Message) -> str:
         """A message as text."""
-        return self._format(message.key, None, dict(message.args))
+        return self.text(message.key, **message.args)
 
-    def _format(self, key: str, attribute: str | None, args: dict[str, Argument]) -> str:
-        bundle = self._bundle_with(key)
-        entry = bundle.get_message(key)
-        pattern = entry.attributes[attribute] if attribute else entry.value
-        text, problems = bundle.format_pattern(pattern, {name: self._plain(value) for name, value in args.items()})
-        assert not problems, (key, problems)
-        return str(text)
+    def _entry(self, key: str) -> Entry:
+        if key not in self._entries:
+            self._entries[key] = Entry(self._source[key])
+        return self._entries[key]
 
-    def _bundle_with(self, key: str) -> FluentBundle:
-        from fluent.runtime import FluentBundle, FluentResource
-
-        if self._bundle is None:
-            self._bundle = FluentBundle([self.code], use_isolating=False)
-        if key not in self._parsed:
-            self._bundle.add_resource(FluentResource(self._source[key]))
-            self._parsed.add(key)
-        return self._bundle
-
-    def _plain(self, value: Argument) -> object:
+    def _write(self, value: object) -> str:
+        """An argument as this language writes it."""
         if isinstance(value, Seconds):
             return self.duration(value.value)
         if isinstance(value, Share):
@@ -111,15 +101,15 @@ class Language:
             return self.clock(value.value, value.near)
         if isinstance(value, Decimal):
             return self.number(value.value, value.digits)
-        if isinstance(value, int) and not isinstance(value, bool):
-            from fluent.runtime.types import fluent_number
+        return self.number(value) if isinstance(value, int) else str(value)
 
-            return fluent_number(value, useGrouping=self._is_grouped(value))
-        return value
+    def _category(self, value: object) -> str:
+        """The CLDR plural category of a number; text is its own."""
+        return str(self._locale.plural_form(value)) if isinstance(value, int) else str(value)
 
     # -- numbers and times --------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def _locale(self) -> Locale:
         from babel import Locale
 
@@ -135,7 +125,9 @@ class Language:
 
         pattern = "#,##0" + ("." + "0" * digits if digits else "")
         # Half up, as people round: 5.985 s is 5.99 s.
-        rounded = decimal.Decimal(repr(float(value))).quantize(decimal.Decimal(1).scaleb(-digits), decimal.ROUND_HALF_UP)
+        rounded = decimal.Decimal(repr(float(value))).quantize(
+            decimal.Decimal(1).scaleb(-digits), decimal.ROUND_HALF_UP
+        )
         return str(format_decimal(rounded, pattern, self._locale, group_separator=self._is_grouped(value)))
 
     def percent(self, share: float) -> str:

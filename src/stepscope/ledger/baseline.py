@@ -6,7 +6,7 @@ a slower stretch is not. Rows known to hold an evaluation never enter the level.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ _LEAST_SCALE = 0.02
 _BLOCK = 200_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Baseline:
+class Baseline(NamedTuple):
     """`level` and `jitter` in seconds per row; `normal` marks the rows that define them."""
 
     level: Floats

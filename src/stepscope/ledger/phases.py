@@ -13,8 +13,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from stepscope.run import Ints
 from stepscope.units import NS
@@ -28,8 +27,7 @@ Cause = Literal["evaluation", "checkpoint", "warmup", "unexplained"]
 Split = Literal["stamps", "contrast", "first-step", "model", "none"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """Seconds of one phase, with the interval they lie in and what that rests on."""
 
     phase: Phase
@@ -39,17 +37,20 @@ class Part:
     basis: Basis
 
 
-@dataclass(frozen=True, kw_only=True)
-class PhaseTotal(Part):
+class PhaseTotal(NamedTuple):
     """A phase over the whole run. `ns` are the same seconds as whole nanoseconds; those add up exactly."""
 
+    phase: Phase
+    seconds: float
+    low_s: float
+    high_s: float
+    basis: Basis
     ns: int
-    count: int
+    num: int
     share: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlowStep:
+class SlowStep(NamedTuple):
     """A printed step that took far longer than its neighbours."""
 
     row: int
@@ -62,8 +63,7 @@ class SlowStep:
     evidence_lines: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Price:
+class Price(NamedTuple):
     """What one event costs: a typical value and the interval of the typical value, in seconds."""
 
     seconds: float
@@ -72,8 +72,7 @@ class Price:
     basis: Basis
 
 
-@dataclass(frozen=True, kw_only=True)
-class Regime:
+class Regime(NamedTuple):
     """A stretch of steps at one level."""
 
     first_step: int
@@ -83,20 +82,18 @@ class Regime:
     typical_s: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class NormalStep:
+class NormalStep(NamedTuple):
     """The normal step: median, and the central 90 % of what was printed."""
 
     typical_s: float
     low_s: float
     high_s: float
-    count: int
+    num_rows: int
     rows: Ints  # which printed rows are normal steps
     regimes: tuple[Regime, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ledger:
+class Ledger(NamedTuple):
     """Where the time went. `step` is None when no normal step was read."""
 
     wall_ns: int

@@ -2,16 +2,16 @@
 
     excess = E x (step level / reference) ^ gamma x [evaluated] + C x (step level / reference) ^ delta x [saved]
 
-gamma is 1 where a slower step also makes the evaluation slower (a hot or shared processor) and 0 where it
-does not (a slow loader, a sleep); delta says the same of the save. The posterior of (E, C) under each pair is computed on a grid: priors from first
-principles, one observation per event (or group of events), heavy-tailed noise because training machines are
-shared. Evaluations without a save separate the two by themselves; where there are none, the priors are all
-there is, and the interval says so.
+gamma is 1 where a slower step also makes the evaluation slower (a hot or shared processor) and 0 where it does
+not (a slow loader, a sleep); delta says the same of the save. The posterior of (E, C) under each pair is computed
+on a grid: priors from first principles, one observation per event (or group of events), heavy-tailed noise because
+training machines are shared. Evaluations without a save separate the two by themselves; where there are none, the
+priors are all there is, and the interval says so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,7 @@ _LAWS = ((0.0, 0.0, 0.15), (0.5, 0.0, 0.25), (1.0, 0.0, 0.35), (1.0, 1.0, 0.25))
 _TAIL = 4.0  # degrees of freedom of the noise
 
 
-@dataclass(frozen=True, kw_only=True)
-class Excess:
+class Excess(NamedTuple):
     """Seconds above the local level at one evaluation. `at_most`: start-up is in it too, so it only bounds."""
 
     seconds: float
@@ -39,8 +38,7 @@ class Excess:
     at_most: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Posterior:
+class Posterior(NamedTuple):
     """Quantiles (low, middle, high) of an evaluation at the reference level and of a save, in seconds."""
 
     evaluation_s: tuple[float, float, float]
@@ -69,7 +67,7 @@ def infer_prices(
     if not usable:
         return None
     reference = float(np.exp(np.mean(np.log([e.level_s for e in usable]))))
-    biggest = max(max(e.seconds for e in usable), 1e-3)
+    biggest = max([e.seconds for e in usable] + [1e-3])
     prior = None if evaluation is None else LogNormal(evaluation.median * reference, evaluation.log_sd)
     lowest = biggest / 400 if prior is None else min(biggest / 400, prior.median * np.exp(-4 * prior.log_sd))
     least_save = min(biggest / 1000, save.median * np.exp(-3 * save.log_sd))
@@ -79,7 +77,8 @@ def infer_prices(
     save_range = (max(least_save, 1e-6), biggest * 1.2)
     for _ in range(2):  # once coarse, once on the part of the grid that matters
         prices, saves = np.geomspace(*price_range, _GRID), np.geomspace(*save_range, _GRID)
-        mass = _mass(groups, prices, saves, _prior(prices, prior), _prior(saves, save), reference, scatters)
+        known = _prior(prices, prior)[:, None] + _prior(saves, save)[None, :]
+        mass = _mass(groups, known, prices=prices, saves=saves, reference=reference, scatters=scatters)
         price_range = _support(prices, mass.sum(axis=(0, 2)))
         save_range = _support(saves, mass.sum(axis=(0, 1)))
     weights = mass.sum(axis=(1, 2)) / mass.sum()
@@ -94,18 +93,12 @@ def infer_prices(
 
 
 def _mass(
-    groups: list[Excess],
-    prices: Floats,
-    saves: Floats,
-    price_prior: Floats,
-    save_prior: Floats,
-    reference: float,
-    scatters: list[float],
+    groups: list[Excess], known: Floats, *, prices: Floats, saves: Floats, reference: float, scatters: list[float]
 ) -> Floats:
     """The unnormalised posterior on the grid (law, E, C)."""
     scores = []
     for (gamma, delta, weight), scatter in zip(_LAWS, scatters, strict=True):
-        score = price_prior[:, None] + save_prior[None, :] + np.log(weight)
+        score = known + np.log(weight)
         for excess in groups:
             relative = excess.level_s / reference
             expected = prices[:, None] * relative**gamma

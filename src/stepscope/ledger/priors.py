@@ -9,7 +9,7 @@ machines, over 1 GB/s where it only reaches the page cache.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stepscope.formats._base import Format
 from stepscope.settings import Settings
@@ -27,8 +27,7 @@ _SAVE_S = 0.4
 _SAVE_LOG_SD = 1.6
 
 
-@dataclass(frozen=True)
-class LogNormal:
+class LogNormal(NamedTuple):
     """A positive quantity known up to a factor."""
 
     median: float

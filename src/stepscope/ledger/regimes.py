@@ -5,6 +5,8 @@ Blocks make it independent of the run's length: 2 ms for ten rows or ten million
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from stepscope.ledger.baseline import Baseline
@@ -23,10 +25,7 @@ def find_regimes(run: Run, baseline: Baseline) -> tuple[Regime, ...]:
     """The run's levels in order; a single one when it is steady or too short to tell."""
     rows = np.flatnonzero(baseline.normal)
     seconds = run.steps.dur_ns[rows] / 1e9
-    if len(rows) < _LEAST_ROWS:
-        cuts = [0, len(rows)]
-    else:
-        cuts = _merge(seconds, _segment(seconds))
+    cuts = [0, len(rows)] if len(rows) < _LEAST_ROWS else _merge(seconds, _segment(seconds))
     steps = run.steps.step
     return tuple(
         Regime(
@@ -36,7 +35,7 @@ def find_regimes(run: Run, baseline: Baseline) -> tuple[Regime, ...]:
             last_row=int(rows[last - 1]),
             typical_s=float(np.median(seconds[first:last])),
         )
-        for first, last in zip(cuts, cuts[1:], strict=False)
+        for first, last in pairwise(cuts)
     )
 
 
@@ -72,8 +71,8 @@ def _merge(seconds: Floats, cuts: list[int]) -> list[int]:
     """The cuts without those between neighbours at nearly the same level."""
     merged = list(cuts)
     while len(merged) > 2:
-        levels = [float(np.median(seconds[a:b])) for a, b in zip(merged, merged[1:], strict=False)]
-        steps = [abs(np.log(after / before)) for before, after in zip(levels, levels[1:], strict=False)]
+        levels = [float(np.median(seconds[a:b])) for a, b in pairwise(merged)]
+        steps = [abs(np.log(after / before)) for before, after in pairwise(levels)]
         weakest = int(np.argmin(steps))
         if steps[weakest] >= _SAME_LEVEL:
             break

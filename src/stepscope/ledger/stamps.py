@@ -6,8 +6,7 @@ one instant, and then they carry nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ from stepscope.units import NS
 _AGREE = 0.6
 
 
-@dataclass(frozen=True, kw_only=True)
-class StampedEvaluation:
+class StampedEvaluation(NamedTuple):
     """An evaluation timed by stamps. `rest_s` is from the evaluation's line to its step's line: save and step."""
 
     seconds: float
@@ -32,18 +30,19 @@ class StampedEvaluation:
     later: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class StampEvidence:
+class StampEvidence(NamedTuple):
     """What the stamps say. `outside` are seconds that no printed time covers, with their phase."""
 
     wall_s: float
     tick_s: float
-    evaluations: dict[int, StampedEvaluation] = field(default_factory=dict)
-    outside: tuple[tuple[float, Literal["warmup", "gap"]], ...] = ()
+    evaluations: dict[int, StampedEvaluation]
+    outside: tuple[tuple[float, Literal["warmup", "gap"]], ...]
 
     def typical_evaluation(self) -> tuple[float, float, float] | None:
         """Low, middle and high of what an evaluation after the first takes."""
-        seconds = [e.seconds for e in self.evaluations.values() if e.later] or [e.seconds for e in self.evaluations.values()]
+        seconds = [e.seconds for e in self.evaluations.values() if e.later] or [
+            e.seconds for e in self.evaluations.values()
+        ]
         if not seconds:
             return None
         middle = float(np.median(seconds))

@@ -2,41 +2,66 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
-from stepscope.advice import advise
-from stepscope.advice._base import Advice
-from stepscope.alarms import find_alarms
-from stepscope.alarms._base import Alarm
 from stepscope.cadence import with_settings
 from stepscope.evaluations import find_evaluations
 from stepscope.forecast.finish import Forecast, NoForecast, forecast
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger, SlowStep
+from stepscope.quote import quote
 from stepscope.run import Run
 from stepscope.settings import Value
 from stepscope.source.nvidia_smi import Hardware
 
+if TYPE_CHECKING:
+    from stepscope.advice._base import Advice
+    from stepscope.alarms._base import Alarm
+
 NowFrom = Literal["flag", "stamp", "nvidia-smi", "mtime", "clock"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Report:
-    """The whole answer. `moment` is when the last line was written, by the best evidence there is."""
+    """The whole answer. `moment` is when the last line was written, by the best evidence there is.
 
-    run: Run
-    ledger: Ledger
-    forecast: Forecast | NoForecast
-    advice: tuple[Advice, ...]
-    alarms: tuple[Alarm, ...]
-    hardware: Hardware | None
-    moment: dt.datetime | None
-    moment_from: NowFrom | None
-    confidence: float
+    Advice and alarms are worked out when they are first asked for: a question about the time left needs neither.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: Run,
+        ledger: Ledger,
+        forecast: Forecast | NoForecast,
+        hardware: Hardware | None,
+        moment: dt.datetime | None,
+        moment_from: NowFrom | None,
+        confidence: float,
+    ) -> None:
+        self.run = run
+        self.ledger = ledger
+        self.forecast = forecast
+        self.hardware = hardware
+        self.moment = moment
+        self.moment_from = moment_from
+        self.confidence = confidence
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What to change, most seconds first."""
+        from stepscope.advice import advise
+
+        return tuple(advise(self.run, self.ledger, self.forecast))
+
+    @cached_property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """What went wrong, gravest first."""
+        from stepscope.alarms import find_alarms
+
+        return tuple(find_alarms(self.run, self.ledger, self.forecast))
 
     @property
     def has_steps(self) -> bool:
@@ -54,7 +79,7 @@ class Report:
 
     def quote(self, slow: SlowStep) -> list[str]:
         """The log lines that are the evidence for a slow step."""
-        return [self.run.excerpts[line] for line in slow.evidence_lines if line in self.run.excerpts]
+        return [quote(self.run.excerpts[line]) for line in slow.evidence_lines if line in self.run.excerpts]
 
     @property
     def tokens_per_s(self) -> float | None:
@@ -63,7 +88,9 @@ class Report:
         tokens = settings.number("tokens_per_step")
         if tokens is None:
             sizes = [settings.number(name) for name in ("batch_size", "block_size", "gradient_accumulation_steps")]
-            stated = all(name in settings and settings[name].origin != "default" for name in ("batch_size", "block_size"))
+            stated = all(
+                name in settings and settings[name].origin != "default" for name in ("batch_size", "block_size")
+            )
             if stated and all(size is not None for size in sizes):
                 tokens = float(sizes[0] or 0) * float(sizes[1] or 0) * float(sizes[2] or 0)
         if tokens is None or self.ledger.step is None or not self.ledger.step.typical_s:
@@ -102,13 +129,11 @@ def explain(
     end = forecast(run, ledger, confidence=confidence)
     moment, moment_from = _moment(run, hardware, now, fallback_now)
     if gpu is not None:
-        hardware = dataclasses.replace(hardware or Hardware(), gpu=gpu)
+        hardware = (hardware or Hardware())._replace(gpu=gpu)
     return Report(
         run=run,
         ledger=ledger,
         forecast=end,
-        advice=tuple(advise(run, ledger, end)),
-        alarms=tuple(find_alarms(run, ledger, end)),
         hardware=hardware,
         moment=moment,
         moment_from=moment_from,

@@ -8,9 +8,10 @@ import math
 from typing import Any
 
 from stepscope import __version__
+from stepscope.evaluations import find_evaluations
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
-from stepscope.ledger.phases import Part, Price
+from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.report.build import Report
 from stepscope.report.words import evidence_text
 from stepscope.settings import Setting
@@ -79,7 +80,7 @@ def document(report: Report) -> dict[str, Any]:
         ],
         "slow_count": len(ledger.slow),
         "slow_s": math.fsum(slow.seconds for slow in ledger.slow),
-        "ledger": [{**_part(total), "share": total.share, "count": total.count} for total in ledger.phases],
+        "ledger": [{**_part(total), "share": total.share, "count": total.num} for total in ledger.phases],
         "wall_s": ledger.wall_s if has_rows else None,
         "wall_low_s": ledger.wall_low_s if has_rows else None,
         "wall_high_s": ledger.wall_high_s if has_rows else None,
@@ -118,7 +119,7 @@ def _setting(setting: Setting | None) -> dict[str, Any]:
     return {"value": setting.value, "from": setting.origin} if setting else {"value": None, "from": None}
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: Part | PhaseTotal) -> dict[str, Any]:
     return {
         "phase": part.phase,
         "seconds": part.seconds,
@@ -136,7 +137,7 @@ def _step(report: Report) -> dict[str, Any]:
         "typical_s": step.typical_s,
         "low_s": step.low_s,
         "high_s": step.high_s,
-        "count": step.count,
+        "count": step.num_rows,
         "tokens_per_s": report.tokens_per_s,
         "regimes": [
             {"first_step": regime.first_step, "last_step": regime.last_step, "typical_s": regime.typical_s}
@@ -147,19 +148,13 @@ def _step(report: Report) -> dict[str, Any]:
 
 def _cadence(report: Report) -> dict[str, Any]:
     run, ledger = report.run, report.ledger
-    last = {
-        kind: max((int(step) for step, name in zip(run.events.step, run.events.kind, strict=True) if name == kind), default=None)
-        for kind in ("evaluation",)
-    }
-    from stepscope.evaluations import find_evaluations
-
-    saves = [evaluation.step for evaluation in find_evaluations(run) if evaluation.saved]
+    evaluations = find_evaluations(run)
+    last = max((evaluation.step for evaluation in evaluations), default=None)
+    last_save = max((evaluation.step for evaluation in evaluations if evaluation.saved), default=None)
     last_row = int(run.steps.step[-1]) if len(run) else None
     return {
-        "evaluation": _beat(run.settings.count("eval_interval"), last["evaluation"], ledger.evaluation_price, last_row),
-        "checkpoint": _beat(
-            run.settings.count("checkpoint_interval"), max(saves, default=None), ledger.checkpoint_price, last_row
-        ),
+        "evaluation": _beat(run.settings.count("eval_interval"), last, ledger.evaluation_price, last_row),
+        "checkpoint": _beat(run.settings.count("checkpoint_interval"), last_save, ledger.checkpoint_price, last_row),
         "log": _beat(run.settings.count("log_interval"), last_row, None, last_row),
         "other": [],
     }
@@ -192,7 +187,7 @@ def _forecast(report: Report, english: Language) -> dict[str, Any]:
         "finish_high_at": _iso(report.finish(end.high_s)),
         "now": _iso(report.moment),
         "now_from": report.moment_from,
-        "left": {name: {"count": left.count, "seconds": left.seconds} for name, left in end.left.items()},
+        "left": {name: {"count": left.num, "seconds": left.seconds} for name, left in end.left.items()},
         "assumptions": [english.say(message) for message in end.assumptions],
     }
 

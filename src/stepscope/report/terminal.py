@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stepscope.i18n import Language
-from stepscope.ledger.phases import Part, Phase
+from stepscope.ledger.phases import Phase, PhaseTotal
 from stepscope.report import words
 from stepscope.report.build import Report
 
@@ -143,7 +143,9 @@ class _Drawing:
             parts = " + ".join(words.part_text(part, language) for part in slow.parts)
             style = "red" if slow.cause == "unexplained" else ""
             table.add_row(
-                Text("  " + language.number(slow.step)), Text(language.duration(slow.seconds), style="bold"), Text(_glued(parts), style=style)
+                Text("  " + language.number(slow.step)),
+                Text(language.duration(slow.seconds), style="bold"),
+                Text(_glued(parts), style=style),
             )
         self.console.print(table)
         hidden = list(ledger.slow[_SHOWN_SLOW:])
@@ -181,7 +183,7 @@ def _glued(text: str) -> str:
     return _NUMBER_UNIT.sub(_GLUE, text)
 
 
-def _is_wide(part: Part) -> bool:
+def _is_wide(part: PhaseTotal) -> bool:
     return part.high_s - part.low_s >= 0.002 * max(part.seconds, 1e-9)
 
 

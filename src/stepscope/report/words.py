@@ -12,7 +12,15 @@ from stepscope.message import Moment, Seconds, Share
 from stepscope.report.build import Report
 
 STAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
-_SHOWN_SETTINGS = ("max_steps", "eval_interval", "eval_iters", "log_interval", "batch_size", "gradient_accumulation_steps", "block_size")
+_SHOWN_SETTINGS = (
+    "max_steps",
+    "eval_interval",
+    "eval_iters",
+    "log_interval",
+    "batch_size",
+    "gradient_accumulation_steps",
+    "block_size",
+)
 _GIB = 1 << 30
 
 
@@ -90,7 +98,9 @@ def part_text(part: Part, language: Language) -> str:
     narrow = part.high_s - part.low_s <= 0.1 * part.seconds or part.phase == "step"
     if narrow:
         return language.text("part", phase=phase, duration=Seconds(part.seconds))
-    return language.text("part-span", phase=phase, duration=Seconds(part.seconds), span=language.span(part.low_s, part.high_s))
+    return language.text(
+        "part-span", phase=phase, duration=Seconds(part.seconds), span=language.span(part.low_s, part.high_s)
+    )
 
 
 def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
@@ -138,7 +148,11 @@ def more_slow(hidden: list[SlowStep], language: Language) -> str:
     causes = []
     for cause, count in counts.most_common():
         seconds = sum(slow.seconds for slow in hidden if slow.cause == cause)
-        causes.append(language.text("slow-more-cause", count=count, cause=language.text(f"cause-{cause}"), duration=Seconds(seconds)))
+        causes.append(
+            language.text(
+                "slow-more-cause", count=count, cause=language.text(f"cause-{cause}"), duration=Seconds(seconds)
+            )
+        )
     return language.text("slow-more", count=len(hidden), causes=", ".join(causes))
 
 
@@ -148,7 +162,9 @@ def finish_lines(report: Report, language: Language) -> list[str]:
     if isinstance(end, NoForecast):
         lines = [language.text("finish-none", reason=language.say(end.reason))]
         if end.level_s is not None:
-            lines.append(language.text("finish-rate", duration=Seconds(end.level_s), thousand=Seconds(1000 * end.level_s)))
+            lines.append(
+                language.text("finish-rate", duration=Seconds(end.level_s), thousand=Seconds(1000 * end.level_s))
+            )
         return lines
     if end.is_finished:
         return [language.text("finish-complete", step=end.schedule.last_step, total=end.schedule.max_steps)]
@@ -194,9 +210,9 @@ def left_items(end: Forecast, language: Language) -> list[str]:
     items = []
     for name in ("step", "evaluation", "checkpoint"):
         left = end.left[name]
-        if not left.count:
+        if not left.num:
             continue
-        what = language.text(f"left-{name}", count=left.count)
+        what = language.text(f"left-{name}", count=left.num)
         if left.seconds is None:
             items.append(language.text("left-unpriced", what=what))
         else:

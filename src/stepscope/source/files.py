@@ -11,9 +11,8 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from stepscope.errors import InputError
 
@@ -21,12 +20,26 @@ CHUNK_BYTES = 1 << 20
 _SNIFF_BYTES = 1 << 16
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 # What a trainer's folder may hold that is text but certainly no log.
-_NOT_LOGS = {".py", ".md", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".html", ".css", ".js", ".ipynb", ".sh", ".bin", ".pt"}
+_NOT_LOGS = {
+    ".py",
+    ".md",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".ini",
+    ".cfg",
+    ".html",
+    ".css",
+    ".js",
+    ".ipynb",
+    ".sh",
+    ".bin",
+    ".pt",
+}
 _MAX_FOLDER_FILES = 2000
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """One readable thing: a file or standard input. `mtime` is None where there is no such thing."""
 
     name: str

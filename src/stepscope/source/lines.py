@@ -92,7 +92,11 @@ class LineSplitter:
 
 def detect_encoding(head: bytes) -> tuple[str, int]:
     """The encoding of a text that begins with `head`, and how many bytes of byte-order mark to skip."""
-    for mark, name in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ):
         if head.startswith(mark):
             return name, len(mark)
     sample = head[:_SNIFF_BYTES]

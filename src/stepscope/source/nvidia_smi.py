@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from stepscope import units
 from stepscope.errors import InputError
@@ -21,8 +21,7 @@ _LOAD = re.compile(
 _MIB = 1 << 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hardware:
+class Hardware(NamedTuple):
     """One card at one moment. Memory in bytes, power in watts, utilisation as a share of 1."""
 
     gpu: str | None = None

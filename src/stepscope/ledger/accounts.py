@@ -1,0 +1,97 @@
+"""The books while they are being kept: seconds per phase with their uncertainty, and the parts of single rows."""
+
+from __future__ import annotations
+
+from stepscope.ledger.phases import Basis, Part, Phase, PhaseTotal
+from stepscope.units import NS, seconds_to_ns
+
+ORDER: tuple[Phase, ...] = ("step", "evaluation", "checkpoint", "warmup", "stall", "gap", "unlogged")
+
+
+class Account:
+    """One phase: seconds, the variance of what varies freely, and what would shift as one."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.variance = 0.0
+        self.down = 0.0
+        self.up = 0.0
+        self.num = 0
+        self._by_basis: dict[Basis, float] = {}
+
+    def add(
+        self, seconds: float, basis: Basis, *, sd: float = 0.0, down: float = 0.0, up: float = 0.0, num: int = 1
+    ) -> None:
+        """Book `seconds`; `sd` adds in quadrature, `down` and `up` in full."""
+        self.seconds += seconds
+        self.variance += sd * sd
+        self.down += down
+        self.up += up
+        self.num += num
+        self._by_basis[basis] = self._by_basis.get(basis, 0.0) + max(seconds, 0.0)
+
+    def interval(self, z: float) -> tuple[float, float]:
+        """Low and high at `z` standard deviations."""
+        free = z * self.variance**0.5
+        return max(0.0, self.seconds - self.down - free), self.seconds + self.up + free
+
+    @property
+    def basis(self) -> Basis:
+        """What most of the seconds rest on."""
+        return max(self._by_basis, key=lambda basis: self._by_basis[basis], default="measured")
+
+
+class Books:
+    """All accounts of a run, and what each special row is made of."""
+
+    def __init__(self, z: float) -> None:
+        self.z = z
+        self._accounts: dict[Phase, Account] = {phase: Account() for phase in ORDER}
+        self._parts: dict[int, list[Part]] = {}
+
+    def __getitem__(self, phase: Phase) -> Account:
+        return self._accounts[phase]
+
+    @property
+    def seconds(self) -> float:
+        """Everything booked so far."""
+        return sum(account.seconds for account in self._accounts.values())
+
+    def note(self, row: int, part: Part) -> None:
+        """Remember a part of a row, its interval made sane."""
+        low, high = max(0.0, min(part.low_s, part.seconds)), max(part.high_s, part.seconds)
+        self._parts.setdefault(row, []).append(part._replace(low_s=low, high_s=high))
+
+    def book(self, row: int, phase: Phase, seconds: float, basis: Basis, *, sd: float = 0.0) -> None:
+        """Book a part of a row whose only doubt is `sd`, and remember it."""
+        self[phase].add(seconds, basis, sd=sd)
+        doubt = self.z * sd
+        part = Part(phase=phase, seconds=seconds, low_s=seconds - doubt, high_s=seconds + doubt, basis=basis)
+        self.note(row, part)
+
+    def parts(self, row: int) -> list[Part]:
+        """What a row is made of, largest first."""
+        return sorted(self._parts.get(row, []), key=lambda part: -part.seconds)
+
+    def close(self) -> tuple[tuple[PhaseTotal, ...], int]:
+        """The totals and the wall time in whole nanoseconds; the totals add up to it exactly."""
+        used = [(phase, self._accounts[phase]) for phase in ORDER if self._accounts[phase].num]
+        nanos = {phase: seconds_to_ns(account.seconds) for phase, account in used}
+        wall_ns = sum(nanos.values())
+        totals = []
+        for phase, account in used:
+            low, high = account.interval(self.z)
+            seconds = nanos[phase] / NS
+            totals.append(
+                PhaseTotal(
+                    phase=phase,
+                    seconds=seconds,
+                    low_s=min(low, seconds),
+                    high_s=max(high, seconds),
+                    basis=account.basis,
+                    ns=nanos[phase],
+                    num=account.num,
+                    share=nanos[phase] / wall_ns if wall_ns else 0.0,
+                )
+            )
+        return tuple(totals), wall_ns

@@ -1,0 +1,166 @@
+"""What one evaluation and one save cost in this run, and how well the log tells them apart.
+
+`prices.py` holds the statistics; here is what goes into them from a run, and what comes out for the ledger.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.evaluations import Evaluation
+from stepscope.ledger import priors
+from stepscope.ledger.baseline import Baseline
+from stepscope.ledger.phases import Basis, Price, Split
+from stepscope.ledger.prices import Excess, infer_prices
+from stepscope.ledger.stamps import StampEvidence
+from stepscope.run import Run
+from stepscope.units import NS
+
+# The first step of a process is slower than the next ones even without compiling: first touch of memory.
+FIRST_TOUCH = (0.0, 0.3, 1.0)  # in steps: low, middle, high
+# The first evaluation of a process runs on cold caches: this many times a later one, give or take.
+_FIRST_EVALUATION = (1.15, 0.25)
+_NOTHING = (0.0, 0.0, 0.0)
+
+
+class Row(NamedTuple):
+    """A printed row seen against its neighbours: its time, theirs, and how much theirs varies."""
+
+    total_s: float
+    level_s: float
+    jitter_s: float
+
+
+class Pricing:
+    """The prices of a run's events. Without any timed evaluation every price is zero and `is_known` is False."""
+
+    def __init__(
+        self,
+        run: Run,
+        evaluations: list[Evaluation],
+        baseline: Baseline,
+        stamps: StampEvidence | None,
+        *,
+        confidence: float,
+    ) -> None:
+        self._run = run
+        self._evaluations = evaluations
+        self._baseline = baseline
+        self._stamps = stamps
+        # On a CPU without compile, start-up is over before the first evaluation begins.
+        self.eager_cpu = run.settings.truth("compile") is False and run.settings.text("device") == "cpu"
+        excesses = [excess for e in evaluations if (excess := self._excess(e)) is not None and excess.level_s > 0]
+        self._posterior = infer_prices(
+            excesses,
+            evaluation=priors.evaluation_steps(run.settings, run.format),
+            save=priors.checkpoint_seconds(run.settings, run.format),
+            confidence=confidence,
+        )
+        self.split = self._how_split()
+        self._typical = self._typical_evaluation(excesses)
+
+    @property
+    def scatter(self) -> float:
+        """How much single evaluations differ from each other, as a share."""
+        return self._posterior.scatter if self._posterior else 0.0
+
+    @property
+    def basis(self) -> Basis:
+        """What the border between evaluation and save rests on."""
+        return "assumed" if self.split == "model" else "inferred"
+
+    def row(self, index: int) -> Row:
+        """A row and its neighbourhood."""
+        return Row(
+            total_s=float(self._run.steps.dur_ns[index] / NS),
+            level_s=float(self._baseline.level[index]),
+            jitter_s=float(self._baseline.jitter[index]),
+        )
+
+    def starts_process(self, row: int) -> bool:
+        """Whether a row is the first of a process, compile and all."""
+        segment = self._run.segments[int(self._run.steps.segment[row])]
+        return segment.fresh and row == segment.first_row
+
+    @property
+    def has_later_evaluation(self) -> bool:
+        """Whether any evaluation was timed that start-up is not part of."""
+        return any(e.row is not None and not self.starts_process(e.row) for e in self._evaluations)
+
+    def evaluation_at(self, level_s: float) -> tuple[float, float, float]:
+        """Low, middle and high of an evaluation at a step level."""
+        if self._posterior is None:
+            return _NOTHING
+        factor = self._posterior.factor(level_s)
+        low, _, high = self._posterior.evaluation_s
+        return low * factor, self._typical * factor, high * factor
+
+    def save_at(self, level_s: float) -> tuple[float, float, float]:
+        """Low, middle and high of a save at a step level."""
+        return self._posterior.save_at(level_s) if self._posterior else _NOTHING
+
+    def evaluation_price(self) -> Price | None:
+        """What an evaluation costs at the end of the log."""
+        stamped = self._stamps.typical_evaluation() if self._stamps else None
+        if stamped is not None:
+            return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
+        if self._posterior is None:
+            return None
+        low, middle, high = self.evaluation_at(self._recent_level())
+        return Price(seconds=middle, low_s=low, high_s=high, basis=self.basis)
+
+    def checkpoint_price(self) -> Price | None:
+        """What a save costs at the end of the log; None when nothing was saved."""
+        if self._posterior is None or not any(e.saved for e in self._evaluations):
+            return None
+        low, middle, high = self.save_at(self._recent_level())
+        return Price(seconds=middle, low_s=low, high_s=high, basis=self.basis)
+
+    def _recent_level(self) -> float:
+        normal = self._run.steps.dur_ns[self._baseline.normal]
+        return float(np.median(normal[-100:]) / NS)
+
+    def _excess(self, evaluation: Evaluation) -> Excess | None:
+        if evaluation.row is None:
+            return None
+        row = self.row(evaluation.row)
+        seconds, jitter = row.total_s - row.level_s, row.jitter_s
+        first = self.starts_process(evaluation.row)
+        if first and self.eager_cpu:
+            seconds = (seconds - FIRST_TOUCH[1] * row.level_s) / _FIRST_EVALUATION[0]
+            jitter = float(np.hypot(jitter, _FIRST_EVALUATION[1] * max(seconds, 0.0)))
+        return Excess(
+            seconds=seconds,
+            level_s=row.level_s,
+            jitter_s=jitter,
+            saved=evaluation.saved,
+            at_most=first and not self.eager_cpu,
+        )
+
+    def _typical_evaluation(self, excesses: list[Excess]) -> float:
+        """An evaluation at the reference level: what later ones leave after their saves, else the middle."""
+        price = self._posterior
+        if price is None:
+            return 0.0
+        left = [
+            (e.seconds - (price.save_at(e.level_s)[1] if e.saved else 0.0)) / price.factor(e.level_s)
+            for e in excesses
+            if not e.at_most
+        ]
+        low, middle, high = price.evaluation_s
+        return min(max(float(np.median(left)), low), high) if left else middle
+
+    def _how_split(self) -> Split:
+        if self._stamps is not None and self._stamps.evaluations:
+            return "stamps"
+        timed = [e for e in self._evaluations if e.row is not None]
+        later = [e for e in timed if e.row is not None and not self.starts_process(e.row)]
+        if not any(e.saved for e in self._evaluations):
+            return "none"
+        if sum(not e.saved for e in later) >= 2 and sum(e.saved for e in later) >= 2:
+            return "contrast"
+        if self.eager_cpu and any(not e.saved for e in timed):
+            return "first-step"
+        return "model"
