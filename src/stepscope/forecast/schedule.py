@@ -46,7 +46,7 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
 
 
 def _save_probability(run: Run) -> float:
-    """How likely the next evaluation saves: certainly when always, else as the last ones did, the very last above all."""
+    """How likely the next evaluation saves: certainly when always, else as the last ones did, the latest above all."""
     if run.settings.truth("always_save_checkpoint"):
         return 1.0
     saved = [evaluation.saved for evaluation in find_evaluations(run) if evaluation.step > 0]

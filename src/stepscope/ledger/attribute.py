@@ -92,9 +92,9 @@ class _Attribution:
         self._add_normal_rows(~special)
         for row, evaluation in self.timed.items():
             self._add_evaluation_row(row, evaluation)
-        for row in np.flatnonzero(special):
-            if int(row) not in self.timed:
-                self._add_slow_row(int(row))
+        for other in np.flatnonzero(special).tolist():
+            if other not in self.timed:
+                self._add_slow_row(other)
         sampling_sd = self._add_unprinted_steps()
         for evaluation in self.evaluations:
             if evaluation.row is None and evaluation.next_row < len(self.run):

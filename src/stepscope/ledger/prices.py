@@ -106,7 +106,8 @@ def _mass(
                 expected = expected + saves[None, :] * relative**delta
             score = score + _log_likelihood(excess, expected, scatter)
         scores.append(score)
-    return np.exp(np.array(scores) - np.max(scores))
+    mass: Floats = np.exp(np.array(scores) - np.max(scores))
+    return mass
 
 
 def _support(grid: Floats, mass: Floats) -> tuple[float, float]:
@@ -129,9 +130,9 @@ def _log_likelihood(excess: Excess, expected: Floats, scatter: float) -> Floats:
     spread = float(np.hypot(excess.jitter_s, scatter * abs(excess.seconds))) or 1e-9
     z = (excess.seconds - expected) / spread
     if excess.at_most:
-        z = np.minimum(z, 0.0)  # start-up took the rest: only too much is impossible
-        return -0.5 * (_TAIL + 1) * np.log1p(z * z / _TAIL)
-    return -np.log(spread) - 0.5 * (_TAIL + 1) * np.log1p(z * z / _TAIL)
+        z, spread = np.minimum(z, 0.0), 1.0  # start-up took the rest: only too much is impossible
+    score: Floats = -np.log(spread) - 0.5 * (_TAIL + 1) * np.log1p(z * z / _TAIL)
+    return score
 
 
 def _scatter(excesses: list[Excess], reference: float, gamma: float) -> float:

@@ -25,7 +25,7 @@ def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, E
     for row in np.flatnonzero(baseline.slow).tolist():
         parts = books.parts(row)
         evaluation = timed.get(row)
-        cause = next((_CAUSES[part.phase] for part in parts if part.phase in _CAUSES), "unexplained")
+        cause: Cause = next((_CAUSES[part.phase] for part in parts if part.phase in _CAUSES), "unexplained")
         found.append(
             SlowStep(
                 row=row,
@@ -56,5 +56,5 @@ def _confidence(cause: Cause, parts: list[Part], evaluation: Evaluation | None) 
     if evaluation is None or not evaluation.printed:
         return 0.7
     excess = sum(part.seconds for part in parts if part.phase != "step")
-    known = sum(part.seconds for part in parts if part.phase != "step" and part.phase != "stall")
+    known = sum(part.seconds for part in parts if part.phase not in {"step", "stall"})
     return round(0.98 * known / excess, 2) if excess > 0 else 0.5

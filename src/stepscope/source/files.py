@@ -10,33 +10,23 @@ import lzma
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 from stepscope.errors import InputError
 
 CHUNK_BYTES = 1 << 20
-_SNIFF_BYTES = 1 << 16
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 # What a trainer's folder may hold that is text but certainly no log.
-_NOT_LOGS = {
-    ".py",
-    ".md",
-    ".yaml",
-    ".yml",
-    ".toml",
-    ".ini",
-    ".cfg",
-    ".html",
-    ".css",
-    ".js",
-    ".ipynb",
-    ".sh",
-    ".bin",
-    ".pt",
-}
+_NOT_LOGS = frozenset(
+    ".py .md .yaml .yml .toml .ini .cfg .html .css .js .ipynb .sh .bin .pt".split()  # noqa: SIM905: a word a suffix
+)
 _MAX_FOLDER_FILES = 2000
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
 class Source(NamedTuple):
@@ -114,7 +104,7 @@ def _nearest(path: Path) -> str:
 
 
 @contextmanager
-def _open(source: Source) -> Iterator[IO[bytes]]:
+def _open(source: Source) -> Iterator[_Readable]:
     if source.path is None:
         yield sys.stdin.buffer
         return
@@ -139,10 +129,10 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
             yield raw
 
 
-def _open_zstd(raw: IO[bytes]) -> IO[bytes]:
+def _open_zstd(raw: BinaryIO) -> AbstractContextManager[_Readable]:
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
-    stream: IO[bytes] = zstd.open(raw)
+    stream: AbstractContextManager[_Readable] = zstd.open(raw)
     return stream

@@ -1,0 +1,336 @@
+"""Lines of one known format → the columns of a Run, growing line by line.
+
+`reader.py` finds out which format it is and feeds the lines.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+
+import numpy as np
+
+from stepscope.formats import _notices
+from stepscope.formats._base import Format, convert, match_line
+from stepscope.formats._prefix import DAY_NS, split_prefix
+from stepscope.quote import quote
+from stepscope.run import NO_TIME, EventTable, Notice, Run, Segment, Stamps, StepTable
+from stepscope.settings import Settings, Value, evaluate_constant, parse_value
+from stepscope.units import NS
+
+_MAX_EXCERPTS = 5_000
+_MAX_EXCERPT_CHARS = 1_000
+_MAX_NOTICES = 200
+_MAX_UNREAD = 5
+_MAX_STEP = 1 << 53
+_MAX_DURATION_NS = 10**18  # thirty years
+
+
+class RunBuilder:
+    """Columns that grow line by line, for one known format."""
+
+    def __init__(self, fmt: Format) -> None:
+        self._format = fmt
+        self._last_kind = 0
+        self._num_lines = 0
+        self._num_unread = 0
+        self._first_unread: list[tuple[int, str]] = []
+        self._step = array("q")
+        self._dur = array("q")
+        self._loss = array("d")
+        self._mfu = array("d")
+        self._line = array("q")
+        self._t = array("q")
+        self._segment_starts: list[tuple[int, bool]] = []
+        self._event_kind: list[str] = []
+        self._event_columns = tuple(array("q") for _ in range(6))
+        self._event_loss = array("d")
+        self._excerpts: dict[int, str] = {}
+        self._notices: list[Notice] = []
+        self._num_nonfinite = 0
+        self._first_nonfinite: tuple[int, int] | None = None
+        self._values: dict[str, Value] = {}
+        self._config_seen = False
+        self._ranks = 0
+        self._starting = False  # a start line was seen since the last step
+        self._in_traceback = False
+        self._stamp: int | None = None
+        self._before: int | None = None
+        self._day = 0
+        self._first_stamp: int | None = None
+        self._dated = self._zoned = False
+        self._decimals = 0
+
+    def add(self, line: str) -> None:
+        """Take one clean line."""
+        self._num_lines += 1
+        text = line.strip()
+        if not text:
+            return
+        if self._in_traceback and line[0] in " \t":
+            return
+        claim = match_line(self._format, text, self._last_kind)
+        if claim is None:
+            prefix = split_prefix(text) if text[0] in "[0123456789JFMASONDrTW" else None
+            if prefix is not None:
+                self._note_stamp(prefix.t_ns, dated=prefix.dated, zoned=prefix.zoned, decimals=prefix.decimals)
+                text = text[prefix.length :]
+                claim = match_line(self._format, text, self._last_kind) if text else None
+            if claim is None and text:
+                claim = self._search(text)
+        if claim is None:
+            if text:
+                self._add_unclaimed(text)
+            return
+        index, match = claim
+        self._last_kind = index
+        self._in_traceback = False
+        self._apply(index, match)
+
+    def _search(self, text: str) -> tuple[int, re.Match[str]] | None:
+        """A step or evaluation behind a prefix of a kind we do not know."""
+        head = text[:400]
+        for index, line in enumerate(self._format.lines):
+            if line.kind in {"step", "evaluation", "checkpoint"}:
+                match = line.anywhere.search(head)
+                if match is not None and match.start() <= 120:
+                    return index, match
+        return None
+
+    def _apply(self, index: int, match: re.Match[str]) -> None:
+        line = self._format.lines[index]
+        groups = match.groupdict()
+        if line.kind == "step":
+            self._add_step(groups, match.string)
+        elif line.kind in {"evaluation", "checkpoint"}:
+            self._add_event(line.kind, groups, match.string)
+        elif line.kind == "setting":
+            if self._step and not self._starting:
+                self._unread(match.string)  # after the first step, `name = value` is nobody's config echo
+            else:
+                self._add_setting(groups["key"], groups["value"])
+        elif line.kind != "chatter":
+            self._add_fact(line.kind, groups)
+        self._values.update(line.sets)
+
+    def _add_step(self, groups: dict[str, str | None], text: str) -> None:
+        # Straight conversions: this is the one line that a log has a million of.
+        step = int((groups["step"] or "").replace(",", ""))
+        try:
+            dur_ns = round(float(groups["dur_ms"] or "nan") * 1e6)
+        except (ValueError, OverflowError):
+            dur_ns = -1
+        if not 0 <= dur_ns < _MAX_DURATION_NS or step >= _MAX_STEP:
+            self._unread(text)
+            return
+        row = len(self._step)
+        same = self._segment_starts and row > self._segment_starts[-1][0]
+        if same and step == self._step[-1] and dur_ns == self._dur[-1]:
+            return  # the same line twice: two writers of one process
+        if not self._segment_starts or self._starting or step <= self._step[-1]:
+            self._segment_starts.append((row, self._starting or step == 0))
+        self._starting = False
+        loss = _number(groups.get("loss"))
+        mfu = _number(groups.get("mfu_pct"))
+        self._step.append(step)
+        self._dur.append(dur_ns)
+        self._loss.append(math.nan if loss is None else loss)
+        self._mfu.append(mfu / 100 if mfu is not None and mfu > 0 else math.nan)
+        self._line.append(self._num_lines)
+        if self._stamp is not None and not self._t:
+            self._t.extend([NO_TIME] * row)
+        if self._t or self._stamp is not None:
+            self._t.append(self._stamp if self._stamp is not None else NO_TIME)
+        if loss is not None and not math.isfinite(loss):
+            self._note_nonfinite(step)
+
+    def _add_event(self, kind: str, groups: dict[str, str | None], text: str) -> None:
+        step = _whole(groups.get("step"))
+        row = len(self._step)
+        segment = len(self._segment_starts) - 1
+        # An event belongs to the step that follows it, and so to that step's segment.
+        if self._starting or (step is not None and row and step < self._step[-1]):
+            segment += 1
+        if not self._segment_starts:
+            segment = 0
+        loss = _number(groups.get("val_loss"))
+        values = (
+            -1 if step is None else step,
+            row,
+            self._num_lines,
+            NO_TIME if self._stamp is None else self._stamp,
+            NO_TIME if self._before is None else self._before,
+            segment,
+        )
+        self._event_kind.append(kind)
+        for column, value in zip(self._event_columns, values, strict=True):
+            column.append(value)
+        self._event_loss.append(math.nan if loss is None else loss)
+        if len(self._excerpts) < _MAX_EXCERPTS:
+            self._excerpts[self._num_lines] = text[:_MAX_EXCERPT_CHARS]
+        if step is not None and loss is not None and not math.isfinite(loss):
+            self._note_nonfinite(step)
+
+    def _note_nonfinite(self, step: int) -> None:
+        self._num_nonfinite += 1
+        self._first_nonfinite = self._first_nonfinite or (step, self._num_lines)
+
+    def _add_setting(self, key: str, value: str) -> None:
+        import ast
+
+        self._config_seen = True
+        name = self._format.canonical(key)
+        text = value.strip()
+        try:
+            tree = ast.parse(text, mode="eval")
+            parsed = evaluate_constant(tree.body, self._values)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            parsed = None
+        if parsed is None:
+            parsed = parse_value(text.split("#")[0])
+        self._values[name] = parsed
+
+    def _add_fact(self, kind: str, groups: dict[str, str | None]) -> None:
+        if kind in {"start", "resume"}:
+            if not self._starting:
+                self._ranks = 0
+            self._starting = True
+        if groups.get("tokens_per_step"):
+            self._ranks += 1
+            self._values["world_size"] = self._ranks
+        for name, raw in groups.items():
+            if raw is not None and name != "path":
+                value = convert(name, raw)
+                if value is not None:
+                    self._values[name] = value
+
+    def _add_unclaimed(self, text: str) -> None:
+        kind = _notices.classify(text)
+        if kind == "traceback":
+            self._in_traceback = True
+            self._notice("traceback", text)
+            return
+        if kind is not None:
+            self._notice(kind, text)
+            self._in_traceback = False
+            return
+        if self._in_traceback:
+            exception = _notices.EXCEPTION.match(text)
+            if exception is not None:
+                self._notice("exception", text, type_name=exception["type"].rpartition(".")[2])
+                self._in_traceback = False
+                return
+        self._unread(text)
+
+    def _notice(self, kind: _notices.NoticeKind, text: str, type_name: str | None = None) -> None:
+        if len(self._notices) < _MAX_NOTICES:
+            self._notices.append(
+                Notice(kind=kind, line=self._num_lines, row=len(self._step), text=quote(text), type_name=type_name)
+            )
+
+    def _unread(self, text: str) -> None:
+        self._num_unread += 1
+        if len(self._first_unread) < _MAX_UNREAD:
+            self._first_unread.append((self._num_lines, quote(text)))
+
+    def _note_stamp(self, t_ns: int | None, *, dated: bool, zoned: bool, decimals: int) -> None:
+        if t_ns is None:
+            return
+        if not dated:
+            if self._dated:
+                return  # a time of day inside a dated log: another program's line
+            t_ns += self._day * DAY_NS
+            if self._stamp is not None and t_ns < self._stamp - DAY_NS // 2:
+                self._day += 1
+                t_ns += DAY_NS
+        elif self._stamp is not None and not self._dated:
+            self._first_stamp = None  # undated stamps before the first dated one cannot be compared with it
+        self._dated, self._zoned = self._dated or dated, self._zoned or zoned
+        self._decimals = max(self._decimals, decimals)
+        self._before, self._stamp = self._stamp, t_ns
+        if self._first_stamp is None:
+            self._first_stamp = t_ns
+
+    def run(self, *, paths: tuple[str, ...], encoding: str, mtime: float | None, cut: bool) -> Run:
+        """A frozen copy of what has grown so far."""
+        starts = self._segment_starts
+        edges = [row for row, _ in starts] + [len(self._step)]
+        segments = tuple(
+            Segment(first_row=first, num_rows=edges[index + 1] - first, fresh=fresh)
+            for index, (first, fresh) in enumerate(starts)
+        )
+        event_step, event_row, event_line, event_t, event_before, event_segment = map(_ints, self._event_columns)
+        steps = StepTable(
+            step=_ints(self._step),
+            dur_ns=_ints(self._dur),
+            loss=np.array(self._loss, dtype=np.float64),
+            mfu=np.array(self._mfu, dtype=np.float64),
+            line=_ints(self._line),
+            t_ns=_ints(self._t),
+            segment=np.repeat(np.arange(len(segments), dtype=np.int64), [s.num_rows for s in segments]),
+        )
+        events = EventTable(
+            kind=tuple(self._event_kind),
+            step=event_step,
+            row=event_row,
+            line=event_line,
+            t_ns=event_t,
+            before_ns=event_before,
+            val_loss=np.array(self._event_loss, dtype=np.float64),
+            segment=event_segment,
+        )
+        stamps = None
+        if self._first_stamp is not None and self._stamp is not None:
+            resolution = NS // 10 ** min(self._decimals, 9)
+            stamps = Stamps(
+                first_ns=self._first_stamp,
+                last_ns=self._stamp,
+                dated=self._dated,
+                zoned=self._zoned,
+                resolution_ns=max(1, resolution),
+            )
+        return Run(
+            paths=paths,
+            format=self._format,
+            encoding=encoding,
+            num_lines=self._num_lines,
+            num_unread=self._num_unread,
+            first_unread=tuple(self._first_unread),
+            steps=steps,
+            events=events,
+            segments=segments,
+            settings=self._settings(),
+            notices=tuple(self._notices),
+            excerpts=dict(self._excerpts),
+            num_nonfinite=self._num_nonfinite,
+            first_nonfinite=self._first_nonfinite,
+            stamps=stamps,
+            mtime=mtime,
+            last_line_cut=cut,
+        )
+
+    def _settings(self) -> Settings:
+        values = dict(self._values)
+        decayed, other = values.pop("decayed_parameters", None), values.pop("other_parameters", None)
+        if isinstance(decayed, int) and isinstance(other, int):
+            values["parameters"] = decayed + other
+        settings = Settings().with_layer(values, "log")
+        return settings.with_layer(self._format.defaults, "default") if self._config_seen else settings
+
+
+def _whole(text: str | None) -> int | None:
+    value = int(text.replace(",", "")) if text and len(text) < 24 else None
+    return value if value is not None and value < _MAX_STEP else None
+
+
+def _number(text: str | None) -> float | None:
+    """A printed number, NaN and infinity included; None when there is none."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+def _ints(column: array[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array(column, dtype=np.int64)
