@@ -19,6 +19,9 @@ from stepscope.source.files import Source, resolve
 from stepscope.source.lines import LineSplitter
 
 _MAX_PENDING = 20_000
+# A log without any step is still known by its header: this many different lines, and not much else beside them.
+_ENOUGH_HEADER = 2
+_HEADER_SHARE = 0.05
 
 Progress = Callable[[int], None]
 
@@ -79,7 +82,9 @@ class LogReader:
         self._num_bytes = 0
         self._format = format
         self._pending: list[str] = []
-        self._candidates: dict[str, int] = {}
+        self._candidates: dict[str, set[int]] = {}
+        self._num_claimed = 0
+        self._num_considered = 0
         self._builder: RunBuilder | None = RunBuilder(format) if format else None
         self._cut = False
 
@@ -119,13 +124,15 @@ class LogReader:
             self._pending.append(line)
         if not line.strip():
             return
+        self._num_considered += 1
         prefix = split_prefix(line)
         text = line[prefix.length :] if prefix else line.lstrip()
         for fmt in _detect.catalogue():
-            kind = _detect.telling_kind(fmt, text)
-            if kind is not None:
-                self._candidates[fmt.name] = self._candidates.get(fmt.name, 0) + 1
-                if kind in {"step", "evaluation"}:
+            index = _detect.telling_line(fmt, text)
+            if index is not None:
+                self._candidates.setdefault(fmt.name, set()).add(index)
+                self._num_claimed += 1
+                if fmt.lines[index].kind in {"step", "evaluation"}:
                     self._settle(fmt)
                 return
 
@@ -139,11 +146,12 @@ class LogReader:
     def run(self, *, mtime: float | None = None) -> Run:
         """The Run of everything read so far."""
         if self._builder is None and self._candidates:
-            # No step yet, but a header that only one trainer writes.
-            best = max(self._candidates, key=lambda name: self._candidates[name])
+            # No step yet, but perhaps a header that only one trainer writes. One such line may be a coincidence.
+            best = max(self._candidates, key=lambda name: len(self._candidates[name]))
             fmt = _detect.find_format(best)
-            assert fmt is not None
-            self._settle(fmt)
+            is_mostly_header = self._num_claimed >= _HEADER_SHARE * self._num_considered
+            if fmt is not None and len(self._candidates[best]) >= _ENOUGH_HEADER and is_mostly_header:
+                self._settle(fmt)
         if self._builder is None:
             raise self._not_a_log()
         return self._builder.run(

@@ -26,6 +26,8 @@ CODE = "A101"
 _WORTH_IT = 0.015
 _TARGET = 0.02
 _FACTORS = (2, 4, 5, 10)
+# A curve of fewer points than this is none; only halving is ever proposed below it.
+_LEAST_EVALUATIONS = 10
 
 
 def advise(situation: Situation) -> Advice | None:
@@ -39,7 +41,10 @@ def advise(situation: Situation) -> Advice | None:
     if share < _WORTH_IT:
         return None
     wanted = share / _TARGET
-    factor = next((factor for factor in _FACTORS if factor >= wanted * 0.75), _FACTORS[-1])
+    keeps_curve = [f for f in _FACTORS if _evaluations_at(situation, interval * f) >= _LEAST_EVALUATIONS] or [
+        _FACTORS[0]
+    ]
+    factor = next((factor for factor in keeps_curve if factor >= wanted * 0.75), keeps_curve[-1])
     proposed = interval * factor
     fewer = situation.num_evaluations - _evaluations_at(situation, proposed)
     if fewer <= 0:

@@ -1,7 +1,8 @@
 """crash: the log holds a traceback or a fatal signal.
 
 What it looks at
-    Python tracebacks, and a shell's word that the process was killed. An interrupt is another alarm.
+    Python tracebacks, and a shell's word that the process was killed. An interrupt and
+    out of memory are alarms of their own.
 
 Why it matters
     Steps after the last checkpoint have to be done again.
@@ -25,14 +26,12 @@ _INTERRUPTS = {"KeyboardInterrupt", "SignalException", "ChildFailedError"}
 def find(evidence: Evidence) -> list[Alarm]:
     """One alarm for the first crash that no other alarm explains."""
     notices = evidence.run.notices
-    interrupted = any(notice.kind == "interrupted" for notice in notices)
+    explained = any(notice.kind in {"interrupted", "oom"} for notice in notices)
     tracebacks = [notice for notice in notices if notice.kind == "traceback"]
     causes = [
-        notice
-        for notice in notices
-        if notice.kind in {"exception", "oom", "killed"} and notice.type_name not in _INTERRUPTS
+        notice for notice in notices if notice.kind in {"exception", "killed"} and notice.type_name not in _INTERRUPTS
     ]
-    if not causes and (interrupted or not tracebacks):
+    if not causes and (explained or not tracebacks):
         return []
     where = causes[0] if causes else tracebacks[0]
     message = say("alarm-crash", text=where.text)

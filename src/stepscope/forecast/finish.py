@@ -165,7 +165,7 @@ def _price_error(ledger: Ledger, price: Price) -> float:
     seen = [slow.seconds for slow in ledger.slow if slow.cause in {"evaluation", "checkpoint"}]
     if not seen:
         return (price.high_s - price.low_s) / 3.29
-    return 0.10 * price.seconds / len(seen) ** 0.5
+    return float(0.10 * price.seconds / len(seen) ** 0.5)
 
 
 def _expected_evaluation(run: Run, level: float) -> Price | None:

@@ -35,8 +35,7 @@ def catalogue() -> tuple[Format, ...]:
 
 
 def _claims(fmt: Format, text: str) -> bool:
-    claim = match_line(fmt, text)
-    return claim is not None and fmt.lines[claim[0]].kind in _TELLING
+    return telling_line(fmt, text) is not None
 
 
 def find_format(name: str) -> Format | None:
@@ -44,10 +43,7 @@ def find_format(name: str) -> Format | None:
     return next((fmt for fmt in catalogue() if fmt.name == name), None)
 
 
-def telling_kind(fmt: Format, text: str) -> LineKind | None:
-    """The kind under which `fmt` claims a line, when that kind says something about the trainer."""
+def telling_line(fmt: Format, text: str) -> int | None:
+    """The index of the line under which `fmt` claims `text`, when that says something about the trainer."""
     claim = match_line(fmt, text)
-    if claim is None:
-        return None
-    kind = fmt.lines[claim[0]].kind
-    return kind if kind in _TELLING else None
+    return claim[0] if claim is not None and fmt.lines[claim[0]].kind in _TELLING else None

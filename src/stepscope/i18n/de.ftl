@@ -88,6 +88,7 @@ split-stamps = Evaluierung und Checkpoint sind durch die Zeitstempel an den Zeil
 split-contrast = Evaluierung und Checkpoint sind durch den Vergleich von Evaluierungen mit und ohne Speichern getrennt.
 split-first-step = Evaluierung und Checkpoint sind durch die erste Evaluierung getrennt, die nichts speichert.
 split-model = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung. Die Aufteilung ist aus der Zahl der Forward-Pässe und den üblichen Kosten des Speicherns berechnet; die Spannen sagen, wie weit sie danebenliegen kann.
+split-guess = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung, und wie viele Batches eine Evaluierung rechnet, ist nicht bekannt (geben Sie --set eval_iters=N an). Die Aufteilung ist aus den üblichen Kosten des Speicherns vermutet; die Spannen sagen, wie weit sie danebenliegen kann.
 split-settle = Um es zu klären, versehen Sie die Zeilen mit Zeitstempeln: { $command }
 stamps-unusable = Die Zeitstempel an den Zeilen widersprechen den ausgegebenen Zeiten (eine blockweise gepufferte Pipe?) und werden nicht verwendet. Starten Sie python mit -u.
 evidence-marker = folgt auf „{ $line }“
@@ -105,6 +106,7 @@ finish-from-stamp = gerechnet ab { $time }, dem Zeitstempel der letzten Zeile
 finish-from-nvidia-smi = gerechnet ab { $time }, der Uhrzeit in der nvidia-smi-Tabelle
 finish-from-mtime = gerechnet ab { $time }, als die Datei zuletzt geschrieben wurde
 finish-from-clock = gerechnet ab jetzt, { $time }
+finish-ended = Der Lauf ist zu Ende; so viel bräuchte er noch, wenn er jetzt ab seiner letzten Iteration fortgesetzt würde.
 finish-complete = Der Lauf ist vollständig: Iteration { $step } von { $total }.
 left-step = { $count ->
     [one] eine Iteration

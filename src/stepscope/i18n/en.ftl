@@ -90,6 +90,7 @@ split-stamps = Evaluation and checkpoint are told apart by the time stamps on th
 split-contrast = Evaluation and checkpoint are told apart by comparing evaluations with and without a save.
 split-first-step = Evaluation and checkpoint are told apart by the first evaluation, which saves nothing.
 split-model = Evaluation and checkpoint cannot be told apart in this log: every save comes with an evaluation. The split is computed from the number of forward passes and what saves usually cost; the ranges say how far it can be off.
+split-guess = Evaluation and checkpoint cannot be told apart in this log: every save comes with an evaluation, and how many batches an evaluation runs is not known (pass --set eval_iters=N). The split is a guess from what saves usually cost; the ranges say how far it can be off.
 split-settle = To settle it, put time stamps on the lines: { $command }
 stamps-unusable = The time stamps on the lines contradict the printed times (a block-buffered pipe?) and are not used. Run python with -u.
 evidence-marker = follows “{ $line }”
@@ -107,6 +108,7 @@ finish-from-stamp = counted from { $time }, the last line’s time stamp
 finish-from-nvidia-smi = counted from { $time }, the time in the nvidia-smi table
 finish-from-mtime = counted from { $time }, when the file was last written
 finish-from-clock = counted from now, { $time }
+finish-ended = The run has ended; this is what it would still need if it were resumed now from its last iteration.
 finish-complete = The run is complete: iteration { $step } of { $total }.
 left-step = { $count ->
     [one] one iteration

@@ -88,6 +88,7 @@ split-stamps = La evaluación y el checkpoint se distinguen por las marcas de ti
 split-contrast = La evaluación y el checkpoint se distinguen comparando evaluaciones con y sin guardado.
 split-first-step = La evaluación y el checkpoint se distinguen por la primera evaluación, que no guarda nada.
 split-model = En este log no se pueden separar la evaluación y el checkpoint: cada guardado va junto a una evaluación. El reparto se calcula a partir del número de pases forward y de lo que suele costar guardar; los intervalos dicen cuánto puede desviarse.
+split-guess = En este log no se pueden separar la evaluación y el checkpoint: cada guardado va junto a una evaluación, y no se sabe cuántos batches usa una evaluación (indique --set eval_iters=N). El reparto se conjetura a partir de lo que suele costar guardar; los intervalos dicen cuánto puede desviarse.
 split-settle = Para aclararlo, ponga marcas de tiempo en las líneas: { $command }
 stamps-unusable = Las marcas de tiempo de las líneas contradicen los tiempos impresos (¿una tubería con búfer por bloques?) y no se usan. Ejecute python con -u.
 evidence-marker = sigue a «{ $line }»
@@ -105,6 +106,7 @@ finish-from-stamp = contado desde { $time }, la marca de tiempo de la última l�
 finish-from-nvidia-smi = contado desde { $time }, la hora de la tabla de nvidia-smi
 finish-from-mtime = contado desde { $time }, la última escritura del archivo
 finish-from-clock = contado desde ahora, { $time }
+finish-ended = La ejecución ha terminado; esto es lo que aún necesitaría si se reanudara ahora desde su última iteración.
 finish-complete = La ejecución está completa: iteración { $step } de { $total }.
 left-step = { $count ->
     [one] una iteración

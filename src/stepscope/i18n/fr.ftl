@@ -88,6 +88,7 @@ split-stamps = L’évaluation et le checkpoint sont distingués par les horodat
 split-contrast = L’évaluation et le checkpoint sont distingués en comparant les évaluations avec et sans sauvegarde.
 split-first-step = L’évaluation et le checkpoint sont distingués par la première évaluation, qui ne sauvegarde rien.
 split-model = Ce log ne permet pas de séparer l’évaluation du checkpoint : chaque sauvegarde accompagne une évaluation. Le partage est calculé d’après le nombre de passes forward et le coût habituel d’une sauvegarde ; les intervalles disent de combien il peut s’écarter.
+split-guess = Ce log ne permet pas de séparer l’évaluation du checkpoint : chaque sauvegarde accompagne une évaluation, et l’on ignore combien de batches une évaluation calcule (indiquez --set eval_iters=N). Le partage est conjecturé d’après le coût habituel d’une sauvegarde ; les intervalles disent de combien il peut s’écarter.
 split-settle = Pour trancher, horodatez les lignes : { $command }
 stamps-unusable = Les horodatages des lignes contredisent les temps affichés (un tube à tampon par blocs ?) et ne sont pas utilisés. Lancez python avec -u.
 evidence-marker = suit « { $line } »
@@ -105,6 +106,7 @@ finish-from-stamp = compté à partir de { $time }, l’horodatage de la derniè
 finish-from-nvidia-smi = compté à partir de { $time }, l’heure du tableau nvidia-smi
 finish-from-mtime = compté à partir de { $time }, dernière écriture du fichier
 finish-from-clock = compté à partir de maintenant, { $time }
+finish-ended = L’exécution est terminée ; voici ce qu’il lui faudrait encore si elle reprenait maintenant à sa dernière itération.
 finish-complete = L’exécution est complète : itération { $step } sur { $total }.
 left-step = { $count ->
     [one] une itération

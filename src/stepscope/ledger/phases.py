@@ -24,7 +24,7 @@ Phase = Literal[
 Basis = Literal["measured", "inferred", "assumed"]
 Cause = Literal["evaluation", "checkpoint", "warmup", "unexplained"]
 # How evaluation and checkpoint were told apart, best evidence first.
-Split = Literal["stamps", "contrast", "first-step", "model", "none"]
+Split = Literal["stamps", "contrast", "first-step", "model", "guess", "none"]
 
 
 class Part(NamedTuple):

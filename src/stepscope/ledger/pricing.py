@@ -52,9 +52,10 @@ class Pricing:
         # On a CPU without compile, start-up is over before the first evaluation begins.
         self.eager_cpu = run.settings.truth("compile") is False and run.settings.text("device") == "cpu"
         excesses = [excess for e in evaluations if (excess := self._excess(e)) is not None and excess.level_s > 0]
+        self._prior = priors.evaluation_steps(run.settings, run.format)
         self._posterior = infer_prices(
             excesses,
-            evaluation=priors.evaluation_steps(run.settings, run.format),
+            evaluation=self._prior,
             save=priors.checkpoint_seconds(run.settings, run.format),
             confidence=confidence,
         )
@@ -69,7 +70,7 @@ class Pricing:
     @property
     def basis(self) -> Basis:
         """What the border between evaluation and save rests on."""
-        return "assumed" if self.split == "model" else "inferred"
+        return "assumed" if self.split in {"model", "guess"} else "inferred"
 
     def row(self, index: int) -> Row:
         """A row and its neighbourhood."""
@@ -163,4 +164,4 @@ class Pricing:
             return "contrast"
         if self.eager_cpu and any(not e.saved for e in timed):
             return "first-step"
-        return "model"
+        return "guess" if self._prior is None else "model"

@@ -68,6 +68,11 @@ class Report:
         """Whether any step time was read."""
         return len(self.run) > 0
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the log ends in the words of an end: a traceback, a signal, a kill."""
+        return any(notice.row == len(self.run) for notice in self.run.notices)
+
     def finish(self, seconds: float) -> dt.datetime | None:
         """The clock time `seconds` after the last line; None where that is unknown or beyond any calendar."""
         if self.moment is None:

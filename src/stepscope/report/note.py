@@ -119,7 +119,9 @@ def _estimate(report: Report, end: Forecast, language: Language) -> list[str]:
     span = language.span(end.low_s, end.high_s)
     lines.append(language.text("note-interval", span=span, confidence=Share(end.confidence)))
     finish = words.finish_text(report, end, language)
-    if finish is not None:
+    if report.has_ended:
+        lines.append(language.text("finish-ended"))
+    elif finish is not None:
         lines.append(f"{words.capital(finish)}; {words.from_text(report, language)}")
     details = words.hardware_details(report, language)
     if details:

@@ -131,7 +131,7 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
         remarks.append(language.text("slow-first-no-save"))
     if ledger.split != "none" and any(total.phase == "checkpoint" for total in ledger.phases):
         remarks.append(language.text(f"split-{ledger.split}"))
-        if ledger.split == "model":
+        if ledger.split in {"model", "guess"}:
             remarks.append(language.text("split-settle", command=STAMP_COMMAND))
     if ledger.stamps_unusable:
         remarks.append(language.text("stamps-unusable"))
@@ -168,9 +168,11 @@ def finish_lines(report: Report, language: Language) -> list[str]:
         return lines
     if end.is_finished:
         return [language.text("finish-complete", step=end.schedule.last_step, total=end.schedule.max_steps)]
-    lines = [eta_line(report, end, language)]
+    lines = [left_text(end, language) if report.has_ended else eta_line(report, end, language)]
     lines.append(language.text("left-line", items=", ".join(left_items(end, language))))
-    if report.moment is not None and report.moment_from is not None:
+    if report.has_ended:
+        lines.append(language.text("finish-ended"))
+    elif report.moment is not None and report.moment_from is not None:
         lines.append(capital(from_text(report, language)))
     return lines
 
@@ -182,10 +184,15 @@ def capital(text: str) -> str:
 
 def eta_line(report: Report, end: Forecast, language: Language) -> str:
     """Time left and clock time, on one line."""
-    span = language.span(end.low_s, end.high_s)
-    left = language.text("finish-left", duration=Seconds(end.remaining_s), span=span, confidence=Share(end.confidence))
-    finish = finish_text(report, end, language)
+    left = left_text(end, language)
+    finish = language.text("finish-ended") if report.has_ended else finish_text(report, end, language)
     return language.text("eta-line", left=left, finish=finish) if finish else left
+
+
+def left_text(end: Forecast, language: Language) -> str:
+    """The time left with its interval."""
+    span = language.span(end.low_s, end.high_s)
+    return language.text("finish-left", duration=Seconds(end.remaining_s), span=span, confidence=Share(end.confidence))
 
 
 def finish_text(report: Report, end: Forecast, language: Language) -> str | None:

@@ -19,9 +19,10 @@ from stepscope.errors import InputError
 CHUNK_BYTES = 1 << 20
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 # What a trainer's folder may hold that is text but certainly no log.
-_NOT_LOGS = frozenset(
-    ".py .md .yaml .yml .toml .ini .cfg .html .css .js .ipynb .sh .bin .pt".split()  # noqa: SIM905: a word a suffix
-)
+_NOT_LOGS = {
+    f".{kind}"
+    for kind in ("py", "md", "yaml", "yml", "toml", "ini", "cfg", "html", "css", "js", "ipynb", "sh", "bin", "pt")
+}
 _MAX_FOLDER_FILES = 2000
 
 

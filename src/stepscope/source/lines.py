@@ -57,7 +57,7 @@ class LineSplitter:
         self.encoding, skip = detect_encoding(head)
         sample = head[:_SNIFF_BYTES]
         if self.encoding in {"utf-8", "utf-8-sig"}:
-            self.looks_binary = sample.count(0) > _BINARY_NULS * len(sample) or _mostly_control(sample)
+            self.looks_binary = sample.count(0) > _BINARY_NULS * len(sample) or _is_garbage(sample)
         decoder = "utf-8" if self.encoding == "utf-8-sig" else self.encoding
         self._decoder = codecs.getincrementaldecoder(decoder)(errors="replace")
         return head[skip:]
@@ -110,9 +110,11 @@ def detect_encoding(head: bytes) -> tuple[str, int]:
     return "utf-8", 0
 
 
-def _mostly_control(sample: bytes) -> bool:
+def _is_garbage(sample: bytes) -> bool:
+    """More than a tenth of control characters or of what is not even UTF-8. A stray Latin-1 word is no garbage."""
     control = sum(sample.count(code) for code in range(32) if code not in (8, 9, 10, 12, 13, 27))
-    return control > 0.1 * max(1, len(sample))
+    broken = sample.decode("utf-8", errors="replace").count("\ufffd")
+    return control + broken > 0.1 * max(1, len(sample))
 
 
 def _clean(line: str) -> str:
