@@ -12,8 +12,9 @@ from array import array
 import numpy as np
 
 from stepscope.formats import _notices
-from stepscope.formats._base import Format, convert, match_line
-from stepscope.formats._prefix import DAY_NS, split_prefix
+from stepscope.formats._base import Format, convert
+from stepscope.formats._claim import claim
+from stepscope.formats._prefix import DAY_NS, Prefix
 from stepscope.quote import quote
 from stepscope.run import NO_TIME, EventTable, Notice, Run, Segment, Stamps, StepTable
 from stepscope.settings import Settings, Value, evaluate_constant, parse_value
@@ -70,33 +71,16 @@ class RunBuilder:
             return
         if self._in_traceback and line[0] in " \t":
             return
-        claim = match_line(self._format, text, self._last_kind)
-        if claim is None:
-            prefix = split_prefix(text) if text[0] in "[0123456789JFMASONDrTW" else None
-            if prefix is not None:
-                self._note_stamp(prefix.t_ns, dated=prefix.dated, zoned=prefix.zoned, decimals=prefix.decimals)
-                text = text[prefix.length :]
-                claim = match_line(self._format, text, self._last_kind) if text else None
-            if claim is None and text:
-                claim = self._search(text)
-        if claim is None:
-            if text:
-                self._add_unclaimed(text)
+        found = claim(self._format, text, self._last_kind)
+        if found.prefix is not None:
+            self._note_stamp(found.prefix)
+        if found.which is None or found.match is None:
+            if found.text:
+                self._add_unclaimed(found.text)
             return
-        index, match = claim
-        self._last_kind = index
+        self._last_kind = found.which
         self._in_traceback = False
-        self._apply(index, match)
-
-    def _search(self, text: str) -> tuple[int, re.Match[str]] | None:
-        """A step or evaluation behind a prefix of a kind we do not know."""
-        head = text[:400]
-        for index, line in enumerate(self._format.lines):
-            if line.kind in {"step", "evaluation", "checkpoint"}:
-                match = line.anywhere.search(head)
-                if match is not None and match.start() <= 120:
-                    return index, match
-        return None
+        self._apply(found.which, found.match)
 
     def _apply(self, index: int, match: re.Match[str]) -> None:
         line = self._format.lines[index]
@@ -234,7 +218,8 @@ class RunBuilder:
         if len(self._first_unread) < _MAX_UNREAD:
             self._first_unread.append((self._num_lines, quote(text)))
 
-    def _note_stamp(self, t_ns: int | None, *, dated: bool, zoned: bool, decimals: int) -> None:
+    def _note_stamp(self, prefix: Prefix) -> None:
+        t_ns, dated = prefix.t_ns, prefix.dated
         if t_ns is None:
             return
         if not dated:
@@ -246,8 +231,8 @@ class RunBuilder:
                 t_ns += DAY_NS
         elif self._stamp is not None and not self._dated:
             self._first_stamp = None  # undated stamps before the first dated one cannot be compared with it
-        self._dated, self._zoned = self._dated or dated, self._zoned or zoned
-        self._decimals = max(self._decimals, decimals)
+        self._dated, self._zoned = self._dated or dated, self._zoned or prefix.zoned
+        self._decimals = max(self._decimals, prefix.decimals)
         self._before, self._stamp = self._stamp, t_ns
         if self._first_stamp is None:
             self._first_stamp = t_ns

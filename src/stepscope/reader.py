@@ -12,7 +12,6 @@ from stepscope.builder import RunBuilder
 from stepscope.errors import InputError
 from stepscope.formats import _detect
 from stepscope.formats._base import Format
-from stepscope.formats._prefix import split_prefix
 from stepscope.quote import quote
 from stepscope.run import Run
 from stepscope.source.files import Source, resolve
@@ -122,11 +121,10 @@ class LogReader:
         """Hold lines back until one of them tells which format this is; then read them all with it."""
         if len(self._pending) < _MAX_PENDING:
             self._pending.append(line)
-        if not line.strip():
+        text = line.strip()
+        if not text:
             return
         self._num_considered += 1
-        prefix = split_prefix(line)
-        text = line[prefix.length :] if prefix else line.lstrip()
         for fmt in _detect.catalogue():
             index = _detect.telling_line(fmt, text)
             if index is not None:

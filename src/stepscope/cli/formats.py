@@ -7,9 +7,9 @@ import sys
 
 from stepscope.cli import _common
 from stepscope.errors import InputError, UsageError
-from stepscope.formats._base import Format, match_line
+from stepscope.formats._base import Format
+from stepscope.formats._claim import claim
 from stepscope.formats._detect import catalogue, find_format
-from stepscope.formats._prefix import split_prefix
 from stepscope.i18n import Language
 from stepscope.quote import quote
 
@@ -86,13 +86,10 @@ def _coverage(fmt: Format, lines: list[str]) -> tuple[int, int, tuple[int, str] 
         text = line.strip()
         if not text:
             continue
-        claim = match_line(fmt, text)
-        if claim is None:
-            prefix = split_prefix(text)
-            claim = match_line(fmt, text[prefix.length :]) if prefix else None
-        if claim is None:
+        index = claim(fmt, text).which
+        if index is None:
             miss = miss or (number, quote(text))
         else:
             claimed += 1
-            steps += fmt.lines[claim[0]].kind == "step"
+            steps += fmt.lines[index].kind == "step"
     return claimed, steps, miss

@@ -12,7 +12,8 @@ import pkgutil
 from functools import cache
 
 from stepscope import formats
-from stepscope.formats._base import Format, LineKind, match_line
+from stepscope.formats._base import Format, LineKind
+from stepscope.formats._claim import claim
 
 # A line of one of these kinds names its trainer; a setting or chatter could be anybody's.
 _TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
@@ -45,5 +46,5 @@ def find_format(name: str) -> Format | None:
 
 def telling_line(fmt: Format, text: str) -> int | None:
     """The index of the line under which `fmt` claims `text`, when that says something about the trainer."""
-    claim = match_line(fmt, text)
-    return claim[0] if claim is not None and fmt.lines[claim[0]].kind in _TELLING else None
+    index = claim(fmt, text).which
+    return index if index is not None and fmt.lines[index].kind in _TELLING else None

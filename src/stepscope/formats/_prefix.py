@@ -23,6 +23,7 @@ _ISO = re.compile(
 _US = re.compile(
     r"\[?(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}),? (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?"
 )
+_LOGGER = re.compile(r"(?:INFO|DEBUG|WARNING|ERROR):[\w.]+:")  # logging.basicConfig's own form
 _MONTH = re.compile(
     r"\[?(?:[A-Z][a-z]{2} )?(?P<m>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) "
     r"(?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?(?: (?P<y>\d{4}))?\]?"
@@ -54,17 +55,19 @@ def split_prefix(text: str) -> Prefix | None:
     stamp: tuple[int, bool, bool, int] | None = None
     for _ in range(4):
         found = None if stamp else _stamp_at(text, position)
+        tag = _RANK.match(text, position) if found is None else None
+        logger = _LOGGER.match(text, position) if found is None and tag is None else None
         if found is not None:
-            stamp, position = found[0], found[1]
+            stamp, position = found
+        elif tag is not None:
+            rank, position = int(tag["a"] or tag["b"] or tag["c"]), tag.end()
+        elif logger is not None:
+            position = logger.end()
         else:
-            tag = _RANK.match(text, position)
-            if tag is None:
-                break
-            rank = int(tag["a"] or tag["b"] or tag["c"])
-            position = tag.end()
+            break
         between = _BETWEEN.match(text, position)
         position = between.end() if between else position
-    if position == 0 or (stamp is None and rank is None):
+    if position == 0:
         return None
     t_ns, dated, zoned, decimals = stamp or (None, False, False, 0)
     return Prefix(t_ns=t_ns, dated=dated, zoned=zoned, decimals=decimals, rank=rank, length=position)

@@ -34,7 +34,7 @@ FORMAT = Format(
         Line("fact", r"found vocab_size = (?P<vocab_size>\d+)"),
         Line("fact", r"defaulting to vocab_size of GPT-2 to (?P<vocab_size>\d+)"),
         Line("fact", r"compiling the model\.\.\.", sets={"compile": True}),
-        Line("fact", r"WARNING: using slow attention", sets={"slow_attention": True}),
+        Line("fact", r"(?:WARNING: )?using slow attention", sets={"slow_attention": True}),
         Line("chatter", r"using fused AdamW: (?:True|False)"),
         Line("chatter", r"#.*"),
         Line("chatter", r"(?:\.{3,}|…)\s*$"),

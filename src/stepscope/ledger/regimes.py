@@ -72,7 +72,7 @@ def _merge(seconds: Floats, cuts: list[int]) -> list[int]:
     merged = list(cuts)
     while len(merged) > 2:
         levels = [float(np.median(seconds[a:b])) for a, b in pairwise(merged)]
-        steps = [abs(np.log(after / before)) for before, after in pairwise(levels)]
+        steps = [abs(float(np.log(max(after, 1e-9) / max(before, 1e-9)))) for before, after in pairwise(levels)]
         weakest = int(np.argmin(steps))
         if steps[weakest] >= _SAME_LEVEL:
             break

@@ -1,0 +1,50 @@
+"""Which line of a format a raw line is: as it stands, behind a known prefix, or behind any other."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from stepscope.formats._base import Format, LineKind, match_line
+from stepscope.formats._prefix import Prefix, split_prefix
+
+# Behind a prefix of a kind we do not know, only lines this telling are looked for, and only near the start.
+_SEARCHED: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint"})
+_SEARCH_CHARS = 400
+_MAX_PREFIX = 120
+# The first letters of the prefixes we know; most lines have none, and need not be looked at twice.
+_PREFIX_STARTS = frozenset("[0123456789JFMASONDrRTWIE")
+
+
+class Claim(NamedTuple):
+    """A line of a format (by its index), the match, and the prefix that stood before it."""
+
+    which: int | None
+    match: re.Match[str] | None
+    prefix: Prefix | None
+    text: str
+
+
+def claim(fmt: Format, text: str, first: int = 0) -> Claim:
+    """What `fmt` makes of `text` (not blank); `first` is the line to try before the others."""
+    found = match_line(fmt, text, first)
+    prefix = None
+    if found is None and text[0] in _PREFIX_STARTS:
+        prefix = split_prefix(text)
+        if prefix is not None:
+            text = text[prefix.length :]
+            found = match_line(fmt, text, first) if text else None
+    if found is None and text:
+        found = _search(fmt, text)
+    index, match = found if found else (None, None)
+    return Claim(index, match, prefix, text)
+
+
+def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
+    head = text[:_SEARCH_CHARS]
+    for index, line in enumerate(fmt.lines):
+        if line.kind in _SEARCHED:
+            match = line.anywhere.search(head)
+            if match is not None and match.start() <= _MAX_PREFIX:
+                return index, match
+    return None

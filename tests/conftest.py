@@ -1,0 +1,76 @@
+"""Every test: 80 columns, no colour, one time zone, one language, no matter where it runs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+# Hypothesis writes its examples beside the tests otherwise, and slow shared machines are no failure.
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+settings.load_profile("ci")
+
+ROOT = Path(__file__).parent.parent
+DEMO = ROOT / "src" / "stepscope" / "demo"
+
+
+@pytest.fixture(autouse=True)
+def _same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.delenv("LANG", raising=False)
+    time.tzset()
+    yield
+    os.environ.pop("TZ", None)
+    time.tzset()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden from what comes out now")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with the file of that name; `--update-golden` rewrites the file."""
+
+    def check(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / name
+        if request.config.getoption("--update-golden"):
+            path.write_text(text, encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == text
+
+    return check
+
+
+class Cli:
+    """Runs the command line in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        from stepscope.cli import main
+
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as leaving:  # argparse's own way out
+            code = int(leaving.code or 0)
+        out, err = self._capsys.readouterr()
+        return code, out, err
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(capsys)
+
+
+@pytest.fixture
+def case() -> list[str]:
+    """The reference case as arguments."""
+    return [str(DEMO / "train.log"), "--config", str(DEMO / "config.py")]

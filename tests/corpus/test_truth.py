@@ -1,0 +1,131 @@
+"""Runs whose true phase seconds are known: every true value lies in the stated interval."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from stepscope.reader import read
+from stepscope.report.build import explain
+from tests.corpus.conftest import SHARED
+
+RUNS = [
+    "accum4_pty",
+    "bigckpt",
+    "blockbuf",
+    "datastall",
+    "evalheavy",
+    "killresume",
+    "log10_best",
+    "plain50",
+    "readme200",
+    "slowdown",
+    "zerodiv",
+]
+TRUE = {"step": "step_s", "evaluation": "eval_s", "checkpoint": "ckpt_s"}
+
+
+def load(name, suffix):
+    report = explain(read(str(SHARED / "truth" / f"{name}.{suffix}")))
+    truth = json.loads((SHARED / "truth" / f"{name}.phases.json").read_text())
+    return report, truth
+
+
+@pytest.mark.parametrize("suffix", ["log", "arrivals.tsv"], ids=["plain", "stamped"])
+@pytest.mark.parametrize("name", RUNS)
+def test_every_true_phase_lies_in_its_interval(name, suffix):
+    report, truth = load(name, suffix)
+    stated = {total.phase: total for total in report.ledger.phases}
+    for phase, key in TRUE.items():
+        true = truth["totals"][key]
+        if phase not in stated:
+            assert true == 0, phase
+            continue
+        assert stated[phase].low_s <= true <= stated[phase].high_s, phase
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name not in {"accum4_pty", "log10_best", "blockbuf"}])
+def test_stamps_separate_evaluation_within_a_percent(name):
+    """Every evaluating step printed, stamps good: evaluation is measured."""
+    report, truth = load(name, "arrivals.tsv")
+    assert report.ledger.seconds("evaluation") == pytest.approx(truth["totals"]["eval_s"], rel=0.01)
+    assert report.ledger.split in {"stamps", "none"}
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name != "bigckpt"])
+def test_evaluation_is_within_five_percent_without_stamps(name):
+    """All but the run whose save is as long as its evaluation and always comes with it."""
+    report, truth = load(name, "log")
+    assert report.ledger.seconds("evaluation") == pytest.approx(truth["totals"]["eval_s"], rel=0.05)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_wall_time(name):
+    """Within 1 % where every step is printed; one in five or ten is a sample."""
+    report, truth = load(name, "log")
+    sampled = (report.run.settings.count("log_interval") or 1) > 2
+    assert report.ledger.wall_s == pytest.approx(truth["totals"]["total_s"], rel=0.03 if sampled else 0.01)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_wall_time_of_stamped_lines(name):
+    """Between the first and the last line, start-up and gaps included; buffered arrival times are told as useless."""
+    report, _ = load(name, "arrivals.tsv")
+    lines = (SHARED / "truth" / f"{name}.arrivals.tsv").read_text().splitlines()
+    if name == "blockbuf":
+        assert report.ledger.stamps_unusable
+        return
+    true = float(lines[-1].split("\t")[0]) - float(lines[0].split("\t")[0])
+    assert report.ledger.wall_s == pytest.approx(true, abs=0.01)
+
+
+def test_the_injected_stall_is_found_and_not_explained_away():
+    report, truth = load("datastall", "log")
+    injected = truth["segments"][0]["injected"]
+    stalls = [slow for slow in report.ledger.slow if slow.cause == "unexplained"]
+    assert [slow.step for slow in stalls] == [injected["stall_iter"]]
+    assert report.ledger.seconds("stall") == pytest.approx(injected["stall_s"], rel=0.05)
+
+
+def test_the_injected_slowdown_raises_its_alarm():
+    report, _ = load("slowdown", "log")
+    assert "slowdown" in {alarm.code for alarm in report.alarms}
+
+
+def test_a_killed_and_resumed_run_has_two_segments():
+    report, truth = load("killresume", "log")
+    assert len(report.run.segments) == len(truth["segments"]) == 2
+    assert "restarted" in {alarm.code for alarm in report.alarms}
+    stamped, _ = load("killresume", "arrivals.tsv")
+    assert stamped.ledger.seconds("gap") > 3
+
+
+def test_a_crash_is_an_alarm():
+    report, _ = load("zerodiv", "log")
+    codes = {alarm.code: alarm for alarm in report.alarms}
+    assert {"crash", "ended_early"} <= set(codes)
+    assert codes["ended_early"].step == 98
+    assert report.has_ended
+
+
+@pytest.mark.parametrize("name", ["readme200", "evalheavy", "plain50", "accum4_pty"])
+def test_healthy_runs_raise_no_alarm_but_a_slowdown(name):
+    """Their machine was shared: steps that really got slower may be told, nothing else."""
+    report, _ = load(name, "log")
+    assert {alarm.code for alarm in report.alarms} <= {"slowdown"}
+
+
+def test_settings_come_from_the_header():
+    report, _ = load("plain50", "log")
+    settings = report.run.settings
+    for name, value in {
+        "max_steps": 200,
+        "eval_interval": 50,
+        "eval_iters": 20,
+        "batch_size": 12,
+        "compile": False,
+    }.items():
+        assert settings[name].value == value
+        assert settings[name].origin == "log"
+    assert settings.count("parameters") == 808_064

@@ -1,0 +1,69 @@
+"""Data flows one way: no module imports from a later stage."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.conftest import ROOT
+
+ORDER = [
+    {"errors", "units", "clock", "quote", "message", "settings"},
+    {"i18n", "source", "configfile"},
+    {"formats"},
+    {"run"},
+    {"builder"},
+    {"reader"},
+    {"evaluations"},
+    {"cadence"},
+    {"ledger"},
+    {"forecast"},
+    {"advice", "alarms"},
+    {"report"},
+    {"cli"},
+]
+RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
+PACKAGE = ROOT / "src" / "stepscope"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent.name != "demo")
+
+
+def stage(path_or_name: str) -> str:
+    return path_or_name.removeprefix("stepscope.").split(".")[0]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_back(path):
+    """Imports under TYPE_CHECKING count too: a type from a later stage is a dependency on it."""
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if own in {"__init__", "__main__"}:
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stepscope"):
+            names = [node.module] if node.module != "stepscope" else [f"stepscope.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names if alias.name.startswith("stepscope.")]
+        else:
+            continue
+        for name in names:
+            other = stage(name)
+            if other in RANK:
+                assert RANK[other] <= RANK[own], f"{own} imports {other}"
+
+
+def test_every_module_has_a_rank():
+    for path in MODULES:
+        name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        assert name in RANK or name in {"__init__", "__main__"}, f"{name} has no place in the flow"
+
+
+def test_starting_up_loads_nothing_heavy():
+    """`import stepscope` costs no NumPy, and a command imports its renderer only."""
+    import subprocess
+    import sys
+
+    script = (
+        "import sys, stepscope; assert 'numpy' not in sys.modules; "
+        "import stepscope.cli.eta; assert 'rich' not in sys.modules and 'babel' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
