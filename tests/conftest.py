@@ -12,7 +12,12 @@ import pytest
 # Hypothesis writes its examples beside the tests otherwise, and slow shared machines are no failure.
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+settings.register_profile(
+    "ci",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=int(os.environ.get("STEPSCOPE_FUZZ", "60")),
+)
 settings.load_profile("ci")
 
 ROOT = Path(__file__).parent.parent

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from stepscope.cli import _common, explain
 
-_FOLDER = Path(__file__).parent.parent / "demo"
+# Where the case lies in the package.
+FOLDER = Path(__file__).parent.parent / "demo"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     from stepscope.source.files import Source
 
     languages = _common.chosen_languages(args)
-    log, config, table = (_FOLDER / name for name in ("train.log", "config.py", "nvidia-smi.txt"))
+    log, config, table = (FOLDER / name for name in ("train.log", "config.py", "nvidia-smi.txt"))
     stated = argparse.Namespace(
         config=str(config), nvidia_smi=str(table), now=None, gpu=None, confidence=0.9, strict=False
     )

@@ -1,0 +1,67 @@
+"""What is left is counted, and each class of work has its own price."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.forecast.finish import NoForecast
+from tests.unit.logs import report_of, training
+
+
+def test_evaluations_left_are_counted_and_priced():
+    report = report_of(training(1300, every=10, evaluate=100), max_steps=2000)
+    end = report.forecast
+    assert end.schedule.num_steps == 700
+    assert end.left["evaluation"].num == 7
+    assert end.remaining_s == pytest.approx(700 * 0.1 + 7 * 2, rel=0.01)
+
+
+def test_warm_up_is_not_multiplied_into_the_future():
+    slow = report_of(training(1300, evaluate=100, compile_ms=60_000), max_steps=2000).forecast
+    quick = report_of(training(1300, evaluate=100), max_steps=2000).forecast
+    assert slow.remaining_s == pytest.approx(quick.remaining_s, rel=0.02)
+
+
+def test_the_last_level_counts():
+    report = report_of(training(1000) + training(2000, first=1001, step_ms=150), max_steps=3000)
+    assert report.forecast.remaining_s == pytest.approx(1000 * 0.15, rel=0.02)
+
+
+def test_saves_come_as_often_as_lately():
+    """No evaluation has saved for a long time: few more saves are expected."""
+    lines = training(500, evaluate=50, save_ms=500) + training(2000, first=501, evaluate=50, saves=False)
+    end = report_of(lines, max_steps=4000).forecast
+    assert end.schedule.num_evaluations == 40
+    assert end.schedule.save_probability < 0.2
+
+
+def test_an_evaluation_that_is_over_is_not_counted_again():
+    """The log ends between `step 1000:` and its iteration."""
+    lines = [*training(999, evaluate=100), "step 1000: train loss 3.0, val loss 3.1"]
+    assert report_of(lines, max_steps=1500).forecast.schedule.num_evaluations == 5
+
+
+def test_before_the_first_timed_evaluation_its_price_is_computed():
+    lines = training(80, first=1)
+    end = report_of(lines, max_steps=1000, eval_interval=100, eval_iters=50, gradient_accumulation_steps=1).forecast
+    assert end.left["evaluation"].num == 10
+    assert end.left["evaluation"].seconds == pytest.approx(10 * 2 * 50 * 0.034, rel=0.1)
+    assert any(message.key == "assume-evaluation-prior" for message in end.assumptions)
+
+
+def test_reasons_for_no_forecast():
+    assert isinstance(report_of(training(100)).forecast, NoForecast)
+    assert report_of(["iter 0: loss 4.0, time 9000.00ms"], max_steps=10).forecast.reason.key == "reason-no-steps"
+    two = report_of(["iter 10: loss 4.0, time 100.00ms", "iter 20: loss 4.0, time 100.00ms"], max_steps=1000)
+    assert two.forecast.reason.key == "reason-too-few"
+
+
+def test_a_wider_confidence_is_a_wider_interval():
+    from stepscope.report.build import explain
+    from tests.unit.logs import run_of
+
+    run = run_of(training(1000, evaluate=100))
+    narrow = explain(run, flags={"max_steps": 2000}, confidence=0.5).forecast
+    wide = explain(run, flags={"max_steps": 2000}, confidence=0.99).forecast
+    assert wide.low_s < narrow.low_s < narrow.high_s < wide.high_s
+    assert wide.remaining_s == narrow.remaining_s

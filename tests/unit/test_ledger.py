@@ -1,0 +1,136 @@
+"""The ledger weighs printed lines for what they are: a biased sample of the run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.logs import report_of, run_of, training
+
+
+def seconds(report):
+    return {total.phase: total.seconds for total in report.ledger.phases}
+
+
+def test_unprinted_steps_are_counted():
+    """One line in ten, an evaluation every hundred: 1,001 steps of 0.1 s and 11 evaluations of 2 s."""
+    report = report_of(training(1000, every=10, evaluate=100, saves=False))
+    assert report.ledger.wall_s == pytest.approx(1001 * 0.1 + 11 * 2, rel=0.001)
+    assert seconds(report)["step"] == pytest.approx(100.1, rel=0.002)
+
+
+def test_an_evaluation_at_an_unprinted_step_is_priced_like_the_others():
+    """Evaluations at multiples of 75, lines at multiples of 10: every other evaluation stands alone."""
+    report = report_of(training(900, every=10, evaluate=75, saves=False))
+    assert seconds(report)["evaluation"] + seconds(report).get("warmup", 0) == pytest.approx(13 * 2, rel=0.05)
+    assert report.ledger.wall_s == pytest.approx(901 * 0.1 + 13 * 2, rel=0.01)
+
+
+def test_contrast_separates_evaluation_and_save():
+    """Half of the evaluations save, half do not: the difference is the save."""
+    lines = training(1000, evaluate=100, save_ms=700)
+    lines += training(2000, first=1001, evaluate=100, saves=False)
+    report = report_of(lines)
+    assert report.ledger.split == "contrast"
+    assert report.ledger.checkpoint_price.seconds == pytest.approx(0.7, rel=0.1)
+    assert report.ledger.evaluation_price.seconds == pytest.approx(2.0, rel=0.05)
+    assert report.ledger.checkpoint_price.basis == "inferred"
+
+
+def test_without_contrast_the_interval_is_wide_and_assumed():
+    """30 batches of two splits at a third of a step are 2 s: what the evaluation takes here."""
+    report = report_of(training(1000, evaluate=100, save_ms=700), eval_iters=30, gradient_accumulation_steps=1)
+    assert report.ledger.split == "model"
+    price = report.ledger.checkpoint_price
+    assert price.basis == "assumed"
+    assert price.low_s < 0.7 < price.high_s
+    assert price.high_s > 3 * price.low_s
+
+
+def test_iteration_0_holds_warm_up_but_no_checkpoint():
+    report = report_of(training(1000, evaluate=100, save_ms=300, compile_ms=9000))
+    first = next(slow for slow in report.ledger.slow if slow.step == 0)
+    parts = {part.phase: part.seconds for part in first.parts}
+    assert "checkpoint" not in parts
+    assert parts["warmup"] == pytest.approx(9.0, rel=0.06)
+
+
+def test_a_single_stall_is_unexplained_and_not_multiplied():
+    lines = training(400, every=10)
+    lines[20] = "iter 200: loss 3.0, time 5100.00ms"
+    report = report_of(lines)
+    assert [slow.step for slow in report.ledger.slow] == [200]
+    assert report.ledger.slow[0].cause == "unexplained"
+    assert seconds(report)["stall"] == pytest.approx(5.0, rel=0.01)
+    assert report.ledger.wall_s == pytest.approx(401 * 0.1 + 5, rel=0.01)
+
+
+def test_a_level_shift_is_a_regime_and_not_a_row_of_slow_steps():
+    lines = training(1000) + training(2000, first=1001, step_ms=170)
+    report = report_of(lines)
+    assert report.ledger.slow == ()
+    assert [round(regime.typical_s, 3) for regime in report.ledger.step.regimes] == [0.1, 0.17]
+    assert report.ledger.step.regimes[1].first_step == pytest.approx(1001, abs=15)
+
+
+def test_a_slow_first_and_second_step_are_warm_up():
+    lines = training(300)
+    lines[0], lines[1] = "iter 0: loss 4.0, time 9000.00ms", "iter 1: loss 4.0, time 1200.00ms"
+    report = report_of(lines)
+    assert {slow.step: slow.cause for slow in report.ledger.slow} == {0: "warmup", 1: "warmup"}
+
+
+def test_printed_stamps_measure_the_evaluation():
+    """The same run with a stamp on every line: evaluation 2 s and save 0.5 s are told apart."""
+    clock, lines = 1_700_000_000.0, ["1700000000.000000 tokens per iteration will be: 1,024"]
+    for step in range(201):
+        if step % 50 == 0:
+            clock += 2.0
+            lines.append(f"{clock:.6f} step {step}: train loss 3.0, val loss 3.1")
+            if step:
+                lines.append(f"{clock:.6f} saving checkpoint to out")
+        took = 100 + (2000 + (500 if step else 0) if step % 50 == 0 else 0)
+        clock += 0.1 + (0.5 if step and step % 50 == 0 else 0)
+        lines.append(f"{clock:.6f} iter {step}: loss 3.0, time {took:.2f}ms")
+    report = report_of(lines, compile=False, device="cpu")
+    assert report.ledger.split == "stamps"
+    totals = {total.phase: total for total in report.ledger.phases}
+    assert totals["evaluation"].seconds == pytest.approx(10.0, rel=0.001)
+    assert totals["evaluation"].basis == "measured"
+    assert totals["checkpoint"].seconds == pytest.approx(2.0, rel=0.01)
+    assert report.moment_from == "stamp"
+
+
+def test_a_restart_begins_a_segment_and_is_told():
+    lines = ["Initializing a new model from scratch", *training(107, evaluate=50), "Resuming training from out"]
+    lines += training(200, first=100, evaluate=50, compile_ms=3000)
+    report = report_of(lines)
+    assert [segment.num_rows for segment in report.run.segments] == [108, 101]
+    alarm = next(alarm for alarm in report.alarms if alarm.code == "restarted")
+    assert alarm.message.args["count"] == 8
+    resumed = next(slow for slow in report.ledger.slow if slow.row == 108)
+    assert {part.phase for part in resumed.parts} >= {"warmup", "evaluation"}
+
+
+def test_a_million_steps_stay_cheap():
+    """Eight columns of eight bytes a step at most."""
+    run = run_of("".join(f"iter {step}: loss 3.0000, time 100.00ms\n" for step in range(20_000)))
+    steps = run.steps
+    size = sum(
+        column.nbytes
+        for column in (steps.step, steps.dur_ns, steps.loss, steps.mfu, steps.line, steps.t_ns, steps.segment)
+    )
+    assert size / len(run) <= 8 * 7
+
+
+def test_the_run_can_be_asked_for_while_it_grows():
+    from stepscope.reader import LogReader
+
+    reader = LogReader(paths=["live.log"])
+    reader.begin_file()
+    lines = training(3000)
+    reader.feed("\n".join(lines[:1500]).encode() + b"\n")
+    assert 1400 <= len(reader.run()) <= 1500
+    reader.feed("\n".join(lines[1500:]).encode() + b"\n")
+    assert len(reader.run()) >= 2900
+    reader.end_file()
+    assert len(reader.run()) == 3001

@@ -1,0 +1,113 @@
+"""Write the generated parts of the documentation from the code that they describe.
+
+python tools/gen.py            writes them
+python tools/gen.py --check    fails when one is out of date (a test and CI run this)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from shot import picture
+from stepscope import advice, alarms
+from stepscope.cli import COMMANDS
+from stepscope.cli import main as stepscope
+from stepscope.formats._base import Format
+from stepscope.formats._detect import catalogue
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+MADE = "<!-- made by tools/gen.py: change the code it describes, then run it -->\n\n"
+
+
+def format_page(fmt: Format) -> str:
+    lines = [f"# {fmt.title}", "", f"<{fmt.url}>", "", inspect.cleandoc(_module_doc(fmt)), ""]
+    lines += ["## What its time figure means", "", fmt.clock.note, ""]
+    lines.append(f"It covers: {fmt.clock.covers}. Inside it: {', '.join(fmt.clock.includes) or 'nothing else'}.")
+    lines += ["", "## Lines it knows", "", "| kind | sample | values |", "|---|---|---|"]
+    for sample in fmt.samples:
+        kind = sample.kind or "*not claimed*"
+        values = ", ".join(f"{name} = {value}" for name, value in sample.values.items())
+        lines.append(f"| {kind} | `{sample.text.replace('|', chr(92) + '|')}` | {values} |")
+    return "\n".join(lines) + "\n"
+
+
+def _module_doc(fmt: Format) -> str:
+    import importlib
+
+    return importlib.import_module(f"stepscope.formats.{fmt.name}").__doc__ or ""
+
+
+def rules_page() -> str:
+    lines = ["# Advice and alarms", "", "`stepscope doc CODE` prints one of these.", ""]
+    for title, rules in (("Advice", advice.rules()), ("Alarms", alarms.rules())):
+        lines += [f"## {title}", ""]
+        for module in rules.values():
+            head, _, rest = inspect.cleandoc(module.__doc__ or "").partition("\n")
+            lines += [f"### {head}", ""]
+            for block in rest.strip().split("\n\n"):
+                name, _, body = block.partition("\n")
+                lines += [f"**{name}** " + " ".join(line.strip() for line in body.splitlines()), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def help_page() -> str:
+    os.environ["COLUMNS"] = "100"
+    os.environ["NO_COLOR"] = "1"
+    lines = ["# The command line", ""]
+    for command in ((), *((name,) for name in COMMANDS)):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+            stepscope([*command, "--help"])
+        lines += [f"## stepscope {' '.join(command)}".rstrip(), "", "```", out.getvalue().strip(), "```", ""]
+    return "\n".join(lines)
+
+
+def readme(text: str) -> str:
+    """The README with its table of formats made anew."""
+    rows = ["| format | where it comes from | its time figure |", "|---|---|---|"]
+    for fmt in catalogue():
+        includes = ", ".join(fmt.clock.includes)
+        link = f"[{fmt.title}](docs/formats/{fmt.name}.md)"
+        rows.append(f"| {link} | <{fmt.url}> | one {fmt.clock.covers}, with {includes} inside |")
+    begin, end = "<!-- formats:begin -->", "<!-- formats:end -->"
+    return re.sub(f"{begin}.*{end}", begin + "\n" + "\n".join(rows) + "\n" + end, text, flags=re.DOTALL)
+
+
+def wanted() -> dict[Path, str]:
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    pages = {DOCS / "formats" / f"{fmt.name}.md": MADE + format_page(fmt) for fmt in catalogue()}
+    pages[DOCS / "rules.md"] = MADE + rules_page()
+    pages[DOCS / "cli.md"] = MADE + help_page()
+    pages[DOCS / "demo.svg"] = picture()
+    pages[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))
+    return pages
+
+
+def main() -> int:
+    stale = []
+    for path, text in wanted().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(path.relative_to(ROOT))
+            if "--check" not in sys.argv:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    if "--check" in sys.argv and stale:
+        print("out of date: " + ", ".join(map(str, stale)) + "\n  try: make docs", file=sys.stderr)
+        return 1
+    print(f"{'checked' if '--check' in sys.argv else 'written'}: {len(stale) or 'all up to date'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
