@@ -38,7 +38,8 @@ def test_contrast_separates_evaluation_and_save():
 
 def test_without_contrast_the_interval_is_wide_and_assumed():
     """30 batches of two splits at a third of a step are 2 s: what the evaluation takes here."""
-    report = report_of(training(1000, evaluate=100, save_ms=700), eval_iters=30, gradient_accumulation_steps=1)
+    lines = training(1000, evaluate=100, save_ms=700, compile_ms=5000)
+    report = report_of(lines, eval_iters=30, gradient_accumulation_steps=1)
     assert report.ledger.split == "model"
     price = report.ledger.checkpoint_price
     assert price.basis == "assumed"
