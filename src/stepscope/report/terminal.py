@@ -13,6 +13,7 @@ from rich.text import Text
 
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Phase, PhaseTotal
+from stepscope.quote import quote
 from stepscope.report import words
 from stepscope.report.build import Report
 
@@ -75,11 +76,11 @@ class _Drawing:
 
     def _head(self) -> None:
         run, language = self.report.run, self.language
-        left = f"{run.format.title} · {', '.join(run.paths)}"
-        right = words.headline(self.report, language)
-        room = self.console.width - cell_len(right) - 2
-        if cell_len(left) > room:
-            left = left[: max(8, room - 1)] + "…"
+        left, right = f"{run.format.title} · ", words.headline(self.report, language)
+        room = self.console.width - cell_len(right) - cell_len(left) - 2
+        path = quote(", ".join(run.paths), 1000)
+        # The end of a path says more than its beginning.
+        left += path if cell_len(path) <= room else "…" + path[-max(8, room - 1) :]
         gap = " " * max(2, self.console.width - cell_len(left) - cell_len(right))
         self.console.print(Text.assemble((left, "bold"), gap, (right, "bold cyan")))
         for line in words.normal_lines(self.report, language):
@@ -167,9 +168,11 @@ class _Drawing:
         if not changes:
             self._say(words.no_change_text(self.report, self.language))
             return
+        table = Table.grid(padding=(0, 1))
         for number, (line, _, costs) in enumerate(changes, 1):
-            self._say(f"{number}. {line}", "bold")
-            self.console.print(Padding(Text(_glued(costs), style="dim"), (0, 0, 0, 5)))
+            table.add_row(Text(f"  {number}.", style="bold"), Text(_glued(line), style="bold"))
+            table.add_row("", Text(_glued(costs), style="dim"))
+        self.console.print(table)
         self._say(words.change_scope(self.report, self.language), "dim")
 
     def _read(self) -> None:
