@@ -13,6 +13,7 @@ ORDER = [
     {"i18n", "source", "configfile"},
     {"formats"},
     {"run"},
+    {"rowtimes"},
     {"builder"},
     {"reader"},
     {"evaluations"},

@@ -14,8 +14,10 @@ import numpy as np
 from stepscope.formats import _notices
 from stepscope.formats._base import Format, convert
 from stepscope.formats._claim import claim
-from stepscope.formats._prefix import DAY_NS, Prefix
+from stepscope.formats._figures import figure_ns, step_number
+from stepscope.formats._prefix import DAY_NS, Prefix, split_prefix
 from stepscope.quote import quote
+from stepscope.rowtimes import row_times
 from stepscope.run import NO_TIME, EventTable, Notice, Run, Segment, Stamps, StepTable
 from stepscope.settings import Settings, Value, evaluate_constant, parse_value
 from stepscope.units import NS
@@ -25,7 +27,8 @@ _MAX_EXCERPT_CHARS = 1_000
 _MAX_NOTICES = 200
 _MAX_UNREAD = 5
 _MAX_STEP = 1 << 53
-_MAX_DURATION_NS = 10**18  # thirty years
+_EVENTS = frozenset({"evaluation", "checkpoint", "gc", "data"})
+_NOT_SETTINGS = frozenset({"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"})
 
 
 class RunBuilder:
@@ -38,7 +41,7 @@ class RunBuilder:
         self._num_unread = 0
         self._first_unread: list[tuple[int, str]] = []
         self._step = array("q")
-        self._dur = array("q")
+        self._figure = array("q")
         self._loss = array("d")
         self._mfu = array("d")
         self._line = array("q")
@@ -47,6 +50,7 @@ class RunBuilder:
         self._event_kind: list[str] = []
         self._event_columns = tuple(array("q") for _ in range(6))
         self._event_loss = array("d")
+        self._event_took = array("q")
         self._excerpts: dict[int, str] = {}
         self._notices: list[Notice] = []
         self._num_nonfinite = 0
@@ -54,6 +58,9 @@ class RunBuilder:
         self._values: dict[str, Value] = {}
         self._config_seen = False
         self._ranks = 0
+        self._batches: int | None = None
+        self._epochs: int | None = None
+        self._total: int | None = None
         self._starting = False  # a start line was seen since the last step
         self._in_traceback = False
         self._stamp: int | None = None
@@ -87,7 +94,7 @@ class RunBuilder:
         groups = match.groupdict()
         if line.kind == "step":
             self._add_step(groups, match.string)
-        elif line.kind in {"evaluation", "checkpoint"}:
+        elif line.kind in _EVENTS:
             self._add_event(line.kind, groups, match.string)
         elif line.kind == "setting":
             if self._step and not self._starting:
@@ -99,26 +106,29 @@ class RunBuilder:
         self._values.update(line.sets)
 
     def _add_step(self, groups: dict[str, str | None], text: str) -> None:
-        # Straight conversions: this is the one line that a log has a million of.
-        step = int((groups["step"] or "").replace(",", ""))
-        try:
-            dur_ns = round(float(groups["dur_ms"] or "nan") * 1e6)
-        except (ValueError, OverflowError):
-            dur_ns = -1
-        if not 0 <= dur_ns < _MAX_DURATION_NS or step >= _MAX_STEP:
+        step = step_number(groups, first_epoch=self._format.first_epoch, batches=self._batches)
+        figure = figure_ns(groups)
+        self._note_inner_stamp(groups)
+        if (
+            step is None
+            or figure == -1
+            or (figure is None and self._stamp is None and self._format.clock.covers != "stamp")
+        ):
             self._unread(text)
             return
         row = len(self._step)
         same = self._segment_starts and row > self._segment_starts[-1][0]
-        if same and step == self._step[-1] and dur_ns == self._dur[-1]:
-            return  # the same line twice: two writers of one process
+        figure = NO_TIME if figure is None else figure
+        if same and step == self._step[-1] and (figure == self._figure[-1] or self._format.clock.covers != "step"):
+            return  # the same step again: two writers of one process, or two states of one bar
         if not self._segment_starts or self._starting or step <= self._step[-1]:
-            self._segment_starts.append((row, self._starting or step == 0))
+            self._segment_starts.append((row, self._starting or step == self._format.first_step))
         self._starting = False
+        self._note_total(groups)
         loss = _number(groups.get("loss"))
         mfu = _number(groups.get("mfu_pct"))
         self._step.append(step)
-        self._dur.append(dur_ns)
+        self._figure.append(figure)
         self._loss.append(math.nan if loss is None else loss)
         self._mfu.append(mfu / 100 if mfu is not None and mfu > 0 else math.nan)
         self._line.append(self._num_lines)
@@ -129,9 +139,37 @@ class RunBuilder:
         if loss is not None and not math.isfinite(loss):
             self._note_nonfinite(step)
 
+    def _note_total(self, groups: dict[str, str | None]) -> None:
+        """The number of the last step, where a line tells how many there are."""
+        total, batches, epochs = (_whole(groups.get(name)) for name in ("total", "batches", "epochs"))
+        self._batches = batches or self._batches
+        self._epochs = epochs or self._epochs
+        if total is None and self._batches and self._epochs:
+            total = self._batches * self._epochs
+        if total is not None and total != self._total:
+            self._total = total
+            self._values["max_steps"] = max(0, total - 1 + self._format.first_step)
+
+    def _note_inner_stamp(self, groups: dict[str, str | None]) -> None:
+        """A moment inside the line counts like one before it."""
+        if groups.get("unix_s") or groups.get("unix_ms"):
+            seconds = _number(groups.get("unix_s")) or (_number(groups.get("unix_ms")) or 0.0) / 1e3
+            if 0 < seconds < 1e11:
+                self._note_stamp(
+                    Prefix(round(seconds * NS), dated=True, zoned=True, daily=False, decimals=3, rank=None, length=0)
+                )
+        elif groups.get("stamp"):
+            prefix = split_prefix(f"{groups['stamp']} ")
+            if prefix is not None:
+                self._note_stamp(prefix)
+
     def _add_event(self, kind: str, groups: dict[str, str | None], text: str) -> None:
+        self._note_inner_stamp(groups)
         step = _whole(groups.get("step"))
         row = len(self._step)
+        if self._format.events_follow_step and row:
+            row -= 1
+            step = self._step[-1] if step is None else step
         segment = len(self._segment_starts) - 1
         # An event belongs to the step that follows it, and so to that step's segment.
         if self._starting or (step is not None and row and step < self._step[-1]):
@@ -151,6 +189,10 @@ class RunBuilder:
         for column, value in zip(self._event_columns, values, strict=True):
             column.append(value)
         self._event_loss.append(math.nan if loss is None else loss)
+        took = figure_ns(
+            {"dur_ms": groups.get("took_ms"), "dur_s": groups.get("took_s"), "dur_clock": groups.get("took_clock")}
+        )
+        self._event_took.append(NO_TIME if took is None or took < 0 else took)
         if len(self._excerpts) < _MAX_EXCERPTS:
             self._excerpts[self._num_lines] = text[:_MAX_EXCERPT_CHARS]
         if step is not None and loss is not None and not math.isfinite(loss):
@@ -183,8 +225,10 @@ class RunBuilder:
         if groups.get("tokens_per_step"):
             self._ranks += 1
             self._values["world_size"] = self._ranks
+        self._note_inner_stamp(groups)
+        self._note_total(groups)
         for name, raw in groups.items():
-            if raw is not None and name != "path":
+            if raw is not None and name not in _NOT_SETTINGS:
                 value = convert(name, raw)
                 if value is not None:
                     self._values[name] = value
@@ -225,10 +269,11 @@ class RunBuilder:
         if not dated:
             if self._dated:
                 return  # a time of day inside a dated log: another program's line
-            t_ns += self._day * DAY_NS
-            if self._stamp is not None and t_ns < self._stamp - DAY_NS // 2:
-                self._day += 1
-                t_ns += DAY_NS
+            if prefix.daily:
+                t_ns += self._day * DAY_NS
+                if self._stamp is not None and t_ns < self._stamp - DAY_NS // 2:
+                    self._day += 1
+                    t_ns += DAY_NS
         elif self._stamp is not None and not self._dated:
             self._first_stamp = None  # undated stamps before the first dated one cannot be compared with it
         self._dated, self._zoned = self._dated or dated, self._zoned or prefix.zoned
@@ -246,14 +291,24 @@ class RunBuilder:
             for index, (first, fresh) in enumerate(starts)
         )
         event_step, event_row, event_line, event_t, event_before, event_segment = map(_ints, self._event_columns)
+        segment = np.repeat(np.arange(len(segments), dtype=np.int64), [s.num_rows for s in segments])
+        dur_ns, span = row_times(
+            self._format.clock.covers,
+            step=_ints(self._step),
+            figure=_ints(self._figure),
+            t_ns=_ints(self._t),
+            segment=segment,
+            first_step=self._format.first_step,
+        )
         steps = StepTable(
             step=_ints(self._step),
-            dur_ns=_ints(self._dur),
+            dur_ns=dur_ns,
+            span=span,
             loss=np.array(self._loss, dtype=np.float64),
             mfu=np.array(self._mfu, dtype=np.float64),
             line=_ints(self._line),
             t_ns=_ints(self._t),
-            segment=np.repeat(np.arange(len(segments), dtype=np.int64), [s.num_rows for s in segments]),
+            segment=segment,
         )
         events = EventTable(
             kind=tuple(self._event_kind),
@@ -263,6 +318,7 @@ class RunBuilder:
             t_ns=event_t,
             before_ns=event_before,
             val_loss=np.array(self._event_loss, dtype=np.float64),
+            took_ns=_ints(self._event_took),
             segment=event_segment,
         )
         stamps = None

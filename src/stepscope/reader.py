@@ -18,6 +18,7 @@ from stepscope.source.files import Source, resolve
 from stepscope.source.lines import LineSplitter
 
 _MAX_PENDING = 20_000
+_SNIFF_BYTES = 4096
 # A log without any step is still known by its header: this many different lines, and not much else beside them.
 _ENOUGH_HEADER = 2
 _HEADER_SHARE = 0.05
@@ -86,17 +87,50 @@ class LogReader:
         self._num_considered = 0
         self._builder: RunBuilder | None = RunBuilder(format) if format else None
         self._cut = False
+        self._head = b""
+        self._blob_format: Format | None = None
 
     def begin_file(self) -> None:
         """Start the next file of the same run."""
         self._splitter = LineSplitter()
+        self._head = b""
+        self._blob_format = None
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the log."""
+        if self._blob_format is not None:
+            self._head += chunk
+            return
+        if len(self._head) < _SNIFF_BYTES:
+            self._head += chunk
+            if len(self._head) < _SNIFF_BYTES:
+                return
+            chunk = self._sniff()
         self._take(self._splitter.feed(chunk))
+
+    def _sniff(self) -> bytes:
+        """Find out whether the file is no text of lines; give back the bytes to read as text, if any."""
+        head = self._head
+        self._blob_format = next(
+            (fmt for fmt in _detect.catalogue() if fmt.sniff is not None and fmt.sniff(head)), None
+        )
+        if self._blob_format is not None:
+            return b""
+        self._head = b"\0" * _SNIFF_BYTES  # sniffed: from now on bytes go straight on
+        return head
 
     def end_file(self) -> None:
         """The file ends here; its last line counts even without a newline."""
+        if self._blob_format is None and len(self._head) < _SNIFF_BYTES:
+            self._take(self._splitter.feed(self._sniff()))
+        if self._blob_format is not None and self._blob_format.to_lines is not None:
+            self._num_bytes += len(self._head)
+            if self._builder is None:
+                self._format = self._blob_format
+                self._builder = RunBuilder(self._blob_format)
+            self._take(self._blob_format.to_lines(self._head))
+            self._head = b""
+            return
         last = list(self._splitter.close())
         # At most one line is left over, unless the whole file was shorter than a sniff.
         self._cut = bool(last) and len(last) == 1

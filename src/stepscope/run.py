@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stepscope.formats._base import Clock, Format
 from stepscope.formats._notices import NoticeKind
 from stepscope.settings import Settings
+from stepscope.units import NS
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -26,7 +27,8 @@ class StepTable:
     """One row per printed step, in the order of the file."""
 
     step: Ints
-    dur_ns: Ints
+    dur_ns: Ints  # of one step: the printed one, or the mean of those the row covers
+    span: Ints  # how many steps `dur_ns` is the mean of; 0 where the row has no time
     loss: Floats
     mfu: Floats
     line: Ints
@@ -35,6 +37,11 @@ class StepTable:
 
     def __len__(self) -> int:
         return len(self.step)
+
+    @property
+    def seconds(self) -> Floats:
+        """Seconds each row stands for: its mean times the steps it covers."""
+        return self.dur_ns * self.span / NS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +55,7 @@ class EventTable:
     t_ns: Ints
     before_ns: Ints  # stamp of the line before the event's line: where its work began
     val_loss: Floats
+    took_ns: Ints  # how long it took, where its line says so
     segment: Ints
 
     def __len__(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, NamedTuple
@@ -16,15 +16,28 @@ from typing import Literal, NamedTuple
 from stepscope.settings import Value
 from stepscope.units import parse_count
 
-LineKind = Literal["step", "evaluation", "checkpoint", "setting", "fact", "start", "resume", "chatter"]
+LineKind = Literal["step", "evaluation", "checkpoint", "gc", "data", "setting", "fact", "start", "resume", "chatter"]
 _compile = cache(re.compile)  # a format's patterns are compiled when they are first tried
 Covers = Literal["step", "window", "cumulative", "stamp"]
 
 
 class Line(NamedTuple):
-    """One kind of line. Named groups are values: `step`, `dur_ms`, `loss`, `key`/`value`, or a setting's name.
+    """One kind of line. Named groups are values; `sets` are settings its mere presence states.
 
-    `chatter` is a line that is understood and carries nothing; `sets` are settings its mere presence states.
+    step
+        `step`, or `epoch`, `batch`, `batches`; a time figure (see `_figures.FIGURES`); `total` or `epochs`; `loss`,
+        `mfu_pct`; `stamp`, `unix_s` or `unix_ms` for a moment inside the line
+    evaluation, checkpoint, gc, data
+        `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took; a moment
+    setting
+        `key`, `value`
+    fact, start, resume
+        any setting's name; `total`, `batches`, `epochs`
+    chatter
+        none: understood, and carries nothing
+
+    `start` and `resume` mark that a process begins. An evaluation or checkpoint line belongs to the next step printed
+    after it, unless the format says `events_follow_step`.
     """
 
     kind: LineKind
@@ -77,8 +90,16 @@ class Format:
     # How many splits one evaluation runs `eval_iters` batches over; None when it is not built that way.
     evaluation_splits: int | None = None
     checkpoint_bytes_per_parameter: float | None = None
+    # The numbers of the first step and the first epoch: of `total` steps the last is then total - 1 + first_step.
+    first_step: int = 0
+    first_epoch: int = 0
+    # An event's line comes after the line of the step it belongs to.
+    events_follow_step: bool = False
     # Accumulation in the config counts the micro-steps of all ranks together.
     accumulation_is_total: bool = False
+    # A file that is no text of lines: `sniff` knows it by its first bytes, `to_lines` writes it as lines of this format.
+    sniff: Callable[[bytes], bool] | None = None
+    to_lines: Callable[[bytes], Iterator[str]] | None = None
     name: str = ""
 
     def canonical(self, key: str) -> str:

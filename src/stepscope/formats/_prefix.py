@@ -28,6 +28,7 @@ _MONTH = re.compile(
     r"\[?(?:[A-Z][a-z]{2} )?(?P<m>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) "
     r"(?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?(?: (?P<y>\d{4}))?\]?"
 )
+_DAY = re.compile(r"\[?(?P<mo>\d\d)/(?P<d>\d\d) (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?")
 _TIME = re.compile(r"\[?(?P<h>\d{1,2}):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?(?=[\s|-])")
 _EPOCH = re.compile(r"\[?(?P<e>1\d{9})(?:\.(?P<f>\d{1,9}))?\]?(?=[\s|:])")
 _SINCE = re.compile(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
@@ -39,20 +40,29 @@ DAY_NS = 86_400 * NS
 
 
 class Prefix(NamedTuple):
-    """What stood before a line. `t_ns` counts from 1970 when dated, from midnight when not; local unless `zoned`."""
+    """What stood before a line. `t_ns` counts from 1970 when dated, else from some midnight; local unless `zoned`."""
 
     t_ns: int | None
     dated: bool
     zoned: bool
+    daily: bool  # a time of day only: the reader adds the days
     decimals: int
     rank: int | None
     length: int
 
 
+class _Stamp(NamedTuple):
+    t_ns: int
+    dated: bool
+    zoned: bool
+    daily: bool
+    decimals: int
+
+
 def split_prefix(text: str) -> Prefix | None:
     """The prefix of `text`, or None when it has none."""
     position, rank = 0, None
-    stamp: tuple[int, bool, bool, int] | None = None
+    stamp: _Stamp | None = None
     for _ in range(4):
         found = None if stamp else _stamp_at(text, position)
         tag = _RANK.match(text, position) if found is None else None
@@ -69,33 +79,36 @@ def split_prefix(text: str) -> Prefix | None:
         position = between.end() if between else position
     if position == 0:
         return None
-    t_ns, dated, zoned, decimals = stamp or (None, False, False, 0)
-    return Prefix(t_ns=t_ns, dated=dated, zoned=zoned, decimals=decimals, rank=rank, length=position)
+    if stamp is None:
+        return Prefix(t_ns=None, dated=False, zoned=False, daily=False, decimals=0, rank=rank, length=position)
+    return Prefix(*stamp, rank=rank, length=position)
 
 
-def _stamp_at(text: str, position: int) -> tuple[tuple[int, bool, bool, int], int] | None:
-    """The stamp at `position` as (t_ns, dated, zoned, decimals), and where it ends."""
-    for regex in (_ISO, _EPOCH, _US, _MONTH, _TIME, _SINCE):
+def _stamp_at(text: str, position: int) -> tuple[_Stamp, int] | None:
+    """The stamp at `position`, and where it ends."""
+    for regex in (_ISO, _EPOCH, _US, _MONTH, _DAY, _TIME, _SINCE):
         match = regex.match(text, position)
         if match is None:
             continue
         parts = match.groupdict()
         fraction = parts.get("f") or ""
         nanos = int(fraction.ljust(9, "0")) if fraction else 0
-        if regex is _EPOCH:
-            return (int(parts["e"]) * NS + nanos, True, True, len(fraction)), match.end()
-        if regex is _SINCE:
-            return (int(parts["e"]) * NS + nanos, False, False, len(fraction)), match.end()
+        if "e" in parts:
+            known = regex is _EPOCH
+            return _Stamp(int(parts["e"]) * NS + nanos, known, known, daily=False, decimals=len(fraction)), match.end()
         clock = (int(parts["h"]) * 3600 + int(parts["mi"]) * 60 + int(parts["s"])) * NS + nanos
-        if regex is _TIME or (regex is _MONTH and not parts.get("y")):
-            return (clock, False, False, len(fraction)), match.end()
+        if regex is _TIME:
+            return _Stamp(clock, dated=False, zoned=False, daily=True, decimals=len(fraction)), match.end()
         month = MONTHS[parts["m"]] if regex is _MONTH else int(parts["mo"])
         try:
-            days = dt.date(int(parts["y"]), month, int(parts["d"])).toordinal() - _EPOCH_DAY
+            # Without a year, any leap year will do: only differences count.
+            days = dt.date(int(parts.get("y") or 2000), month, int(parts["d"])).toordinal() - _EPOCH_DAY
         except ValueError:
             continue
         zone = parts.get("z")
-        return (days * DAY_NS + clock - _offset_ns(zone), True, zone is not None, len(fraction)), match.end()
+        t_ns = days * DAY_NS + clock - _offset_ns(zone)
+        dated = bool(parts.get("y"))
+        return _Stamp(t_ns, dated, zone is not None, daily=False, decimals=len(fraction)), match.end()
     return None
 
 

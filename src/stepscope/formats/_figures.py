@@ -1,0 +1,83 @@
+"""The numbers of a step line: which step it is, and its time figure in nanoseconds, whatever form it was printed in.
+
+A step is `step`, or `epoch` with `batch` of `batches`. A time figure is one of the groups in `FIGURES`; what it covers
+(one step, a window's mean, everything since the start) is the format's clock, not the figure's form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from stepscope.units import NS
+
+_CLOCK = re.compile(r"(?:(?P<d>\d+) days?,? )?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)\s*$")
+_WORDS = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m(?!s)|min|s|ms)\b")
+_UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
+_MAX_STEP = 1 << 53
+_MAX_NS = 10**18  # thirty years
+
+
+def parse_clock(text: str) -> float | None:
+    """Seconds of `1:02:03`, `2 days, 3:39:06`, `36m 58s`, `3h 35m`; None when it is none of these."""
+    text = text.strip()
+    clock = _CLOCK.match(text)
+    if clock:
+        days, hours = int(clock["d"] or 0), int(clock["h"] or 0)
+        return days * 86_400.0 + hours * 3600.0 + int(clock["m"]) * 60.0 + float(clock["s"])
+    words = _WORDS.findall(text)
+    return sum(float(number) * _UNITS[unit] for number, unit in words) if words else None
+
+
+# The groups that hold a time figure, and how its text becomes seconds.
+FIGURES: dict[str, Callable[[str], float | None]] = {
+    "dur_ms": lambda text: float(text) / 1e3,
+    "dur_s": float,
+    "dur_clock": parse_clock,
+    "elapsed_ms": lambda text: float(text) / 1e3,
+    "elapsed_s": float,
+    "elapsed_min": lambda text: float(text) * 60,
+    "elapsed_clock": parse_clock,
+    "it_per_s": lambda text: 1 / float(text) if float(text) else None,
+    "s_per_it": float,
+}
+
+
+def figure_ns(groups: Mapping[str, str | None]) -> int | None:
+    """The time figure of a step line; None when it has none, -1 when it cannot be one."""
+    for name, convert in FIGURES.items():
+        text = groups.get(name)
+        if text:
+            try:
+                seconds = convert(text.replace(",", "") if "clock" not in name else text)
+                nanos = -1 if seconds is None else round(seconds * NS)
+            except (ValueError, OverflowError):
+                return -1
+            return nanos if 0 <= nanos < _MAX_NS else -1
+    return None
+
+
+def step_number(groups: Mapping[str, str | None], *, first_epoch: int, batches: int | None) -> int | None:
+    """The step a line is about; None when it does not say, or cannot be true."""
+    text = groups.get("step")
+    if text:
+        value = _count(text)
+    else:
+        epoch, batch = _count(groups.get("epoch")), _count(groups.get("batch"))
+        length = _count(groups.get("batches")) or batches
+        if batch is None:
+            return None
+        value = batch if epoch is None or length is None else (epoch - first_epoch) * length + batch
+    return value if value is not None and 0 <= value < _MAX_STEP else None
+
+
+def _count(text: str | None) -> int | None:
+    """`1,234`, `00213` or `50K` as a whole number."""
+    if not text:
+        return None
+    scale = {"K": 1_000, "k": 1_000, "M": 1_000_000}.get(text[-1], 1)
+    try:
+        digits = (text[:-1] if scale > 1 else text).replace(",", "").replace("_", "")
+        return round(float(digits) * scale) if scale > 1 else int(digits)
+    except (ValueError, OverflowError):
+        return None
