@@ -97,7 +97,7 @@ class Format:
     events_follow_step: bool = False
     # Accumulation in the config counts the micro-steps of all ranks together.
     accumulation_is_total: bool = False
-    # A file that is no text of lines: `sniff` knows it by its first bytes, `to_lines` writes it as lines of this format.
+    # A file that is no text of lines: `sniff` knows its first bytes, `to_lines` writes it as lines of this format.
     sniff: Callable[[bytes], bool] | None = None
     to_lines: Callable[[bytes], Iterator[str]] | None = None
     name: str = ""
