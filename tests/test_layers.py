@@ -16,7 +16,7 @@ ORDER = [
     {"rowtimes"},
     {"builder"},
     {"reader"},
-    {"evaluations"},
+    {"stops"},
     {"cadence"},
     {"ledger"},
     {"forecast"},

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stepscope.evaluations import find_evaluations
 from stepscope.run import Run
 from stepscope.settings import Settings, Value
+from stepscope.stops import find_evaluations
 
 # From this many events on, their spacing is evidence enough to overrule a config file.
 _ENOUGH_EVENTS = 3

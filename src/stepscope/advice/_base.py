@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.evaluations import find_evaluations
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
 from stepscope.message import Message
 from stepscope.run import Run
 from stepscope.settings import Value
+from stepscope.stops import find_evaluations
 
 
 class Advice(NamedTuple):

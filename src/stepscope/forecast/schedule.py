@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stepscope.evaluations import find_evaluations
 from stepscope.run import Run
+from stepscope.stops import find_evaluations
 
 # How much less the save before last says about the next one: improvement ends at some point.
 _FADE = 0.6

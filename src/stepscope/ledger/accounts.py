@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepscope.ledger.phases import Basis, Part, Phase, PhaseTotal
 from stepscope.units import NS, seconds_to_ns
 
-ORDER: tuple[Phase, ...] = ("step", "evaluation", "checkpoint", "warmup", "stall", "gap", "unlogged")
+ORDER: tuple[Phase, ...] = ("step", "evaluation", "checkpoint", "warmup", "data", "gc", "stall", "gap", "unlogged")
 
 
 class Account:

@@ -10,7 +10,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-from stepscope.evaluations import Evaluation, find_evaluations
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline, find_baseline
 from stepscope.ledger.phases import Basis, Ledger, NormalStep, Part, Phase, PhaseTotal
@@ -18,7 +17,8 @@ from stepscope.ledger.pricing import FIRST_TOUCH, Pricing
 from stepscope.ledger.regimes import find_regimes
 from stepscope.ledger.slow import describe_slow
 from stepscope.ledger.stamps import StampedEvaluation, StampEvidence, read_stamps
-from stepscope.run import Floats, Run
+from stepscope.run import NO_TIME, Floats, Run
+from stepscope.stops import Stop, find_stops
 from stepscope.units import NS
 
 # Printing a line (and wandb, and a flush) takes up to this long and is inside the next step's time.
@@ -29,25 +29,26 @@ _BESIDE = 0.05
 _ODD_EVALUATION = 3.0
 # Warm-up lasts until three normal rows in a row, and no longer than this many rows.
 _CALM_ROWS = 3
+_NOTHING = (0.0, 0.0, 0.0)
 _MAX_WARMUP_ROWS = 50
 
 
 def attribute(run: Run, *, confidence: float = 0.9) -> Ledger:
     """Sort the seconds of `run` into phases. An empty run gives an empty ledger."""
-    evaluations = find_evaluations(run)
+    stops = find_stops(run)
     is_event = np.zeros(len(run), dtype=bool)
-    for evaluation in evaluations:
-        if evaluation.row is not None:
-            is_event[evaluation.row] = True
+    for stop in stops:
+        if stop.row is not None and stop.is_inside:
+            is_event[stop.row] = True
     baseline = find_baseline(run, is_event) if len(run) else None
     if baseline is None:
         return _without_level(run, "evaluation" if is_event.any() else "warmup")
-    return _Attribution(run, evaluations, baseline, confidence).ledger()
+    return _Attribution(run, stops, baseline, confidence).ledger()
 
 
 def _without_level(run: Run, phase: Phase) -> Ledger:
     """No normal step was printed: the printed seconds are all that can be said."""
-    printed = int(run.steps.dur_ns.sum()) if len(run) else 0
+    printed = int((run.steps.dur_ns * run.steps.span).sum()) if len(run) else 0
     seconds = printed / NS
     whole = PhaseTotal(
         phase=phase,
@@ -77,28 +78,29 @@ def _without_level(run: Run, phase: Phase) -> Ledger:
 class _Attribution:
     """One attribution in the making; its methods are the steps of it, in order."""
 
-    def __init__(self, run: Run, evaluations: list[Evaluation], baseline: Baseline, confidence: float) -> None:
+    def __init__(self, run: Run, stops: list[Stop], baseline: Baseline, confidence: float) -> None:
         self.run = run
-        self.evaluations = evaluations
-        self.timed = {e.row: e for e in evaluations if e.row is not None}
+        self.stops = [stop for stop in stops if stop.is_inside]
+        self.timed = {stop.row: stop for stop in self.stops if stop.row is not None}
         self.baseline = baseline
-        self.seconds: Floats = run.steps.dur_ns / NS
+        self.one: Floats = run.steps.dur_ns / NS  # of one step
+        self.seconds: Floats = run.steps.seconds  # of the whole row
         self.books = Books(z=NormalDist().inv_cdf(0.5 + confidence / 2))
-        self.stamps: StampEvidence | None = read_stamps(run, evaluations, baseline)
-        self.pricing = Pricing(run, evaluations, baseline, self.stamps, confidence=confidence)
+        self.stamps: StampEvidence | None = read_stamps(run, stops, baseline)
+        self.pricing = Pricing(run, self.stops, baseline, self.stamps, confidence=confidence)
 
     def ledger(self) -> Ledger:
         special = self._special_rows()
         self._add_normal_rows(~special)
-        for row, evaluation in self.timed.items():
-            self._add_evaluation_row(row, evaluation)
+        for row, stop in self.timed.items():
+            self._add_stop_row(row, stop)
         for other in np.flatnonzero(special).tolist():
             if other not in self.timed:
                 self._add_slow_row(other)
         sampling_sd = self._add_unprinted_steps()
-        for evaluation in self.evaluations:
-            if evaluation.row is None and evaluation.next_row < len(self.run):
-                self._add_unprinted_evaluation(evaluation)
+        for stop in self.stops:
+            if stop.row is None and stop.next_row < len(self.run):
+                self._add_unprinted_stop(stop)
         doubt_s = 0.0 if self._reconcile_with_stamps() else self.books.z * sampling_sd
         totals, wall_ns = self.books.close()
         return Ledger(
@@ -127,38 +129,66 @@ class _Attribution:
     def _add_normal_rows(self, rows: np.ndarray) -> None:
         seconds = float(self.seconds[rows].sum())
         logging_s = min(_LOG_LINE_S * len(self.run), 0.1 * seconds)
-        self.books["step"].add(seconds, "measured", down=logging_s, num=int(rows.sum()))
+        self.books["step"].add(seconds, "measured", down=logging_s, num=int(self.run.steps.span[rows].sum()))
 
     # -- rows that hold an evaluation ---------------------------------------------------------------------
 
-    def _add_evaluation_row(self, row: int, evaluation: Evaluation) -> None:
-        stamped = self.stamps.evaluations.get(evaluation.line) if self.stamps else None
+    def _add_stop_row(self, row: int, stop: Stop) -> None:
+        stamped = self.stamps.evaluations.get(stop.line) if self.stamps else None
         if stamped is not None:
             self._add_stamped(row, stamped)
             return
         around = self.pricing.row(row)
         step_s = min(around.level_s, around.total_s)
         self.books.book(row, "step", step_s, "inferred", sd=around.jitter_s)
-        self.books["step"].down += _BESIDE * step_s
-        self.books["step"].up += _BESIDE * step_s
-        excess = around.total_s - step_s
-        save = self.pricing.save_at(around.level_s) if evaluation.saved else (0.0, 0.0, 0.0)
-        if self.pricing.starts_process(row):
+        self.books["step"].down += _BESIDE * around.one_s
+        self.books["step"].up += _BESIDE * around.one_s
+        self.books["step"].num += around.span - 1
+        excess = self._without_printed(row, stop, around.total_s - step_s)
+        save = _NOTHING
+        if stop.saved and stop.save_inside and stop.save_took_s is None:
+            save = self.pricing.save_at(around.one_s)
+        if stop.evaluation_took_s is not None or not (stop.evaluated and stop.evaluation_inside):
+            self._split_save_only(row, excess, save)
+        elif self.pricing.starts_process(row):
             self._split_first(row, excess, save)
         else:
             self._split_later(row, excess, save)
 
+    def _without_printed(self, row: int, stop: Stop, excess: float) -> float:
+        """Book what the lines themselves say an evaluation or a save took; give back the rest of the excess."""
+        if stop.evaluated and stop.evaluation_inside and stop.evaluation_took_s is not None:
+            self.books.book(row, "evaluation", min(stop.evaluation_took_s, max(excess, 0.0)), "measured")
+            excess = max(0.0, excess - stop.evaluation_took_s)
+        if stop.saved and stop.save_inside and stop.save_took_s is not None:
+            self.books.book(row, "checkpoint", min(stop.save_took_s, max(excess, 0.0)), "measured")
+            excess = max(0.0, excess - stop.save_took_s)
+        return excess
+
+    def _split_save_only(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
+        """No evaluation to share with: what is above the level is the save, start-up, or unexplained."""
+        around = self.pricing.row(row)
+        if self.pricing.starts_process(row):
+            self.books.book(row, "warmup", excess, "inferred", sd=around.jitter_s)
+        elif save[1]:
+            self.books.book(row, "checkpoint", excess, "inferred", sd=around.jitter_s)
+        elif self.baseline.slow[row] and excess > around.one_s:
+            self._add_stall(row, excess)
+        else:
+            self.books["step"].add(excess, "measured", num=0)
+            self._note(row, "step", excess, (excess, excess), "measured")
+
     def _split_later(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
         """Evaluation is what the save leaves: the sum is known, only the border between them is not."""
         around = self.pricing.row(row)
-        _, middle, most = self.pricing.evaluation_at(around.level_s)
+        _, middle, most = self.pricing.evaluation_at(around.one_s)
         expected = middle + save[1]
         if len(self.timed) > 3 and excess > _ODD_EVALUATION * max(expected, most + save[1]):
             self._add_stall(row, excess - expected)
             excess = expected
         low, save_s, high = (min(seconds, excess) for seconds in save)
         evaluation_s = excess - save_s
-        basis, shift = self.pricing.basis, _BESIDE * around.level_s
+        basis, shift = self.pricing.basis, _BESIDE * around.one_s
         self.books["evaluation"].add(
             evaluation_s, basis, sd=around.jitter_s, down=high - save_s + shift, up=save_s - low + shift
         )
@@ -172,14 +202,14 @@ class _Attribution:
         """The first step of a process: evaluation at the price it has elsewhere, the rest is warm-up."""
         around, pricing = self.pricing.row(row), self.pricing
         if pricing.eager_cpu:
-            least, middle, most = (share * around.level_s for share in FIRST_TOUCH)
+            least, middle, most = (share * around.one_s for share in FIRST_TOUCH)
             evaluation_s = max(0.0, excess - middle - save[1])
             low, high = excess - most - save[2], excess - least - save[0]
             basis: Basis = "inferred"
             # What we call first touch is a slow first step: nothing in the log says which.
             self.books["step"].up += most
         else:
-            least, middle, most = pricing.evaluation_at(around.level_s)
+            least, middle, most = pricing.evaluation_at(around.one_s)
             swing = 1 + self.books.z * pricing.scatter
             evaluation_s = min(middle, max(0.0, excess - save[1]))
             low, high = least / swing, min(most * swing, excess)
@@ -231,13 +261,25 @@ class _Attribution:
         around = self.pricing.row(row)
         step_s = min(around.level_s, around.total_s)
         self.books.book(row, "step", step_s, "inferred", sd=around.jitter_s)
-        excess = around.total_s - step_s
+        self.books["step"].num += around.span - 1
+        excess = self._without_events(row, around.total_s - step_s)
         if excess <= 0:
             return
         if self._is_warmup(row):
             self.books.book(row, "warmup", excess, "inferred", sd=around.jitter_s)
         else:
             self._add_stall(row, excess)
+
+    def _without_events(self, row: int, excess: float) -> float:
+        """Book what garbage collection or data lines before this row say they took; give back the rest."""
+        events = self.run.events
+        for index in np.flatnonzero((events.row == row) & (events.took_ns != NO_TIME)).tolist():
+            phase = events.kind[index]
+            took = min(int(events.took_ns[index]) / NS, excess)
+            if phase in {"gc", "data"} and took > 0:
+                self.books.book(row, "gc" if phase == "gc" else "data", took, "measured")
+                excess -= took
+        return excess
 
     def _add_stall(self, row: int, seconds: float) -> None:
         self.books.book(row, "stall", seconds, "measured", sd=float(self.baseline.jitter[row]))
@@ -263,13 +305,14 @@ class _Attribution:
         steps = self.run.steps
         if len(steps) < 2:
             return 0.0
-        missing = np.maximum(np.where(np.diff(steps.segment) == 0, np.diff(steps.step) - 1, 0), 0)
+        missing = np.maximum(np.where(np.diff(steps.segment) == 0, np.diff(steps.step) - steps.span[1:], 0), 0)
+        missing = np.where(steps.span[1:] > 0, missing, 0)  # a row without a time says nothing about its neighbours
         num = int(missing.sum())
         if not num:
             return 0.0
         tempered = self._tempered()
         total = float((missing * (tempered[:-1] + tempered[1:]) / 2).sum())
-        normal = self.seconds[self.baseline.normal]
+        normal = self.one[self.baseline.normal]
         noise = float(np.std(np.diff(normal)) / 2**0.5) if len(normal) > 2 else float(self.baseline.jitter.mean())
         sd = noise * float(np.sqrt((missing.astype(float) ** 2 / 2 + missing).sum()))
         self.books["step"].add(total, "inferred", sd=sd, down=0.005 * total, up=0.005 * total, num=num)
@@ -277,7 +320,7 @@ class _Attribution:
 
     def _tempered(self) -> Floats:
         """Per row, what a normal step near it takes on average: a mean of three rows, because sums need means."""
-        seconds = np.where(self.baseline.normal, self.seconds, self.baseline.level)
+        seconds = np.where(self.baseline.normal, self.one, self.baseline.level)
         if len(seconds) < 3:
             return seconds
         padded = np.concatenate([seconds[:1], seconds, seconds[-1:]])
@@ -286,16 +329,16 @@ class _Attribution:
         inside = np.concatenate([[False], same]) & np.concatenate([same, [False]])
         return np.where(inside, smooth, seconds)
 
-    def _add_unprinted_evaluation(self, evaluation: Evaluation) -> None:
-        """An evaluation whose step was not printed: the price it has elsewhere."""
-        level = float(self.baseline.level[evaluation.next_row])
-        least, middle, most = self.pricing.evaluation_at(level)
-        scatter = max(0.1, self.pricing.scatter) * middle
+    def _add_unprinted_stop(self, stop: Stop) -> None:
+        """A stop whose step was not printed: the price it has elsewhere."""
+        level = float(self.baseline.level[stop.next_row])
         basis = self.pricing.basis
-        self.books["evaluation"].add(
-            middle, basis, sd=scatter, down=max(0.0, middle - least), up=max(0.0, most - middle)
-        )
-        if evaluation.saved:
+        if stop.evaluated and stop.evaluation_inside:
+            least, middle, most = self.pricing.evaluation_at(level)
+            scatter = max(0.1, self.pricing.scatter) * middle
+            down, up = max(0.0, middle - least), max(0.0, most - middle)
+            self.books["evaluation"].add(middle, basis, sd=scatter, down=down, up=up)
+        if stop.saved and stop.save_inside:
             low, save_s, high = self.pricing.save_at(level)
             self.books["checkpoint"].add(save_s, basis, down=save_s - low, up=high - save_s)
 
@@ -317,7 +360,7 @@ class _Attribution:
         return True
 
     def _normal_step(self) -> NormalStep:
-        seconds = self.seconds[self.baseline.normal]
+        seconds = self.one[self.baseline.normal]
         return NormalStep(
             typical_s=float(np.median(seconds)),
             low_s=float(np.quantile(seconds, 0.05, method="lower")),

@@ -36,7 +36,7 @@ class Baseline(NamedTuple):
 def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
     """The local level of every row; None when there is no row that could be normal."""
     seconds = run.steps.dur_ns / 1e9
-    normal = ~is_event_row
+    normal = ~is_event_row & (run.steps.span > 0)
     for segment in run.segments:
         if segment.fresh and segment.num_rows:
             normal[segment.first_row] = False  # compile, first touch: never part of a rate
@@ -52,7 +52,7 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
         residual = (seconds / np.maximum(upper, 1e-9) - 1)[normal & ~slow]
         scale = _spread(residual)
         least = np.where(is_event_row, _LEAST_EXCESS_MARKED, _LEAST_EXCESS)
-        found = seconds > (1 + np.maximum(_SIGMAS * scale, least)) * upper
+        found = (seconds > (1 + np.maximum(_SIGMAS * scale, least)) * upper) & (run.steps.span > 0)
         if np.array_equal(found & normal, slow & normal):
             slow = found
             break

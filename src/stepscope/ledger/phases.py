@@ -22,7 +22,7 @@ Phase = Literal[
     "step", "evaluation", "checkpoint", "warmup", "data", "gc", "logging", "communication", "stall", "gap", "unlogged"
 ]
 Basis = Literal["measured", "inferred", "assumed"]
-Cause = Literal["evaluation", "checkpoint", "warmup", "unexplained"]
+Cause = Literal["evaluation", "checkpoint", "warmup", "data", "gc", "unexplained"]
 # How evaluation and checkpoint were told apart, best evidence first.
 Split = Literal["stamps", "contrast", "first-step", "model", "guess", "none"]
 

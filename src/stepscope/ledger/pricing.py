@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.evaluations import Evaluation
 from stepscope.ledger import priors
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.phases import Basis, Price, Split
 from stepscope.ledger.prices import Excess, infer_prices
 from stepscope.ledger.stamps import StampEvidence
 from stepscope.run import Run
+from stepscope.stops import Stop
 from stepscope.units import NS
 
 # The first step of a process is slower than the next ones even without compiling: first touch of memory.
@@ -26,11 +26,16 @@ _NOTHING = (0.0, 0.0, 0.0)
 
 
 class Row(NamedTuple):
-    """A printed row seen against its neighbours: its time, theirs, and how much theirs varies."""
+    """A printed row seen against its neighbours: its seconds, what theirs would make of it, and how much that varies.
+
+    `one_s` is the neighbours' level of one step; a row may stand for `span` of them.
+    """
 
     total_s: float
     level_s: float
     jitter_s: float
+    one_s: float
+    span: int
 
 
 class Pricing:
@@ -39,19 +44,19 @@ class Pricing:
     def __init__(
         self,
         run: Run,
-        evaluations: list[Evaluation],
+        stops: list[Stop],
         baseline: Baseline,
         stamps: StampEvidence | None,
         *,
         confidence: float,
     ) -> None:
         self._run = run
-        self._evaluations = evaluations
+        self._stops = stops
         self._baseline = baseline
         self._stamps = stamps
         # On a CPU without compile, start-up is over before the first evaluation begins.
         self.eager_cpu = run.settings.truth("compile") is False and run.settings.text("device") == "cpu"
-        excesses = [excess for e in evaluations if (excess := self._excess(e)) is not None and excess.level_s > 0]
+        excesses = [excess for stop in stops if (excess := self._excess(stop)) is not None and excess.level_s > 0]
         self._prior = priors.evaluation_steps(run.settings, run.format)
         self._posterior = infer_prices(
             excesses,
@@ -74,10 +79,13 @@ class Pricing:
 
     def row(self, index: int) -> Row:
         """A row and its neighbourhood."""
+        span, level = int(self._run.steps.span[index]), float(self._baseline.level[index])
         return Row(
-            total_s=float(self._run.steps.dur_ns[index] / NS),
-            level_s=float(self._baseline.level[index]),
-            jitter_s=float(self._baseline.jitter[index]),
+            total_s=float(self._run.steps.dur_ns[index] * span / NS),
+            level_s=level * span,
+            jitter_s=float(self._baseline.jitter[index]) * span,
+            one_s=level,
+            span=span,
         )
 
     def starts_process(self, row: int) -> bool:
@@ -88,7 +96,7 @@ class Pricing:
     @property
     def has_later_evaluation(self) -> bool:
         """Whether any evaluation was timed that start-up is not part of."""
-        return any(e.row is not None and not self.starts_process(e.row) for e in self._evaluations)
+        return any(s.row is not None and s.evaluated and not self.starts_process(s.row) for s in self._stops)
 
     def evaluation_at(self, level_s: float) -> tuple[float, float, float]:
         """Low, middle and high of an evaluation at a step level."""
@@ -104,7 +112,7 @@ class Pricing:
 
     def evaluation_price(self) -> Price | None:
         """What an evaluation costs at the end of the log."""
-        stamped = self._stamps.typical_evaluation() if self._stamps else None
+        stamped = self._stamps.typical("evaluation") if self._stamps else None
         if stamped is not None:
             return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
         if self._posterior is None:
@@ -113,8 +121,14 @@ class Pricing:
         return Price(seconds=middle, low_s=low, high_s=high, basis=self.basis)
 
     def checkpoint_price(self) -> Price | None:
-        """What a save costs at the end of the log; None when nothing was saved."""
-        if self._posterior is None or not any(e.saved for e in self._evaluations):
+        """What a save costs at the end of the log; None when nothing was saved, or the clock stops for it."""
+        stamped = self._stamps.typical("checkpoint") if self._stamps else None
+        printed = [s.save_took_s for s in self._stops if s.save_took_s is not None]
+        if stamped is not None:
+            return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
+        if printed:
+            return Price(seconds=float(np.median(printed)), low_s=min(printed), high_s=max(printed), basis="measured")
+        if self._posterior is None or not any(s.saved for s in self._stops):
             return None
         low, middle, high = self.save_at(self._recent_level())
         return Price(seconds=middle, low_s=low, high_s=high, basis=self.basis)
@@ -123,21 +137,20 @@ class Pricing:
         normal = self._run.steps.dur_ns[self._baseline.normal]
         return float(np.median(normal[-100:]) / NS)
 
-    def _excess(self, evaluation: Evaluation) -> Excess | None:
-        if evaluation.row is None:
+    def _excess(self, stop: Stop) -> Excess | None:
+        if stop.row is None or not stop.evaluated or not stop.evaluation_inside:
             return None
-        row = self.row(evaluation.row)
+        row = self.row(stop.row)
         seconds, jitter = row.total_s - row.level_s, row.jitter_s
-        first = self.starts_process(evaluation.row)
+        saved = stop.saved and stop.save_inside
+        if saved and stop.save_took_s is not None:
+            seconds, saved = seconds - stop.save_took_s, False
+        first = self.starts_process(stop.row)
         if first and self.eager_cpu:
-            seconds = (seconds - FIRST_TOUCH[1] * row.level_s) / _FIRST_EVALUATION[0]
+            seconds = (seconds - FIRST_TOUCH[1] * row.one_s) / _FIRST_EVALUATION[0]
             jitter = float(np.hypot(jitter, _FIRST_EVALUATION[1] * max(seconds, 0.0)))
         return Excess(
-            seconds=seconds,
-            level_s=row.level_s,
-            jitter_s=jitter,
-            saved=evaluation.saved,
-            at_most=first and not self.eager_cpu,
+            seconds=seconds, level_s=row.one_s, jitter_s=jitter, saved=saved, at_most=first and not self.eager_cpu
         )
 
     def _typical_evaluation(self, excesses: list[Excess]) -> float:
@@ -156,12 +169,12 @@ class Pricing:
     def _how_split(self) -> Split:
         if self._stamps is not None and self._stamps.evaluations:
             return "stamps"
-        timed = [e for e in self._evaluations if e.row is not None]
-        later = [e for e in timed if e.row is not None and not self.starts_process(e.row)]
-        if not any(e.saved for e in self._evaluations):
+        timed = [s for s in self._stops if s.row is not None and s.evaluated]
+        later = [s for s in timed if s.row is not None and not self.starts_process(s.row)]
+        if not any(s.saved and s.evaluated for s in self._stops):
             return "none"
-        if sum(not e.saved for e in later) >= 2 and sum(e.saved for e in later) >= 2:
+        if sum(not s.saved for s in later) >= 2 and sum(s.saved for s in later) >= 2:
             return "contrast"
-        if self.eager_cpu and any(not e.saved for e in timed):
+        if self.eager_cpu and any(not s.saved for s in timed):
             return "first-step"
         return "guess" if self._prior is None else "model"

@@ -1,6 +1,6 @@
 """What is known about evaluations and checkpoints before a log says anything: first principles with ranges.
 
-Evaluation is `splits x eval_iters` forward passes. A forward pass is a share of a micro-step: in theory a
+Stop is `splits x eval_iters` forward passes. A forward pass is a share of a micro-step: in theory a
 third, measured 0.28 to 0.42 on GPUs, less where the optimiser or a slowed step takes the rest of the time.
 A checkpoint is about 12 bytes a parameter over whatever the disk does: 180 to 650 MB/s end to end on GPU
 machines, over 1 GB/s where it only reaches the page cache.

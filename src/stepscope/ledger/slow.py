@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.evaluations import Evaluation
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.phases import Cause, Part, Phase, SlowStep
 from stepscope.run import Run
-from stepscope.units import NS
+from stepscope.stops import Stop
 
 _CAUSES: dict[Phase, Cause] = {
     "evaluation": "evaluation",
     "checkpoint": "checkpoint",
     "warmup": "warmup",
+    "data": "data",
+    "gc": "gc",
     "stall": "unexplained",
 }
 
 
-def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, Evaluation]) -> tuple[SlowStep, ...]:
+def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, Stop]) -> tuple[SlowStep, ...]:
     """Every slow row, costliest first."""
     found = []
     for row in np.flatnonzero(baseline.slow).tolist():
@@ -31,7 +32,7 @@ def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, E
                 row=row,
                 step=int(run.steps.step[row]),
                 line=int(run.steps.line[row]),
-                seconds=float(run.steps.dur_ns[row] / NS),
+                seconds=float(run.steps.seconds[row]),
                 cause=cause,
                 confidence=_confidence(cause, parts, evaluation),
                 parts=tuple(parts),
@@ -41,13 +42,13 @@ def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, E
     return tuple(sorted(found, key=lambda slow: (-slow.seconds, slow.row)))
 
 
-def _evidence_lines(evaluation: Evaluation | None) -> tuple[int, ...]:
+def _evidence_lines(evaluation: Stop | None) -> tuple[int, ...]:
     if evaluation is None or not evaluation.printed:
         return ()
     return (evaluation.line,) if evaluation.save_line is None else (evaluation.line, evaluation.save_line)
 
 
-def _confidence(cause: Cause, parts: list[Part], evaluation: Evaluation | None) -> float:
+def _confidence(cause: Cause, parts: list[Part], evaluation: Stop | None) -> float:
     """A printed marker is near certainty about *what* ran; the rest is how much of the excess it can explain."""
     if cause == "unexplained":
         return 0.0

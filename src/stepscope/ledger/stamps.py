@@ -10,11 +10,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from stepscope.evaluations import Evaluation
 from stepscope.ledger.baseline import Baseline
-from stepscope.run import NO_TIME, Run
+from stepscope.run import NO_TIME, Floats, Run
+from stepscope.stops import Stop
 from stepscope.units import NS
 
+# Seconds that no printed time covers are one of these.
+Outside = Literal["warmup", "gap", "evaluation", "checkpoint"]
 # Of the rows with a stamp on either side, this share must fit the printed time for stamps to count.
 _AGREE = 0.6
 
@@ -36,13 +38,14 @@ class StampEvidence(NamedTuple):
     wall_s: float
     tick_s: float
     evaluations: dict[int, StampedEvaluation]
-    outside: tuple[tuple[float, Literal["warmup", "gap"]], ...]
+    outside: tuple[tuple[float, Outside], ...]
 
-    def typical_evaluation(self) -> tuple[float, float, float] | None:
-        """Low, middle and high of what an evaluation after the first takes."""
-        seconds = [e.seconds for e in self.evaluations.values() if e.later] or [
-            e.seconds for e in self.evaluations.values()
-        ]
+    def typical(self, phase: Outside) -> tuple[float, float, float] | None:
+        """Low, middle and high of what an evaluation or a save takes by the stamps; None where they do not tell."""
+        seconds = [own for own, what in self.outside if what == phase]
+        if phase == "evaluation":
+            timed = list(self.evaluations.values())
+            seconds += [e.seconds for e in timed if e.later] or [e.seconds for e in timed]
         if not seconds:
             return None
         middle = float(np.median(seconds))
@@ -50,21 +53,21 @@ class StampEvidence(NamedTuple):
         return max(0.0, middle - spread), middle, middle + spread
 
 
-def read_stamps(run: Run, evaluations: list[Evaluation], baseline: Baseline) -> StampEvidence | None:
+def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidence | None:
     """The evidence of the stamps; None when there are none or they contradict the printed times."""
     if run.stamps is None or not len(run.steps.t_ns) or not _agree(run, baseline):
         return None
     tick_s = run.stamps.resolution_ns / NS
     found = {}
-    for evaluation in evaluations:
-        timed = _timed(run, evaluation, baseline, tick_s)
+    for stop in stops:
+        timed = _timed(run, stop, baseline, tick_s)
         if timed is not None:
-            found[evaluation.line] = timed
+            found[stop.line] = timed
     return StampEvidence(
         wall_s=(run.stamps.last_ns - run.stamps.first_ns) / NS,
         tick_s=tick_s,
         evaluations=found,
-        outside=tuple(_outside(run)),
+        outside=(*_outside(run), *_stopped_clock(run, stops, baseline)),
     )
 
 
@@ -75,8 +78,7 @@ def _agree(run: Run, baseline: Baseline) -> bool:
         return False
     same = (np.diff(steps.segment) == 0) & stamped[1:] & stamped[:-1]
     elapsed = np.diff(steps.t_ns)[same] / NS
-    silent = np.diff(steps.step)[same] - 1
-    expected = (steps.dur_ns[1:][same] / NS) + silent * baseline.level[1:][same]
+    expected = _expected(run, baseline)[same]
     assert run.stamps is not None
     slack = run.stamps.resolution_ns / NS
     fits = np.abs(elapsed - expected) <= 0.5 * expected + slack
@@ -86,8 +88,41 @@ def _agree(run: Run, baseline: Baseline) -> bool:
     return bool(len(fits)) and bool(fits.mean() >= _AGREE)
 
 
-def _timed(run: Run, evaluation: Evaluation, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:
+def _expected(run: Run, baseline: Baseline) -> Floats:
+    """Seconds between each row and the one before by the printed times: the row's own steps and the silent ones."""
+    steps = run.steps
+    silent = np.maximum(np.diff(steps.step) - steps.span[1:], 0)
+    expected: Floats = steps.seconds[1:] + silent * baseline.level[1:]
+    return expected
+
+
+def _stopped_clock(run: Run, stops: list[Stop], baseline: Baseline) -> list[tuple[float, Outside]]:
+    """Evaluations and saves for which the log's clock stands still: what the stamps have beyond the printed times."""
+    steps = run.steps
+    found: list[tuple[float, Outside]] = []
+    expected = _expected(run, baseline)
+    for stop in stops:
+        row = stop.next_row
+        outside = (stop.evaluated and not stop.evaluation_inside) or (stop.saved and not stop.save_inside)
+        if not outside or not 0 < row < len(steps) or steps.segment[row] != steps.segment[row - 1]:
+            continue
+        if steps.t_ns[row] == NO_TIME or steps.t_ns[row - 1] == NO_TIME:
+            continue
+        left = float(steps.t_ns[row] - steps.t_ns[row - 1]) / NS - float(expected[row - 1])
+        if left <= 0:
+            continue
+        if stop.saved and stop.evaluated:
+            save = min(left, stop.save_took_s or 0.0)
+            found += [(left - save, "evaluation"), (save, "checkpoint")] if save else [(left, "evaluation")]
+        else:
+            found.append((left, "evaluation" if stop.evaluated else "checkpoint"))
+    return [(seconds, phase) for seconds, phase in found if seconds > 0]
+
+
+def _timed(run: Run, evaluation: Stop, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:
     if evaluation.begin_ns is None or evaluation.end_ns is None or evaluation.row is None:
+        return None
+    if run.clock.covers != "step" or not evaluation.evaluated or not evaluation.evaluation_inside:
         return None
     steps = run.steps
     row = evaluation.row
@@ -113,18 +148,18 @@ def _timed(run: Run, evaluation: Evaluation, baseline: Baseline, tick_s: float) 
     )
 
 
-def _outside(run: Run) -> list[tuple[float, Literal["warmup", "gap"]]]:
+def _outside(run: Run) -> list[tuple[float, Outside]]:
     """Start-up before a process's first step, and the pause between two processes."""
     assert run.stamps is not None
     steps = run.steps
-    found: list[tuple[float, Literal["warmup", "gap"]]] = []
+    found: list[tuple[float, Outside]] = []
     end_ns = run.stamps.first_ns
     for index, segment in enumerate(run.segments):
         first = segment.first_row
         if steps.t_ns[first] == NO_TIME:
             return found
         # The printed time of the first step reaches back to where its loop began.
-        began = int(steps.t_ns[first]) - int(steps.dur_ns[first])
+        began = int(steps.t_ns[first]) - int(steps.dur_ns[first] * steps.span[first])
         if began > end_ns:
             found.append(((began - end_ns) / NS, "warmup" if index == 0 else "gap"))
         last = int(steps.t_ns[first + segment.num_rows - 1])

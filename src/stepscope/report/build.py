@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from stepscope.cadence import with_settings
-from stepscope.evaluations import find_evaluations
 from stepscope.forecast.finish import Forecast, NoForecast, forecast
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger, SlowStep
@@ -16,6 +15,7 @@ from stepscope.quote import quote
 from stepscope.run import Run
 from stepscope.settings import Value
 from stepscope.source.nvidia_smi import Hardware
+from stepscope.stops import find_evaluations
 
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice
@@ -66,7 +66,7 @@ class Report:
     @property
     def has_steps(self) -> bool:
         """Whether any step time was read."""
-        return len(self.run) > 0
+        return bool((self.run.steps.span > 0).any())
 
     @property
     def has_ended(self) -> bool:

@@ -8,13 +8,13 @@ import math
 from typing import Any
 
 from stepscope import __version__
-from stepscope.evaluations import find_evaluations
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.report.build import Report
 from stepscope.report.words import evidence_text
 from stepscope.settings import Setting
+from stepscope.stops import find_evaluations
 
 SCHEMA = "stepscope.report/1"
 MAX_SLOW = 200
