@@ -15,6 +15,7 @@ ORDER = [
     {"run"},
     {"rowtimes"},
     {"builder"},
+    {"bulk"},
     {"reader"},
     {"stops"},
     {"cadence"},

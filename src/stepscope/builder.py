@@ -18,7 +18,7 @@ from stepscope.formats._figures import figure_ns, step_number
 from stepscope.formats._prefix import DAY_NS, Prefix, split_prefix
 from stepscope.quote import quote
 from stepscope.rowtimes import row_times
-from stepscope.run import NO_TIME, EventTable, Notice, Run, Segment, Stamps, StepTable
+from stepscope.run import NO_TIME, EventTable, Floats, Ints, Notice, Run, Segment, Stamps, StepTable
 from stepscope.settings import Settings, Value, evaluate_constant, parse_value
 from stepscope.units import NS
 
@@ -37,7 +37,7 @@ class RunBuilder:
     def __init__(self, fmt: Format) -> None:
         self._format = fmt
         self._last_kind = 0
-        self._num_lines = 0
+        self.num_lines = 0
         self._num_unread = 0
         self._first_unread: list[tuple[int, str]] = []
         self._step = array("q")
@@ -72,7 +72,7 @@ class RunBuilder:
 
     def add(self, line: str) -> None:
         """Take one clean line."""
-        self._num_lines += 1
+        self.num_lines += 1
         text = line.strip()
         if not text:
             return
@@ -116,28 +116,82 @@ class RunBuilder:
         ):
             self._unread(text)
             return
+        self._note_total(groups)
+        self._append(
+            step, NO_TIME if figure is None else figure, _number(groups.get("loss")), _number(groups.get("mfu_pct"))
+        )
+
+    def _append(self, step: int, figure: int, loss: float | None, mfu: float | None) -> None:
+        """One more row at the present line and stamp."""
         row = len(self._step)
         same = self._segment_starts and row > self._segment_starts[-1][0]
-        figure = NO_TIME if figure is None else figure
         if same and step == self._step[-1] and (figure == self._figure[-1] or self._format.clock.covers != "step"):
             return  # the same step again: two writers of one process, or two states of one bar
         if not self._segment_starts or self._starting or step <= self._step[-1]:
             self._segment_starts.append((row, self._starting or step == self._format.first_step))
         self._starting = False
-        self._note_total(groups)
-        loss = _number(groups.get("loss"))
-        mfu = _number(groups.get("mfu_pct"))
         self._step.append(step)
         self._figure.append(figure)
         self._loss.append(math.nan if loss is None else loss)
         self._mfu.append(mfu / 100 if mfu is not None and mfu > 0 else math.nan)
-        self._line.append(self._num_lines)
+        self._line.append(self.num_lines)
         if self._stamp is not None and not self._t:
             self._t.extend([NO_TIME] * row)
         if self._t or self._stamp is not None:
             self._t.append(self._stamp if self._stamp is not None else NO_TIME)
         if loss is not None and not math.isfinite(loss):
             self._note_nonfinite(step)
+
+    def add_rows(
+        self,
+        *,
+        step: Ints,
+        figure: Ints,
+        loss: Floats,
+        has_loss: np.ndarray,
+        mfu: Floats,
+        line: Ints,
+        t_ns: Ints | None,
+        prefix: Prefix | None,
+    ) -> None:
+        """Many rows at once, as if their lines had been added one by one."""
+        if not len(step):
+            return
+        self._in_traceback = False
+        ordinary = (
+            self._segment_starts
+            and not self._starting
+            and step[0] > self._step[-1]
+            and bool((np.diff(step) > 0).all())
+            and (t_ns is None) == (self._stamp is None)
+            and (t_ns is None or bool((t_ns != NO_TIME).all()))
+        )
+        if not ordinary:
+            for index in range(len(step)):
+                self.num_lines = int(line[index])
+                if t_ns is not None and prefix is not None and t_ns[index] != NO_TIME:
+                    self._note_stamp(prefix._replace(t_ns=int(t_ns[index])))
+                own_loss = float(loss[index]) if has_loss[index] else None
+                own_mfu = None if math.isnan(mfu[index]) else float(mfu[index])
+                self._append(int(step[index]), int(figure[index]), own_loss, own_mfu)
+            return
+        self._step.frombytes(step.tobytes())
+        self._figure.frombytes(figure.tobytes())
+        self._loss.frombytes(np.where(has_loss, loss, math.nan).tobytes())
+        self._mfu.frombytes(np.where(mfu > 0, mfu / 100, math.nan).tobytes())
+        self._line.frombytes(line.tobytes())
+        if t_ns is not None and prefix is not None:
+            if not self._t:
+                self._t.extend([NO_TIME] * (len(self._step) - len(step)))
+            self._t.frombytes(t_ns.tobytes())
+            self._before = int(t_ns[-2]) if len(t_ns) > 1 else self._stamp
+            self._stamp = int(t_ns[-1])
+            self._decimals = max(self._decimals, prefix.decimals)
+        bad = has_loss & ~np.isfinite(loss)
+        if bad.any():
+            self._num_nonfinite += int(bad.sum())
+            first = int(np.argmax(bad))
+            self._first_nonfinite = self._first_nonfinite or (int(step[first]), int(line[first]))
 
     def _note_total(self, groups: dict[str, str | None]) -> None:
         """The number of the last step, where a line tells how many there are."""
@@ -180,7 +234,7 @@ class RunBuilder:
         values = (
             -1 if step is None else step,
             row,
-            self._num_lines,
+            self.num_lines,
             NO_TIME if self._stamp is None else self._stamp,
             NO_TIME if self._before is None else self._before,
             segment,
@@ -194,13 +248,13 @@ class RunBuilder:
         )
         self._event_took.append(NO_TIME if took is None or took < 0 else took)
         if len(self._excerpts) < _MAX_EXCERPTS:
-            self._excerpts[self._num_lines] = text[:_MAX_EXCERPT_CHARS]
+            self._excerpts[self.num_lines] = text[:_MAX_EXCERPT_CHARS]
         if step is not None and loss is not None and not math.isfinite(loss):
             self._note_nonfinite(step)
 
     def _note_nonfinite(self, step: int) -> None:
         self._num_nonfinite += 1
-        self._first_nonfinite = self._first_nonfinite or (step, self._num_lines)
+        self._first_nonfinite = self._first_nonfinite or (step, self.num_lines)
 
     def _add_setting(self, key: str, value: str) -> None:
         import ast
@@ -254,13 +308,13 @@ class RunBuilder:
     def _notice(self, kind: _notices.NoticeKind, text: str, type_name: str | None = None) -> None:
         if len(self._notices) < _MAX_NOTICES:
             self._notices.append(
-                Notice(kind=kind, line=self._num_lines, row=len(self._step), text=quote(text), type_name=type_name)
+                Notice(kind=kind, line=self.num_lines, row=len(self._step), text=quote(text), type_name=type_name)
             )
 
     def _unread(self, text: str) -> None:
         self._num_unread += 1
         if len(self._first_unread) < _MAX_UNREAD:
-            self._first_unread.append((self._num_lines, quote(text)))
+            self._first_unread.append((self.num_lines, quote(text)))
 
     def _note_stamp(self, prefix: Prefix) -> None:
         t_ns, dated = prefix.t_ns, prefix.dated
@@ -335,7 +389,7 @@ class RunBuilder:
             paths=paths,
             format=self._format,
             encoding=encoding,
-            num_lines=self._num_lines,
+            num_lines=self.num_lines,
             num_unread=self._num_unread,
             first_unread=tuple(self._first_unread),
             steps=steps,

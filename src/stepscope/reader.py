@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from stepscope.builder import RunBuilder
+from stepscope.bulk import BulkReader
 from stepscope.errors import InputError
 from stepscope.formats import _detect
 from stepscope.formats._base import Format
 from stepscope.quote import quote
 from stepscope.run import Run
 from stepscope.source.files import Source, resolve
-from stepscope.source.lines import LineSplitter
+from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
 
 _MAX_PENDING = 20_000
 _SNIFF_BYTES = 4096
+_SETTLE_BYTES = 1 << 16
 # A log without any step is still known by its header: this many different lines, and not much else beside them.
 _ENOUGH_HEADER = 2
 _HEADER_SHARE = 0.05
@@ -75,7 +77,9 @@ def _pick(path: str) -> list[Source]:
 class LogReader:
     """Grows a Run from bytes. `run()` may be called at any time and does not disturb the reading."""
 
-    def __init__(self, *, paths: Sequence[str] = (), format: Format | None = None) -> None:
+    def __init__(
+        self, *, paths: Sequence[str] = (), format: Format | None = None, settle_bytes: int = _SETTLE_BYTES
+    ) -> None:
         self._paths = tuple(paths)
         self._splitter = LineSplitter()
         self._encoding: str | None = None
@@ -89,12 +93,16 @@ class LogReader:
         self._cut = False
         self._head = b""
         self._blob_format: Format | None = None
+        self._bulk: BulkReader | None = None
+        self._rest = b""
+        self._settle_bytes = settle_bytes
 
     def begin_file(self) -> None:
         """Start the next file of the same run."""
         self._splitter = LineSplitter()
         self._head = b""
         self._blob_format = None
+        self._bulk, self._rest = None, b""
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the log."""
@@ -106,7 +114,28 @@ class LogReader:
             if len(self._head) < _SNIFF_BYTES:
                 return
             chunk = self._sniff()
-        self._take(self._splitter.feed(chunk))
+        self._feed_text(chunk)
+
+    def _feed_text(self, chunk: bytes) -> None:
+        while chunk and self._bulk is None:
+            # In small pieces until it is known what this is; then in bulk.
+            piece, chunk = chunk[: self._settle_bytes], chunk[self._settle_bytes :]
+            self._take(self._splitter.feed(piece))
+            if self._builder is not None and self._format is not None:
+                rest = self._splitter.take_rest()
+                if rest is not None:
+                    self._bulk, self._rest = BulkReader(self._format, self._builder), rest
+        if self._bulk is None or not chunk:
+            return
+        data = self._rest + chunk
+        end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
+        self._rest = data[end:]
+        if end:
+            self._bulk.feed(data[:end])
+        if len(self._rest) > MAX_LINE_CHARS:
+            # A monstrous line: the ordinary way knows how to cut it.
+            rest, self._rest, self._bulk = self._rest, b"", None
+            self._take(self._splitter.feed(rest))
 
     def _sniff(self) -> bytes:
         """Find out whether the file is no text of lines; give back the bytes to read as text, if any."""
@@ -122,7 +151,7 @@ class LogReader:
     def end_file(self) -> None:
         """The file ends here; its last line counts even without a newline."""
         if self._blob_format is None and len(self._head) < _SNIFF_BYTES:
-            self._take(self._splitter.feed(self._sniff()))
+            self._feed_text(self._sniff())
         if self._blob_format is not None and self._blob_format.to_lines is not None:
             self._num_bytes += len(self._head)
             if self._builder is None:
@@ -131,6 +160,9 @@ class LogReader:
             self._take(self._blob_format.to_lines(self._head))
             self._head = b""
             return
+        if self._bulk is not None:
+            self._take(self._splitter.feed(self._rest))
+            self._bulk, self._rest = None, b""
         last = list(self._splitter.close())
         # At most one line is left over, unless the whole file was shorter than a sniff.
         self._cut = bool(last) and len(last) == 1

@@ -25,7 +25,7 @@ class Line(NamedTuple):
     """One kind of line. Named groups are values; `sets` are settings its mere presence states.
 
     step
-        `step`, or `epoch`, `batch`, `batches`; a time figure (see `_figures.FIGURES`); `total` or `epochs`; `loss`,
+        `step`, or `epoch`, `batch`, `batches`; a time figure (see `_figures.SCALES`); `total` or `epochs`; `loss`,
         `mfu_pct`; `stamp`, `unix_s` or `unix_ms` for a moment inside the line
     evaluation, checkpoint, gc, data
         `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took; a moment

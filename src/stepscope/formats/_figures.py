@@ -1,6 +1,6 @@
 """The numbers of a step line: which step it is, and its time figure in nanoseconds, whatever form it was printed in.
 
-A step is `step`, or `epoch` with `batch` of `batches`. A time figure is one of the groups in `FIGURES`; what it covers
+A step is `step`, or `epoch` with `batch` of `batches`. A time figure is one of the groups in `SCALES`; what it covers
 (one step, a window's mean, everything since the start) is the format's clock, not the figure's form.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from stepscope.units import NS
 
@@ -29,29 +30,31 @@ def parse_clock(text: str) -> float | None:
     return sum(float(number) * _UNITS[unit] for number, unit in words) if words else None
 
 
-# The groups that hold a time figure, and how its text becomes seconds.
-FIGURES: dict[str, Callable[[str], float | None]] = {
-    "dur_ms": lambda text: float(text) / 1e3,
-    "dur_s": float,
-    "dur_clock": parse_clock,
-    "elapsed_ms": lambda text: float(text) / 1e3,
-    "elapsed_s": float,
-    "elapsed_min": lambda text: float(text) * 60,
-    "elapsed_clock": parse_clock,
-    "it_per_s": lambda text: 1 / float(text) if float(text) else None,
-    "s_per_it": float,
+# The groups that hold a time figure, in the order they are looked for, and how the number becomes seconds. The same
+# functions serve one number and a whole column of them.
+SCALES: dict[str, Callable[[Any], Any]] = {
+    "dur_ms": lambda number: number / 1e3,
+    "dur_s": lambda number: number,
+    "dur_clock": lambda number: number,
+    "elapsed_ms": lambda number: number / 1e3,
+    "elapsed_s": lambda number: number,
+    "elapsed_min": lambda number: number * 60,
+    "elapsed_clock": lambda number: number,
+    "it_per_s": lambda number: 1 / number,
+    "s_per_it": lambda number: number,
 }
+CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
 
 
 def figure_ns(groups: Mapping[str, str | None]) -> int | None:
     """The time figure of a step line; None when it has none, -1 when it cannot be one."""
-    for name, convert in FIGURES.items():
+    for name, scale in SCALES.items():
         text = groups.get(name)
         if text:
             try:
-                seconds = convert(text.replace(",", "") if "clock" not in name else text)
-                nanos = -1 if seconds is None else round(seconds * NS)
-            except (ValueError, OverflowError):
+                number = parse_clock(text) if name in CLOCK_FIGURES else float(text.replace(",", ""))
+                nanos = -1 if number is None else round(scale(number) * NS)
+            except (ValueError, ArithmeticError):
                 return -1
             return nanos if 0 <= nanos < _MAX_NS else -1
     return None

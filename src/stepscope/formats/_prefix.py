@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from stepscope.units import MONTHS, NS
 
@@ -38,6 +42,9 @@ _BETWEEN = re.compile(
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 DAY_NS = 86_400 * NS
 
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
 
 class Prefix(NamedTuple):
     """What stood before a line. `t_ns` counts from 1970 when dated, else from some midnight; local unless `zoned`."""
@@ -49,6 +56,7 @@ class Prefix(NamedTuple):
     decimals: int
     rank: int | None
     length: int
+    match: re.Match[str] | None = None  # of the stamp
 
 
 class _Stamp(NamedTuple):
@@ -63,12 +71,14 @@ def split_prefix(text: str) -> Prefix | None:
     """The prefix of `text`, or None when it has none."""
     position, rank = 0, None
     stamp: _Stamp | None = None
+    match: re.Match[str] | None = None
     for _ in range(4):
         found = None if stamp else _stamp_at(text, position)
         tag = _RANK.match(text, position) if found is None else None
         logger = _LOGGER.match(text, position) if found is None and tag is None else None
         if found is not None:
-            stamp, position = found
+            stamp, match = found
+            position = match.end()
         elif tag is not None:
             rank, position = int(tag["a"] or tag["b"] or tag["c"]), tag.end()
         elif logger is not None:
@@ -81,11 +91,11 @@ def split_prefix(text: str) -> Prefix | None:
         return None
     if stamp is None:
         return Prefix(t_ns=None, dated=False, zoned=False, daily=False, decimals=0, rank=rank, length=position)
-    return Prefix(*stamp, rank=rank, length=position)
+    return Prefix(*stamp, rank=rank, length=position, match=match)
 
 
-def _stamp_at(text: str, position: int) -> tuple[_Stamp, int] | None:
-    """The stamp at `position`, and where it ends."""
+def _stamp_at(text: str, position: int) -> tuple[_Stamp, re.Match[str]] | None:
+    """The stamp at `position`, and its match."""
     for regex in (_ISO, _EPOCH, _US, _MONTH, _DAY, _TIME, _SINCE):
         match = regex.match(text, position)
         if match is None:
@@ -95,10 +105,10 @@ def _stamp_at(text: str, position: int) -> tuple[_Stamp, int] | None:
         nanos = int(fraction.ljust(9, "0")) if fraction else 0
         if "e" in parts:
             known = regex is _EPOCH
-            return _Stamp(int(parts["e"]) * NS + nanos, known, known, daily=False, decimals=len(fraction)), match.end()
+            return _Stamp(int(parts["e"]) * NS + nanos, known, known, daily=False, decimals=len(fraction)), match
         clock = (int(parts["h"]) * 3600 + int(parts["mi"]) * 60 + int(parts["s"])) * NS + nanos
         if regex is _TIME:
-            return _Stamp(clock, dated=False, zoned=False, daily=True, decimals=len(fraction)), match.end()
+            return _Stamp(clock, dated=False, zoned=False, daily=True, decimals=len(fraction)), match
         month = MONTHS[parts["m"]] if regex is _MONTH else int(parts["mo"])
         try:
             # Without a year, any leap year will do: only differences count.
@@ -108,8 +118,27 @@ def _stamp_at(text: str, position: int) -> tuple[_Stamp, int] | None:
         zone = parts.get("z")
         t_ns = days * DAY_NS + clock - _offset_ns(zone)
         dated = bool(parts.get("y"))
-        return _Stamp(t_ns, dated, zone is not None, daily=False, decimals=len(fraction)), match.end()
+        return _Stamp(t_ns, dated, zone is not None, daily=False, decimals=len(fraction)), match
     return None
+
+
+def stamp_ns(parts: Mapping[str, Floats], *, month: str | None, zone: str | None, decimals: int) -> Ints:
+    """The nanoseconds of many stamps of one shape, from the numbers of their parts."""
+    fraction = np.rint(parts["f"] * 10.0 ** (9 - decimals)).astype(np.int64) if "f" in parts else 0
+    if "e" in parts:
+        return parts["e"].astype(np.int64) * NS + fraction
+    clock = (parts["h"] * 3600 + parts["mi"] * 60 + parts["s"]).astype(np.int64) * NS + fraction
+    years = parts.get("y", np.full(len(clock), 2000.0))
+    months = np.full(len(clock), float(MONTHS[month])) if month else parts["mo"]
+    dates = (years * 10_000 + months * 100 + parts["d"]).astype(np.int64)
+    days = np.zeros(len(clock), dtype=np.int64)
+    for date in set(dates.tolist()):  # few: a chunk of a log spans a day or two
+        try:
+            day = dt.date(date // 10_000, date // 100 % 100, date % 100).toordinal() - _EPOCH_DAY
+        except ValueError:
+            day = 0
+        days[dates == date] = day
+    return days * DAY_NS + clock - _offset_ns(zone)
 
 
 def _offset_ns(zone: str | None) -> int:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 MAX_LINE_CHARS = 1 << 16
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_=>])")
+ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_=>])")
 _BACKSPACE = re.compile(r"[^\x08]\x08|^\x08+")
 _SNIFF_BYTES = 1 << 12
 # NUL bytes are what a log never has and a binary file nearly always does.
@@ -28,6 +28,16 @@ class LineSplitter:
         self._decoder: codecs.IncrementalDecoder | None = None
         self._rest = ""
         self._overlong = False
+
+    def take_rest(self) -> bytes | None:
+        """Hand the unfinished line over to another reader of UTF-8; None when that cannot be done here and now."""
+        if self._decoder is None or self._overlong or self.encoding not in {"utf-8", "utf-8-sig"}:
+            return None
+        pending, _ = self._decoder.getstate()
+        rest = self._rest.encode("utf-8", errors="replace") + pending
+        self._decoder.reset()
+        self._rest = ""
+        return rest
 
     def feed(self, chunk: bytes) -> Iterator[str]:
         """The lines that `chunk` completes."""
@@ -76,15 +86,15 @@ class LineSplitter:
             if self._overlong:
                 self._overlong = False  # the tail of a line whose head was already given out
             else:
-                yield _clean(piece)
+                yield clean(piece)
         if self._overlong:
             self._rest = ""
         elif len(self._rest) > MAX_LINE_CHARS:
-            yield _clean(self._rest)
+            yield clean(self._rest)
             self._rest, self._overlong = "", True
         if final:
             if self._rest and not self._overlong:
-                yield _clean(self._rest)
+                yield clean(self._rest)
             self._rest = ""
         else:
             self._rest += hold
@@ -117,11 +127,11 @@ def _is_garbage(sample: bytes) -> bool:
     return control + broken > 0.1 * max(1, len(sample))
 
 
-def _clean(line: str) -> str:
+def clean(line: str) -> str:
     """`line` without colours, cursor movements and overstrikes, and of bounded length."""
     line = line[:MAX_LINE_CHARS]
     if "\x1b" in line:
-        line = _ANSI.sub("", line)
+        line = ANSI.sub("", line)
     if "\x08" in line:
         before = ""
         while before != line:
