@@ -76,9 +76,11 @@ class RunBuilder:
         text = line.strip()
         if not text:
             return
-        if self._in_traceback and line[0] in " \t":
-            return
         found = claim(self._format, text, self._last_kind)
+        if self._in_traceback and _is_indented(line, found.prefix):
+            kind = None if found.which is None else self._format.lines[found.which].kind
+            if kind not in {"step", "evaluation"}:
+                return  # the traceback's own lines: code, not log
         if found.prefix is not None:
             self._note_stamp(found.prefix)
         if found.which is None or found.match is None:
@@ -429,3 +431,10 @@ def _number(text: str | None) -> float | None:
 
 def _ints(column: array[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array(column, dtype=np.int64)
+
+
+def _is_indented(line: str, prefix: Prefix | None) -> bool:
+    """Whether a line is set in, behind its prefix if it has one."""
+    if prefix is None:
+        return line[:1].isspace()
+    return prefix.length > 1 and line.strip()[prefix.length - 2 : prefix.length].isspace()

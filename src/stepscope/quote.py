@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 MAX_LENGTH = 160
+_BEYOND = 840
 _MASK = "•••"
 
 # Patterns are strings: `re` compiles and keeps them when the first line is quoted, which a short answer never does.
@@ -24,14 +25,15 @@ _TOKENS = r"""(?x)
     """
 # The name may be glued to other words (WANDB_API_KEY, hf-token, db_password); the value runs to the next white space.
 _NAMED = r"""(?ix)
-    (?P<name> [\w-]* (?: api[_-]?key | access[_-]?key | secret[\w-]* | passw(?:or)?d | passphrase | passwd | pwd
-                       | (?<![a-z]) token (?!s|iz|_?ids?\b|_per|\s+embedding) | credentials? | private[_-]?key ) )
-    (?P<sep> ["']?\s*(?:=|:(?!:))\s*["']? | \s+is\s+ | ["']\s*,\s*["'] )
-    (?P<value> (?:bearer\s+|basic\s+)? [^\s"',;&}\]]{3,} )
+    (?<![\w-]) (?P<name> [\w-]{0,40}? (?: api[_-]?key | access[_-]?key | account[_-]?key | secret[\w-]{0,40}
+        | passw(?:or)?d | passphrase | pwd | (?<![a-z]) token (?!s|iz|_?ids?\b|_per|\s+embedding) | credentials?
+        | private[_-]?key ) )
+    (?P<sep> ["']?\s{0,4}(?:=|:(?!:))\s{0,4} | \s+is\s+ | ["']\s{0,4},\s{0,4} )
+    (?P<value> "[^"]{3,} | '[^']{3,} | (?:bearer\s+|basic\s+)? [^\s"',;&}\]]{3,} )
     """
 _FLAG = r"(?i)(--?[\w-]*(?:api-?key|token|secret|password|passwd)(?:\s+|=))([^\s-][^\s]*)"
 _AUTH = r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"
-_URL_USER = r"(?<=://)[^\s/@:]+:[^\s/@]+(?=@)"
+_URL_USER = r"(?<=://)[^\s/@:]{1,200}:[^\s@]{1,400}(?=@)"
 _URL_QUERY = r"(?i)([?&](?:sig|signature|token|key|api_key|x-amz-[\w-]+)=)[^\s&]+"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -53,6 +55,7 @@ def _is_harmless(value: str) -> bool:
 
 def quote(text: str, limit: int = MAX_LENGTH) -> str:
     """`text` as one safe, masked line of at most `limit` characters."""
-    # Masked before it is cut: half a key is still half a secret, and would no longer match.
-    text = mask(_CONTROL.sub("", text[: limit * 50]).replace("\t", " ").replace("\n", " ").strip())
+    # Masked before it is cut: half a key is still half a secret, and would no longer match. What is cut first, so that
+    # a monstrous line costs nothing, is cut far behind what will be shown.
+    text = mask(_CONTROL.sub("", text[: limit + _BEYOND]).replace("\t", " ").replace("\n", " ").strip())
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -12,7 +12,7 @@ FORMAT = Format(
         Line(
             "step",
             rf"iter (?P<step>\d[\d,]*): (?:loss ?(?:(?P<loss>{_NUMBER})|{_ELIDED})(?: [A-Za-z/]{{1,12}})?, )?"
-            r"(?:[a-z_ ]{1,24} ?[-+\d.e%]{1,24}, ){0,6}"
+            r"(?:[a-z][a-z_ ]{0,23} [-+]?[\d.][-+\d.e%]{0,23}, ){0,6}"
             rf"time (?P<dur_ms>[\d.]+) ?ms\b(?:, mfu (?P<mfu_pct>{_NUMBER})%)?",
         ),
         Line(

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 MAX_LINE_CHARS = 1 << 16
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_=>])")
-_BACKSPACE = re.compile(r"[^\x08]\x08|^\x08+")
 _SNIFF_BYTES = 1 << 12
 # NUL bytes are what a log never has and a binary file nearly always does.
 _BINARY_NULS = 0.02
@@ -133,7 +132,16 @@ def clean(line: str) -> str:
     if "\x1b" in line:
         line = ANSI.sub("", line)
     if "\x08" in line:
-        before = ""
-        while before != line:
-            before, line = line, _BACKSPACE.sub("", line)
+        line = _overstruck(line)
     return line.replace("\x00", "") if "\x00" in line else line
+
+
+def _overstruck(line: str) -> str:
+    """`line` as a terminal would show it: a backspace takes back the character before it."""
+    shown: list[str] = []
+    for char in line:
+        if char != "\x08":
+            shown.append(char)
+        elif shown:
+            shown.pop()
+    return "".join(shown)
