@@ -130,12 +130,14 @@ class RunBuilder:
         if same and step == self._step[-1] and (figure == self._figure[-1] or self._format.clock.covers != "step"):
             return  # the same step again: two writers of one process, or two states of one bar
         if not self._segment_starts or self._starting or step <= self._step[-1]:
-            self._segment_starts.append((row, self._starting or step == self._format.first_step))
+            # A step number that goes back is a new process, with or without a header.
+            fresh = self._starting or step == self._format.first_step or bool(self._segment_starts)
+            self._segment_starts.append((row, fresh))
         self._starting = False
         self._step.append(step)
         self._figure.append(figure)
         self._loss.append(math.nan if loss is None else loss)
-        self._mfu.append(mfu / 100 if mfu is not None and mfu > 0 else math.nan)
+        self._mfu.append(mfu / 100 if mfu is not None and 0 < mfu < math.inf else math.nan)
         self._line.append(self.num_lines)
         if self._stamp is not None and not self._t:
             self._t.extend([NO_TIME] * row)
@@ -180,7 +182,7 @@ class RunBuilder:
         self._step.frombytes(step.tobytes())
         self._figure.frombytes(figure.tobytes())
         self._loss.frombytes(np.where(has_loss, loss, math.nan).tobytes())
-        self._mfu.frombytes(np.where(mfu > 0, mfu / 100, math.nan).tobytes())
+        self._mfu.frombytes(np.where((mfu > 0) & (mfu < math.inf), mfu / 100, math.nan).tobytes())
         self._line.frombytes(line.tobytes())
         if t_ns is not None and prefix is not None:
             if not self._t:
@@ -251,7 +253,8 @@ class RunBuilder:
         self._event_took.append(NO_TIME if took is None or took < 0 else took)
         if len(self._excerpts) < _MAX_EXCERPTS:
             self._excerpts[self.num_lines] = text[:_MAX_EXCERPT_CHARS]
-        if step is not None and loss is not None and not math.isfinite(loss):
+        losses = (loss, _number(groups.get("train_loss")))
+        if step is not None and any(value is not None and not math.isfinite(value) for value in losses):
             self._note_nonfinite(step)
 
     def _note_nonfinite(self, step: int) -> None:
@@ -301,9 +304,9 @@ class RunBuilder:
             return
         if self._in_traceback:
             exception = _notices.EXCEPTION.match(text)
+            self._in_traceback = False
             if exception is not None:
                 self._notice("exception", text, type_name=exception["type"].rpartition(".")[2])
-                self._in_traceback = False
                 return
         self._unread(text)
 

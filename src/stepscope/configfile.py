@@ -94,7 +94,7 @@ def _flatten(tree: object) -> dict[str, Value]:
         for node in level:
             if isinstance(node, dict):
                 for name, value in node.items():
-                    if isinstance(value, int | float | str):
+                    if isinstance(value, bool | str) or (isinstance(value, int | float) and abs(value) < 1e15):
                         values.setdefault(str(name), value)
                     else:
                         inner.append(value)

@@ -7,6 +7,7 @@ so that a report can say "every 500 (detected)" rather than "every 500".
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
@@ -54,7 +55,7 @@ class Settings(Mapping[str, Setting]):
     def number(self, name: str) -> float | None:
         """The value as a number, or None when it is unknown or none."""
         setting = self._values.get(name)
-        if setting is None or isinstance(setting.value, bool | str):
+        if setting is None or isinstance(setting.value, bool | str) or not math.isfinite(setting.value):
             return None
         return float(setting.value)
 
@@ -74,12 +75,23 @@ class Settings(Mapping[str, Setting]):
         return setting.value if setting is not None and isinstance(setting.value, str) else None
 
 
+def _power(base: float, exponent: float) -> float:
+    """10 ** 5 and the like; nothing that would take long to compute."""
+    if abs(exponent) > 64 or abs(base) > 1e6:
+        raise ValueError("too large for a setting")
+    return float(base**exponent) if isinstance(base, float) or exponent < 0 else base**exponent
+
+
+# Larger than any setting; beyond it a number is a mistake or an attack.
+_MAX_VALUE = 1e15
+
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
+    ast.Pow: _power,
 }
 
 
@@ -89,7 +101,9 @@ def evaluate_constant(node: ast.expr, names: Mapping[str, Value]) -> Value | Non
     Nothing is executed: names, numbers, strings and the four operations are all it knows.
     """
     if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, int | float | str | bool) else None
+        if isinstance(node.value, bool | str):
+            return node.value
+        return _finite(node.value) if isinstance(node.value, int | float) else None
     if isinstance(node, ast.Name):
         return names.get(node.id)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -99,10 +113,19 @@ def evaluate_constant(node: ast.expr, names: Mapping[str, Value]) -> Value | Non
         left, right = evaluate_constant(node.left, names), evaluate_constant(node.right, names)
         if isinstance(left, int | float) and isinstance(right, int | float):
             try:
-                return _OPERATORS[type(node.op)](left, right)
+                return _finite(_OPERATORS[type(node.op)](left, right))
             except (ArithmeticError, ValueError):
                 return None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"int", "float"}:
+        inner = evaluate_constant(node.args[0], names) if len(node.args) == 1 and not node.keywords else None
+        if isinstance(inner, int | float):
+            return int(inner) if node.func.id == "int" else float(inner)
     return None
+
+
+def _finite(value: float) -> float | None:
+    """A number that is one, and of a size that a setting can have."""
+    return value if math.isfinite(value) and abs(value) < _MAX_VALUE else None
 
 
 def parse_value(text: str) -> Value:

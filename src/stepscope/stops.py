@@ -9,6 +9,8 @@ import numpy as np
 from stepscope.run import NO_TIME, Run
 from stepscope.units import NS
 
+_MAX_HOLES = 1000
+
 
 class Stop(NamedTuple):
     """One stop. `row` is the step row whose time contains it, None when no printed time does.
@@ -46,7 +48,7 @@ def find_stops(run: Run) -> list[Stop]:
     for index, kind in enumerate(run.events.kind):
         if kind in {"evaluation", "checkpoint"}:
             _add(run, index, kind, found)
-    return _with_unprinted_first(run, found)
+    return _with_hidden(run, _with_unprinted_first(run, found))
 
 
 def find_evaluations(run: Run) -> list[Stop]:
@@ -139,6 +141,37 @@ def _with_unprinted_first(run: Run, found: list[Stop]) -> list[Stop]:
         printed=False,
     )
     return [first, *found]
+
+
+def _with_hidden(run: Run, found: list[Stop]) -> list[Stop]:
+    """Evaluations inside a hole of the log, where lines are missing that the trainer must have printed."""
+    every, printed = run.settings.count("eval_interval"), run.settings.count("log_interval")
+    steps = run.steps
+    if not every or not printed or run.clock.covers != "step" or not run.format.evaluates_first_step or len(steps) < 2:
+        return found
+    holes = np.flatnonzero((np.diff(steps.step) > 2 * printed) & (np.diff(steps.segment) == 0))
+    known = {(stop.segment, stop.step) for stop in found}
+    hidden = []
+    for row in (holes[:_MAX_HOLES] + 1).tolist():
+        segment = int(steps.segment[row])
+        first = (int(steps.step[row - 1]) // every + 1) * every
+        for step in range(first, min(int(steps.step[row]), first + _MAX_HOLES * every), every):
+            if (segment, step) not in known:
+                hidden.append(
+                    Stop(
+                        step=step,
+                        segment=segment,
+                        line=int(steps.line[row]),
+                        row=None,
+                        next_row=row,
+                        evaluated=True,
+                        saved=bool(run.settings.truth("always_save_checkpoint")),
+                        evaluation_inside=True,
+                        save_inside=True,
+                        printed=False,
+                    )
+                )
+    return sorted([*found, *hidden], key=lambda stop: (stop.next_row, stop.segment)) if hidden else found
 
 
 def _stamp(value: np.int64) -> int | None:

@@ -16,6 +16,8 @@ What to change
 
 from __future__ import annotations
 
+import math
+
 from stepscope.advice._base import Advice, Situation, batch_loss_sd, recent_improvement
 from stepscope.message import Decimal, Message, say
 
@@ -64,4 +66,6 @@ def _fewest(batches: int, sd: float | None, improvement: float | None) -> int:
 def _costs(batches: int, proposed: int, sd: float | None) -> Message:
     if sd is None:
         return say("advice-a102-costs-unknown", factor=Decimal((batches / proposed) ** 0.5, 1))
-    return say("advice-a102-costs", before=Decimal(sd / batches**0.5, 4), after=Decimal(sd / proposed**0.5, 4))
+    before, after = sd / batches**0.5, sd / proposed**0.5
+    digits = min(12, max(4, 1 - math.floor(math.log10(before))))  # two significant digits at least
+    return say("advice-a102-costs", before=Decimal(before, digits), after=Decimal(after, digits))

@@ -11,9 +11,10 @@ import os
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 from stepscope import __version__
-from stepscope.errors import StepscopeError
+from stepscope.errors import InputError, StepscopeError
 
 # In the order of `--help`. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
 COMMANDS = ("explain", "eta", "formats", "doc", "demo")
@@ -23,7 +24,10 @@ _DEFAULT = "explain"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller: `>&-`
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+        stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an ASCII terminal loses a sign, never the answer
     try:
@@ -37,6 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output went away (`| head`): nothing left to say, and nothing to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as problem:
+        # The answer cannot be written (a full disk): whatever reads fails with an error of its own before this.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _report(InputError("cannot-write", place="-", reason=problem.strerror or str(problem)), arguments)
+        return 1
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -57,6 +66,7 @@ def _dispatch(arguments: list[str]) -> int:
     )
     module.add_arguments(parser)
     code: int = module.run(parser.parse_intermixed_args(arguments))
+    sys.stdout.flush()
     return code
 
 

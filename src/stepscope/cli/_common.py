@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import os
+import re
 import shutil
 import sys
 import time
@@ -24,6 +25,22 @@ if TYPE_CHECKING:
 FORMATS = ("terminal", "json", "markdown", "note")
 _SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"}
 # (report, language, is a translation) → text
+_COUNTS = frozenset(
+    {
+        "max_steps",
+        "max_iters",
+        "eval_interval",
+        "eval_iters",
+        "checkpoint_interval",
+        "log_interval",
+        "batch_size",
+        "gradient_accumulation_steps",
+        "block_size",
+        "parameters",
+        "tokens_per_step",
+        "world_size",
+    }
+)
 Renderer = Callable[["Report", Language, bool], str]
 
 
@@ -72,7 +89,8 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def chosen_languages(args: argparse.Namespace) -> list[Language]:
     """The languages asked for, the first one first."""
-    codes = [code.strip() for code in args.lang.split(",") if code.strip()] if args.lang else [system_language()]
+    asked = args.lang.split(",") if args.lang else [system_language()]
+    codes = [re.split(r"[_.@-]", code.strip())[0].lower() for code in asked if code.strip()]
     for code in codes:
         if code not in languages():
             raise UsageError("bad-language", text=code, known=", ".join(languages()))
@@ -131,7 +149,7 @@ def read_companions(args: argparse.Namespace) -> tuple[dict[str, Value] | None, 
 def _check(args: argparse.Namespace) -> None:
     if not 0.5 <= args.confidence <= 0.99:
         raise UsageError("bad-confidence")
-    if args.now and units.parse_moment(args.now, day=dt.date(2000, 1, 1)) is None:
+    if args.now is not None and units.parse_moment(args.now, day=dt.date(2000, 1, 1)) is None:
         raise UsageError("bad-moment", text=args.now)
 
 
@@ -142,23 +160,44 @@ def stated_settings(args: argparse.Namespace) -> dict[str, Value]:
         key, equals, value = text.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise UsageError("bad-setting", place=text)
-        flags[key.strip()] = parse_value(value)
+        flags[key.strip()] = _checked(key.strip(), parse_value(value), text)
     if args.max_steps is not None:
-        if args.max_steps < 1:
-            raise UsageError("bad-setting", place=f"--max-steps {args.max_steps}")
+        if not 1 <= args.max_steps < 10**15:
+            raise UsageError("bad-max-steps", place=f"--max-steps {str(args.max_steps)[:40]}")
         flags["max_steps"] = args.max_steps
     return flags
 
 
+def _checked(key: str, value: Value, text: str) -> Value:
+    """The value of a setting that somebody knows; a slip of the finger is told, not passed over."""
+    if key not in known_settings():
+        raise UsageError("unknown-setting", place=text, known=", ".join(sorted(known_settings())))
+    if key in _COUNTS and (isinstance(value, bool | str) or value < 1 or value != int(value)):
+        raise UsageError("bad-count", place=text, setting=key)
+    return value
+
+
+def known_settings() -> frozenset[str]:
+    """Every setting that some format or some stage knows, by any of its names."""
+    from stepscope.formats._detect import catalogue
+
+    names = set(_COUNTS) | {"always_save_checkpoint", "compile", "device", "dtype"}
+    for fmt in catalogue():
+        names |= set(fmt.setting_names) | set(fmt.setting_names.values()) | set(fmt.defaults)
+    return frozenset(names)
+
+
 def _stated_moment(args: argparse.Namespace, run: Run, table_time: dt.datetime | None) -> dt.datetime | None:
     """`--now`; a bare clock time lies on the day of the nvidia-smi table or the last stamp, else today."""
-    if not args.now:
+    if args.now is None:
         return None
     day = clock.now().date()
     if table_time is not None:
         day = table_time.date()
     elif run.stamps is not None and run.stamps.dated:
-        day = dt.datetime.fromtimestamp(run.stamps.last_ns / units.NS).date()
+        # A stamp without an offset is local time already.
+        zone = None if run.stamps.zoned else dt.UTC
+        day = dt.datetime.fromtimestamp(run.stamps.last_ns / units.NS, zone).date()
     return units.parse_moment(args.now, day=day)
 
 

@@ -43,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
         renderers["markdown"] = lambda r, language, _: note.eta_body(r, language)
         renderers["note"] = lambda r, language, translated: note.render_eta(r, language, translated=translated)
     _common.write(args, report, renderers, _common.stem_of(report) + "-eta")
+    if isinstance(end, Forecast) and report.run.settings["max_steps"].origin == "default":
+        print(languages[0].text("assume-default-total", count=end.schedule.max_steps), file=sys.stderr)
     return 0 if isinstance(end, Forecast) else 3
 
 

@@ -17,6 +17,7 @@ from stepscope.ledger import priors
 from stepscope.ledger.phases import Ledger, Price
 from stepscope.message import Message, Seconds, Share, say
 from stepscope.run import Floats, Run
+from stepscope.stops import find_evaluations
 from stepscope.units import NS
 
 # Fewer normal steps than this carry no level.
@@ -32,7 +33,7 @@ _BACKTESTS = (0.2, 0.35, 0.5, 0.7, 0.85)
 class Left(NamedTuple):
     """A class of work still to come; seconds None where nothing tells its price."""
 
-    num: int
+    num: int | None
     seconds: float | None
 
 
@@ -66,13 +67,15 @@ def forecast(run: Run, ledger: Ledger, *, confidence: float = 0.9) -> Forecast |
     """When `run` will be done, or what is missing to say so."""
     level = None if ledger.step is None else recent_level(run, ledger)
     last_step = int(run.steps.step[-1]) if len(run) else None
+    if last_step is not None and not (run.steps.span > 0).any():
+        return NoForecast(reason=say("reason-no-times"), level_s=None, last_step=last_step)
     if level is None or last_step is None:
         return NoForecast(reason=say("reason-no-steps"), level_s=None, last_step=last_step)
     max_steps = run.settings.count("max_steps")
     if max_steps is None:
         return NoForecast(reason=say("reason-no-total"), level_s=level, last_step=last_step)
     schedule = plan(run, max_steps)
-    if ledger.step is not None and ledger.step.num_rows < _LEAST_ROWS and schedule.num_steps:
+    if ledger.step is not None and 0 < ledger.step.num_rows < _LEAST_ROWS and schedule.num_steps:
         reason = say("reason-too-few", count=ledger.step.num_rows)
         return NoForecast(reason=reason, level_s=level, last_step=last_step)
     return _price(run, ledger, schedule, level, confidence)
@@ -80,28 +83,23 @@ def forecast(run: Run, ledger: Ledger, *, confidence: float = 0.9) -> Forecast |
 
 def _price(run: Run, ledger: Ledger, schedule: Schedule, level: float, confidence: float) -> Forecast:
     steps_s = schedule.num_steps * level
-    evaluation = ledger.evaluation_price or _expected_evaluation(run, level)
-    evaluation_s, assumptions = 0.0, []
+    assumptions: list[Message] = []
     left = {"step": Left(num=schedule.num_steps, seconds=steps_s)}
-    error_s = 0.0
-    if schedule.num_evaluations is None:
-        left["evaluation"] = Left(num=0, seconds=None)
-        assumptions.append(say("assume-no-evaluations"))
-    elif evaluation is None:
-        left["evaluation"] = Left(num=schedule.num_evaluations, seconds=None if schedule.num_evaluations else 0.0)
-        if schedule.num_evaluations:
-            assumptions.append(say("assume-evaluation-unpriced"))
-    else:
-        evaluation_s = schedule.num_evaluations * evaluation.seconds
-        left["evaluation"] = Left(num=schedule.num_evaluations, seconds=evaluation_s)
-        if ledger.evaluation_price is None and schedule.num_evaluations:
-            assumptions.append(say("assume-evaluation-prior"))
-        # Split or not, evaluation and save together are what was measured: only their sum's error counts.
-        error_s = schedule.num_evaluations * _price_error(ledger, evaluation)
+    left["evaluation"], error_s = _evaluations_left(run, ledger, schedule, level, assumptions)
+    evaluation_s = left["evaluation"].seconds or 0.0
+    save = ledger.checkpoint_price
+    if save is None and schedule.num_saves and _saves_are_inside(run):
+        save = _expected_save(run)
+        assumptions.append(say("assume-save-prior"))
     save_s = 0.0
-    if schedule.num_saves is not None and ledger.checkpoint_price is not None:
-        save_s = schedule.num_saves * ledger.checkpoint_price.seconds
-    left["checkpoint"] = Left(num=round(schedule.num_saves or 0), seconds=save_s)
+    if schedule.num_saves is None:
+        left["checkpoint"] = Left(num=None, seconds=None)
+    elif save is None:
+        left["checkpoint"] = Left(num=round(schedule.num_saves), seconds=None if schedule.num_saves else 0.0)
+    else:
+        save_s = schedule.num_saves * save.seconds
+        left["checkpoint"] = Left(num=round(schedule.num_saves), seconds=save_s)
+        error_s = float(np.hypot(error_s, _saves_error(run, schedule, save)))
     if schedule.num_saves and 0 < schedule.save_probability < 1:
         assumptions.append(say("assume-saves", share=Share(schedule.save_probability)))
     remaining = steps_s + evaluation_s + save_s
@@ -128,11 +126,35 @@ def _price(run: Run, ledger: Ledger, schedule: Schedule, level: float, confidenc
     )
 
 
+def _evaluations_left(
+    run: Run, ledger: Ledger, schedule: Schedule, level: float, assumptions: list[Message]
+) -> tuple[Left, float]:
+    """The evaluations to come with their price, and the standard error of that in seconds."""
+    num = schedule.num_evaluations
+    if num is None:
+        assumptions.append(say("assume-no-evaluations"))
+        return Left(num=None, seconds=None), 0.0
+    inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
+    price = ledger.evaluation_price
+    if price is None and inside:
+        price = _expected_evaluation(run, level)
+        if price is not None and num:
+            assumptions.append(say("assume-evaluation-prior"))
+    if price is None:
+        if num:
+            assumptions.append(say("assume-evaluation-unpriced" if inside else "assume-evaluation-outside"))
+        return Left(num=num, seconds=None if num else 0.0), 0.0
+    # Split or not, evaluation and save together are what was measured: only their sum's error counts.
+    return Left(num=num, seconds=num * price.seconds), num * _price_error(ledger, price)
+
+
 def recent_level(run: Run, ledger: Ledger) -> float | None:
     """Seconds of a normal step at the end of the log: the last regime, recent rows weighing more."""
     if ledger.step is None:
         return None
     rows = ledger.step.rows
+    if not len(rows):
+        return ledger.step.typical_s  # no normal step is printed: the level is worked out from what is
     return _weighted_level(run.steps.dur_ns[rows[rows >= ledger.step.regimes[-1].first_row]] / NS)
 
 
@@ -149,6 +171,8 @@ def _own_error(run: Run, ledger: Ledger) -> float:
     """How far off the level would have been, had one asked earlier in this run (root mean square of log ratios)."""
     assert ledger.step is not None
     seconds = run.steps.dur_ns[ledger.step.rows] / NS
+    if not len(seconds):
+        return 0.15
     if len(seconds) < 8:
         return 0.04
     errors = []
@@ -168,6 +192,27 @@ def _price_error(ledger: Ledger, price: Price) -> float:
     if not seen:
         return (price.high_s - price.low_s) / 3.29
     return float(0.10 * price.seconds / len(seen) ** 0.5)
+
+
+def _saves_are_inside(run: Run) -> bool:
+    return run.clock.covers == "stamp" or "checkpoint" in run.clock.includes
+
+
+def _saves_error(run: Run, schedule: Schedule, save: Price) -> float:
+    """Standard error, in seconds, of the saves to come: how many there will be, and what each costs."""
+    num, p = schedule.num_evaluations or 0, schedule.save_probability
+    seen = sum(1 for stop in find_evaluations(run) if stop.step > 0)
+    # How often it saves is itself known only from so many evaluations.
+    doubt = (p * (1 - p) / (seen + 2)) ** 0.5
+    count_sd = (num * p * (1 - p) + (num * doubt) ** 2) ** 0.5
+    return float(np.hypot(count_sd * save.seconds, 0.1 * num * p * save.seconds))
+
+
+def _expected_save(run: Run) -> Price:
+    """What a save should cost by first principles, before the log shows one."""
+    prior = priors.checkpoint_seconds(run.settings, run.format)
+    factor = float(np.exp(1.645 * prior.log_sd))
+    return Price(seconds=prior.median, low_s=prior.median / factor, high_s=prior.median * factor, basis="assumed")
 
 
 def _expected_evaluation(run: Run, level: float) -> Price | None:

@@ -39,7 +39,7 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
     return Schedule(
         last_step=last_step,
         max_steps=max_steps,
-        num_steps=max(0, max_steps - last_step),
+        num_steps=max(0, max_steps - max(last_step, done_up_to - 1)),
         num_evaluations=num,
         save_probability=_save_probability(run),
     )

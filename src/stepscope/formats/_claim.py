@@ -13,7 +13,7 @@ _SEARCHED: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint"})
 _SEARCH_CHARS = 400
 _MAX_PREFIX = 120
 # The first letters of the prefixes we know; most lines have none, and need not be looked at twice.
-_PREFIX_STARTS = frozenset("[0123456789JFMASONDrRTWIE")
+_PREFIX_STARTS = frozenset("[(0123456789JFMASONDrRTWIE" + "abcdefghijklmnopqstuvwxyz")
 
 
 class Claim(NamedTuple):

@@ -12,19 +12,21 @@ from typing import Literal
 NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed"]
 
 TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
-EXCEPTION = re.compile(
-    r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Abort))(?::|$)"
-)
+# The line that ends a traceback: a class name, perhaps with its module and a message.
+EXCEPTION = re.compile(r"(?P<type>[A-Za-z_][\w.]*)(?::\s|:?$)")
 _OOM = re.compile(
-    r"(?:\w+\.)*OutOfMemoryError\b|RuntimeError: (?:CUDA|HIP|XPU|MPS)[^\n]{0,40}out of memory|CUDA error: out of memory"
-    r"|MPS backend out of memory|^\s*oom-kill:|Out of memory: Killed process|Detected \d+ oom[-_]kill event"
+    r"^(?:[\w.]+\.)?OutOfMemoryError\b|^RuntimeError: (?:CUDA|HIP|XPU|MPS)[^\n]{0,40}out of memory"
+    r"|^(?:RuntimeError: )?CUDA error: out of memory|^(?:RuntimeError: )?MPS backend out of memory"
+    r"|^oom-kill:|^(?:\[[^\]]*\] )?Out of memory: Killed process|^(?:slurmstepd|srun): .*(?:oom[-_]kill|Out Of Memory)"
 )
 _INTERRUPTED = re.compile(
-    r"KeyboardInterrupt\b|^\^C|Signal \d+ \(SIG(?:TERM|INT|HUP)\) received|got signal: (?:15|2|1)\b|SignalException\b"
-    r"|Received (?:SIGTERM|SIGINT|signal (?:15|2))\b|CANCELLED AT .{0,40}|DUE TO TIME LIMIT|DUE TO PREEMPTION"
+    r"^KeyboardInterrupt\b|^\^C|^(?:traceback\s*:\s*)?Signal \d+ \(SIG(?:TERM|INT|HUP)\) received"
+    r"|^(?:[\w.]+\.)?SignalException\b|^Received (?:SIGTERM|SIGINT|signal (?:15|2))\b|^Terminated\s*$"
+    r"|^(?:slurmstepd|srun): .*(?:CANCELLED|TIME LIMIT|PREEMPTION|Terminated)"
 )
 _KILLED = re.compile(
-    r"^(?:\S+: line \d+:\s+\d+ )?(?:Killed|Segmentation fault|Aborted|Bus error)\b(?! by)(?:.*core dumped.*)?"
+    r"^(?:\S+: line \d+:\s+\d+ )?(?:Killed|Segmentation fault|Aborted|Bus error)\s*(?:\(core dumped\)|\S*)?$"
+    r"|^Fatal Python error:|^terminate called after throwing|^(?:slurmstepd|srun): .*(?:Killed|Segmentation)"
 )
 
 

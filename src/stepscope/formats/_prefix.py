@@ -18,16 +18,20 @@ from stepscope.units import MONTHS, NS
 
 _RANK = re.compile(
     r"\[(?:rank|Rank|default)?[ _]?(?P<a>\d{1,5})\]:?(?:\[\w+\]:?)?\s*"
-    r"|(?:rank|Rank)[ _]?(?P<b>\d{1,5})\s*[:|]\s*|(?P<c>\d{1,5}): (?=[A-Za-z\[])"
+    r"|(?:rank|Rank)[ _]?(?P<b>\d{1,5})\s*[:|]\s*|(?P<c>\d{1,5}):\s+(?=[A-Za-z\[\d(>])"
 )
 _ISO = re.compile(
     r"\[?(?P<y>\d{4})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[T _](?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
-    r"\s?(?P<z>Z|UTC|[+-]\d\d:?\d\d)?\]?"
+    r"\s?(?P<z>Z|UTC|[+-]\d\d(?::?\d\d)?)?\]?"
 )
 _US = re.compile(
     r"\[?(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}),? (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?"
 )
-_LOGGER = re.compile(r"(?:INFO|DEBUG|WARNING|ERROR):[\w.]+:")  # logging.basicConfig's own form
+# What else stands before a line: logging.basicConfig's own form, Docker Compose, Ray, Open MPI, absl's file and line.
+_LOGGER = re.compile(
+    r"(?:INFO|DEBUG|WARNING|ERROR):[\w.]+:|[\w.-]{1,40}-\d+\s+\| |\(\w[\w.:]* pid=\d+(?:, ip=[\d.]+)?\) "
+    r"|\[\d+,\d+\]<std(?:out|err)>:\s?|(?:INFO|WARNING|ERROR) [\w./-]+:\d+\] "
+)
 _MONTH = re.compile(
     r"\[?(?:[A-Z][a-z]{2} )?(?P<m>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) "
     r"(?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?(?: (?P<y>\d{4}))?\]?"
@@ -36,8 +40,11 @@ _DAY = re.compile(r"\[?(?P<mo>\d\d)/(?P<d>\d\d) (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\
 _TIME = re.compile(r"\[?(?P<h>\d{1,2}):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?(?=[\s|-])")
 _EPOCH = re.compile(r"\[?(?P<e>1\d{9})(?:\.(?P<f>\d{1,9}))?\]?(?=[\s|:])")
 _SINCE = re.compile(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
+# Behind a stamp: a host and a program (syslog), a logger's name, a level, a place in the code.
 _BETWEEN = re.compile(
-    r"[\s|,;:-]*(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*(?:- (?=\w))?"
+    r"[\s|,;:-]*(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?(?:\[[\w.]{1,40}\])*[\s|,;:-]*"
+    r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*"
+    r"(?:[\w.]{1,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?"
 )
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 DAY_NS = 86_400 * NS
@@ -144,6 +151,6 @@ def stamp_ns(parts: Mapping[str, Floats], *, month: str | None, zone: str | None
 def _offset_ns(zone: str | None) -> int:
     if zone is None or zone in {"Z", "UTC"}:
         return 0
-    digits = zone[1:].replace(":", "")
+    digits = zone[1:].replace(":", "").ljust(4, "0")
     seconds = int(digits[:2]) * 3600 + int(digits[2:]) * 60
     return (seconds if zone[0] == "+" else -seconds) * NS

@@ -127,6 +127,7 @@ finish-next-evaluation = Nächste Evaluierung bei Iteration { $step }.
 finish-none = Keine Endzeit: { $reason }
 finish-rate = Bei derzeit { $duration } je Iteration dauern 1.000 weitere { $thousand }.
 reason-no-steps = Das Log enthält noch keine normale Iteration mit Zeit. Fragen Sie nach einigen weiteren Zeilen wieder.
+reason-no-times = Das Log hat Iterationen, aber keine Zeiten: Nichts darin sagt, wie lange etwas gedauert hat.
 reason-no-total = Das Log sagt nicht, wie viele Iterationen der Lauf hat. Geben Sie --max-steps N an, oder --config mit den Einstellungen des Laufs.
 reason-too-few = { $count ->
     [one] Erst eine normale Iteration wurde ausgegeben; für ein Tempo braucht es drei. Fragen Sie nach einigen weiteren Zeilen wieder.
@@ -136,6 +137,8 @@ assume-level = Der Rest läuft auf dem jetzigen Niveau, { $duration } je Iterati
 assume-no-evaluations = Evaluierungen sind nicht mitgezählt: Wie oft sie kommen, ist unbekannt. Geben Sie --set eval_interval=N an.
 assume-evaluation-unpriced = Evaluierungen sind nicht mitgezählt: Noch keine wurde gemessen, und wie viele Batches eine braucht, ist unbekannt. Geben Sie --set eval_iters=N an.
 assume-evaluation-prior = Noch keine Evaluierung wurde gemessen: Ihre Kosten sind aus der Zahl der Forward-Pässe berechnet.
+assume-save-prior = Noch kein Speichern wurde gemessen: Angesetzt ist, was es üblicherweise kostet.
+assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes sagt, was sie kosten: Die Restzeit zählt auf dieser Uhr, ohne sie.
 assume-saves = Auf { $share } der Evaluierungen folgt ein Speichern, wie zuletzt.
 assume-default-total = Die Zahl der Iterationen, { $count }, ist die Vorgabe des Trainers und steht nirgends.
 
@@ -161,7 +164,10 @@ advice-a104-evidence = { $count } Speichervorgänge sind { $share } der Zeit.
 
 ## Alarme
 
-alarm-nan = Der Loss ist ab Iteration { $step } NaN oder unendlich ({ $count }-mal im Log). Was folgt, trainiert ins Leere.
+alarm-nan = { $count ->
+    [one] Der Loss ist ab Iteration { $step } NaN oder unendlich (einmal im Log). Was folgt, trainiert ins Leere.
+   *[other] Der Loss ist ab Iteration { $step } NaN oder unendlich ({ $count }-mal im Log). Was folgt, trainiert ins Leere.
+  }
 alarm-oom = Speicher erschöpft: { $text }
 alarm-crash = Traceback oder tödliches Signal: { $text }
 alarm-interrupted = Der Lauf wurde unterbrochen: { $text }
@@ -200,7 +206,10 @@ note-intro = { $count ->
    *[other] In { $lines } Log-Zeilen fanden sich { $count } langsame Iterationen.
   }
 note-intro-none = In { $lines } Log-Zeilen fand sich keine langsame Iteration.
-note-explained = Es sind keine langsamen Trainingsschritte: Die Uhr des Trainers läuft vom Ende einer Iteration bis zum Ende der nächsten, sodass eine Evaluierung, ein Checkpoint oder ein Kompilieren dazwischen bei der folgenden Iteration mitgezählt wird.
+note-explained = { $count ->
+    [one] Es ist kein langsamer Trainingsschritt: Die Uhr des Trainers läuft vom Ende einer Iteration bis zum Ende der nächsten, sodass eine Evaluierung, ein Checkpoint oder ein Kompilieren dazwischen bei der folgenden Iteration mitgezählt wird.
+   *[other] Es sind keine langsamen Trainingsschritte: Die Uhr des Trainers läuft vom Ende einer Iteration bis zum Ende der nächsten, sodass eine Evaluierung, ein Checkpoint oder ein Kompilieren dazwischen bei der folgenden Iteration mitgezählt wird.
+  }
 note-slow-lines = Das zeigt das Log an diesen Stellen:
 note-list-and = { $first } und { $last }
 section-progress = Stand
@@ -266,6 +275,12 @@ error-not-nvidia-smi = keine Tabelle von nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
 error-bad-setting = --set erwartet schlüssel=wert
     .hint = zum Beispiel: --set eval_interval=500
+error-unknown-setting = keine Einstellung dieses Namens
+    .hint = es gibt: { $known }
+error-bad-count = { $setting } ist eine ganze Zahl ab 1
+    .hint = zum Beispiel: --set { $setting }=500
+error-bad-max-steps = --max-steps erwartet eine ganze Zahl ab 1
+    .hint = zum Beispiel: --max-steps 20000
 error-bad-moment = kein Zeitpunkt: { $text }
     .hint = zum Beispiel: --now 02:30, --now "2026-11-15 02:30", --now 1794768092
 error-bad-confidence = --confidence liegt zwischen 0.5 und 0.99

@@ -129,6 +129,7 @@ finish-next-evaluation = Next evaluation at iteration { $step }.
 finish-none = No finish time: { $reason }
 finish-rate = At the present { $duration } an iteration, 1,000 more take { $thousand }.
 reason-no-steps = the log has no normal iteration with a time yet. Ask again after a few more lines.
+reason-no-times = the log has steps but no times. Nothing in it says how long anything took.
 reason-no-total = the log does not say how many iterations the run has. Pass --max-steps N, or --config with the run’s settings.
 reason-too-few = { $count ->
     [one] only one normal iteration has been printed; three are needed for a rate. Ask again after a few more lines.
@@ -138,6 +139,8 @@ assume-level = The rest runs at the present level, { $duration } an iteration.
 assume-no-evaluations = Evaluations are not counted: how often they come is unknown. Pass --set eval_interval=N.
 assume-evaluation-unpriced = Evaluations are not counted: none has been timed yet, and how many batches one runs is unknown. Pass --set eval_iters=N.
 assume-evaluation-prior = No evaluation has been timed yet: its cost is computed from the number of forward passes.
+assume-save-prior = No save has been timed yet: its cost is what saves usually cost.
+assume-evaluation-outside = Evaluations are not in this log’s clock, and nothing else tells what they cost: the time left counts on that clock, without them.
 assume-saves = A save follows { $share } of the evaluations, as it did lately.
 assume-default-total = The number of iterations, { $count }, is the trainer’s default, not stated anywhere.
 
@@ -163,7 +166,10 @@ advice-a104-evidence = { $count } saves are { $share } of the time.
 
 ## Alarms
 
-alarm-nan = The loss is NaN or infinite from iteration { $step } on ({ $count } times in the log). What follows trains on nothing.
+alarm-nan = { $count ->
+    [one] The loss is NaN or infinite from iteration { $step } on (once in the log). What follows trains on nothing.
+   *[other] The loss is NaN or infinite from iteration { $step } on ({ $count } times in the log). What follows trains on nothing.
+  }
 alarm-oom = Out of memory: { $text }
 alarm-crash = Traceback or fatal signal: { $text }
 alarm-interrupted = The run was interrupted: { $text }
@@ -202,7 +208,10 @@ note-intro = { $count ->
    *[other] { $count } slow iterations were found in { $lines } log lines.
   }
 note-intro-none = No slow iteration was found in { $lines } log lines.
-note-explained = They are not slow training steps: the trainer’s clock runs from the end of one iteration to the end of the next, so an evaluation, a checkpoint or a compilation in between is counted with the iteration that follows.
+note-explained = { $count ->
+    [one] It is not a slow training step: the trainer’s clock runs from the end of one iteration to the end of the next, so an evaluation, a checkpoint or a compilation in between is counted with the iteration that follows.
+   *[other] They are not slow training steps: the trainer’s clock runs from the end of one iteration to the end of the next, so an evaluation, a checkpoint or a compilation in between is counted with the iteration that follows.
+  }
 note-slow-lines = Here is what the log shows around them:
 note-list-and = { $first } and { $last }
 section-progress = Progress
@@ -268,6 +277,12 @@ error-not-nvidia-smi = not a table of nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
 error-bad-setting = --set takes key=value
     .hint = for example: --set eval_interval=500
+error-unknown-setting = no setting of that name
+    .hint = there are: { $known }
+error-bad-count = { $setting } is a whole number of at least 1
+    .hint = for example: --set { $setting }=500
+error-bad-max-steps = --max-steps takes a whole number of at least 1
+    .hint = for example: --max-steps 20000
 error-bad-moment = not a moment: { $text }
     .hint = for example: --now 02:30, --now "2026-11-15 02:30", --now 1794768092
 error-bad-confidence = --confidence lies between 0.5 and 0.99

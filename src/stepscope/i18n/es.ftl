@@ -127,6 +127,7 @@ finish-next-evaluation = Próxima evaluación en la iteración { $step }.
 finish-none = No hay hora de finalización: { $reason }
 finish-rate = Con los { $duration } por iteración actuales, 1000 más tardan { $thousand }.
 reason-no-steps = el log aún no tiene ninguna iteración normal con tiempo. Vuelva a preguntar tras unas líneas más.
+reason-no-times = el log tiene iteraciones, pero no tiempos: nada en él dice cuánto tardó algo.
 reason-no-total = el log no dice cuántas iteraciones tiene la ejecución. Indique --max-steps N, o --config con su configuración.
 reason-too-few = { $count ->
     [one] solo se ha impreso una iteración normal; hacen falta tres para un ritmo. Vuelva a preguntar tras unas líneas más.
@@ -136,6 +137,8 @@ assume-level = El resto avanza al nivel actual, { $duration } por iteración.
 assume-no-evaluations = Las evaluaciones no se cuentan: no se sabe cada cuánto llegan. Indique --set eval_interval=N.
 assume-evaluation-unpriced = Las evaluaciones no se cuentan: aún no se ha cronometrado ninguna, y no se sabe cuántos batches usa cada una. Indique --set eval_iters=N.
 assume-evaluation-prior = Aún no se ha cronometrado ninguna evaluación: su coste se calcula a partir del número de pases forward.
+assume-save-prior = Aún no se ha cronometrado ningún guardado: su coste es el habitual.
+assume-evaluation-outside = El reloj de este log no incluye las evaluaciones y nada más dice lo que cuestan: el tiempo restante se cuenta con ese reloj, sin ellas.
 assume-saves = Tras el { $share } de las evaluaciones se guarda, como últimamente.
 assume-default-total = El número de iteraciones, { $count }, es el valor por defecto del entrenador; no consta en ninguna parte.
 
@@ -161,7 +164,10 @@ advice-a104-evidence = { $count } guardados son el { $share } del tiempo.
 
 ## Alarmas
 
-alarm-nan = El loss es NaN o infinito desde la iteración { $step } ({ $count } veces en el log). Lo que sigue entrena en vano.
+alarm-nan = { $count ->
+    [one] El loss es NaN o infinito desde la iteración { $step } (una vez en el log). Lo que sigue entrena en vano.
+   *[other] El loss es NaN o infinito desde la iteración { $step } ({ $count } veces en el log). Lo que sigue entrena en vano.
+  }
 alarm-oom = Sin memoria: { $text }
 alarm-crash = Traceback o señal fatal: { $text }
 alarm-interrupted = La ejecución fue interrumpida: { $text }
@@ -200,7 +206,10 @@ note-intro = { $count ->
    *[other] En { $lines } líneas de log hay { $count } iteraciones lentas.
   }
 note-intro-none = En { $lines } líneas de log no hay ninguna iteración lenta.
-note-explained = No son pasos de entrenamiento lentos: el reloj del entrenador va del final de una iteración al final de la siguiente, de modo que una evaluación, un checkpoint o una compilación entre medias se cuenta con la iteración que sigue.
+note-explained = { $count ->
+    [one] No es un paso de entrenamiento lento: el reloj del entrenador va del final de una iteración al final de la siguiente, de modo que una evaluación, un checkpoint o una compilación entre medias se cuenta con la iteración que sigue.
+   *[other] No son pasos de entrenamiento lentos: el reloj del entrenador va del final de una iteración al final de la siguiente, de modo que una evaluación, un checkpoint o una compilación entre medias se cuenta con la iteración que sigue.
+  }
 note-slow-lines = Esto es lo que muestra el log alrededor:
 note-list-and = { $first } y { $last }
 section-progress = Progreso actual
@@ -266,6 +275,12 @@ error-not-nvidia-smi = no es una tabla de nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
 error-bad-setting = --set espera clave=valor
     .hint = por ejemplo: --set eval_interval=500
+error-unknown-setting = no hay ningún ajuste con ese nombre
+    .hint = hay: { $known }
+error-bad-count = { $setting } es un número entero, 1 como mínimo
+    .hint = por ejemplo: --set { $setting }=500
+error-bad-max-steps = --max-steps espera un número entero, 1 como mínimo
+    .hint = por ejemplo: --max-steps 20000
 error-bad-moment = no es un momento: { $text }
     .hint = por ejemplo: --now 02:30, --now "2026-11-15 02:30", --now 1794768092
 error-bad-confidence = --confidence está entre 0.5 y 0.99

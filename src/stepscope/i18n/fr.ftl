@@ -127,6 +127,7 @@ finish-next-evaluation = Prochaine évaluation à l’itération { $step }.
 finish-none = Pas d’heure de fin : { $reason }
 finish-rate = Au rythme actuel de { $duration } par itération, 1 000 de plus prennent { $thousand }.
 reason-no-steps = le log n’a encore aucune itération normale chronométrée. Redemandez après quelques lignes de plus.
+reason-no-times = le log a des itérations, mais aucun temps : rien n’y dit combien de temps quoi que ce soit a pris.
 reason-no-total = le log ne dit pas combien d’itérations compte l’exécution. Indiquez --max-steps N, ou --config avec ses réglages.
 reason-too-few = { $count ->
     [one] une seule itération normale a été affichée ; il en faut trois pour un rythme. Redemandez après quelques lignes de plus.
@@ -136,6 +137,8 @@ assume-level = Le reste avance au niveau actuel, { $duration } par itération.
 assume-no-evaluations = Les évaluations ne sont pas comptées : leur fréquence est inconnue. Indiquez --set eval_interval=N.
 assume-evaluation-unpriced = Les évaluations ne sont pas comptées : aucune n’a encore été chronométrée, et le nombre de batches de chacune est inconnu. Indiquez --set eval_iters=N.
 assume-evaluation-prior = Aucune évaluation n’a encore été chronométrée : son coût est calculé d’après le nombre de passes forward.
+assume-save-prior = Aucune sauvegarde n’a encore été chronométrée : son coût est le coût habituel.
+assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations et rien d’autre ne dit ce qu’elles coûtent : le temps restant est compté sur cette horloge, sans elles.
 assume-saves = Une sauvegarde suit { $share } des évaluations, comme récemment.
 assume-default-total = Le nombre d’itérations, { $count }, est la valeur par défaut de l’entraîneur ; il n’est indiqué nulle part.
 
@@ -161,7 +164,10 @@ advice-a104-evidence = { $count } sauvegardes font { $share } du temps.
 
 ## Alarmes
 
-alarm-nan = Le loss est NaN ou infini à partir de l’itération { $step } ({ $count } fois dans le log). La suite s’entraîne dans le vide.
+alarm-nan = { $count ->
+    [one] Le loss est NaN ou infini à partir de l’itération { $step } (une fois dans le log). La suite s’entraîne dans le vide.
+   *[other] Le loss est NaN ou infini à partir de l’itération { $step } ({ $count } fois dans le log). La suite s’entraîne dans le vide.
+  }
 alarm-oom = Mémoire épuisée : { $text }
 alarm-crash = Traceback ou signal fatal : { $text }
 alarm-interrupted = L’exécution a été interrompue : { $text }
@@ -200,7 +206,10 @@ note-intro = { $count ->
    *[other] { $count } itérations lentes ont été trouvées dans { $lines } lignes de log.
   }
 note-intro-none = Aucune itération lente n’a été trouvée dans { $lines } lignes de log.
-note-explained = Ce ne sont pas des étapes d’entraînement lentes : l’horloge de l’entraîneur va de la fin d’une itération à la fin de la suivante, si bien qu’une évaluation, un checkpoint ou une compilation entre les deux est compté avec l’itération qui suit.
+note-explained = { $count ->
+    [one] Ce n’est pas une étape d’entraînement lente : l’horloge de l’entraîneur va de la fin d’une itération à la fin de la suivante, si bien qu’une évaluation, un checkpoint ou une compilation entre les deux est compté avec l’itération qui suit.
+   *[other] Ce ne sont pas des étapes d’entraînement lentes : l’horloge de l’entraîneur va de la fin d’une itération à la fin de la suivante, si bien qu’une évaluation, un checkpoint ou une compilation entre les deux est compté avec l’itération qui suit.
+  }
 note-slow-lines = Voici ce que montre le log autour d’elles :
 note-list-and = { $first } et { $last }
 section-progress = Progression
@@ -266,6 +275,12 @@ error-not-nvidia-smi = ce n’est pas un tableau de nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
 error-bad-setting = --set attend clé=valeur
     .hint = par exemple : --set eval_interval=500
+error-unknown-setting = aucun réglage de ce nom
+    .hint = il y a : { $known }
+error-bad-count = { $setting } est un nombre entier, au moins 1
+    .hint = par exemple : --set { $setting }=500
+error-bad-max-steps = --max-steps attend un nombre entier, au moins 1
+    .hint = par exemple : --max-steps 20000
 error-bad-moment = ce n’est pas un moment : { $text }
     .hint = par exemple : --now 02:30, --now "2026-11-15 02:30", --now 1794768092
 error-bad-confidence = --confidence se situe entre 0.5 et 0.99

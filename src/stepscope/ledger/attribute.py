@@ -6,13 +6,15 @@ is a multiple of it. So nothing here averages rows; unprinted steps are counted 
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 
 import numpy as np
 
+from stepscope.ledger import priors
 from stepscope.ledger.accounts import Books
-from stepscope.ledger.baseline import Baseline, find_baseline
-from stepscope.ledger.phases import Basis, Ledger, NormalStep, Part, Phase, PhaseTotal
+from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline
+from stepscope.ledger.phases import Basis, Ledger, NormalStep, Part, Phase, PhaseTotal, Regime
 from stepscope.ledger.pricing import FIRST_TOUCH, Pricing
 from stepscope.ledger.regimes import find_regimes
 from stepscope.ledger.slow import describe_slow
@@ -42,8 +44,33 @@ def attribute(run: Run, *, confidence: float = 0.9) -> Ledger:
             is_event[stop.row] = True
     baseline = find_baseline(run, is_event) if len(run) else None
     if baseline is None:
-        return _without_level(run, "evaluation" if is_event.any() else "warmup")
+        level = _level_between(run, stops) if len(run) else None
+        if level is None:
+            return _without_level(run, "evaluation" if is_event.any() else "warmup")
+        baseline = assumed_baseline(run, level)
     return _Attribution(run, stops, baseline, confidence).ledger()
+
+
+def _level_between(run: Run, stops: list[Stop]) -> float | None:
+    """The level where every printed step also evaluates: from the stamps of the silent steps, else from the priors."""
+    steps = run.steps
+    if len(steps.t_ns) and len(steps) > 1:
+        silent = np.diff(steps.step) - steps.span[1:]
+        known = (
+            (np.diff(steps.segment) == 0) & (silent > 0) & (steps.t_ns[1:] != NO_TIME) & (steps.t_ns[:-1] != NO_TIME)
+        )
+        levels = (np.diff(steps.t_ns) / NS - steps.seconds[1:])[known] / silent[known]
+        if len(levels[levels > 0]):
+            return float(np.median(levels[levels > 0]))
+    prior = priors.evaluation_steps(run.settings, run.format)
+    rows = [stop for stop in stops if stop.row is not None and stop.evaluated]
+    if prior is None or not rows:
+        return None
+    later = [stop for stop in rows if stop.step > run.format.first_step] or rows
+    save_s = priors.checkpoint_seconds(run.settings, run.format).median
+    left = [float(steps.seconds[s.row]) - (save_s if s.saved else 0.0) for s in later if s.row is not None]
+    middle = float(np.median(left))
+    return middle / (1 + prior.median) if middle > 0 else None
 
 
 def _without_level(run: Run, phase: Phase) -> Ledger:
@@ -60,10 +87,12 @@ def _without_level(run: Run, phase: Phase) -> Ledger:
         num=len(run),
         share=1.0,
     )
+    steps = run.steps
+    silent = len(run) > 1 and bool((np.diff(steps.step) > steps.span[1:])[np.diff(steps.segment) == 0].any())
     return Ledger(
         wall_ns=printed,
         wall_low_s=seconds,
-        wall_high_s=seconds,
+        wall_high_s=math.inf if silent else seconds,
         phases=(whole,) if printed else (),
         slow=(),
         step=None,
@@ -85,6 +114,7 @@ class _Attribution:
         self.baseline = baseline
         self.one: Floats = run.steps.dur_ns / NS  # of one step
         self.seconds: Floats = run.steps.seconds  # of the whole row
+        self.has_silent = False  # whether steps lie between the printed ones
         self.books = Books(z=NormalDist().inv_cdf(0.5 + confidence / 2))
         self.stamps: StampEvidence | None = read_stamps(run, stops, baseline)
         self.pricing = Pricing(run, self.stops, baseline, self.stamps, confidence=confidence)
@@ -99,8 +129,9 @@ class _Attribution:
                 self._add_slow_row(other)
         sampling_sd = self._add_unprinted_steps()
         for stop in self.stops:
-            if stop.row is None and stop.next_row < len(self.run):
+            if stop.row is None:
                 self._add_unprinted_stop(stop)
+        self._add_trailing_steps()
         doubt_s = 0.0 if self._reconcile_with_stamps() else self.books.z * sampling_sd
         totals, wall_ns = self.books.close()
         return Ledger(
@@ -246,6 +277,7 @@ class _Attribution:
             save_s = max(0.0, rest - around.level_s)
             sd = float(np.hypot(max(around.jitter_s, tick), 0.12 * around.level_s))
             self.books.book(row, "checkpoint", save_s, "inferred", sd=sd)
+            self.pricing.note_save(save_s, sd)
             self.books["checkpoint"].down += 0.06 * around.level_s
             self.books["checkpoint"].up += 0.06 * around.level_s
             rest -= save_s
@@ -308,19 +340,28 @@ class _Attribution:
         missing = np.maximum(np.where(np.diff(steps.segment) == 0, np.diff(steps.step) - steps.span[1:], 0), 0)
         missing = np.where(steps.span[1:] > 0, missing, 0)  # a row without a time says nothing about its neighbours
         num = int(missing.sum())
+        self.has_silent = num > 0
         if not num:
             return 0.0
         tempered = self._tempered()
         total = float((missing * (tempered[:-1] + tempered[1:]) / 2).sum())
         normal = self.one[self.baseline.normal]
         noise = float(np.std(np.diff(normal)) / 2**0.5) if len(normal) > 2 else float(self.baseline.jitter.mean())
-        sd = noise * float(np.sqrt((missing.astype(float) ** 2 / 2 + missing).sum()))
+        # A printed row stands for the silent steps on either side of it: its error counts once for all of them.
+        sd = noise * float(np.sqrt((missing.astype(float) ** 2 + missing).sum()))
         self.books["step"].add(total, "inferred", sd=sd, down=0.005 * total, up=0.005 * total, num=num)
         return sd
 
     def _tempered(self) -> Floats:
         """Per row, what a normal step near it takes on average: a mean of three rows, because sums need means."""
+        # A step that took up to three times its level stands for unprinted ones like it; a stall stands for itself.
+        slow = self.baseline.slow & (self.one <= 3 * self.baseline.level)
+        slow[list(self.timed)] = False
+        for segment in self.run.segments:
+            if segment.fresh and segment.num_rows:
+                slow[segment.first_row] = False
         seconds = np.where(self.baseline.normal, self.one, self.baseline.level)
+        seconds = np.where(slow, self.one, seconds)
         if len(seconds) < 3:
             return seconds
         padded = np.concatenate([seconds[:1], seconds, seconds[-1:]])
@@ -330,17 +371,29 @@ class _Attribution:
         return np.where(inside, smooth, seconds)
 
     def _add_unprinted_stop(self, stop: Stop) -> None:
-        """A stop whose step was not printed: the price it has elsewhere."""
-        level = float(self.baseline.level[stop.next_row])
+        """A stop whose step was not printed: the price it has elsewhere. A save that ends the log is not over yet."""
+        level = float(self.baseline.level[min(stop.next_row, len(self.run) - 1)])
         basis = self.pricing.basis
         if stop.evaluated and stop.evaluation_inside:
             least, middle, most = self.pricing.evaluation_at(level)
             scatter = max(0.1, self.pricing.scatter) * middle
             down, up = max(0.0, middle - least), max(0.0, most - middle)
             self.books["evaluation"].add(middle, basis, sd=scatter, down=down, up=up)
-        if stop.saved and stop.save_inside:
+        if stop.saved and stop.save_inside and stop.next_row < len(self.run):
             low, save_s, high = self.pricing.save_at(level)
             self.books["checkpoint"].add(save_s, basis, down=save_s - low, up=high - save_s)
+
+    def _add_trailing_steps(self) -> None:
+        """The log ends with an evaluation: the steps up to it were done, though none of them is printed."""
+        last = int(self.run.steps.step[-1])
+        trailing = [stop.step for stop in self.stops if stop.row is None and stop.next_row == len(self.run)]
+        num = max(trailing, default=0) - last - 1
+        if num > 0:
+            level = float(self.baseline.level[-1])
+            sd = float(self.baseline.jitter[-1]) * num**0.5
+            self.books["step"].add(
+                num * level, "inferred", sd=sd, down=0.02 * num * level, up=0.02 * num * level, num=num
+            )
 
     # -- the whole ----------------------------------------------------------------------------------------
 
@@ -354,6 +407,8 @@ class _Attribution:
         rest = self.stamps.wall_s - self.books.seconds
         if rest > tick:
             self.books["unlogged"].add(rest, "measured", sd=tick)
+            if self.has_silent:
+                self.books["step"].up += rest  # unprinted steps may simply have been slower than the printed ones
         else:
             # The inferred steps came out too long: the stamps know better.
             self.books["step"].add(rest, "inferred", num=0, down=max(0.0, -rest), up=max(0.0, -rest))
@@ -361,6 +416,18 @@ class _Attribution:
 
     def _normal_step(self) -> NormalStep:
         seconds = self.one[self.baseline.normal]
+        if not len(seconds):
+            level = float(self.baseline.level[-1])
+            only = Regime(
+                first_step=int(self.run.steps.step[0]),
+                last_step=int(self.run.steps.step[-1]),
+                first_row=0,
+                last_row=len(self.run) - 1,
+                typical_s=level,
+            )
+            return NormalStep(
+                typical_s=level, low_s=0.8 * level, high_s=1.25 * level, num_rows=0, rows=np.arange(0), regimes=(only,)
+            )
         return NormalStep(
             typical_s=float(np.median(seconds)),
             low_s=float(np.quantile(seconds, 0.05, method="lower")),

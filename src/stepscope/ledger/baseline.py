@@ -63,6 +63,14 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
     return Baseline(level=level, jitter=jitter, normal=normal & ~slow, slow=slow, scale=scale)
 
 
+def assumed_baseline(run: Run, level_s: float) -> Baseline:
+    """A baseline for a log that prints no normal step: one level for all rows, known only roughly."""
+    num = len(run)
+    nothing = np.zeros(num, dtype=bool)
+    level = np.full(num, level_s)
+    return Baseline(level=level, jitter=0.1 * level, normal=nothing, slow=run.steps.span > 0, scale=0.1)
+
+
 def _spread(residual: Floats) -> float:
     """A robust standard deviation that still sees a regular upper tail (boost clocks, a busy neighbour)."""
     middle = 1.4826 * float(np.median(np.abs(residual)))

@@ -64,6 +64,7 @@ class Pricing:
             save=priors.checkpoint_seconds(run.settings, run.format),
             confidence=confidence,
         )
+        self._stamped_saves: list[float] = []
         self.split = self._how_split()
         self._typical = self._typical_evaluation(excesses)
 
@@ -126,6 +127,11 @@ class Pricing:
         printed = [s.save_took_s for s in self._stops if s.save_took_s is not None]
         if stamped is not None:
             return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
+        if len(self._stamped_saves) >= 2:
+            middle = float(np.median(self._stamped_saves))
+            return Price(
+                seconds=middle, low_s=min(self._stamped_saves), high_s=max(self._stamped_saves), basis="inferred"
+            )
         if printed:
             return Price(seconds=float(np.median(printed)), low_s=min(printed), high_s=max(printed), basis="measured")
         if self._posterior is None or not any(s.saved for s in self._stops):
@@ -133,9 +139,14 @@ class Pricing:
         low, middle, high = self.save_at(self._recent_level())
         return Price(seconds=middle, low_s=low, high_s=high, basis=self.basis)
 
+    def note_save(self, seconds: float, sd: float) -> None:
+        """Remember what stamps say a save took, where they say it better than a coin toss would."""
+        if sd < max(seconds, 0.0):
+            self._stamped_saves.append(seconds)
+
     def _recent_level(self) -> float:
         normal = self._run.steps.dur_ns[self._baseline.normal]
-        return float(np.median(normal[-100:]) / NS)
+        return float(np.median(normal[-100:]) / NS) if len(normal) else float(self._baseline.level[-1])
 
     def _excess(self, stop: Stop) -> Excess | None:
         if stop.row is None or not stop.evaluated or not stop.evaluation_inside:
@@ -148,7 +159,8 @@ class Pricing:
         first = self.starts_process(stop.row)
         if first and self.eager_cpu:
             seconds = (seconds - FIRST_TOUCH[1] * row.one_s) / _FIRST_EVALUATION[0]
-            jitter = float(np.hypot(jitter, _FIRST_EVALUATION[1] * max(seconds, 0.0)))
+            touch = FIRST_TOUCH[1] * row.one_s
+            jitter = float(np.sqrt(jitter**2 + touch**2 + (_FIRST_EVALUATION[1] * max(seconds, 0.0)) ** 2))
         return Excess(
             seconds=seconds, level_s=row.one_s, jitter_s=jitter, saved=saved, at_most=first and not self.eager_cpu
         )

@@ -11,10 +11,11 @@ from stepscope import __version__
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, PhaseTotal, Price
+from stepscope.quote import quote
 from stepscope.report.build import Report
 from stepscope.report.words import evidence_text
 from stepscope.settings import Setting
-from stepscope.stops import find_evaluations
+from stepscope.stops import find_stops
 
 SCHEMA = "stepscope.report/1"
 MAX_SLOW = 200
@@ -81,9 +82,9 @@ def document(report: Report) -> dict[str, Any]:
         "slow_count": len(ledger.slow),
         "slow_s": math.fsum(slow.seconds for slow in ledger.slow),
         "ledger": [{**_part(total), "share": total.share, "count": total.num} for total in ledger.phases],
-        "wall_s": ledger.wall_s if has_rows else None,
-        "wall_low_s": ledger.wall_low_s if has_rows else None,
-        "wall_high_s": ledger.wall_high_s if has_rows else None,
+        "wall_s": ledger.wall_s if report.has_steps and math.isfinite(ledger.wall_high_s) else None,
+        "wall_low_s": ledger.wall_low_s if report.has_steps else None,
+        "wall_high_s": ledger.wall_high_s if report.has_steps and math.isfinite(ledger.wall_high_s) else None,
         "split": ledger.split,
         "cadence": _cadence(report),
         "forecast": _forecast(report, english),
@@ -116,7 +117,10 @@ def document(report: Report) -> dict[str, Any]:
 
 
 def _setting(setting: Setting | None) -> dict[str, Any]:
-    return {"value": setting.value, "from": setting.origin} if setting else {"value": None, "from": None}
+    if setting is None:
+        return {"value": None, "from": None}
+    value = quote(setting.value) if isinstance(setting.value, str) else setting.value
+    return {"value": value, "from": setting.origin}
 
 
 def _part(part: Part | PhaseTotal) -> dict[str, Any]:
@@ -148,24 +152,29 @@ def _step(report: Report) -> dict[str, Any]:
 
 def _cadence(report: Report) -> dict[str, Any]:
     run, ledger = report.run, report.ledger
-    evaluations = find_evaluations(run)
-    last = max((evaluation.step for evaluation in evaluations), default=None)
-    last_save = max((evaluation.step for evaluation in evaluations if evaluation.saved), default=None)
+    stops = find_stops(run)
+    last = max((stop.step for stop in stops if stop.evaluated), default=None)
+    last_save = max((stop.step for stop in stops if stop.saved), default=None)
     last_row = int(run.steps.step[-1]) if len(run) else None
+    total = run.settings.count("max_steps")
+    every = {name: run.settings.count(f"{name}_interval") for name in ("eval", "checkpoint", "log")}
     return {
-        "evaluation": _beat(run.settings.count("eval_interval"), last, ledger.evaluation_price, last_row),
-        "checkpoint": _beat(run.settings.count("checkpoint_interval"), last_save, ledger.checkpoint_price, last_row),
-        "log": _beat(run.settings.count("log_interval"), last_row, None, last_row),
+        "evaluation": _beat(every["eval"], last, ledger.evaluation_price, last_row=last_row, total=total),
+        "checkpoint": _beat(every["checkpoint"], last_save, ledger.checkpoint_price, last_row=last_row, total=total),
+        "log": _beat(every["log"], last_row, None, last_row=last_row, total=total),
         "other": [],
     }
 
 
-def _beat(every: int | None, last: int | None, price: Price | None, last_row: int | None) -> dict[str, Any]:
+def _beat(
+    every: int | None, last: int | None, price: Price | None, *, last_row: int | None, total: int | None
+) -> dict[str, Any]:
     done = max((step for step in (last, last_row) if step is not None), default=None)
+    upcoming = None if every is None or done is None else (done // every + 1) * every
     return {
         "every": every,
         "last": last,
-        "next": None if every is None or done is None else (done // every + 1) * every,
+        "next": upcoming if upcoming is not None and (total is None or upcoming <= total) else None,
         "each_s": price.seconds if price else None,
     }
 
@@ -182,13 +191,14 @@ def _forecast(report: Report, english: Language) -> dict[str, Any]:
         "low_s": end.low_s,
         "high_s": end.high_s,
         "confidence": end.confidence,
-        "finish_at": _iso(report.finish(end.remaining_s)),
-        "finish_low_at": _iso(report.finish(end.low_s)),
-        "finish_high_at": _iso(report.finish(end.high_s)),
+        "finish_at": None if report.has_ended else _iso(report.finish(end.remaining_s)),
+        "finish_low_at": None if report.has_ended else _iso(report.finish(end.low_s)),
+        "finish_high_at": None if report.has_ended else _iso(report.finish(end.high_s)),
         "now": _iso(report.moment),
         "now_from": report.moment_from,
         "left": {name: {"count": left.num, "seconds": left.seconds} for name, left in end.left.items()},
-        "assumptions": [english.say(message) for message in end.assumptions],
+        "assumptions": [english.say(message) for message in end.assumptions]
+        + ([english.text("finish-ended")] if report.has_ended and not end.is_finished else []),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from stepscope.i18n import Language
+from stepscope.quote import quote
 from stepscope.report import words
 from stepscope.report.build import Report
 
@@ -15,7 +16,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|#~])")
 def render(report: Report, language: Language) -> str:
     """The whole report as a Markdown document."""
     run = report.run
-    title = f"# {run.format.title} · {escape(', '.join(run.paths))} · {words.headline(report, language)}"
+    title = f"# {run.format.title} · {escape(quote(', '.join(run.paths), 1000))} · {words.headline(report, language)}"
     return "\n\n".join([title, *sections(report, language, level=2)]) + "\n"
 
 

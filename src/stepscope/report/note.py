@@ -21,7 +21,7 @@ def render(report: Report, language: Language, *, translated: bool = False) -> s
     if slow:
         intro = language.text("note-intro", count=len(slow), lines=report.run.num_lines)
         if any(item.cause != "unexplained" for item in slow) and "evaluation" in report.run.clock.includes:
-            intro += " " + language.text("note-explained")
+            intro += " " + language.text("note-explained", count=len(slow))
     else:
         intro = language.text("note-intro-none", lines=report.run.num_lines)
     body = [intro, *markdown.sections(report, language, level=3)]
@@ -122,7 +122,8 @@ def _estimate(report: Report, end: Forecast, language: Language) -> list[str]:
     if report.has_ended:
         lines.append(language.text("finish-ended"))
     elif finish is not None:
-        lines.append(f"{words.capital(finish)}; {words.from_text(report, language)}")
+        lines.append(f"{words.capital(finish)}.")
+        lines.append(words.capital(words.from_text(report, language)))
     details = words.hardware_details(report, language)
     if details:
         lines.append(language.text("note-hardware-assumed", details=details))

@@ -17,6 +17,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 from stepscope.errors import InputError
 
 CHUNK_BYTES = 1 << 20
+_ARCHIVE_BYTES = 1 << 13
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 # What a trainer's folder may hold that is text but certainly no log.
 _NOT_LOGS = {
@@ -39,11 +40,12 @@ class Source(NamedTuple):
 
     def chunks(self) -> Iterator[bytes]:
         """The decompressed bytes, a bounded chunk at a time. A broken archive ends where it breaks."""
-        with _open(self) as stream:
+        with _open(self) as (stream, plain):
             first = True
             while True:
                 try:
-                    chunk = stream.read(CHUNK_BYTES)
+                    # Small reads: what a broken archive still holds comes out before it breaks.
+                    chunk = stream.read(CHUNK_BYTES if plain else _ARCHIVE_BYTES)
                 except (EOFError, zlib.error, lzma.LZMAError) as problem:
                     # A compressed log of a run that is still going ends in the middle: keep what came.
                     if first:
@@ -59,6 +61,8 @@ class Source(NamedTuple):
 
 def resolve(argument: str) -> list[Source]:
     """The sources an argument stands for: one file, standard input, or a folder's candidates (best guess first)."""
+    if not argument:
+        raise InputError("no-such-file", place="''", nearby="none")
     if argument == "-":
         return [Source(name="-", path=None, mtime=None)]
     path = Path(argument)
@@ -105,9 +109,15 @@ def _nearest(path: Path) -> str:
 
 
 @contextmanager
-def _open(source: Source) -> Iterator[_Readable]:
+def _open(source: Source) -> Iterator[tuple[_Readable, bool]]:
+    """The stream of decompressed bytes, and whether it is the file itself."""
     if source.path is None:
-        yield sys.stdin.buffer
+        if sys.stdin is None:
+            raise InputError("unreadable", place=source.name, reason="standard input is closed")
+        raw: BinaryIO = sys.stdin.buffer
+        head = raw.peek(6)[:6] if hasattr(raw, "peek") else b""
+        with _unpacked(raw, head) as opened:
+            yield opened
         return
     try:
         raw = source.path.open("rb")
@@ -116,18 +126,24 @@ def _open(source: Source) -> Iterator[_Readable]:
     with raw:
         head = raw.read(6)
         raw.seek(0)
-        kind = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
-        if kind == ".gz":
-            with gzip.open(raw) as stream:
-                yield stream
-        elif kind == ".xz":
-            with lzma.open(raw) as stream:
-                yield stream
-        elif kind == ".zst":
-            with _open_zstd(raw) as stream:
-                yield stream
-        else:
-            yield raw
+        with _unpacked(raw, head) as opened:
+            yield opened
+
+
+@contextmanager
+def _unpacked(raw: BinaryIO, head: bytes) -> Iterator[tuple[_Readable, bool]]:
+    kind = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+    if kind == ".gz":
+        with gzip.open(raw) as stream:
+            yield stream, False
+    elif kind == ".xz":
+        with lzma.open(raw) as stream:
+            yield stream, False
+    elif kind == ".zst":
+        with _open_zstd(raw) as stream:
+            yield stream, False
+    else:
+        yield raw, True
 
 
 def _open_zstd(raw: BinaryIO) -> AbstractContextManager[_Readable]:
