@@ -65,9 +65,10 @@ class RunBuilder:
         self._in_traceback = False
         self._stamp: int | None = None
         self._before: int | None = None
+        self._is_new_stamp = False
         self._day = 0
         self._first_stamp: int | None = None
-        self._dated = self._zoned = False
+        self._dated = self._zoned = self._daily = False
         self._decimals = 0
 
     def add(self, line: str) -> None:
@@ -139,10 +140,13 @@ class RunBuilder:
         self._loss.append(math.nan if loss is None else loss)
         self._mfu.append(mfu / 100 if mfu is not None and 0 < mfu < math.inf else math.nan)
         self._line.append(self.num_lines)
-        if self._stamp is not None and not self._t:
+        # A stamp that was there before the last row already says nothing about this one.
+        stamp = self._stamp if self._stamp is not None and self._is_new_stamp else NO_TIME
+        self._is_new_stamp = False
+        if stamp != NO_TIME and not self._t:
             self._t.extend([NO_TIME] * row)
-        if self._t or self._stamp is not None:
-            self._t.append(self._stamp if self._stamp is not None else NO_TIME)
+        if self._t or stamp != NO_TIME:
+            self._t.append(stamp)
         if loss is not None and not math.isfinite(loss):
             self._note_nonfinite(step)
 
@@ -167,7 +171,8 @@ class RunBuilder:
             and not self._starting
             and step[0] > self._step[-1]
             and bool((np.diff(step) > 0).all())
-            and (t_ns is None) == (self._stamp is None)
+            and (t_ns is None) == (not self._t)
+            and not (t_ns is None and self._is_new_stamp)
             and (t_ns is None or bool((t_ns != NO_TIME).all()))
         )
         if not ordinary:
@@ -185,9 +190,8 @@ class RunBuilder:
         self._mfu.frombytes(np.where((mfu > 0) & (mfu < math.inf), mfu / 100, math.nan).tobytes())
         self._line.frombytes(line.tobytes())
         if t_ns is not None and prefix is not None:
-            if not self._t:
-                self._t.extend([NO_TIME] * (len(self._step) - len(step)))
             self._t.frombytes(t_ns.tobytes())
+            self._is_new_stamp = False
             self._before = int(t_ns[-2]) if len(t_ns) > 1 else self._stamp
             self._stamp = int(t_ns[-1])
             self._decimals = max(self._decimals, prefix.decimals)
@@ -328,6 +332,7 @@ class RunBuilder:
         if not dated:
             if self._dated:
                 return  # a time of day inside a dated log: another program's line
+            self._daily = prefix.daily
             if prefix.daily:
                 t_ns += self._day * DAY_NS
                 if self._stamp is not None and t_ns < self._stamp - DAY_NS // 2:
@@ -338,6 +343,7 @@ class RunBuilder:
         self._dated, self._zoned = self._dated or dated, self._zoned or prefix.zoned
         self._decimals = max(self._decimals, prefix.decimals)
         self._before, self._stamp = self._stamp, t_ns
+        self._is_new_stamp = True
         if self._first_stamp is None:
             self._first_stamp = t_ns
 
@@ -388,6 +394,7 @@ class RunBuilder:
                 last_ns=self._stamp,
                 dated=self._dated,
                 zoned=self._zoned,
+                daily=self._daily,
                 resolution_ns=max(1, resolution),
             )
         return Run(

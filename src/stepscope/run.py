@@ -87,6 +87,7 @@ class Stamps(NamedTuple):
     last_ns: int
     dated: bool
     zoned: bool
+    daily: bool  # times of day without a date
     resolution_ns: int
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.errors import InputError
@@ -69,6 +69,7 @@ def long_logs(draw: st.DrawFn) -> bytes:
     return end.join(stamped).encode() + draw(st.sampled_from([b"", b"\n"]))
 
 
+@settings(max_examples=25)
 @given(long_logs(), st.sampled_from([1 << 20, 5000, 1777]))
 def test_bulk_and_line_by_line_give_the_same_run(data, size):
     assert read(data, 512, size) == read(data, 1 << 30, 1 << 20)

@@ -12,7 +12,7 @@ from stepscope.forecast.finish import Forecast, NoForecast, forecast
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger, SlowStep
 from stepscope.quote import quote
-from stepscope.run import Run
+from stepscope.run import Run, Stamps
 from stepscope.settings import Value
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import find_evaluations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from stepscope.advice._base import Advice
     from stepscope.alarms._base import Alarm
 
+# What a stamp without a year counts as: see `formats/_prefix.py`.
+_NO_YEAR = 2000
 NowFrom = Literal["flag", "stamp", "nvidia-smi", "mtime", "clock"]
 
 
@@ -146,6 +148,25 @@ def explain(
     )
 
 
+def _latest_before(stamps: Stamps, limit: dt.datetime) -> dt.datetime | None:
+    """The last moment up to `limit` that a stamp without a year, or without a date, can mean."""
+    stated = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=stamps.last_ns / 1000)
+    limit = limit.astimezone() + dt.timedelta(minutes=1)
+    if stamps.daily:
+        moment = dt.datetime.combine(limit.date(), stated.time()).astimezone()
+        return moment if moment <= limit else moment - dt.timedelta(days=1)
+    if stated.year != _NO_YEAR:
+        return None  # seconds since some start
+    for year in (limit.year, limit.year - 1):
+        try:
+            moment = stated.replace(year=year).astimezone()
+        except ValueError:
+            continue  # 29 February
+        if moment <= limit:
+            return moment
+    return None
+
+
 def _moment(
     run: Run, hardware: Hardware | None, now: dt.datetime | None, fallback: dt.datetime | None
 ) -> tuple[dt.datetime | None, NowFrom | None]:
@@ -155,6 +176,11 @@ def _moment(
         utc = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=run.stamps.last_ns / 1000)
         # A stamp without an offset is the writer's local time: taken to be ours.
         return (utc if run.stamps.zoned else utc.replace(tzinfo=None)).astimezone(), "stamp"
+    if run.stamps is not None:
+        written = dt.datetime.fromtimestamp(run.mtime).astimezone() if run.mtime is not None else fallback
+        moment = _latest_before(run.stamps, written) if written is not None else None
+        if moment is not None:
+            return moment, "stamp"
     if hardware is not None and hardware.time is not None:
         return hardware.time, "nvidia-smi"
     if run.mtime is not None:
