@@ -172,7 +172,7 @@ def _own_error(run: Run, ledger: Ledger) -> float:
     assert ledger.step is not None
     seconds = run.steps.dur_ns[ledger.step.rows] / NS
     if not len(seconds):
-        return 0.15
+        return 0.3 if ledger.wall_high_s > 1.2 * ledger.wall_s else 0.05
     if len(seconds) < 8:
         return 0.04
     errors = []

@@ -47,12 +47,15 @@ def attribute(run: Run, *, confidence: float = 0.9) -> Ledger:
         level = _level_between(run, stops) if len(run) else None
         if level is None:
             return _without_level(run, "evaluation" if is_event.any() else "warmup")
-        baseline = assumed_baseline(run, level)
+        baseline = assumed_baseline(run, *level)
     return _Attribution(run, stops, baseline, confidence).ledger()
 
 
-def _level_between(run: Run, stops: list[Stop]) -> float | None:
-    """The level where every printed step also evaluates: from the stamps of the silent steps, else from the priors."""
+def _level_between(run: Run, stops: list[Stop]) -> tuple[float, float] | None:
+    """The level where every printed step also evaluates, and how far off it may be, as a share.
+
+    From the stamps of the silent steps between, else from what an evaluation should cost in steps.
+    """
     steps = run.steps
     if len(steps.t_ns) and len(steps) > 1:
         silent = np.diff(steps.step) - steps.span[1:]
@@ -61,7 +64,7 @@ def _level_between(run: Run, stops: list[Stop]) -> float | None:
         )
         levels = (np.diff(steps.t_ns) / NS - steps.seconds[1:])[known] / silent[known]
         if len(levels[levels > 0]):
-            return float(np.median(levels[levels > 0]))
+            return float(np.median(levels[levels > 0])), 0.03
     prior = priors.evaluation_steps(run.settings, run.format)
     rows = [stop for stop in stops if stop.row is not None and stop.evaluated]
     if prior is None or not rows:
@@ -70,7 +73,8 @@ def _level_between(run: Run, stops: list[Stop]) -> float | None:
     save_s = priors.checkpoint_seconds(run.settings, run.format).median
     left = [float(steps.seconds[s.row]) - (save_s if s.saved else 0.0) for s in later if s.row is not None]
     middle = float(np.median(left))
-    return middle / (1 + prior.median) if middle > 0 else None
+    # A guess at a sum whose parts are all guesses: good to a factor of two or so.
+    return (middle / (1 + prior.median), 0.6) if middle > 0 else None
 
 
 def _without_level(run: Run, phase: Phase) -> Ledger:
@@ -349,6 +353,7 @@ class _Attribution:
         noise = float(np.std(np.diff(normal)) / 2**0.5) if len(normal) > 2 else float(self.baseline.jitter.mean())
         # A printed row stands for the silent steps on either side of it: its error counts once for all of them.
         sd = noise * float(np.sqrt((missing.astype(float) ** 2 + missing).sum()))
+        sd = float(np.hypot(sd, self.baseline.doubt * total))
         self.books["step"].add(total, "inferred", sd=sd, down=0.005 * total, up=0.005 * total, num=num)
         return sd
 

@@ -31,6 +31,7 @@ class Baseline(NamedTuple):
     normal: np.ndarray
     slow: np.ndarray
     scale: float
+    doubt: float = 0.0  # of the level itself, as a share, where no normal step is printed
 
 
 def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
@@ -63,12 +64,12 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
     return Baseline(level=level, jitter=jitter, normal=normal & ~slow, slow=slow, scale=scale)
 
 
-def assumed_baseline(run: Run, level_s: float) -> Baseline:
+def assumed_baseline(run: Run, level_s: float, doubt: float) -> Baseline:
     """A baseline for a log that prints no normal step: one level for all rows, known only roughly."""
     num = len(run)
     nothing = np.zeros(num, dtype=bool)
     level = np.full(num, level_s)
-    return Baseline(level=level, jitter=0.1 * level, normal=nothing, slow=run.steps.span > 0, scale=0.1)
+    return Baseline(level=level, jitter=0.1 * level, normal=nothing, slow=run.steps.span > 0, scale=0.1, doubt=doubt)
 
 
 def _spread(residual: Floats) -> float:

@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 from stepscope.errors import InputError
 
 CHUNK_BYTES = 1 << 20
-_ARCHIVE_BYTES = 1 << 13
+_ARCHIVE_BYTES = 1 << 16
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 # What a trainer's folder may hold that is text but certainly no log.
 _NOT_LOGS = {
@@ -29,6 +29,7 @@ _MAX_FOLDER_FILES = 2000
 
 class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
+    def read1(self, size: int, /) -> bytes: ...
 
 
 class Source(NamedTuple):
@@ -44,8 +45,8 @@ class Source(NamedTuple):
             first = True
             while True:
                 try:
-                    # Small reads: what a broken archive still holds comes out before it breaks.
-                    chunk = stream.read(CHUNK_BYTES if plain else _ARCHIVE_BYTES)
+                    # What a broken archive still holds must come out before it breaks: only as much as is there.
+                    chunk = stream.read(CHUNK_BYTES) if plain else stream.read1(_ARCHIVE_BYTES)
                 except (EOFError, zlib.error, lzma.LZMAError) as problem:
                     # A compressed log of a run that is still going ends in the middle: keep what came.
                     if first:
