@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from stepscope.errors import InputError
 
@@ -144,7 +144,7 @@ def _unpacked(raw: BinaryIO, head: bytes) -> Iterator[tuple[_Readable, bool]]:
         with _open_zstd(raw) as stream:
             yield stream, False
     else:
-        yield raw, True
+        yield cast(_Readable, raw), True
 
 
 def _open_zstd(raw: BinaryIO) -> AbstractContextManager[_Readable]:
