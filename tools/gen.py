@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import json
 import os
 import re
 import sys
@@ -22,7 +23,7 @@ from stepscope import advice, alarms
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
 from stepscope.formats._base import Format
-from stepscope.formats._detect import catalogue
+from stepscope.formats._detect import catalogue, work_out_order
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -83,10 +84,35 @@ def readme(text: str) -> str:
     return re.sub(f"{begin}.*{end}", begin + "\n" + "\n".join(rows) + "\n" + end, text, flags=re.DOTALL)
 
 
+def order_module() -> str:
+    """`formats/_order.py`: which format to ask first, and the words that give each away."""
+    lines = [
+        '"""Made by tools/gen.py from the samples of the formats: see `_detect.py`."""',
+        "",
+        "ORDER: list[tuple[str, list[str]]] = [",
+    ]
+    for name, words in work_out_order():
+        listed = ", ".join(json.dumps(word) for word in words)
+        one = f'    ("{name}", [{listed}]),'
+        if len(one) <= 120:
+            lines.append(one)
+        else:
+            lines += [
+                "    (",
+                f'        "{name}",',
+                "        [",
+                *(f"            {json.dumps(word)}," for word in words),
+                "        ],",
+                "    ),",
+            ]
+    return "\n".join([*lines, "]"]) + "\n"
+
+
 def wanted() -> dict[Path, str]:
     os.environ["TZ"] = "UTC"
     time.tzset()
     pages = {DOCS / "formats" / f"{fmt.name}.md": MADE + format_page(fmt) for fmt in catalogue()}
+    pages[ROOT / "src" / "stepscope" / "formats" / "_order.py"] = order_module()
     pages[DOCS / "rules.md"] = MADE + rules_page()
     pages[DOCS / "cli.md"] = MADE + help_page()
     pages[DOCS / "demo.svg"] = picture()

@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.formats import _notices
 from stepscope.formats._base import Format, convert
 from stepscope.formats._claim import claim
-from stepscope.formats._figures import figure_ns, step_number
+from stepscope.formats._figures import SCALES, figure_ns, step_number
 from stepscope.formats._prefix import DAY_NS, Prefix, split_prefix
 from stepscope.quote import quote
 from stepscope.rowtimes import row_times
@@ -28,7 +28,10 @@ _MAX_NOTICES = 200
 _MAX_UNREAD = 5
 _MAX_STEP = 1 << 53
 _EVENTS = frozenset({"evaluation", "checkpoint", "gc", "data"})
-_NOT_SETTINGS = frozenset({"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"})
+_NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
+_NOT_SETTINGS = frozenset(
+    {"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text", "step", "epoch", "batch"}
+)
 
 
 class RunBuilder:
@@ -42,6 +45,9 @@ class RunBuilder:
         self._first_unread: list[tuple[int, str]] = []
         self._step = array("q")
         self._figure = array("q")
+        self._per = array("q")  # how many steps the figure was printed for, where the line says so
+        self._ahead: dict[str, str | None] = {}  # step, epoch and batch as the lines before a step line tell them
+        self._place: tuple[int, int] | None = None  # epoch and batch of the last step
         self._loss = array("d")
         self._mfu = array("d")
         self._line = array("q")
@@ -62,6 +68,10 @@ class RunBuilder:
         self._epochs: int | None = None
         self._total: int | None = None
         self._starting = False  # a start line was seen since the last step
+        self._bar_total: int | None = None  # of the training's bar, where bars nest
+        self._is_bar_total_stated = False
+        self._last_bar: int | None = None
+        self._has_loss = False  # a line with the loss confirmed this segment
         self._in_traceback = False
         self._stamp: int | None = None
         self._before: int | None = None
@@ -88,7 +98,8 @@ class RunBuilder:
             if found.text:
                 self._add_unclaimed(found.text)
             return
-        self._last_kind = found.which
+        if self._format.lines[found.which].kind == "step":
+            self._last_kind = found.which  # what comes next is most likely another one
         self._in_traceback = False
         self._apply(found.which, found.match)
 
@@ -109,34 +120,57 @@ class RunBuilder:
         self._values.update(line.sets)
 
     def _add_step(self, groups: dict[str, str | None], text: str) -> None:
+        if self._ahead:
+            groups = groups | {name: told for name, told in self._ahead.items() if not groups.get(name)}
+        if not groups.keys() & _NAMES_STEP:
+            self._add_figures(groups)
+            return
+        self._learn_epoch_length(groups)
         step = step_number(groups, first_epoch=self._format.first_epoch, batches=self._batches)
-        figure = figure_ns(groups)
+        figure = self._rate_figure(groups) if groups.get("samples_per_s") else figure_ns(groups)
         self._note_inner_stamp(groups)
-        if (
-            step is None
-            or figure == -1
-            or (figure is None and self._stamp is None and self._format.clock.covers != "stamp")
-        ):
+        if self._format.bars_nest and self._is_other_bar(groups):
+            return
+        timeless = figure is None and self._stamp is None and self._format.clock.covers != "stamp"
+        if step is None or figure == -1 or timeless:
             self._unread(text)
             return
+        # An epoch's number holds for all its batches, but only once for the epoch as a whole.
+        spent = {"step", "batch"} if groups.get("batch") else {"step", "epoch"}
+        self._ahead = {name: told for name, told in self._ahead.items() if name not in spent}
         self._note_total(groups)
         self._append(
-            step, NO_TIME if figure is None else figure, _number(groups.get("loss")), _number(groups.get("mfu_pct"))
+            step,
+            NO_TIME if figure is None else figure,
+            _number(groups.get("loss")),
+            _number(groups.get("mfu_pct")),
+            per=_whole(groups.get("per_steps")) or 0,
         )
 
-    def _append(self, step: int, figure: int, loss: float | None, mfu: float | None) -> None:
+    def _append(self, step: int, figure: int, loss: float | None, mfu: float | None, *, per: int = 0) -> None:
         """One more row at the present line and stamp."""
         row = len(self._step)
         same = self._segment_starts and row > self._segment_starts[-1][0]
-        if same and step == self._step[-1] and (figure == self._figure[-1] or self._format.clock.covers != "step"):
-            return  # the same step again: two writers of one process, or two states of one bar
-        if not self._segment_starts or self._starting or step <= self._step[-1]:
+        covers = self._format.clock.covers
+        if same and step == self._step[-1] and (figure == self._figure[-1] or covers != "step"):
+            self._set_loss(loss)  # the same step again: two writers of one process, or two states of one bar
+            return
+        restarts = bool(self._segment_starts) and step <= self._step[-1]
+        if covers == "cumulative" and same and not self._starting and NO_TIME not in (figure, self._figure[-1]):
+            # A resumed process starts its clock anew; the slower of two writers does not.
+            clock_restarts = figure < self._figure[-1] // 2
+            if restarts and not clock_restarts:
+                return
+            restarts = restarts or (clock_restarts and self._format.clock_is_process)
+        if not self._segment_starts or self._starting or restarts:
             # A step number that goes back is a new process, with or without a header.
             fresh = self._starting or step == self._format.first_step or bool(self._segment_starts)
             self._segment_starts.append((row, fresh))
+            self._has_loss = False
         self._starting = False
         self._step.append(step)
         self._figure.append(figure)
+        self._per.append(per)
         self._loss.append(math.nan if loss is None else loss)
         self._mfu.append(mfu / 100 if mfu is not None and 0 < mfu < math.inf else math.nan)
         self._line.append(self.num_lines)
@@ -149,6 +183,55 @@ class RunBuilder:
             self._t.append(stamp)
         if loss is not None and not math.isfinite(loss):
             self._note_nonfinite(step)
+
+    def _rate_figure(self, groups: dict[str, str | None]) -> int | None:
+        """Samples a second make a time only where the log also tells how many samples a step takes."""
+        rate, samples = _number(groups.get("samples_per_s")), self._values.get("samples_per_step")
+        return round(samples / rate * NS) if rate and isinstance(samples, int) else None
+
+    def _learn_epoch_length(self, groups: dict[str, str | None]) -> None:
+        """Where no line tells how many batches an epoch has, the last batch of the first whole epoch does."""
+        epoch, batch = _whole(groups.get("epoch")), _whole(groups.get("batch"))
+        if epoch is None or batch is None or groups.get("batches"):
+            return
+        if self._place is not None and self._batches is None and epoch == self._place[0] + 1:
+            self._batches = self._place[1] or None
+            self._starting = self._starting or self._place[0] != self._format.first_epoch
+        self._place = epoch, batch
+
+    def _add_figures(self, groups: dict[str, str | None]) -> None:
+        """What a line without a step says of the step printed last; with bars, it tells which of them is training."""
+        if self._format.bars_nest and self._last_bar is not None and self._last_bar != self._bar_total:
+            if self._is_bar_total_stated:
+                return
+            if not self._has_loss and self._segment_starts:
+                self._drop_segment()  # those were the bars of something else
+            self._bar_total, self._starting = self._last_bar, True
+            return
+        self._has_loss = True
+        self._set_loss(_number(groups.get("loss")))
+
+    def _set_loss(self, loss: float | None) -> None:
+        if loss is None or not self._step or not math.isnan(self._loss[-1]):
+            return
+        self._loss[-1] = loss
+        if not math.isfinite(loss):
+            self._note_nonfinite(self._step[-1])
+
+    def _is_other_bar(self, groups: dict[str, str | None]) -> bool:
+        """Whether a bar is not the training's: it counts up to another total."""
+        self._last_bar = _whole(groups.get("total"))
+        if self._bar_total is None:
+            self._bar_total = self._last_bar
+        return self._last_bar != self._bar_total
+
+    def _drop_segment(self) -> None:
+        first, _ = self._segment_starts.pop()
+        for column in (self._step, self._figure, self._per, self._loss, self._mfu, self._line, self._t):
+            del column[first:]
+        rows = self._event_columns[1]
+        for index, row in enumerate(rows):
+            rows[index] = min(row, first)
 
     def add_rows(
         self,
@@ -171,6 +254,7 @@ class RunBuilder:
             and not self._starting
             and step[0] > self._step[-1]
             and bool((np.diff(step) > 0).all())
+            and (self._format.clock.covers != "cumulative" or self._is_rising(figure))
             and (t_ns is None) == (not self._t)
             and not (t_ns is None and self._is_new_stamp)
             and (t_ns is None or bool((t_ns != NO_TIME).all()))
@@ -186,6 +270,7 @@ class RunBuilder:
             return
         self._step.frombytes(step.tobytes())
         self._figure.frombytes(figure.tobytes())
+        self._per.frombytes(bytes(8 * len(step)))
         self._loss.frombytes(np.where(has_loss, loss, math.nan).tobytes())
         self._mfu.frombytes(np.where((mfu > 0) & (mfu < math.inf), mfu / 100, math.nan).tobytes())
         self._line.frombytes(line.tobytes())
@@ -200,6 +285,9 @@ class RunBuilder:
             self._num_nonfinite += int(bad.sum())
             first = int(np.argmax(bad))
             self._first_nonfinite = self._first_nonfinite or (int(step[first]), int(line[first]))
+
+    def _is_rising(self, figure: Ints) -> bool:
+        return self._figure[-1] <= figure[0] and bool((np.diff(figure) >= 0).all())
 
     def _note_total(self, groups: dict[str, str | None]) -> None:
         """The number of the last step, where a line tells how many there are."""
@@ -232,6 +320,8 @@ class RunBuilder:
         if self._format.events_follow_step and row:
             row -= 1
             step = self._step[-1] if step is None else step
+        if groups.get("took_clock") and self._event_kind[-1:] == [kind] and self._event_columns[1][-1] == row:
+            return  # two states of one bar
         segment = len(self._segment_starts) - 1
         # An event belongs to the step that follows it, and so to that step's segment.
         if self._starting or (step is not None and row and step < self._step[-1]):
@@ -285,11 +375,15 @@ class RunBuilder:
             if not self._starting:
                 self._ranks = 0
             self._starting = True
-        if groups.get("tokens_per_step"):
-            self._ranks += 1
+            self._bar_total, self._is_bar_total_stated = None, False
+        if groups.get("tokens_per_step") and kind == "start":
+            self._ranks += 1  # every rank prints its start
             self._values["world_size"] = self._ranks
+        self._ahead.update((name, groups[name]) for name in ("step", "epoch", "batch") if groups.get(name))
         self._note_inner_stamp(groups)
         self._note_total(groups)
+        if groups.get("total"):
+            self._bar_total, self._is_bar_total_stated = self._total, True
         for name, raw in groups.items():
             if raw is not None and name not in _NOT_SETTINGS:
                 value = convert(name, raw)
@@ -361,6 +455,7 @@ class RunBuilder:
             self._format.clock.covers,
             step=_ints(self._step),
             figure=_ints(self._figure),
+            per=_ints(self._per),
             t_ns=_ints(self._t),
             segment=segment,
             first_step=self._format.first_step,

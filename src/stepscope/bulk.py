@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -271,7 +272,7 @@ def _plan(fmt: Format, line: bytes) -> tuple[int, _Row | None]:
     kind = fmt.lines[found.which].kind
     if kind == "chatter":
         return (_SLOW if stamped else _NOTHING), None
-    if kind != "step" or fmt.lines[found.which].sets:
+    if kind != "step" or fmt.lines[found.which].sets or fmt.bars_nest or _tells_ahead(fmt):
         return _SLOW, None
     lead = len(text) - len(text.lstrip())
     offset = lead + len(stripped) - len(found.text)
@@ -280,6 +281,16 @@ def _plan(fmt: Format, line: bytes) -> tuple[int, _Row | None]:
         return _STEP, plan.row(found.prefix if stamped else None, lead)
     except _NotPlainError:
         return _SLOW, None
+
+
+@cache
+def _tells_ahead_of(lines: tuple[str, ...]) -> bool:
+    return any("?P<step>" in line or "?P<epoch>" in line or "?P<batch>" in line for line in lines)
+
+
+def _tells_ahead(fmt: Format) -> bool:
+    """Whether lines before a step line may hold its number: then no step line stands for itself."""
+    return _tells_ahead_of(tuple(line.pattern for line in fmt.lines if line.kind in {"fact", "start", "resume"}))
 
 
 class _NotPlainError(Exception):
@@ -301,7 +312,7 @@ class _Planner:
 
     def row(self, prefix: Prefix | None, lead: int) -> _Row:
         groups = self._groups
-        if any(groups.get(name) for name in ("stamp", "unix_s", "unix_ms")):
+        if any(groups.get(name) for name in ("stamp", "unix_s", "unix_ms", "per_steps", "samples_per_s")):
             raise _NotPlainError
         step = self._step()
         seconds = self._seconds()

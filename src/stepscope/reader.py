@@ -24,6 +24,7 @@ _SETTLE_BYTES = 1 << 16
 # A log without any step is still known by its header: this many different lines, and not much else beside them.
 _ENOUGH_HEADER = 2
 _HEADER_SHARE = 0.05
+_WEAK_SHARE = 0.9
 
 Progress = Callable[[int], None]
 
@@ -87,6 +88,7 @@ class LogReader:
         self._format = format
         self._pending: list[str] = []
         self._candidates: dict[str, set[int]] = {}
+        self._num_weak: dict[str, int] = {}
         self._num_claimed = 0
         self._num_considered = 0
         self._builder: RunBuilder | None = RunBuilder(format) if format else None
@@ -140,9 +142,7 @@ class LogReader:
     def _sniff(self) -> bytes:
         """Find out whether the file is no text of lines; give back the bytes to read as text, if any."""
         head = self._head
-        self._blob_format = next(
-            (fmt for fmt in _detect.catalogue() if fmt.sniff is not None and fmt.sniff(head)), None
-        )
+        self._blob_format = _detect.find_blob(head[:_SNIFF_BYTES])
         if self._blob_format is not None:
             return b""
         self._head = b"\0" * _SNIFF_BYTES  # sniffed: from now on bytes go straight on
@@ -191,14 +191,19 @@ class LogReader:
         if not text:
             return
         self._num_considered += 1
-        for fmt in _detect.catalogue():
-            index = _detect.telling_line(fmt, text)
-            if index is not None:
-                self._candidates.setdefault(fmt.name, set()).add(index)
-                self._num_claimed += 1
-                if fmt.lines[index].kind in {"step", "evaluation"}:
-                    self._settle(fmt)
+        claimed = False
+        for fmt in _detect.suspects(text):
+            which = _detect.telling_line(fmt, text)
+            if which is None:
+                continue
+            if fmt.lines[which].weak:
+                self._num_weak[fmt.name] = self._num_weak.get(fmt.name, 0) + 1
+            elif fmt.lines[which].kind in _detect.SETTLING:
+                self._settle(fmt)
                 return
+            self._candidates.setdefault(fmt.name, set()).add(which)
+            claimed = True
+        self._num_claimed += claimed
 
     def _settle(self, fmt: Format) -> None:
         self._format = fmt
@@ -214,7 +219,10 @@ class LogReader:
             best = max(self._candidates, key=lambda name: len(self._candidates[name]))
             fmt = _detect.find_format(best)
             is_mostly_header = self._num_claimed >= _HEADER_SHARE * self._num_considered
-            if fmt is not None and len(self._candidates[best]) >= _ENOUGH_HEADER and is_mostly_header:
+            is_known = len(self._candidates[best]) >= _ENOUGH_HEADER and is_mostly_header
+            # Nothing but bars: whose else should they be?
+            has_bars = self._num_weak.get(best, 0) >= max(_ENOUGH_HEADER, _WEAK_SHARE * self._num_considered)
+            if fmt is not None and (is_known or has_bars):
                 self._settle(fmt)
         if self._builder is None:
             raise self._not_a_log()

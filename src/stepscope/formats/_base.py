@@ -26,23 +26,28 @@ class Line(NamedTuple):
 
     step
         `step`, or `epoch`, `batch`, `batches`; a time figure (see `_figures.SCALES`); `total` or `epochs`; `loss`,
-        `mfu_pct`; `stamp`, `unix_s` or `unix_ms` for a moment inside the line
+        `mfu_pct`; `per_steps` when the figure is the time of so many steps together; `samples_per_s`, which is a time
+        once a `samples_per_step` was told; `stamp`, `unix_s` or `unix_ms` for a moment inside the line. A line that
+        names no step and no time holds the `loss` of the step printed last
     evaluation, checkpoint, gc, data
         `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took; a moment
     setting
         `key`, `value`
     fact, start, resume
-        any setting's name; `total`, `batches`, `epochs`
+        any setting's name; `total`, `batches`, `epochs`; `step`, `epoch`, `batch` of the next step line, which lacks it
     chatter
         none: understood, and carries nothing
 
     `start` and `resume` mark that a process begins. An evaluation or checkpoint line belongs to the next step printed
     after it, unless the format says `events_follow_step`.
+
+    `weak` lines are such as many programs print (a bare progress bar): they are read, but name no trainer on their own.
     """
 
     kind: LineKind
     pattern: str
     sets: Mapping[str, Value] = {}
+    weak: bool = False
 
     @property
     def regex(self) -> re.Pattern[str]:
@@ -95,6 +100,10 @@ class Format:
     first_epoch: int = 0
     # An event's line comes after the line of the step it belongs to.
     events_follow_step: bool = False
+    # A running clock that starts anew means another process, even where the step goes on.
+    clock_is_process: bool = False
+    # The steps are bars, and other bars (an evaluation's) look alike but for their total.
+    bars_nest: bool = False
     # Accumulation in the config counts the micro-steps of all ranks together.
     accumulation_is_total: bool = False
     # A file that is no text of lines: `sniff` knows its first bytes, `to_lines` writes it as lines of this format.

@@ -1,6 +1,8 @@
-"""The catalogue: which formats there are, in which order to ask them, and which one wrote a line.
+"""The catalogue: which formats there are, in which order to ask them, and which ones could have written a file.
 
-The order is worked out from the samples: whoever also claims my samples is asked after me.
+The order is worked out from the samples (`work_out_order`): whoever also claims my samples is asked after me. With
+dozens of formats that takes a while, so `tools/gen.py` writes it down in `_order.py`, together with a few words that a
+line of each format must contain: a format whose words are not in a file need not even be imported to be ruled out.
 """
 
 from __future__ import annotations
@@ -9,42 +11,129 @@ import dataclasses
 import graphlib
 import importlib
 import pkgutil
+import re
+from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 from stepscope import formats
-from stepscope.formats._base import Format, LineKind
+from stepscope.formats._base import Format, LineKind, match_line
 from stepscope.formats._claim import claim
+from stepscope.formats._order import ORDER
 
-# A line of one of these kinds names its trainer; a setting or chatter could be anybody's.
+# A line of one of these kinds settles which trainer it was; one of the others may help where there is no step yet.
+SETTLING: frozenset[LineKind] = frozenset({"step", "evaluation"})
 _TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
+_LEAST_WORD = 3
+
+
+@cache
+def load(name: str) -> Format:
+    """The format in the file of that name."""
+    fmt: Format = importlib.import_module(f"{formats.__name__}.{name}").FORMAT
+    return dataclasses.replace(fmt, name=name)
+
+
+def names() -> list[str]:
+    """The names of all formats there are, in the order of the alphabet."""
+    return sorted(module.name for module in pkgutil.iter_modules(formats.__path__) if not module.name.startswith("_"))
 
 
 @cache
 def catalogue() -> tuple[Format, ...]:
-    """Every format, most particular first."""
-    found = {}
-    for module in pkgutil.iter_modules(formats.__path__):
-        if not module.name.startswith("_"):
-            fmt: Format = importlib.import_module(f"{formats.__name__}.{module.name}").FORMAT
-            found[module.name] = dataclasses.replace(fmt, name=module.name)
+    """Every format, most particular first; one that is too new for `_order.py` comes before all others."""
+    known = [name for name, _ in ORDER]
+    fresh = [name for name in names() if name not in known]
+    return tuple(load(name) for name in [*fresh, *known])
+
+
+def suspects(text: str) -> Iterator[Format]:
+    """The formats that could have written a line, most particular first."""
+    for name in _unordered():
+        yield load(name)
+    for name, words in ORDER:
+        for word in words:
+            if word in text:
+                yield load(name)
+                break
+
+
+@cache
+def _unordered() -> tuple[str, ...]:
+    known = {name for name, _ in ORDER}
+    return tuple(name for name in names() if name not in known)
+
+
+def find_blob(head: bytes) -> Format | None:
+    """The format of a file that is no text of lines, by its first bytes."""
+    first = head.lstrip()[:400].split(b"\n")[0]
+    # Nothing of what such files begin with: most logs need not ask any of those formats.
+    is_table = b"," in first and (b" " not in first or first.count(b",") > 2)
+    if b"\0" not in head and not first.startswith((b"{", b"[")) and not is_table:
+        return None
+    return next((fmt for fmt in catalogue() if fmt.sniff is not None and fmt.sniff(head)), None)
+
+
+def work_out_order() -> list[tuple[str, list[str]]]:
+    """The order of the catalogue by its samples, with each format's words; formats that claim each other are an error."""
+    found = {name: load(name) for name in names()}
     before: dict[str, set[str]] = {name: set() for name in found}
     for name, fmt in found.items():
+        settling = [sample for sample in fmt.samples if sample.kind in SETTLING and settles(fmt, sample.text)]
         for other, rival in found.items():
-            if other != name and any(s.kind in _TELLING and _claims(rival, s.text) for s in fmt.samples):
+            if other != name and any(settles(rival, sample.text) for sample in settling):
                 before[other].add(name)
-    return tuple(found[name] for name in graphlib.TopologicalSorter(before).static_order())
+    order = graphlib.TopologicalSorter(before).static_order()
+    return [(name, sorted(words_of(found[name]))) for name in order]
 
 
-def _claims(fmt: Format, text: str) -> bool:
-    return telling_line(fmt, text) is not None
+def words_of(fmt: Format) -> set[str]:
+    """Words of which a line that tells of a format contains one; the empty word where nothing is certain."""
+    if fmt.sniff is not None:
+        return set()
+    settling = {_certain_word(line.pattern) for line in fmt.lines if line.kind in SETTLING}
+    others = {_certain_word(line.pattern) for line in fmt.lines if line.kind in _TELLING - SETTLING}
+    words = settling | {word for word in others if word}
+    # A word that holds another one is found with it.
+    return {word for word in words if not any(other != word and other in word for other in words)}
+
+
+def _certain_word(pattern: str) -> str:
+    """The longest piece of text that every match of a pattern contains."""
+    parser: Any = re._parser  # type: ignore[attr-defined]
+    best = max(_certain_words(parser.parse(pattern)), key=len, default="")
+    return best if len(best) >= _LEAST_WORD else ""
+
+
+def _certain_words(parsed: Any) -> Iterator[str]:
+    run = ""
+    for operation, argument in parsed:
+        if str(operation) == "LITERAL" and argument < 128:
+            run += chr(argument)
+            continue
+        if run:
+            yield run
+        run = ""
+        if str(operation) == "SUBPATTERN":
+            yield from _certain_words(argument[3])
+        elif str(operation) in {"MAX_REPEAT", "MIN_REPEAT"} and argument[0] > 0:
+            yield from _certain_words(argument[2])
+    if run:
+        yield run
 
 
 def find_format(name: str) -> Format | None:
     """The format of that name, or None."""
-    return next((fmt for fmt in catalogue() if fmt.name == name), None)
+    return load(name) if name in names() else None
+
+
+def settles(fmt: Format, text: str) -> bool:
+    """Whether a line, from its start, is one that only this trainer writes."""
+    found = match_line(fmt, text)
+    return found is not None and fmt.lines[found[0]].kind in SETTLING and not fmt.lines[found[0]].weak
 
 
 def telling_line(fmt: Format, text: str) -> int | None:
     """The index of the line under which `fmt` claims `text`, when that says something about the trainer."""
-    index = claim(fmt, text).which
-    return index if index is not None and fmt.lines[index].kind in _TELLING else None
+    which = claim(fmt, text).which
+    return which if which is not None and fmt.lines[which].kind in _TELLING else None

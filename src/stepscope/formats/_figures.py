@@ -47,13 +47,14 @@ CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
 
 
 def figure_ns(groups: Mapping[str, str | None]) -> int | None:
-    """The time figure of a step line; None when it has none, -1 when it cannot be one."""
+    """The time figure of a step line, of one step; None when it has none, -1 when it cannot be one."""
     for name, scale in SCALES.items():
         text = groups.get(name)
         if text:
             try:
                 number = parse_clock(text) if name in CLOCK_FIGURES else float(text.replace(",", ""))
-                nanos = -1 if number is None else round(scale(number) * NS)
+                steps = _count(groups.get("per_steps")) or 1
+                nanos = -1 if number is None else round(scale(number) * NS / steps)
             except (ValueError, ArithmeticError):
                 return -1
             return nanos if 0 <= nanos < _MAX_NS else -1
@@ -69,7 +70,8 @@ def step_number(groups: Mapping[str, str | None], *, first_epoch: int, batches: 
         epoch, batch = _count(groups.get("epoch")), _count(groups.get("batch"))
         length = _count(groups.get("batches")) or batches
         if batch is None:
-            return None
+            # An epoch without a batch is the whole epoch: its last step.
+            return None if epoch is None or length is None else (epoch - first_epoch + 1) * length
         value = batch if epoch is None or length is None else (epoch - first_epoch) * length + batch
     return value if value is not None and 0 <= value < _MAX_STEP else None
 

@@ -1,0 +1,78 @@
+"""Keras' fit(), the progress bars of Keras 2 and 3: an epoch's own clock, which is an ETA until the epoch is over."""
+
+from ._base import Clock, Format, Line, Sample
+
+_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+# The whole epoch, and so the number of steps its figure is the time of. A bar that is not full is not read: what it
+# shows on the left is time to go.
+_EPOCH = r"(?P<batches>(?P<per_steps>\d+))/(?P=batches) "
+_RATE = r" \d+(?:us|ms|s)/step"
+_LOSS = rf" - (?:[\w/]{{1,40}}: {_NUMBER} - ){{0,20}}?loss: (?P<loss>{_NUMBER})"
+
+FORMAT = Format(
+    title="Keras",
+    url="https://github.com/keras-team/keras",
+    lines=(
+        Line("step", rf"{_EPOCH}\[=+\] - (?P<dur_s>[1-9]\d*)s{_RATE}{_LOSS}"),
+        # Keras 3 shows a full bar with "0s" to go first, and the time it took once validation is over.
+        Line("step", rf"{_EPOCH}━+ (?P<dur_s>[1-9]\d*)s{_RATE}{_LOSS}"),
+        # verbose=2 draws no bar
+        Line("step", rf"(?P<batches>(?P<per_steps>\d+))/(?P=batches) - (?P<dur_s>[1-9]\d*)s(?: -{_RATE})?{_LOSS}"),
+        # An epoch of less than half a second has only the rounded time of a step.
+        Line("step", rf"(?P<batches>\d+)/(?P=batches) \[=+\] - 0s (?P<dur_ms>\d+)ms/step{_LOSS}"),
+        Line("fact", r"Epoch (?P<epoch>\d+)/(?P<epochs>\d+)(?=\s*$|\[)"),
+        Line("checkpoint", r"Epoch \d+: (?:\w+ improved from \S+ to \S+, )?saving model to (?P<path>.+)"),
+        Line("chatter", r"Epoch \d+: (?:\w+ did not improve|early stopping|\w+ reducing learning rate)"),
+        Line("chatter", r"\d+/(?:\d+|Unknown) \[[=>.]+\]? - ETA: "),
+        Line("chatter", r"(?!(\d+)/\1 ━+ [1-9])\d+/\d+ [━╸╺─]+ \d[\d:]*s \d+(?:us|ms|s)/step"),
+        Line("chatter", r"\d+/\d+ \[=+\] - \d+s \d+(?:us|ms|s)/step\s*$"),  # predict() and downloads
+        Line("chatter", r"[IWE] (?:tensorflow|external|0000 00:00:)|(?:WARNING|INFO):tensorflow:"),
+        Line("chatter", r"Model: \"|_{20,}\s*$|={20,}\s*$|(?:Total|Trainable|Non-trainable) params: "),
+        Line("chatter", r"[\w.]{1,40} \(\w{1,30}\)? {2,}(?:\[?\(|multiple)|Layer \(type\)"),
+        Line("chatter", r"Found \d+ (?:validated image filenames|images|files) belonging to \d+ classes"),
+    ),
+    clock=Clock(
+        covers="window",
+        includes=("evaluation", "checkpoint", "data", "logging"),
+        note="The figure is the wall time of one epoch in whole seconds, validation and callbacks inside, and a step "
+        "is a batch; it is printed once, when the epoch is over. Until then the bar shows an ETA for this epoch alone, "
+        "without validation; ms/step leaves the first step out.",
+    ),
+    first_step=1,
+    first_epoch=1,
+    samples=(
+        Sample(
+            "250/250 [==============================] - 871s 3s/step - loss: 1.2071 - accuracy: 0.5916 - val_loss: 1.1",
+            "step",
+            {"batches": 250, "per_steps": 250, "dur_s": 871, "loss": 1.2071},
+        ),
+        Sample(
+            "80/80 [==============================] - 4s 51ms/step - accuracy: 0.5 - loss: 0.7", "step", {"loss": 0.7}
+        ),
+        Sample(
+            "250/250 ━━━━━━━━━━━━━━━━━━━━ 12s 44ms/step - accuracy: 0.71 - loss: 0.9031 - val_loss: 0.88",
+            "step",
+            {"batches": 250, "dur_s": 12, "loss": 0.9031},
+        ),
+        Sample("1563/1563 - 31s - 20ms/step - accuracy: 0.44 - loss: 1.53", "step", {"per_steps": 1563, "dur_s": 31}),
+        Sample("1563/1563 - 29s - loss: 1.53 - accuracy: 0.44", "step", {"per_steps": 1563, "dur_s": 29}),
+        Sample("40/40 [==============================] - 0s 2ms/step - loss: 0.6931", "step", {"dur_ms": 2.0}),
+        Sample("Epoch 3/12", "fact", {"epoch": 3, "epochs": 12}),
+        Sample("Epoch 8/10[======>.......................] - ETA: 12s", "fact", {"epoch": 8, "epochs": 10}),
+        Sample("Epoch 3: val_loss improved from 0.41 to 0.40, saving model to a.h5", "checkpoint", {"path": "a.h5"}),
+        Sample("Epoch 00003: saving model to ckpt/03.keras", "checkpoint", {"path": "ckpt/03.keras"}),
+        Sample("Epoch 4: val_loss did not improve from 0.40", "chatter"),
+        Sample("12/250 [>.............................] - ETA: 5:12 - loss: 2.4011", "chatter"),
+        Sample("250/250 [==============================] - ETA: 0s - loss: 1.2071", "chatter"),
+        Sample("12/250 ━━━━━━━━━━━━━━━━━━━━ 11s 46ms/step - loss: 2.4011", "chatter"),
+        Sample("250/250 ━━━━━━━━━━━━━━━━━━━━ 0s 44ms/step - loss: 0.9031", "chatter"),
+        Sample("63/63 [==============================] - 1s 9ms/step", "chatter"),
+        Sample("W tensorflow/core/framework/op_kernel.cc:1745] OP_REQUIRES failed", "chatter"),
+        Sample('Model: "sequential_3"', "chatter"),
+        Sample("_________________________________________________________________", "chatter"),
+        Sample("dense_6 (Dense)            (None, 10)                1610", "chatter"),
+        Sample("Found 5400 images belonging to 12 classes.", "chatter"),
+        Sample("Epoch 3/12 - train loss 0.51", None),
+        Sample("250/250 [00:12<00:00, 20.1it/s]", None),
+    ),
+)

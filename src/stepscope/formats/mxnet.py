@@ -1,0 +1,59 @@
+"""MXNet's Module.fit with its Speedometer: only a rate of samples, so the time stamps are the clock."""
+
+from ._base import Clock, Format, Line, Sample
+
+_NODE = r"(?:Node\[\d+\] )?"
+
+FORMAT = Format(
+    title="MXNet Module",
+    url="https://github.com/apache/mxnet",
+    lines=(
+        # Gluon's scripts end the line with the learning rate: those are another format's.
+        Line(
+            "step",
+            rf"{_NODE}Epoch\[(?P<epoch>\d+)\] Batch \[(?:\d+-)?(?P<batch>\d+)\]\s+Speed: [\d.]+ samples/sec"
+            r"(?!.*\blr=)(?:.*?(?:cross-entropy|loss)=(?P<loss>[-+\d.e]+|nan|inf))?",
+        ),
+        Line("evaluation", rf"{_NODE}Epoch\[\d+\] Validation-(?!\w+-count)[\w-]+=(?:[\d.]+|nan)"),
+        Line("checkpoint", rf"{_NODE}Saved checkpoint to \"(?P<path>[^\"]+)\""),
+        Line("start", rf"{_NODE}start with arguments Namespace\(.{{0,4000}}?\bnum_epochs=(?P<epochs>\d+)"),
+        Line("resume", rf"{_NODE}Loaded model (?P<path>\S+)"),
+        Line("chatter", rf"{_NODE}Epoch\[\d+\] (?:Time cost=|Train-|Validation-\w+-count=)"),
+        Line("chatter", rf"{_NODE}(?:DALI iterator|Already bound|Update\[\d+\]: )"),
+        Line("chatter", r"\.\./src/|src/(?:io|operator|storage|base)|Auto-tuning cudnn|(?:using|skipping) wd on "),
+        Line("chatter", r":{0,3}(?:MLLOG|MLL|MLP\S*) "),
+    ),
+    clock=Clock(
+        covers="stamp",
+        includes=("evaluation", "checkpoint", "data", "logging"),
+        note="The printed speed is samples per second over the batches in the bracket, without a batch size, so the "
+        "time between two lines' stamps is taken; everything is inside. 'Time cost' is one epoch without validation. "
+        "The number of batches of an epoch is not printed: it is the last one printed in the first epoch.",
+    ),
+    first_step=1,
+    events_follow_step=True,
+    samples=(
+        Sample(
+            "Node[0] Epoch[16] Batch [2140-2160]\tSpeed: 2648.90 samples/sec\taccuracy=0.612010",
+            "step",
+            {"epoch": 16, "batch": 2160, "loss": None},
+        ),
+        Sample(
+            "Epoch[2] Batch [40]\tSpeed: 911.20 samples/sec\taccuracy=0.31\tcross-entropy=2.91",
+            "step",
+            {"epoch": 2, "batch": 40, "loss": 2.91},
+        ),
+        Sample("Epoch[8] Batch [9999]\tSpeed: 118.270000 samples/sec\taccuracy=0.551\tlr=0.000800", None),
+        Sample("Epoch[16] Batch [2150-2175]", None),
+        Sample("Node[0] Epoch[6] Validation-accuracy=0.588800", "evaluation"),
+        Sample('Saved checkpoint to "out/net-0004.params"', "checkpoint", {"path": "out/net-0004.params"}),
+        Sample("Node[1] start with arguments Namespace(lr=3.0, num_epochs=41, wd=5e-05)", "start", {"epochs": 41}),
+        Sample("Loaded model out/net_0004.params", "resume", {"path": "out/net_0004.params"}),
+        Sample("Node[0] Epoch[6] Time cost=481.146", "chatter"),
+        Sample("Epoch[6] Train-accuracy=0.581100", "chatter"),
+        Sample("Node[0] Epoch[6] Validation-total-count=31000.000000", "chatter"),
+        Sample("Node[41] Already bound, ignoring bind()", "chatter"),
+        Sample("using wd on block2_conv3_weight", "chatter"),
+        Sample(":::MLL 1571882734.718 seed: {}", "chatter"),
+    ),
+)
