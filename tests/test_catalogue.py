@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.formats._base import convert, match_line
+from stepscope.formats._claim import claim
 from stepscope.formats._detect import catalogue
 
 SAMPLES = [(fmt, sample) for fmt in catalogue() for sample in fmt.samples]
@@ -42,14 +43,20 @@ def test_a_format_says_where_it_comes_from_and_what_its_clock_means(fmt):
 @pytest.mark.parametrize(("fmt", "sample"), SAMPLES, ids=lambda item: getattr(item, "text", getattr(item, "name", "")))
 def test_a_sample_is_claimed_behind_a_prefix(fmt, sample):
     """A shell's or launcher's prefix changes nothing about a line."""
-    from stepscope.formats._prefix import split_prefix
-
     if sample.kind is None:
         return
     for before in ("2025-11-15 02:30:07,123 ", "[rank0]: ", "1794768092.168481\t", "[2025-11-15T02:30:07Z] [rank3]: "):
-        prefix = split_prefix(before + sample.text)
-        assert prefix is not None
-        rest = (before + sample.text)[prefix.length :]
-        claim = match_line(fmt, rest)
-        assert claim is not None
-        assert fmt.lines[claim[0]].kind == sample.kind
+        found = claim(fmt, before + sample.text)
+        assert found.which is not None
+        assert fmt.lines[found.which].kind == sample.kind
+
+
+@pytest.mark.parametrize("fmt", catalogue(), ids=lambda fmt: fmt.name)
+def test_which_line_was_last_does_not_matter(fmt):
+    """Lines of one format exclude each other: whichever is tried first, a sample is the same kind of line."""
+    for sample in fmt.samples:
+        kinds = set()
+        for first in range(len(fmt.lines)):
+            found = match_line(fmt, sample.text, first)
+            kinds.add(None if found is None else fmt.lines[found[0]].kind)
+        assert kinds == {sample.kind}, sample.text

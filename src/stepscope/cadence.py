@@ -17,6 +17,7 @@ from stepscope.stops import find_evaluations
 
 # From this many events on, their spacing is evidence enough to overrule a config file.
 _ENOUGH_EVENTS = 3
+_MOSTLY = 0.7
 
 
 def with_settings(
@@ -53,10 +54,10 @@ def log_interval(run: Run) -> tuple[int | None, int]:
 
 def evaluation_interval(run: Run) -> tuple[int | None, int]:
     """The greatest common spacing of the evaluations, and how many evaluations it rests on."""
-    is_evaluation = np.array([kind == "evaluation" for kind in run.events.kind], dtype=bool)
-    if not is_evaluation.any():
+    stops = [stop for stop in find_evaluations(run) if stop.printed]
+    if not stops:
         return None, 0
-    steps, segments = run.events.step[is_evaluation], run.events.segment[is_evaluation]
+    steps, segments = np.array([stop.step for stop in stops]), np.array([stop.segment for stop in stops])
     every, _ = _common_spacing(steps, segments)
     return every, len(set(steps.tolist()))
 
@@ -68,7 +69,19 @@ def _common_spacing(steps: np.ndarray, segments: np.ndarray) -> tuple[int | None
     gaps = gaps[gaps > 0]
     if not len(gaps):
         return None, 0
-    return int(np.gcd.reduce(gaps)), len(gaps)
+    common = int(np.gcd.reduce(gaps))
+    # One odd spacing (the last step, a resume) must not spoil what all the others say.
+    values, counts = zip(*sorted(_count(gaps).items(), key=lambda item: (-item[1], item[0])), strict=True)
+    if common < values[0] and counts[0] >= _MOSTLY * len(gaps):
+        return int(values[0]), len(gaps)
+    return common, len(gaps)
+
+
+def _count(gaps: np.ndarray) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for gap in gaps.tolist():
+        found[gap] = found.get(gap, 0) + 1
+    return found
 
 
 def _with_interval(settings: Settings, name: str, every: int | None, num_seen: int) -> Settings:

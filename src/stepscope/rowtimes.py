@@ -25,7 +25,8 @@ def row_times(
     if covers in {"step", "window"}:
         known = figure != NO_TIME
         span = np.where(per > 0, per, since) if covers == "window" else np.ones(num, dtype=np.int64)
-        return _within_stamps(np.where(known, figure, 0), np.where(known, span, 0), t_ns, is_first)
+        dur, span = np.where(known, figure, 0), np.where(known, span, 0)
+        return _within_stamps(dur, span, t_ns, is_first) if covers == "window" else (dur, span)
     clock = t_ns if covers == "stamp" else figure
     if not len(clock):
         return np.zeros(num, dtype=np.int64), np.zeros(num, dtype=np.int64)
@@ -45,7 +46,7 @@ def _within_stamps(dur: Ints, span: Ints, t_ns: Ints, is_first: np.ndarray) -> t
     if not len(t_ns):
         return dur, span
     between = np.concatenate([[0], np.diff(t_ns)])
-    known = ~is_first & (t_ns != NO_TIME) & (np.concatenate([[NO_TIME], t_ns[:-1]]) != NO_TIME) & (span > 1)
+    known = ~is_first & (t_ns != NO_TIME) & (np.concatenate([[NO_TIME], t_ns[:-1]]) != NO_TIME)
     too_long = known & (between > 0) & (dur * span > 1.5 * between)
     return np.where(too_long, between // np.maximum(span, 1), dur), span
 

@@ -107,6 +107,8 @@ def _is_inside(run: Run, phase: str) -> bool:
 def _timed_row(run: Run, row: int, step: int, segment: int) -> int | None:
     """The row whose time contains an event that stands before row `row`."""
     steps = run.steps
+    if run.format.events_follow_step and run.clock.covers != "step":
+        row += 1  # it is told behind its own step's line, so the next line's time holds it
     if row >= len(steps) or int(steps.segment[row]) != segment:
         return None
     if run.clock.covers == "step":

@@ -82,20 +82,6 @@ def test_world_size_and_regimes():
     assert levels == [0.75, 1.75, 0.75]
 
 
-@pytest.mark.parametrize(
-    "path", sorted((LOGS).glob("*/*")) if LOGS.is_dir() else [], ids=lambda path: f"{path.parent.name}/{path.name}"
-)
-def test_no_other_trainers_log_is_taken_for_nanogpt(path, cli):
-    """Until its own format is in the catalogue, a log is refused with a clear message, never misread."""
-    status, _, err = cli(path, "--format", "json")
-    is_ours = path.parent.name == "nanogpt" or path.name.startswith("nanogpt-")
-    if is_ours:
-        assert status in {0, 3}
-    else:
-        assert status == 1
-        assert "not-a-training-log" in err or "binary" in err
-
-
 @pytest.mark.parametrize("name", ["8xh100-driver535-excerpt.txt", "gh200-driver590-excerpt.txt", "l40s-driver580.txt"])
 def test_nvidia_smi_tables_of_three_driver_generations(name):
     from stepscope.source.nvidia_smi import read_nvidia_smi

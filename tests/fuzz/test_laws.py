@@ -132,7 +132,8 @@ def test_the_finish_is_not_before_now(log, max_steps):
     end = explain(run, flags={"max_steps": max_steps}).forecast
     if isinstance(end, Forecast):
         assert 0 <= end.low_s <= end.remaining_s <= end.high_s
-        assert end.schedule.num_steps == max(0, max_steps - int(run.steps.step[-1]))
+        # An evaluation that ends the log shows that more was done than is printed.
+        assert 0 <= end.schedule.num_steps <= max(0, max_steps - int(run.steps.step[-1]))
 
 
 @given(nanogpt_logs())

@@ -154,7 +154,6 @@ def test_a_metric_of_mlflow():
         "the first step, then: the second\n1,2\n",
         objects({"timestamp": WALL, "gpus": 8}),
         objects({"current_steps": 5, "total_steps": 10, "step": 5}),
-        objects({"epoch": 1, "iter": 10, "data_time": 0.1, "time": 0.5, "step": 10}),
         '{\n  "step": 5\n}\n',
     ],
 )

@@ -32,8 +32,11 @@ def claim(fmt: Format, text: str, first: int = 0) -> Claim:
     if found is None and text[0] in _PREFIX_STARTS:
         prefix = split_prefix(text)
         if prefix is not None:
+            for cut in reversed(prefix.cuts):
+                found = match_line(fmt, text[cut:], first) if cut < len(text) else None
+                if found is not None:
+                    return Claim(found[0], found[1], prefix, text[cut:])
             text = text[prefix.length :]
-            found = match_line(fmt, text, first) if text else None
     if found is None and text:
         found = _search(fmt, text)
     index, match = found if found else (None, None)

@@ -68,20 +68,20 @@ def find_blob(head: bytes) -> Format | None:
     """The format of a file that is no text of lines, by its first bytes."""
     first = head.lstrip()[:400].split(b"\n")[0]
     # Nothing of what such files begin with: most logs need not ask any of those formats.
-    is_table = b"," in first and (b" " not in first or first.count(b",") > 2)
+    is_table = b"," in first and b": " not in first
     if b"\0" not in head and not first.startswith((b"{", b"[")) and not is_table:
         return None
     return next((fmt for fmt in catalogue() if fmt.sniff is not None and fmt.sniff(head)), None)
 
 
 def work_out_order() -> list[tuple[str, list[str]]]:
-    """The order of the catalogue by its samples, with each format's words; formats that claim each other are an error."""
+    """The order of the catalogue by its samples, with each format's words; a circle is an error."""
     found = {name: load(name) for name in names()}
     before: dict[str, set[str]] = {name: set() for name in found}
     for name, fmt in found.items():
         settling = [sample for sample in fmt.samples if sample.kind in SETTLING and settles(fmt, sample.text)]
         for other, rival in found.items():
-            if other != name and any(settles(rival, sample.text) for sample in settling):
+            if other != name and any(_takes_for_step(rival, sample.text) for sample in settling):
                 before[other].add(name)
     order = graphlib.TopologicalSorter(before).static_order()
     return [(name, sorted(words_of(found[name]))) for name in order]
@@ -125,6 +125,11 @@ def _certain_words(parsed: Any) -> Iterator[str]:
 def find_format(name: str) -> Format | None:
     """The format of that name, or None."""
     return load(name) if name in names() else None
+
+
+def _takes_for_step(fmt: Format, text: str) -> bool:
+    found = match_line(fmt, text)
+    return found is not None and fmt.lines[found[0]].kind in SETTLING
 
 
 def settles(fmt: Format, text: str) -> bool:

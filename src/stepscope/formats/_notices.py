@@ -23,6 +23,8 @@ _INTERRUPTED = re.compile(
     r"^KeyboardInterrupt\b|^\^C|^(?:traceback\s*:\s*)?Signal \d+ \(SIG(?:TERM|INT|HUP)\) received"
     r"|^(?:[\w.]+\.)?SignalException\b|^Received (?:SIGTERM|SIGINT|signal (?:15|2))\b|^Terminated\s*$"
     r"|^(?:slurmstepd|srun): .*(?:CANCELLED|TIME LIMIT|PREEMPTION|Terminated)"
+    # The scheduler's last words stand wherever the trainer's line broke off.
+    r"|slurmstepd: error: \*\*\* (?:JOB|STEP) "
 )
 _KILLED = re.compile(
     r"^(?:\S+: line \d+:\s+\d+ )?(?:Killed|Segmentation fault|Aborted|Bus error)\s*(?:\(core dumped\)|\S*)?$"

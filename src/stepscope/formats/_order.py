@@ -91,7 +91,20 @@ ORDER: list[tuple[str, list[str]]] = [
             "VALIDATION [",
         ],
     ),
-    ("hf_trainer", [""]),
+    (
+        "ms_swift",
+        [
+            "Train:",
+            "[INFO:swift] Saving model checkpoint to ",
+            "[INFO:swift] The logging file will be saved in: ",
+            "[INFO:swift] args: ",
+            "[INFO:swift] model_parameter_info: ",
+            "[INFO:swift] rank: 0, local_rank: 0, world_size: ",
+            "eval_runtime",
+            "global_step/max_steps",
+            "loss",
+        ],
+    ),
     ("hf_trainer_state", []),
     ("hugectr", [": Eval Time for ", "[HUGECTR][", "epoch mode with number of iterations: "]),
     ("jsonl_duration", []),
@@ -191,20 +204,6 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("modded_nanogpt", [" compiled for CUDA", "train_time:"]),
-    (
-        "ms_swift",
-        [
-            "Train:",
-            "[INFO:swift] Saving model checkpoint to ",
-            "[INFO:swift] The logging file will be saved in: ",
-            "[INFO:swift] args: ",
-            "[INFO:swift] model_parameter_info: ",
-            "[INFO:swift] rank: 0, local_rank: 0, world_size: ",
-            "eval_runtime",
-            "global_step/max_steps",
-            "loss",
-        ],
-    ),
     (
         "mxnet",
         [
@@ -336,5 +335,6 @@ ORDER: list[tuple[str, list[str]]] = [
             "s, data_time: ",
         ],
     ),
+    ("hf_trainer", [""]),
     ("yolo", [""]),
 ]

@@ -40,9 +40,10 @@ _DAY = re.compile(r"\[?(?P<mo>\d\d)/(?P<d>\d\d) (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\
 _TIME = re.compile(r"\[?(?P<h>\d{1,2}):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?(?=[\s|-])")
 _EPOCH = re.compile(r"\[?(?P<e>1\d{9})(?:\.(?P<f>\d{1,9}))?\]?(?=[\s|:])")
 _SINCE = re.compile(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
+_BLANK = re.compile(r"[\s|,;-]*(?:- )?")
 # Behind a stamp: a host and a program (syslog), a logger's name, a level, a place in the code.
 _BETWEEN = re.compile(
-    r"[\s|,;:-]*(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?(?:\[[\w.]{1,40}\])*[\s|,;:-]*"
+    r"[\s|,;:-]*(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?(?:\[(?!rank|Rank|default|\d)[\w.]{1,40}\])*[\s|,;:-]*"
     r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*"
     r"(?:[\w.]{1,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?"
 )
@@ -64,6 +65,8 @@ class Prefix(NamedTuple):
     rank: int | None
     length: int
     match: re.Match[str] | None = None  # of the stamp
+    # Where the trainer's own line may begin, the likeliest last: what looks like a logger's name may be its own word.
+    cuts: tuple[int, ...] = ()
 
 
 class _Stamp(NamedTuple):
@@ -79,6 +82,7 @@ def split_prefix(text: str) -> Prefix | None:
     position, rank = 0, None
     stamp: _Stamp | None = None
     match: re.Match[str] | None = None
+    cuts: list[int] = []
     for _ in range(4):
         found = None if stamp else _stamp_at(text, position)
         tag = _RANK.match(text, position) if found is None else None
@@ -92,13 +96,19 @@ def split_prefix(text: str) -> Prefix | None:
             position = logger.end()
         else:
             break
+        blank = _BLANK.match(text, position)
+        cuts.append(blank.end() if blank else position)
         between = _BETWEEN.match(text, position)
         position = between.end() if between else position
+        cuts.append(position)
     if position == 0:
         return None
+    places = tuple(dict.fromkeys(cuts))
     if stamp is None:
-        return Prefix(t_ns=None, dated=False, zoned=False, daily=False, decimals=0, rank=rank, length=position)
-    return Prefix(*stamp, rank=rank, length=position, match=match)
+        return Prefix(
+            t_ns=None, dated=False, zoned=False, daily=False, decimals=0, rank=rank, length=position, cuts=places
+        )
+    return Prefix(*stamp, rank=rank, length=position, match=match, cuts=places)
 
 
 def _stamp_at(text: str, position: int) -> tuple[_Stamp, re.Match[str]] | None:

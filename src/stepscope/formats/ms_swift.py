@@ -84,6 +84,12 @@ FORMAT = Format(
             "step",
             {"step": 92, "total": 640, "loss": 0.951},
         ),
+        Sample(
+            "{'loss': '1.52', 'grad_norm': '2.75', 'learning_rate': '4e-08', 'token_acc': '0.61', 'epoch': '0.01', "
+            "'global_step/max_steps': '5/640', 'elapsed_time': '12s', 'remaining_time': '25m 24s'}",
+            "step",
+            {"step": 5, "total": 640, "loss": 1.52},
+        ),
         Sample("Train:  29%|██▉       | 186/640 [06:12<15:08,  2.00s/it]", "step", {"step": 186, "total": 640}),
         Sample(
             '{"eval_loss": 0.91, "eval_token_acc": 0.7, "eval_runtime": 31.5, "eval_steps_per_second": 2.1, '

@@ -64,7 +64,7 @@ def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidenc
         if timed is not None:
             found[stop.line] = timed
     return StampEvidence(
-        wall_s=(run.stamps.last_ns - run.stamps.first_ns) / NS,
+        wall_s=(run.stamps.last_ns - _begin_ns(run)) / NS,
         tick_s=tick_s,
         evaluations=found,
         outside=(*_outside(run), *_stopped_clock(run, stops, baseline)),
@@ -102,7 +102,7 @@ def _stopped_clock(run: Run, stops: list[Stop], baseline: Baseline) -> list[tupl
     found: list[tuple[float, Outside]] = []
     expected = _expected(run, baseline)
     for stop in stops:
-        row = stop.next_row
+        row = stop.next_row + (1 if run.format.events_follow_step else 0)
         outside = (stop.evaluated and not stop.evaluation_inside) or (stop.saved and not stop.save_inside)
         if not outside or not 0 < row < len(steps) or steps.segment[row] != steps.segment[row - 1]:
             continue
@@ -148,12 +148,21 @@ def _timed(run: Run, evaluation: Stop, baseline: Baseline, tick_s: float) -> Sta
     )
 
 
+def _begin_ns(run: Run) -> int:
+    """When the log begins: at its first stamp, or where the time of its first row reaches back to."""
+    assert run.stamps is not None
+    steps = run.steps
+    if steps.t_ns[0] == NO_TIME:
+        return run.stamps.first_ns
+    return min(run.stamps.first_ns, int(steps.t_ns[0]) - int(steps.dur_ns[0] * steps.span[0]))
+
+
 def _outside(run: Run) -> list[tuple[float, Outside]]:
     """Start-up before a process's first step, and the pause between two processes."""
     assert run.stamps is not None
     steps = run.steps
     found: list[tuple[float, Outside]] = []
-    end_ns = run.stamps.first_ns
+    end_ns = _begin_ns(run)
     for index, segment in enumerate(run.segments):
         first = segment.first_row
         if steps.t_ns[first] == NO_TIME:
