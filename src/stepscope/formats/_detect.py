@@ -24,7 +24,7 @@ from stepscope.formats._order import ORDER
 # A line of one of these kinds settles which trainer it was; one of the others may help where there is no step yet.
 SETTLING: frozenset[LineKind] = frozenset({"step", "evaluation"})
 _TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
-_LEAST_WORD = 3
+_LEAST_WORD = 2
 
 
 @cache
@@ -91,35 +91,47 @@ def words_of(fmt: Format) -> set[str]:
     """Words of which a line that tells of a format contains one; the empty word where nothing is certain."""
     if fmt.sniff is not None:
         return set()
-    settling = {_certain_word(line.pattern) for line in fmt.lines if line.kind in SETTLING}
-    others = {_certain_word(line.pattern) for line in fmt.lines if line.kind in _TELLING - SETTLING}
+    settling = {word for line in fmt.lines if line.kind in SETTLING for word in _certain_words(line.pattern)}
+    others = {word for line in fmt.lines if line.kind in _TELLING - SETTLING for word in _certain_words(line.pattern)}
     words = settling | {word for word in others if word}
     # A word that holds another one is found with it.
     return {word for word in words if not any(other != word and other in word for other in words)}
 
 
-def _certain_word(pattern: str) -> str:
-    """The longest piece of text that every match of a pattern contains."""
+def _certain_words(pattern: str) -> set[str]:
+    """Words of which every match of a pattern contains one: just one, or one per alternative; empty for none."""
     parser: Any = re._parser  # type: ignore[attr-defined]
-    best = max(_certain_words(parser.parse(pattern)), key=len, default="")
-    return best if len(best) >= _LEAST_WORD else ""
+    best = max(_choices(parser.parse(pattern)), key=_worth, default={""})
+    return best if _worth(best) >= _LEAST_WORD else {""}
 
 
-def _certain_words(parsed: Any) -> Iterator[str]:
+def _worth(words: set[str]) -> int:
+    return min(len(word) for word in words)
+
+
+def _choices(parsed: Any) -> Iterator[set[str]]:
+    """Sets of words such that a match contains one of each set."""
     run = ""
     for operation, argument in parsed:
-        if str(operation) == "LITERAL" and argument < 128:
+        name = str(operation)
+        if name == "LITERAL" and argument < 128:
             run += chr(argument)
             continue
         if run:
-            yield run
+            yield {run}
         run = ""
-        if str(operation) == "SUBPATTERN":
-            yield from _certain_words(argument[3])
-        elif str(operation) in {"MAX_REPEAT", "MIN_REPEAT"} and argument[0] > 0:
-            yield from _certain_words(argument[2])
+        if name == "SUBPATTERN":
+            yield from _choices(argument[3])
+        elif name in {"MAX_REPEAT", "MIN_REPEAT"} and argument[0] > 0:
+            yield from _choices(argument[2])
+        elif name == "ASSERT" and argument[0] > 0:
+            yield from _choices(argument[1])
+        elif name == "BRANCH":
+            branches = [max(_choices(branch), key=_worth, default=None) for branch in argument[1]]
+            if all(branches):
+                yield {word for branch in branches if branch for word in branch}
     if run:
-        yield run
+        yield {run}
 
 
 def find_format(name: str) -> Format | None:
