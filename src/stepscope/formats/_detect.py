@@ -83,7 +83,13 @@ def work_out_order() -> list[tuple[str, list[str]]]:
         for other, rival in found.items():
             if other != name and any(_takes_for_step(rival, sample.text) for sample in settling):
                 before[other].add(name)
-    order = graphlib.TopologicalSorter(before).static_order()
+    sorter = graphlib.TopologicalSorter(before)
+    sorter.prepare()
+    order: list[str] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())  # the same on every machine
+        order += ready
+        sorter.done(*ready)
     return [(name, sorted(words_of(found[name]))) for name in order]
 
 

@@ -92,20 +92,6 @@ ORDER: list[tuple[str, list[str]]] = [
             "VALIDATION [",
         ],
     ),
-    (
-        "ms_swift",
-        [
-            "Train:",
-            "[INFO:swift] Saving model checkpoint to ",
-            "[INFO:swift] The logging file will be saved in: ",
-            "[INFO:swift] args: ",
-            "[INFO:swift] model_parameter_info: ",
-            "[INFO:swift] rank: 0, local_rank: 0, world_size: ",
-            "elapsed_time",
-            "eval_runtime",
-            "global_step/max_steps",
-        ],
-    ),
     ("hf_trainer_state", []),
     ("hugectr", [": Eval Time for ", "[HUGECTR][", "epoch mode with number of iterations: "]),
     ("jsonl_duration", []),
@@ -225,6 +211,20 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("modded_nanogpt", [" compiled for CUDA", "train_time:"]),
+    (
+        "ms_swift",
+        [
+            "Train:",
+            "[INFO:swift] Saving model checkpoint to ",
+            "[INFO:swift] The logging file will be saved in: ",
+            "[INFO:swift] args: ",
+            "[INFO:swift] model_parameter_info: ",
+            "[INFO:swift] rank: 0, local_rank: 0, world_size: ",
+            "elapsed_time",
+            "eval_runtime",
+            "global_step/max_steps",
+        ],
+    ),
     (
         "mxnet",
         [
