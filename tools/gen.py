@@ -76,7 +76,7 @@ def help_page() -> str:
 def readme(text: str) -> str:
     """The README with its table of formats made anew."""
     rows = ["| format | where it comes from | its time figure |", "|---|---|---|"]
-    for fmt in catalogue():
+    for fmt in sorted(catalogue(), key=lambda fmt: fmt.title.lower()):
         includes = ", ".join(fmt.clock.includes)
         link = f"[{fmt.title}](docs/formats/{fmt.name}.md)"
         rows.append(f"| {link} | <{fmt.url}> | one {fmt.clock.covers}, with {includes} inside |")

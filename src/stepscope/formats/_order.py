@@ -114,7 +114,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "checkpoint",
         ],
     ),
-    ("llama_factory", ['", "remaining_time": "', '{"current_steps": ']),
+    ("llama_factory", ["\", \"remaining_time\": \"", "{\"current_steps\": "]),
     (
         "llm_c",
         [
@@ -173,12 +173,12 @@ ORDER: list[tuple[str, list[str]]] = [
         [
             " eval_accuracy: ",
             " run_start: ",
-            '"key": "eval_accuracy", ',
-            '"key": "eval_start", ',
-            '"key": "max_steps", "value": ',
-            '"key": "run_start", ',
-            '"key": "tracked_stats", "value": {',
-            '"time_ms": ',
+            "\"key\": \"eval_accuracy\", ",
+            "\"key\": \"eval_start\", ",
+            "\"key\": \"max_steps\", \"value\": ",
+            "\"key\": \"run_start\", ",
+            "\"key\": \"tracked_stats\", \"value\": {",
+            "\"time_ms\": ",
             "MLL ",
         ],
     ),
@@ -203,11 +203,11 @@ ORDER: list[tuple[str, list[str]]] = [
     (
         "mmengine_json",
         [
-            '"data_time": ',
-            '"time": ',
-            '{"env_info": "',
-            '{"mode": "train", "epoch": ',
-            '{"mode": "val", "epoch": ',
+            "\"data_time\": ",
+            "\"time\": ",
+            "{\"env_info\": \"",
+            "{\"mode\": \"train\", \"epoch\": ",
+            "{\"mode\": \"val\", \"epoch\": ",
         ],
     ),
     ("modded_nanogpt", [" compiled for CUDA", "train_time:"]),
@@ -230,7 +230,7 @@ ORDER: list[tuple[str, list[str]]] = [
         [
             " samples/sec",
             "Loaded model ",
-            'Saved checkpoint to "',
+            "Saved checkpoint to \"",
             "] Validation-",
             "start with arguments Namespace(",
         ],
