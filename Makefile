@@ -39,6 +39,7 @@ docs: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(PIP) install runmedic
 	$(BIN)/python bench/start.py
+	$(BIN)/python bench/read.py
 
 clean:
 	rm -rf $(VENV) build src/*.egg-info

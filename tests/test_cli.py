@@ -181,6 +181,10 @@ def zstd(content):
         ("rank.log", b"".join(b"[rank0]: " + line + b"\n" for line in LOG.splitlines())),
         ("logger.log", b"".join(b"INFO:train:" + line + b"\n" for line in LOG.splitlines())),
         ("no-newline.log", LOG.rstrip(b"\n")),
+        (
+            "unknown-prefix.log",
+            b"".join(b"<%d> pod-a/x !! " % n + line + b"\n" for n, line in enumerate(LOG.splitlines())),
+        ),
     ],
 )
 def test_the_same_log_in_other_clothes(cli, tmp_path, name, content):
@@ -190,6 +194,7 @@ def test_the_same_log_in_other_clothes(cli, tmp_path, name, content):
     document = json.loads(out)
     assert [slow["step"] for slow in document["slow"]] == [0, 500, 1000]
     assert document["step"]["count"] == 11
+    assert document["source"]["lines_unread"] == 0
     assert document["wall_s"] == pytest.approx(246.4975)
 
 

@@ -27,6 +27,8 @@ _MAX_EXCERPT_CHARS = 1_000
 _MAX_NOTICES = 200
 _MAX_UNREAD = 5
 _MAX_STEP = 1 << 53
+_MAX_FIGURE_S = 1e9
+_MAX_UNIX_S = 7e9  # the year 2191: beyond it, nanoseconds do not fit
 _EVENTS = frozenset({"evaluation", "checkpoint", "gc", "data"})
 _NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
 _NOT_SETTINGS = frozenset(
@@ -73,6 +75,7 @@ class RunBuilder:
         self._last_bar: int | None = None
         self._has_loss = False  # a line with the loss confirmed this segment
         self._in_traceback = False
+        self._shape: re.Pattern[str] | None = None
         self._stamp: int | None = None
         self._before: int | None = None
         self._is_new_stamp = False
@@ -81,6 +84,10 @@ class RunBuilder:
         self._dated = self._zoned = self._daily = False
         self._decimals = 0
 
+    def expect_prefix(self, shape: re.Pattern[str] | None) -> None:
+        """Take lines that begin like this for the trainer's own behind a prefix of a kind we do not know."""
+        self._shape = shape
+
     def add(self, line: str) -> None:
         """Take one clean line."""
         self.num_lines += 1
@@ -88,6 +95,10 @@ class RunBuilder:
         if not text:
             return
         found = claim(self._format, text, self._last_kind)
+        if found.which is None and self._shape is not None:
+            known = self._shape.match(found.text)
+            if known is not None and known.end() < len(found.text):
+                found = claim(self._format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
         if self._in_traceback and _is_indented(line, found.prefix):
             kind = None if found.which is None else self._format.lines[found.which].kind
             if kind not in {"step", "evaluation"}:
@@ -187,7 +198,10 @@ class RunBuilder:
     def _rate_figure(self, groups: dict[str, str | None]) -> int | None:
         """Samples a second make a time only where the log also tells how many samples a step takes."""
         rate, samples = _number(groups.get("samples_per_s")), self._values.get("samples_per_step")
-        return round(samples / rate * NS) if rate and isinstance(samples, int) else None
+        if not rate or not isinstance(samples, int):
+            return None
+        seconds = samples / rate
+        return round(seconds * NS) if 0 <= seconds < _MAX_FIGURE_S else -1
 
     def _learn_epoch_length(self, groups: dict[str, str | None]) -> None:
         """Where no line tells how many batches an epoch has, the last batch of the first whole epoch does."""
@@ -304,7 +318,7 @@ class RunBuilder:
         """A moment inside the line counts like one before it."""
         if groups.get("unix_s") or groups.get("unix_ms"):
             seconds = _number(groups.get("unix_s")) or (_number(groups.get("unix_ms")) or 0.0) / 1e3
-            if 0 < seconds < 1e11:
+            if 0 < seconds < _MAX_UNIX_S:
                 self._note_stamp(
                     Prefix(round(seconds * NS), dated=True, zoned=True, daily=False, decimals=3, rank=None, length=0)
                 )

@@ -401,7 +401,7 @@ class _Planner:
 
     def _stamp(self, prefix: Prefix, lead: int) -> Callable[[list[Floats]], Ints]:
         match = prefix.match
-        if match is None or prefix.daily:
+        if match is None or prefix.daily or match.groupdict().get("half"):
             raise _NotPlainError
         parts = {name: text for name, text in match.groupdict().items() if text and name not in {"z", "m"}}
         indices = {name: self._add(match.start(name), text, shift=lead) for name, text in parts.items()}

@@ -13,6 +13,7 @@ from stepscope.bulk import BulkReader
 from stepscope.errors import InputError
 from stepscope.formats import _detect
 from stepscope.formats._base import Format
+from stepscope.formats._claim import claim, prefix_shape
 from stepscope.quote import quote
 from stepscope.run import Run
 from stepscope.source.files import Source, resolve
@@ -199,15 +200,17 @@ class LogReader:
             if fmt.lines[which].weak:
                 self._num_weak[fmt.name] = self._num_weak.get(fmt.name, 0) + 1
             elif fmt.lines[which].kind in _detect.SETTLING:
-                self._settle(fmt)
+                self._settle(fmt, text)
                 return
             self._candidates.setdefault(fmt.name, set()).add(which)
             claimed = True
         self._num_claimed += claimed
 
-    def _settle(self, fmt: Format) -> None:
+    def _settle(self, fmt: Format, text: str = "") -> None:
         self._format = fmt
         self._builder = RunBuilder(fmt)
+        if text:
+            self._builder.expect_prefix(prefix_shape(claim(fmt, text)))
         pending, self._pending = self._pending, []
         for line in pending:
             self._builder.add(line)

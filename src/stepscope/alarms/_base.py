@@ -31,4 +31,5 @@ class Evidence(NamedTuple):
 
     def step_before(self, row: int) -> int | None:
         """The last step printed before a row index."""
-        return int(self.run.steps.step[row - 1]) if row and len(self.run) else None
+        row = min(row, len(self.run))
+        return int(self.run.steps.step[row - 1]) if row else None

@@ -43,6 +43,16 @@ def claim(fmt: Format, text: str, first: int = 0) -> Claim:
     return Claim(index, match, prefix, text)
 
 
+def prefix_shape(found: Claim) -> re.Pattern[str] | None:
+    """The shape of an unknown prefix that stood before a claimed line, to know it again before other lines."""
+    start = found.match.start() if found.match is not None else 0
+    if not start:
+        return None
+    pieces = re.split(r"(\d+|\s+)", found.text[:start])
+    shape = "".join(r"\d+" if piece.isdigit() else r"\s+" if piece.isspace() else re.escape(piece) for piece in pieces)
+    return re.compile(shape)
+
+
 def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
     head = text[:_SEARCH_CHARS]
     for index, line in enumerate(fmt.lines):

@@ -25,7 +25,8 @@ _ISO = re.compile(
     r"\s?(?P<z>Z|UTC|[+-]\d\d(?::?\d\d)?)?\]?"
 )
 _US = re.compile(
-    r"\[?(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}),? (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?"
+    r"\[?(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}),? (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
+    r"(?: (?P<half>[AP]M))?\]?"
 )
 # What else stands before a line: logging.basicConfig's own form, Docker Compose, Ray, Open MPI, absl's file and line.
 _LOGGER = re.compile(
@@ -47,6 +48,7 @@ _BETWEEN = re.compile(
     r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*"
     r"(?:[\w.]{1,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?"
 )
+_YEARS = (1990, 2190)
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 DAY_NS = 86_400 * NS
 
@@ -123,14 +125,16 @@ def _stamp_at(text: str, position: int) -> tuple[_Stamp, re.Match[str]] | None:
         if "e" in parts:
             known = regex is _EPOCH
             return _Stamp(int(parts["e"]) * NS + nanos, known, known, daily=False, decimals=len(fraction)), match
-        clock = (int(parts["h"]) * 3600 + int(parts["mi"]) * 60 + int(parts["s"])) * NS + nanos
+        hour = int(parts["h"])
+        if parts.get("half"):
+            hour = hour % 12 + (12 if parts["half"] == "PM" else 0)
+        clock = (hour * 3600 + int(parts["mi"]) * 60 + int(parts["s"])) * NS + nanos
         if regex is _TIME:
             return _Stamp(clock, dated=False, zoned=False, daily=True, decimals=len(fraction)), match
         month = MONTHS[parts["m"]] if regex is _MONTH else int(parts["mo"])
-        try:
-            # Without a year, any leap year will do: only differences count.
-            days = dt.date(int(parts.get("y") or 2000), month, int(parts["d"])).toordinal() - _EPOCH_DAY
-        except ValueError:
+        # Without a year, any leap year will do: only differences count.
+        days = _days(int(parts.get("y") or 2000), month, int(parts["d"]))
+        if days is None:
             continue
         zone = parts.get("z")
         t_ns = days * DAY_NS + clock - _offset_ns(zone)
@@ -149,13 +153,22 @@ def stamp_ns(parts: Mapping[str, Floats], *, month: str | None, zone: str | None
     months = np.full(len(clock), float(MONTHS[month])) if month else parts["mo"]
     dates = (years * 10_000 + months * 100 + parts["d"]).astype(np.int64)
     days = np.zeros(len(clock), dtype=np.int64)
+    impossible = np.zeros(len(clock), dtype=bool)
     for date in set(dates.tolist()):  # few: a chunk of a log spans a day or two
-        try:
-            day = dt.date(date // 10_000, date // 100 % 100, date % 100).toordinal() - _EPOCH_DAY
-        except ValueError:
-            day = 0
-        days[dates == date] = day
-    return days * DAY_NS + clock - _offset_ns(zone)
+        day = _days(date // 10_000, date // 100 % 100, date % 100)
+        days[dates == date] = 0 if day is None else day
+        impossible |= (dates == date) & (day is None)
+    return np.where(impossible, np.iinfo(np.int64).min, days * DAY_NS + clock - _offset_ns(zone))
+
+
+def _days(year: int, month: int, day: int) -> int | None:
+    """Days since 1970; None for a date that there is not, or that no log can have."""
+    if not _YEARS[0] <= year <= _YEARS[1]:
+        return None
+    try:
+        return dt.date(year, month, day).toordinal() - _EPOCH_DAY
+    except ValueError:
+        return None
 
 
 def _offset_ns(zone: str | None) -> int:

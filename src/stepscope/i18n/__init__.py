@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # Not importlib.resources: that imports a tenth of the standard library before the first word.
 _FOLDER = Path(__file__).parent
+_LARGEST = 1e15
 _ENTRY = re.compile(r"^(?P<key>[a-z][\w-]*) =", re.MULTILINE)
 
 
@@ -124,10 +125,11 @@ class Language:
         from babel.numbers import format_decimal
 
         pattern = "#,##0" + ("." + "0" * digits if digits else "")
+        if not abs(value) < _LARGEST:
+            return f"{value:.3g}"  # not a number that anybody writes out
         # Half up, as people round: 5.985 s is 5.99 s.
-        rounded = decimal.Decimal(repr(float(value))).quantize(
-            decimal.Decimal(1).scaleb(-digits), decimal.ROUND_HALF_UP
-        )
+        step = decimal.Decimal(1).scaleb(-digits)
+        rounded = decimal.Decimal(repr(float(value))).quantize(step, decimal.ROUND_HALF_UP)
         return str(format_decimal(rounded, pattern, self._locale, group_separator=self._is_grouped(value)))
 
     def percent(self, share: float) -> str:

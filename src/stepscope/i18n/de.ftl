@@ -78,6 +78,8 @@ slow-more-cause = { $count } × { $cause } ({ $duration })
 cause-evaluation = Evaluierung
 cause-checkpoint = Checkpoint
 cause-warmup = Anlauf
+cause-data = Daten
+cause-gc = Garbage Collection
 cause-unexplained = ungeklärt
 slow-unexplained = { $count ->
     [one] Eine langsame Iteration hat keine Ursache, die dieses Log zeigen könnte: { $duration } mehr als eine normale. Zeitstempel an den Zeilen oder nvidia-smi und top, während es geschieht, würden es klären.

@@ -80,6 +80,8 @@ slow-more-cause = { $count } × { $cause } ({ $duration })
 cause-evaluation = evaluation
 cause-checkpoint = checkpoint
 cause-warmup = warm-up
+cause-data = data
+cause-gc = garbage collection
 cause-unexplained = unexplained
 slow-unexplained = { $count ->
     [one] One slow iteration has no cause that this log could show: { $duration } more than a normal one. Time stamps on the lines, or nvidia-smi and top while it happens, would settle it.

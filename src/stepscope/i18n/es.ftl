@@ -78,6 +78,8 @@ slow-more-cause = { $count } × { $cause } ({ $duration })
 cause-evaluation = evaluación
 cause-checkpoint = checkpoint
 cause-warmup = arranque
+cause-data = datos
+cause-gc = recolección de basura
 cause-unexplained = sin explicar
 slow-unexplained = { $count ->
     [one] Una iteración lenta no tiene ninguna causa que este log pueda mostrar: { $duration } más que una normal. Lo aclararían marcas de tiempo en las líneas, o nvidia-smi y top mientras ocurre.

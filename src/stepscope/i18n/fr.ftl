@@ -78,6 +78,8 @@ slow-more-cause = { $count } × { $cause } ({ $duration })
 cause-evaluation = évaluation
 cause-checkpoint = checkpoint
 cause-warmup = démarrage
+cause-data = données
+cause-gc = ramasse-miettes
 cause-unexplained = inexpliqué
 slow-unexplained = { $count ->
     [one] Une itération lente n’a aucune cause que ce log puisse montrer : { $duration } de plus qu’une normale. Des horodatages sur les lignes, ou nvidia-smi et top pendant que cela se produit, trancheraient.
