@@ -71,8 +71,9 @@ def step_number(groups: Mapping[str, str | None], *, first_epoch: int, batches: 
         length = _count(groups.get("batches")) or batches
         if batch is None:
             # An epoch without a batch is the whole epoch: its last step.
-            return None if epoch is None or length is None else (epoch - first_epoch + 1) * length
-        value = batch if epoch is None or length is None else (epoch - first_epoch) * length + batch
+            value = None if epoch is None or length is None else (epoch - first_epoch + 1) * length
+        else:
+            value = batch if epoch is None or length is None else (epoch - first_epoch) * length + batch
     return value if value is not None and 0 <= value < _MAX_STEP else None
 
 
