@@ -15,11 +15,12 @@ from stepscope.formats import _notices
 from stepscope.formats._base import Format, convert
 from stepscope.formats._claim import claim
 from stepscope.formats._figures import SCALES, figure_ns, step_number
-from stepscope.formats._prefix import DAY_NS, Prefix, split_prefix
+from stepscope.formats._prefix import Prefix
 from stepscope.quote import quote
 from stepscope.rowtimes import row_times
-from stepscope.run import NO_TIME, EventTable, Floats, Ints, Notice, Run, Segment, Stamps, StepTable
+from stepscope.run import NO_TIME, EventTable, Floats, Ints, Notice, Run, Segment, StepTable
 from stepscope.settings import Settings, Value, evaluate_constant, parse_value
+from stepscope.stamptrack import StampTrack
 from stepscope.units import NS
 
 _MAX_EXCERPTS = 5_000
@@ -28,7 +29,6 @@ _MAX_NOTICES = 200
 _MAX_UNREAD = 5
 _MAX_STEP = 1 << 53
 _MAX_FIGURE_S = 1e9
-_MAX_UNIX_S = 7e9  # the year 2191: beyond it, nanoseconds do not fit
 _EVENTS = frozenset({"evaluation", "checkpoint", "gc", "data"})
 _NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
 _NOT_SETTINGS = frozenset(
@@ -76,13 +76,7 @@ class RunBuilder:
         self._has_loss = False  # a line with the loss confirmed this segment
         self._in_traceback = False
         self._shape: re.Pattern[str] | None = None
-        self._stamp: int | None = None
-        self._before: int | None = None
-        self._is_new_stamp = False
-        self._day = 0
-        self._first_stamp: int | None = None
-        self._dated = self._zoned = self._daily = False
-        self._decimals = 0
+        self._stamps = StampTrack()
 
     def expect_prefix(self, shape: re.Pattern[str] | None) -> None:
         """Take lines that begin like this for the trainer's own behind a prefix of a kind we do not know."""
@@ -104,7 +98,7 @@ class RunBuilder:
             if kind not in {"step", "evaluation"}:
                 return  # the traceback's own lines: code, not log
         if found.prefix is not None:
-            self._note_stamp(found.prefix)
+            self._stamps.note(found.prefix)
         if found.which is None or found.match is None:
             if found.text:
                 self._add_unclaimed(found.text)
@@ -139,10 +133,10 @@ class RunBuilder:
         self._learn_epoch_length(groups)
         step = step_number(groups, first_epoch=self._format.first_epoch, batches=self._batches)
         figure = self._rate_figure(groups) if groups.get("samples_per_s") else figure_ns(groups)
-        self._note_inner_stamp(groups)
+        self._stamps.note_inside(groups)
         if self._format.bars_nest and self._is_other_bar(groups):
             return
-        timeless = figure is None and self._stamp is None and self._format.clock.covers != "stamp"
+        timeless = figure is None and self._stamps.last is None and self._format.clock.covers != "stamp"
         if step is None or figure == -1 or timeless:
             self._unread(text)
             return
@@ -186,8 +180,7 @@ class RunBuilder:
         self._mfu.append(mfu / 100 if mfu is not None and 0 < mfu < math.inf else math.nan)
         self._line.append(self.num_lines)
         # A stamp that was there before the last row already says nothing about this one.
-        stamp = self._stamp if self._stamp is not None and self._is_new_stamp else NO_TIME
-        self._is_new_stamp = False
+        stamp = self._stamps.take()
         if stamp != NO_TIME and not self._t:
             self._t.extend([NO_TIME] * row)
         if self._t or stamp != NO_TIME:
@@ -270,14 +263,14 @@ class RunBuilder:
             and bool((np.diff(step) > 0).all())
             and (self._format.clock.covers != "cumulative" or self._is_rising(figure))
             and (t_ns is None) == (not self._t)
-            and not (t_ns is None and self._is_new_stamp)
+            and not (t_ns is None and self._stamps.is_new)
             and (t_ns is None or bool((t_ns != NO_TIME).all()))
         )
         if not ordinary:
             for index in range(len(step)):
                 self.num_lines = int(line[index])
                 if t_ns is not None and prefix is not None and t_ns[index] != NO_TIME:
-                    self._note_stamp(prefix._replace(t_ns=int(t_ns[index])))
+                    self._stamps.note(prefix._replace(t_ns=int(t_ns[index])))
                 own_loss = float(loss[index]) if has_loss[index] else None
                 own_mfu = None if math.isnan(mfu[index]) else float(mfu[index])
                 self._append(int(step[index]), int(figure[index]), own_loss, own_mfu)
@@ -290,10 +283,7 @@ class RunBuilder:
         self._line.frombytes(line.tobytes())
         if t_ns is not None and prefix is not None:
             self._t.frombytes(t_ns.tobytes())
-            self._is_new_stamp = False
-            self._before = int(t_ns[-2]) if len(t_ns) > 1 else self._stamp
-            self._stamp = int(t_ns[-1])
-            self._decimals = max(self._decimals, prefix.decimals)
+            self._stamps.note_many(t_ns, prefix)
         bad = has_loss & ~np.isfinite(loss)
         if bad.any():
             self._num_nonfinite += int(bad.sum())
@@ -314,21 +304,8 @@ class RunBuilder:
             self._total = total
             self._values["max_steps"] = max(0, total - 1 + self._format.first_step)
 
-    def _note_inner_stamp(self, groups: dict[str, str | None]) -> None:
-        """A moment inside the line counts like one before it."""
-        if groups.get("unix_s") or groups.get("unix_ms"):
-            seconds = _number(groups.get("unix_s")) or (_number(groups.get("unix_ms")) or 0.0) / 1e3
-            if 0 < seconds < _MAX_UNIX_S:
-                self._note_stamp(
-                    Prefix(round(seconds * NS), dated=True, zoned=True, daily=False, decimals=3, rank=None, length=0)
-                )
-        elif groups.get("stamp"):
-            prefix = split_prefix(f"{groups['stamp']} ")
-            if prefix is not None:
-                self._note_stamp(prefix)
-
     def _add_event(self, kind: str, groups: dict[str, str | None], text: str) -> None:
-        self._note_inner_stamp(groups)
+        self._stamps.note_inside(groups)
         step = _whole(groups.get("step"))
         row = len(self._step)
         if self._format.events_follow_step and row:
@@ -347,8 +324,8 @@ class RunBuilder:
             -1 if step is None else step,
             row,
             self.num_lines,
-            NO_TIME if self._stamp is None else self._stamp,
-            NO_TIME if self._before is None else self._before,
+            NO_TIME if self._stamps.last is None else self._stamps.last,
+            NO_TIME if self._stamps.before is None else self._stamps.before,
             segment,
         )
         self._event_kind.append(kind)
@@ -394,7 +371,7 @@ class RunBuilder:
             self._ranks += 1  # every rank prints its start
             self._values["world_size"] = self._ranks
         self._ahead.update((name, groups[name]) for name in ("step", "epoch", "batch") if groups.get(name))
-        self._note_inner_stamp(groups)
+        self._stamps.note_inside(groups)
         self._note_total(groups)
         if groups.get("total"):
             self._bar_total, self._is_bar_total_stated = self._total, True
@@ -432,28 +409,6 @@ class RunBuilder:
         self._num_unread += 1
         if len(self._first_unread) < _MAX_UNREAD:
             self._first_unread.append((self.num_lines, quote(text)))
-
-    def _note_stamp(self, prefix: Prefix) -> None:
-        t_ns, dated = prefix.t_ns, prefix.dated
-        if t_ns is None:
-            return
-        if not dated:
-            if self._dated:
-                return  # a time of day inside a dated log: another program's line
-            self._daily = prefix.daily
-            if prefix.daily:
-                t_ns += self._day * DAY_NS
-                if self._stamp is not None and t_ns < self._stamp - DAY_NS // 2:
-                    self._day += 1
-                    t_ns += DAY_NS
-        elif self._stamp is not None and not self._dated:
-            self._first_stamp = None  # undated stamps before the first dated one cannot be compared with it
-        self._dated, self._zoned = self._dated or dated, self._zoned or prefix.zoned
-        self._decimals = max(self._decimals, prefix.decimals)
-        self._before, self._stamp = self._stamp, t_ns
-        self._is_new_stamp = True
-        if self._first_stamp is None:
-            self._first_stamp = t_ns
 
     def run(self, *, paths: tuple[str, ...], encoding: str, mtime: float | None, cut: bool) -> Run:
         """A frozen copy of what has grown so far."""
@@ -495,17 +450,6 @@ class RunBuilder:
             took_ns=_ints(self._event_took),
             segment=event_segment,
         )
-        stamps = None
-        if self._first_stamp is not None and self._stamp is not None:
-            resolution = NS // 10 ** min(self._decimals, 9)
-            stamps = Stamps(
-                first_ns=self._first_stamp,
-                last_ns=self._stamp,
-                dated=self._dated,
-                zoned=self._zoned,
-                daily=self._daily,
-                resolution_ns=max(1, resolution),
-            )
         return Run(
             paths=paths,
             format=self._format,
@@ -521,7 +465,7 @@ class RunBuilder:
             excerpts=dict(self._excerpts),
             num_nonfinite=self._num_nonfinite,
             first_nonfinite=self._first_nonfinite,
-            stamps=stamps,
+            stamps=self._stamps.stamps(),
             mtime=mtime,
             last_line_cut=cut,
         )
