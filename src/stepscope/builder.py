@@ -13,7 +13,7 @@ import numpy as np
 
 from stepscope.formats import _notices
 from stepscope.formats._base import Format, convert
-from stepscope.formats._claim import claim
+from stepscope.formats._claim import claim, is_indented
 from stepscope.formats._figures import SCALES, figure_ns, step_number
 from stepscope.formats._prefix import Prefix
 from stepscope.quote import quote
@@ -93,7 +93,7 @@ class RunBuilder:
             known = self._shape.match(found.text)
             if known is not None and known.end() < len(found.text):
                 found = claim(self._format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
-        if self._in_traceback and _is_indented(line, found.prefix):
+        if self._in_traceback and is_indented(line, found.prefix):
             kind = None if found.which is None else self._format.lines[found.which].kind
             if kind not in {"step", "evaluation"}:
                 return  # the traceback's own lines: code, not log
@@ -494,10 +494,3 @@ def _number(text: str | None) -> float | None:
 
 def _ints(column: array[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array(column, dtype=np.int64)
-
-
-def _is_indented(line: str, prefix: Prefix | None) -> bool:
-    """Whether a line is set in, behind its prefix if it has one."""
-    if prefix is None:
-        return line[:1].isspace()
-    return prefix.length > 1 and line.strip()[prefix.length - 2 : prefix.length].isspace()

@@ -61,3 +61,10 @@ def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
             if match is not None and match.start() <= _MAX_PREFIX:
                 return index, match
     return None
+
+
+def is_indented(line: str, prefix: Prefix | None) -> bool:
+    """Whether a line is set in, behind its prefix if it has one."""
+    if prefix is None:
+        return line[:1].isspace()
+    return prefix.length > 1 and line.strip()[prefix.length - 2 : prefix.length].isspace()
