@@ -14,6 +14,20 @@ from typing import Literal, NamedTuple
 
 Origin = Literal["flag", "config", "log", "detected", "default"]
 Value = int | float | str | bool
+# Settings that count something: whole numbers from 1 on. In the order in which reports show them.
+COUNTS = (
+    "max_steps",
+    "eval_interval",
+    "eval_iters",
+    "checkpoint_interval",
+    "log_interval",
+    "batch_size",
+    "gradient_accumulation_steps",
+    "block_size",
+    "parameters",
+    "tokens_per_step",
+    "world_size",
+)
 _RANK: dict[str, int] = {"flag": 4, "config": 3, "log": 2, "detected": 1, "default": 0}
 
 

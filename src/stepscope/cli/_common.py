@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from stepscope import clock, units
 from stepscope.errors import InputError, UsageError
 from stepscope.i18n import Language, languages, system_language
-from stepscope.settings import Value, parse_value
+from stepscope.settings import COUNTS, Value, parse_value
 
 if TYPE_CHECKING:
     from stepscope.report.build import Report
@@ -25,22 +25,7 @@ if TYPE_CHECKING:
 FORMATS = ("terminal", "json", "markdown", "note")
 _SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"}
 # (report, language, is a translation) → text
-_COUNTS = frozenset(
-    {
-        "max_steps",
-        "max_iters",
-        "eval_interval",
-        "eval_iters",
-        "checkpoint_interval",
-        "log_interval",
-        "batch_size",
-        "gradient_accumulation_steps",
-        "block_size",
-        "parameters",
-        "tokens_per_step",
-        "world_size",
-    }
-)
+_COUNTS = frozenset({*COUNTS, "max_iters"})
 Renderer = Callable[["Report", Language, bool], str]
 
 

@@ -75,8 +75,8 @@ FORMAT = Format(
             {"step": 250, "loss": 3.3114, "dur_ms": 135.02, "mfu_pct": 37.1},
         ),
         Sample("iter 0: loss 10.9, time 25118.40ms, mfu -100.00%", "step", {"step": 0, "mfu_pct": -100.0}),
-        Sample("iter 40: loss 2.5515, time 44.09ms", "step", {"step": 40, "dur_ms": 44.09}),  # before March 2023
-        Sample("iter 90: loss 3.5629 BPC, time 50.60ms, mfu 7.44%", "step", {"loss": 3.5629, "dur_ms": 50.6}),
+        Sample("iter 60: loss 2.7301, time 41.75ms", "step", {"step": 60, "dur_ms": 41.75}),  # before March 2023
+        Sample("iter 80: loss 3.4100 BPC, time 61.20ms, mfu 8.15%", "step", {"loss": 3.41, "dur_ms": 61.2}),
         Sample("iter 7: loss 2.1, lr 6.0e-04, time 91.50ms, mfu 12.00%", "step", {"step": 7, "dur_ms": 91.5}),
         Sample("iter 900: time 168ms", "step", {"step": 900, "dur_ms": 168.0, "loss": None}),  # as people paste it
         Sample("iter 500: loss..., time 5985ms", "step", {"step": 500, "dur_ms": 5985.0, "loss": None}),
@@ -84,9 +84,9 @@ FORMAT = Format(
         Sample("iter 250: loss 3.3114, time 135.0", None),
         Sample("step 500: train loss 3.0192, val loss 3.0417", "evaluation", {"step": 500, "val_loss": 3.0417}),
         Sample(
-            "step 0: train loss 6.0601 BPC, val loss 6.0586 BPC",
+            "step 0: train loss 5.9123 BPC, val loss 5.9087 BPC",
             "evaluation",
-            {"train_loss": 6.0601, "val_loss": 6.0586},
+            {"train_loss": 5.9123, "val_loss": 5.9087},
         ),
         Sample("step 1000: train loss..., val loss...", "evaluation", {"step": 1000, "val_loss": None}),
         Sample("saving checkpoint to out-gpt2", "checkpoint", {"path": "out-gpt2"}),

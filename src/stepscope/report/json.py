@@ -14,28 +14,12 @@ from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.quote import quote
 from stepscope.report.build import Report
 from stepscope.report.words import evidence_text
-from stepscope.settings import Setting
+from stepscope.settings import COUNTS, Setting
 from stepscope.stops import find_stops
 
 SCHEMA = "stepscope.report/1"
 MAX_SLOW = 200
-_SETTINGS = (
-    "max_steps",
-    "eval_interval",
-    "eval_iters",
-    "checkpoint_interval",
-    "log_interval",
-    "batch_size",
-    "gradient_accumulation_steps",
-    "block_size",
-    "parameters",
-    "tokens_per_step",
-    "world_size",
-    "always_save_checkpoint",
-    "compile",
-    "device",
-    "dtype",
-)
+_SETTINGS = (*COUNTS, "always_save_checkpoint", "compile", "device", "dtype")
 
 
 def render(report: Report, language: Language) -> str:
