@@ -75,7 +75,7 @@ FORMAT = Format(
         Sample("23-04-11 09:25:37.738 - INFO: Random seed: 10", "chatter"),
         Sample("beta1: 0.9", "chatter"),
         Sample("(conv_first): Conv2D(3, 64, kernel_size=[3, 3], padding=1)", "chatter"),
-        Sample("W0505 21:25:39.030349 315949 gpu_resources.cc:61] Please NOTE: device: 0", "chatter"),
+        Sample("W0607 10:11:12.131415 161718 gpu_resources.cc:61] Please NOTE: device: 0", "chatter"),
         Sample("PLEASE USE OMP_NUM_THREADS WISELY.", "chatter"),
         Sample("[epoch:  2, iter:  13,500, lr:(2.0", None),  # cut mid-write
         Sample("[TRAIN] epoch: 2, iter: 320/8000, loss: 0.56, lr: 0.008, batch_cost: 0.28, reader_cost: 0.01", None),

@@ -188,7 +188,7 @@ FORMAT = Format(
         Sample("[after dataloaders are built] datetime: 2026-02-03 04:04:00 ", "chatter"),
         Sample("[exiting program at iteration 900] datetime: 2026-02-03 05:04:00 ", "chatter"),
         Sample("> building train, validation, and test datasets for GPT ...", "chatter"),
-        Sample("Theoretical memory footprints: weight and optimizer=6540.94 MB", "chatter"),
+        Sample("Theoretical memory footprints: weight and optimizer=4321.00 MB", "chatter"),
         Sample("Params for bucket 3 (51380224 elements, 51380224 padded size):", "chatter"),
         Sample("steps: 12 loss: 9.1011 iter time (s): 9.310 samples/sec: 3.437", "chatter"),
         Sample("fused_adam ............. [NO] ....... [OKAY]", "chatter"),
