@@ -33,7 +33,7 @@ MADE = "<!-- made by tools/gen.py: change the code it describes, then run it -->
 def format_page(fmt: Format) -> str:
     lines = [f"# {fmt.title}", "", f"<{fmt.url}>", "", inspect.cleandoc(_module_doc(fmt)), ""]
     lines += ["## What its time figure means", "", fmt.clock.note, ""]
-    lines.append(f"It covers: {fmt.clock.covers}. Inside it: {', '.join(fmt.clock.includes) or 'nothing else'}.")
+    lines.append(f"In short: {clock_in_words(fmt)}.")
     lines += ["", "## Lines it knows", "", "| kind | sample | values |", "|---|---|---|"]
     for sample in fmt.samples:
         kind = sample.kind or "*not claimed*"
@@ -73,13 +73,29 @@ def help_page() -> str:
     return "\n".join(lines)
 
 
+COVERS = {
+    "step": "one step",
+    "window": "the mean of the steps since the last line",
+    "cumulative": "a running clock",
+    "stamp": "the time stamps of its lines",
+}
+
+
+def clock_in_words(fmt: Format) -> str:
+    """What the figure covers, and whether an evaluation and a save are inside it."""
+    if not fmt.is_timed:
+        return "none: steps only"
+    stops = [phase for phase in ("evaluation", "checkpoint") if phase in fmt.clock.includes]
+    inside = " and ".join(stops) + " inside" if stops else "evaluation and checkpoint outside"
+    return COVERS[fmt.clock.covers] if fmt.clock.covers == "stamp" else f"{COVERS[fmt.clock.covers]}; {inside}"
+
+
 def readme(text: str) -> str:
     """The README with its table of formats made anew."""
     rows = ["| format | where it comes from | its time figure |", "|---|---|---|"]
     for fmt in sorted(catalogue(), key=lambda fmt: fmt.title.lower()):
-        includes = ", ".join(fmt.clock.includes)
         link = f"[{fmt.title}](docs/formats/{fmt.name}.md)"
-        rows.append(f"| {link} | <{fmt.url}> | one {fmt.clock.covers}, with {includes} inside |")
+        rows.append(f"| {link} | <{fmt.url}> | {clock_in_words(fmt)} |")
     begin, end = "<!-- formats:begin -->", "<!-- formats:end -->"
     return re.sub(f"{begin}.*{end}", begin + "\n" + "\n".join(rows) + "\n" + end, text, flags=re.DOTALL)
 

@@ -95,6 +95,8 @@ class Format:
     # How many splits one evaluation runs `eval_iters` batches over; None when it is not built that way.
     evaluation_splits: int | None = None
     checkpoint_bytes_per_parameter: float | None = None
+    # Whether there is any time in it at all; a log of steps and losses is still worth recognising.
+    is_timed: bool = True
     # The numbers of the first step and the first epoch: of `total` steps the last is then total - 1 + first_step.
     first_step: int = 0
     first_epoch: int = 0

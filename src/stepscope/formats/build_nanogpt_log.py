@@ -13,6 +13,7 @@ FORMAT = Format(
         Line("evaluation", rf"^(?P<step>\d+) val (?P<val_loss>{_NUMBER})\s*$"),
         Line("evaluation", rf"^(?P<step>\d+) hella {_NUMBER}\s*$"),
     ),
+    is_timed=False,
     clock=Clock(
         covers="stamp",  # its own lines have none; a shell may have put one before each
         includes=("evaluation", "checkpoint", "data", "logging"),

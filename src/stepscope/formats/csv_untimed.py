@@ -9,6 +9,7 @@ FORMAT = Format(
     title="CSV table without times (Lightning CSVLogger)",
     url="https://github.com/Lightning-AI/pytorch-lightning",
     lines=table_lines(NAME, ""),
+    is_timed=False,
     clock=Clock(
         # There is no stamp either: the steps stay without a time.
         covers="stamp",

@@ -64,6 +64,7 @@ FORMAT = Format(
         Line("fact", r"trainer_state: max_steps = (?P<total>\d+)"),
         Line("setting", r"trainer_state: (?P<key>(?!max_steps|train_runtime)\w+) = (?P<value>\d+)"),
     ),
+    is_timed=False,
     clock=Clock(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),

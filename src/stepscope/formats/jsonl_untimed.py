@@ -9,6 +9,7 @@ FORMAT = Format(
     title="JSON lines without times",
     url="https://jsonlines.org",
     lines=table_lines(NAME, ""),
+    is_timed=False,
     clock=Clock(
         # There is no stamp either: the steps stay without a time.
         covers="stamp",

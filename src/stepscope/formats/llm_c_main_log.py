@@ -12,6 +12,7 @@ FORMAT = Format(
         Line("evaluation", rf"s:(?P<step>\d+) tel:(?P<val_loss>{_NUMBER})\s*$"),
         Line("evaluation", rf"s:(?P<step>\d+) eval:{_NUMBER}\s*$"),
     ),
+    is_timed=False,
     clock=Clock(
         covers="stamp",  # its own lines have none; a shell may have put one before each
         includes=("evaluation", "checkpoint", "data", "logging"),
