@@ -410,7 +410,7 @@ class RunBuilder:
         if len(self._first_unread) < _MAX_UNREAD:
             self._first_unread.append((self.num_lines, quote(text)))
 
-    def run(self, *, paths: tuple[str, ...], encoding: str, mtime: float | None, cut: bool) -> Run:
+    def run(self, *, paths: tuple[str, ...], encoding: str, mtime: float | None) -> Run:
         """A frozen copy of what has grown so far."""
         starts = self._segment_starts
         edges = [row for row, _ in starts] + [len(self._step)]
@@ -467,7 +467,6 @@ class RunBuilder:
             first_nonfinite=self._first_nonfinite,
             stamps=self._stamps.stamps(),
             mtime=mtime,
-            last_line_cut=cut,
         )
 
     def _settings(self) -> Settings:

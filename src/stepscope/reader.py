@@ -93,7 +93,6 @@ class LogReader:
         self._num_claimed = 0
         self._num_considered = 0
         self._builder: RunBuilder | None = RunBuilder(format) if format else None
-        self._cut = False
         self._head = b""
         self._blob_format: Format | None = None
         self._bulk: BulkReader | None = None
@@ -164,10 +163,7 @@ class LogReader:
         if self._bulk is not None:
             self._take(self._splitter.feed(self._rest))
             self._bulk, self._rest = None, b""
-        last = list(self._splitter.close())
-        # At most one line is left over, unless the whole file was shorter than a sniff.
-        self._cut = bool(last) and len(last) == 1
-        self._take(last)
+        self._take(self._splitter.close())
         self._num_bytes += self._splitter.num_bytes
         self._encoding = self._encoding or self._splitter.encoding
         if self._splitter.looks_binary and self._builder is None:
@@ -230,7 +226,7 @@ class LogReader:
         if self._builder is None:
             raise self._not_a_log()
         return self._builder.run(
-            paths=self._paths, encoding=self._encoding or self._splitter.encoding or "utf-8", mtime=mtime, cut=self._cut
+            paths=self._paths, encoding=self._encoding or self._splitter.encoding or "utf-8", mtime=mtime
         )
 
     def _not_a_log(self) -> InputError:

@@ -111,7 +111,6 @@ class Run:
     first_nonfinite: tuple[int, int] | None = None  # (step, line) of the first NaN or infinite loss
     stamps: Stamps | None = None
     mtime: float | None = None
-    last_line_cut: bool = False
 
     @property
     def clock(self) -> Clock:

@@ -84,3 +84,11 @@ def test_a_log_that_merely_stops_has_not_ended():
 def test_a_lasting_slowdown():
     assert codes(training(500) + training(1000, first=501, step_ms=140)) == {"slowdown"}
     assert codes(training(500) + training(1000, first=501, step_ms=115)) == set()
+
+
+def test_a_torn_traceback_names_no_exception():
+    """A word that happens to stand where the exception should is not shown as one."""
+    report = report_of(
+        [*RUN, "Traceback (most recent call last):", '  File "x"', "torch", "iter 201: loss 3.0, time 100.00ms"]
+    )
+    assert "torch" not in {alarm.message.args.get("text") for alarm in report.alarms}

@@ -192,7 +192,6 @@ class _Progress:
     def __init__(self, path: str) -> None:
         self._path = path
         self._start = self._last = time.monotonic()
-        self._shown = False
 
     def __call__(self, num_bytes: int) -> None:
         now = time.monotonic()

@@ -13,7 +13,7 @@ NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed"]
 
 TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
 # The line that ends a traceback: a class name, perhaps with its module and a message.
-EXCEPTION = re.compile(r"(?P<type>[A-Za-z_][\w.]*)(?::\s|:?$)")
+EXCEPTION = re.compile(r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*)(?::\s|:?$)")
 _OOM = re.compile(
     r"^(?:[\w.]+\.)?OutOfMemoryError\b|^RuntimeError: (?:CUDA|HIP|XPU|MPS)[^\n]{0,40}out of memory"
     r"|^(?:RuntimeError: )?CUDA error: out of memory|^(?:RuntimeError: )?MPS backend out of memory"

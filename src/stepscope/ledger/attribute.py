@@ -18,7 +18,7 @@ from stepscope.ledger.phases import Basis, Ledger, NormalStep, Part, Phase, Phas
 from stepscope.ledger.pricing import FIRST_TOUCH, Pricing
 from stepscope.ledger.regimes import find_regimes
 from stepscope.ledger.slow import describe_slow
-from stepscope.ledger.stamps import StampedEvaluation, StampEvidence, read_stamps
+from stepscope.ledger.stamps import StampedEvaluation, StampEvidence, has_stamped_rows, read_stamps
 from stepscope.run import NO_TIME, Floats, Run
 from stepscope.stops import Stop, find_stops
 from stepscope.units import NS
@@ -103,7 +103,6 @@ def _without_level(run: Run, phase: Phase) -> Ledger:
         evaluation_price=None,
         checkpoint_price=None,
         split="none",
-        stamps_used=False,
         stamps_unusable=False,
     )
 
@@ -148,8 +147,7 @@ class _Attribution:
             evaluation_price=self.pricing.evaluation_price(),
             checkpoint_price=self.pricing.checkpoint_price(),
             split=self.pricing.split,
-            stamps_used=self.stamps is not None,
-            stamps_unusable=self.run.stamps is not None and self.stamps is None,
+            stamps_unusable=self.stamps is None and has_stamped_rows(self.run),
         )
 
     def _special_rows(self) -> np.ndarray:

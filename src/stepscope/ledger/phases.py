@@ -105,7 +105,6 @@ class Ledger(NamedTuple):
     evaluation_price: Price | None
     checkpoint_price: Price | None
     split: Split
-    stamps_used: bool
     stamps_unusable: bool
 
     @property

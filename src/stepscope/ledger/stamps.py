@@ -19,6 +19,7 @@ from stepscope.units import NS
 Outside = Literal["warmup", "gap", "evaluation", "checkpoint"]
 # Of the rows with a stamp on either side, this share must fit the printed time for stamps to count.
 _AGREE = 0.6
+_LEAST_STAMPED = 3
 
 
 class StampedEvaluation(NamedTuple):
@@ -55,7 +56,7 @@ class StampEvidence(NamedTuple):
 
 def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidence | None:
     """The evidence of the stamps; None when there are none or they contradict the printed times."""
-    if run.stamps is None or not len(run.steps.t_ns) or not _agree(run, baseline):
+    if run.stamps is None or not has_stamped_rows(run) or not _agree(run, baseline):
         return None
     tick_s = run.stamps.resolution_ns / NS
     found = {}
@@ -71,11 +72,14 @@ def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidenc
     )
 
 
+def has_stamped_rows(run: Run) -> bool:
+    """Whether step lines have stamps at all; a few dated lines among others do not make a stamped log."""
+    return int((run.steps.t_ns != NO_TIME).sum()) >= _LEAST_STAMPED
+
+
 def _agree(run: Run, baseline: Baseline) -> bool:
     steps = run.steps
     stamped = steps.t_ns != NO_TIME
-    if stamped.sum() < 3:
-        return False
     same = (np.diff(steps.segment) == 0) & stamped[1:] & stamped[:-1]
     elapsed = np.diff(steps.t_ns)[same] / NS
     expected = _expected(run, baseline)[same]

@@ -127,7 +127,11 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
     ledger, run = report.ledger, report.run
     remarks = []
     first = next((slow for slow in ledger.slow if slow.step == 0), None)
-    if first is not None and not run.format.saves_first_step and any(part.phase == "warmup" for part in first.parts):
+    if (
+        first is not None
+        and not run.format.saves_first_step
+        and {"warmup", "evaluation"} <= {part.phase for part in first.parts}
+    ):
         remarks.append(language.text("slow-first-no-save"))
     if ledger.split != "none" and any(total.phase == "checkpoint" for total in ledger.phases):
         remarks.append(language.text(f"split-{ledger.split}"))

@@ -15,7 +15,7 @@ from stepscope.errors import InputError
 
 _NAME = re.compile(r"^\|\s+(?P<index>\d+)\s+(?P<name>\S.*?)\s{2,}(?:On|Off|N/A)\s+\|")
 _LOAD = re.compile(
-    r"(?P<temp>\d+)C\s+P\d+\s+(?:(?P<power>\d+)W|N/A)\s*/\s*(?:(?P<cap>\d+)W|N/A)"
+    r"(?P<temp>\d+)C\s+P\d+\s+(?:(?P<power>\d+)W|N/A)\s*/\s*(?:\d+W|N/A)"
     r".*?(?P<used>\d+)MiB\s*/\s*(?P<total>\d+)MiB.*?(?P<util>\d+)%"
 )
 _MIB = 1 << 20
@@ -29,7 +29,6 @@ class Hardware(NamedTuple):
     memory_used: int | None = None
     memory_total: int | None = None
     power: float | None = None
-    power_cap: float | None = None
     temperature: float | None = None
     time: dt.datetime | None = None
 
@@ -69,7 +68,6 @@ def parse_nvidia_smi(text: str) -> list[Hardware]:
                     memory_used=int(load["used"]) * _MIB,
                     memory_total=int(load["total"]) * _MIB,
                     power=float(load["power"]) if load["power"] else None,
-                    power_cap=float(load["cap"]) if load["cap"] else None,
                     temperature=float(load["temp"]),
                     time=moment,
                 )
