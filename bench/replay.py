@@ -1,0 +1,187 @@
+"""Complete logs as a clock saw them: what a run's log would have said at any moment, and how long was really left.
+
+The truth is the log's own: its time stamps where it has them, else its printed times with unprinted steps at their
+neighbours' level. It shares the reader with Stepscope, and nothing of the ledger or the forecast.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.cadence import with_settings
+from stepscope.errors import StepscopeError
+from stepscope.reader import LogReader
+from stepscope.run import NO_TIME, Floats, Ints, Run
+from stepscope.source.lines import LineSplitter
+from stepscope.stops import find_stops
+from stepscope.units import NS
+
+CUTS = (0.01, 0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
+_LEAST_ROWS = 40
+_LEAST_SECONDS = 5.0
+# A run counts as complete when it got this far; a log without a total is taken to end where it ends.
+_COMPLETE = 0.98
+_MAX_BYTES = 40_000_000
+_SIDE = 5
+_ETA = re.compile(r"\b(?:eta|remaining(?:_time)?)\W{1,4}((?:\d+ days?,? )?\d+:\d\d(?::\d\d)?|\d+h ?\d+m ?\d*s?)", re.I)
+
+
+class Case(NamedTuple):
+    """One complete run. `seconds` is the moment of each row, counted from the start of the first."""
+
+    path: Path
+    family: str
+    text: list[str]
+    run: Run
+    total: int
+    stated: bool  # whether the total has to be said with --max-steps
+    step: Ints
+    line: Ints
+    seconds: Floats
+    stop_s: Floats  # of the seconds up to each row since the last, those of an evaluation or a save
+    stop_num: Ints
+
+    @property
+    def first(self) -> int:
+        """The step before the first one timed."""
+        return int(self.step[0]) - 1
+
+    def row_at(self, share: float) -> int:
+        """The last row printed before `share` of the steps was done."""
+        target = self.first + share * (self.total - self.first)
+        beyond = np.flatnonzero(self.step > target)
+        return int(beyond[0]) - 1 if len(beyond) else len(self.step) - 1
+
+    def left(self, row: int) -> float:
+        """Seconds that were really left after a row."""
+        return float(self.seconds[-1] - self.seconds[row])
+
+    def prefix(self, row: int) -> Run:
+        """The log as it was when `row` had just been printed."""
+        return read_lines(self.text[: int(self.line[row])], str(self.path))
+
+
+def group(case: Case) -> str:
+    """Runs of one program lie in one folder and have one format and one length: they are kept on one side."""
+    return f"{case.path.parent.name}/{case.family}/{case.total}"
+
+
+def is_kept_apart(case: Case) -> bool:
+    """Whether a run is never used to learn from: half of all programs, by the hash of their name."""
+    return hashlib.sha256(group(case).encode()).digest()[0] % 2 == 1
+
+
+def find_cases(folders: list[Path]) -> Iterator[Case]:
+    """Every complete run below the folders, in the order of their paths."""
+    for folder in folders:
+        files = [folder] if folder.is_file() else sorted(path for path in folder.rglob("*") if path.is_file())
+        for path in files:
+            case = load(path)
+            if case is not None:
+                yield case
+
+
+def load(path: Path) -> Case | None:
+    """A log as a case; None when it is no complete log of enough timed steps."""
+    if path.suffix in {".py", ".md", ".tsv", ".npz"} or path.stat().st_size > _MAX_BYTES:
+        return None
+    blob = path.read_bytes()
+    if b"\0" in blob[:4096] and not blob.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return None
+    splitter = LineSplitter()
+    text = [*splitter.feed(blob), *splitter.close()]
+    try:
+        run = with_settings(read_lines(text, str(path)))
+    except StepscopeError:
+        return None
+    if len(run) < _LEAST_ROWS or not (run.steps.span > 0).any() or len(run.segments) != 1:
+        return None
+    last, total = int(run.steps.step[-1]), run.settings.count("max_steps")
+    if total is not None and (last < _COMPLETE * total or last > total):
+        return None
+    rows = np.concatenate([[True], np.diff(run.steps.step) > 0])
+    if not rows.all():
+        return None
+    seconds, stop_s, stop_num = _timeline(run)
+    if seconds[-1] < _LEAST_SECONDS or not np.isfinite(seconds).all():
+        return None
+    return Case(
+        path=path,
+        family=run.format.name,
+        text=text,
+        run=run,
+        total=last,
+        stated=total is None,
+        step=run.steps.step,
+        line=run.steps.line,
+        seconds=seconds,
+        stop_s=stop_s,
+        stop_num=stop_num,
+    )
+
+
+def read_lines(text: list[str], name: str) -> Run:
+    """Read lines as if they were a file."""
+    reader = LogReader(paths=[name])
+    reader.begin_file()
+    reader.feed("\n".join([*text, ""]).encode("utf-8", errors="replace"))
+    reader.end_file()
+    return reader.run()
+
+
+def _timeline(run: Run) -> tuple[Floats, Floats, Ints]:
+    """Per row: its moment, and how much of the time since the row before was an evaluation or a save."""
+    steps = run.steps
+    num_stops = np.zeros(len(run), dtype=np.int64)
+    for stop in find_stops(run):
+        row = stop.row if stop.row is not None else stop.next_row
+        if stop.printed and row < len(run):
+            num_stops[row] += 1
+    level = _local_level(run, num_stops == 0)
+    since = np.concatenate([[max(1, int(steps.span[0]))], np.diff(steps.step)]).astype(np.float64)
+    stamped = len(steps.t_ns) > 0 and bool((steps.t_ns != NO_TIME).all()) and bool((np.diff(steps.t_ns) >= 0).all())
+    if stamped:
+        took = np.concatenate([[float(steps.seconds[0])], np.diff(steps.t_ns) / NS])
+    else:
+        silent = np.maximum(since - steps.span, 0)
+        took = steps.seconds + silent * level
+    stop_s = np.where(num_stops > 0, np.maximum(took - since * level, 0.0), 0.0)
+    return np.cumsum(took), stop_s, num_stops
+
+
+def _local_level(run: Run, usable: np.ndarray) -> Floats:
+    """The median of the nearest rows that hold no evaluation."""
+    seconds = run.steps.dur_ns / NS
+    rows = np.flatnonzero(usable & (run.steps.span > 0))
+    if not len(rows):
+        return np.full(len(seconds), float(np.median(seconds)))
+    values = seconds[rows]
+    width = min(2 * _SIDE + 1, len(values))
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
+    near = np.clip(np.searchsorted(rows, np.arange(len(seconds))) - width // 2, 0, len(medians) - 1)
+    return np.asarray(medians[near], dtype=np.float64)
+
+
+def printed_eta(case: Case, row: int) -> float | None:
+    """What the trainer itself said was left, on the line of a row."""
+    found = _ETA.search(case.text[int(case.line[row]) - 1])
+    return _duration(found.group(1)) if found else None
+
+
+def _duration(text: str) -> float | None:
+    days, _, clock = text.rpartition("day")
+    parts = re.findall(r"\d+", clock)
+    total = 0.0
+    for part in parts:
+        total = 60 * total + float(part)
+    if "h" in clock and len(parts) == 2:
+        total *= 60
+    elif ":" in clock and len(parts) == 2:
+        pass  # minutes and seconds
+    return total + 86400 * float(re.findall(r"\d+", days)[0]) if days else total
