@@ -14,6 +14,7 @@ import numpy as np
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline
 from stepscope.ledger.nolevel import level_between, without_level
+from stepscope.ledger.periods import TELLING, find_periods
 from stepscope.ledger.phases import Ledger, NormalStep, Regime
 from stepscope.ledger.pricing import Pricing
 from stepscope.ledger.regimes import find_regimes
@@ -23,7 +24,7 @@ from stepscope.ledger.stamps import has_stamped_rows, read_stamps
 from stepscope.ledger.stoprows import LOG_LINE_S, StopRows
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.work import Work
-from stepscope.run import Run
+from stepscope.run import NO_TIME, Run
 from stepscope.stops import Stop, find_stops
 from stepscope.units import NS
 
@@ -89,6 +90,7 @@ def _sort(work: Work) -> Ledger:
         checkpoint_price=work.pricing.checkpoint_price(),
         split=work.pricing.split,
         stamps_unusable=work.stamps is None and has_stamped_rows(run),
+        periods=find_periods(run, work.baseline, _known_rows(work)),
     )
 
 
@@ -100,6 +102,20 @@ def _special_rows(work: Work) -> np.ndarray:
         if segment.fresh and segment.num_rows:
             special[segment.first_row] = True
     return special
+
+
+def _known_rows(work: Work) -> np.ndarray:
+    """Rows that a line says something about: an evaluation, a save, a collection, a wait for data."""
+    events, known = work.run.events, np.zeros(len(work.run), dtype=bool)
+    stops = np.array([kind in {"evaluation", "checkpoint"} for kind in events.kind], dtype=bool)
+    inside = events.row < len(known)
+    known[events.row[stops & inside]] = True
+    known[list(work.timed)] = True
+    # A timer that is printed with every step says something only where it is long.
+    others = np.flatnonzero(~stops & inside & (events.took_ns != NO_TIME))
+    rows = events.row[others]
+    known[rows[events.took_ns[others] / NS > TELLING * work.baseline.level[rows]]] = True
+    return known
 
 
 def _add_normal_rows(work: Work, rows: np.ndarray) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from stepscope.ledger.periods import Periods
 from stepscope.run import Ints
 from stepscope.units import NS
 
@@ -106,6 +107,7 @@ class Ledger(NamedTuple):
     checkpoint_price: Price | None
     split: Split
     stamps_unusable: bool
+    periods: Periods = Periods((), 0, ())
 
     @property
     def wall_s(self) -> float:

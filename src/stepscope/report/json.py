@@ -10,6 +10,7 @@ from typing import Any
 from stepscope import __version__
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
+from stepscope.ledger.periods import Period
 from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.quote import quote
 from stepscope.report.build import Report
@@ -146,7 +147,18 @@ def _cadence(report: Report) -> dict[str, Any]:
         "evaluation": _beat(every["eval"], last, ledger.evaluation_price, last_row=last_row, total=total),
         "checkpoint": _beat(every["checkpoint"], last_save, ledger.checkpoint_price, last_row=last_row, total=total),
         "log": _beat(every["log"], last_row, None, last_row=last_row, total=total),
-        "other": [],
+        "other": [_comb(period) for period in ledger.periods.found],
+    }
+
+
+def _comb(period: Period) -> dict[str, Any]:
+    whole = period.is_whole
+    return {
+        "every": int(period.every) if whole else period.every,
+        "offset": int(period.offset) if whole else period.offset,
+        "each_s": period.each_s,
+        "guess": None,
+        "events": period.num_events,
     }
 
 

@@ -1,0 +1,1 @@
+"""Made-up logs whose causes are known, for tests and `bench/causes.py`."""
