@@ -40,6 +40,7 @@ bench: $(VENV)/.dev
 	$(PIP) install runmedic
 	$(BIN)/python bench/start.py
 	$(BIN)/python bench/read.py
+	$(BIN)/python bench/plan.py
 
 clean:
 	rm -rf $(VENV) build src/*.egg-info

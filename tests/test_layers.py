@@ -20,7 +20,7 @@ ORDER = [
     {"stops"},
     {"cadence"},
     {"ledger"},
-    {"forecast"},
+    {"forecast", "plan"},
     {"advice", "alarms"},
     {"report"},
     {"cli"},

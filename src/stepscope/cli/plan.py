@@ -1,0 +1,177 @@
+"""before a run: will it fit, how long will it take, which settings suit this card
+
+    stepscope plan --gpu 4070 --config config/train_gpt2.py
+    stepscope plan --gpu 4070,4080,4090 --config train.py --write configs/
+    stepscope plan --gpu 4090 --from train.log --nvidia-smi smi.txt    my card does 170 ms; what would a 4090 do?
+    stepscope plan --calibrate --params 124M --max-steps 5000          measures this machine instead of looking it up
+
+Predictions are computed from the model's shape and the card's data sheet, with the band that published figures show
+around them; one measured run (--from) narrows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from stepscope import clock, units
+from stepscope.cli import _common
+from stepscope.cli._subject import Seen, find_subject, known_about
+from stepscope.errors import InputError, UsageError
+from stepscope.message import say
+from stepscope.plan.build import plan_card
+from stepscope.plan.cards import Card, find_card, known_card
+from stepscope.report import plan_json, plan_markdown, plan_terminal
+from stepscope.report.plan_table import PlanReport, Price, settings_lines
+
+_FORMATS = ("terminal", "json", "markdown")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The card, the model, the run, and how to answer."""
+    parser.add_argument("--gpu", metavar="NAME[,NAME…]", help="the cards to plan for: 4070, A100, H100 SXM …")
+    parser.add_argument("--devices", metavar="N", type=int, default=1, help="cards in one machine (default 1)")
+    parser.add_argument("--config", metavar="FILE", help="nanoGPT's config.py (read, never run), or an HF config.json")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="a setting on top of it")
+    parser.add_argument("--params", metavar="N", help="the model's size, such as 124M")
+    parser.add_argument("--layers", metavar="N", type=int, help="its layers")
+    parser.add_argument("--hidden", metavar="N", type=int, help="its width")
+    parser.add_argument("--vocab", metavar="N", type=int, help="its vocabulary (default 50,304)")
+    parser.add_argument("--context", metavar="N", type=int, help="tokens in a sequence (default 1,024)")
+    parser.add_argument("--max-steps", metavar="N", type=int, help="the number of the run's last step")
+    parser.add_argument("--from", dest="log", metavar="LOG", help="a log to calibrate with, of this or another card")
+    parser.add_argument("--from-gpu", metavar="NAME", help="the card that wrote it (else that of --nvidia-smi)")
+    parser.add_argument("--nvidia-smi", metavar="FILE", help="a saved nvidia-smi table of that card")
+    parser.add_argument("--calibrate", action="store_true", help="measure this machine (a few seconds) and use that")
+    parser.add_argument("--price", metavar="P[/h|/kWh]", help="of an hour of one card, or of a kilowatt-hour")
+    parser.add_argument("--now", metavar="TIME", help="when the run starts (default: now)")
+    parser.add_argument("--write", metavar="FOLDER", help="write the proposed settings, a config file per card")
+    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    parser.add_argument("--format", choices=_FORMATS, default="terminal", help="how to answer (default: terminal)")
+    parser.add_argument("-o", "--output", metavar="PATH", help="write the answer to a file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan and print."""
+    _check(args)
+    language = _common.chosen_languages(args)[0]
+    price = _price(args.price)
+    subject = find_subject(args)
+    measured = None
+    if args.calibrate:
+        from stepscope.plan.calibrate import measure
+
+        print(language.text("plan-calibrating"), file=sys.stderr)
+        measured = measure(Path.cwd())
+        subject.notes.append(
+            say(
+                "plan-note-calibrated",
+                gpu=measured.card.name,
+                tflops=language.number(measured.card.tflops, 2),
+                bandwidth=language.number(measured.card.gbps, 0),
+                disk=language.number(measured.disk_bytes_per_s / 1e6, 0),
+            )
+        )
+    cards = [measured.card] if measured and not args.gpu else _cards(args, subject.seen)
+    training = subject.training
+    if measured and measured.card.name == "CPU" and not args.gpu:
+        training = training._replace(dtype="float32")
+    disk = measured.disk_bytes_per_s if measured else None
+    report = PlanReport(
+        shape=subject.shape,
+        training=training,
+        cards=tuple(
+            plan_card(
+                subject.shape,
+                training,
+                card,
+                devices=args.devices,
+                known=known_about(subject, card)._replace(disk_bytes_per_s=disk),
+            )
+            for card in cards
+        ),
+        derived=subject.derived,
+        notes=tuple(subject.notes),
+        price=price,
+        now=_start(args),
+    )
+    if args.format == "json":
+        text = plan_json.render(report, language)
+    elif args.format == "markdown":
+        text = plan_markdown.render(report, language)
+    else:
+        text = plan_terminal.render(report, language, width=_common.terminal_size(args)[0])
+    try:
+        if args.output:
+            Path(args.output).write_text(text, encoding="utf-8")
+        else:
+            sys.stdout.write(text)
+        if args.write:
+            folder = Path(args.write)
+            folder.mkdir(parents=True, exist_ok=True)
+            for plan in report.cards:
+                if plan.proposed is not None:
+                    path = folder / f"train_{re.sub(r'[^a-z0-9]+', '_', plan.card.name.lower())}.py"
+                    path.write_text("\n".join(settings_lines(plan)) + "\n", encoding="utf-8")
+                    print(language.text("written", path=str(path)), file=sys.stderr)
+    except OSError as problem:
+        place = args.output or args.write or "-"
+        raise InputError("cannot-write", place=place, reason=problem.strerror or str(problem)) from None
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if not 1 <= args.devices <= 100_000:
+        raise UsageError("bad-devices", place=f"--devices {args.devices}")
+    if args.max_steps is not None and not 1 <= args.max_steps < 10**12:
+        raise UsageError("bad-max-steps", place=f"--max-steps {str(args.max_steps)[:40]}")
+    if args.now is not None and units.parse_moment(args.now, day=dt.date(2000, 1, 1)) is None:
+        raise UsageError("bad-moment", text=args.now)
+
+
+def _start(args: argparse.Namespace) -> dt.datetime:
+    now = clock.now()
+    stated = units.parse_moment(args.now, day=now.date()) if args.now else None
+    return (stated or now).astimezone()
+
+
+def _price(text: str | None) -> Price | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:/\s*(h|kwh))?\s*", text, re.IGNORECASE)
+    if match is None:
+        raise UsageError("bad-price", place=f"--price {text}")
+    return Price(value=float(match[1]), per_kwh=(match[2] or "h").lower() == "kwh")
+
+
+# -- the cards --------------------------------------------------------------------------------------------
+
+
+def _cards(args: argparse.Namespace, seen: Seen | None) -> list[Card]:
+    if args.gpu:
+        return [find_card(name) for name in args.gpu.split(",") if name.strip()]
+    if seen is not None:
+        return [seen.card]
+    found = _installed_card()
+    if found is None:
+        raise UsageError("plan-needs-card", place="stepscope plan")
+    return [found]
+
+
+def _installed_card() -> Card | None:
+    """The card of this machine, asked of its driver; None where there is none or nobody knows it."""
+    command = shutil.which("nvidia-smi")
+    if command is None:
+        return None
+    query = [command, "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    first = answer.strip().splitlines()[:1]
+    return known_card(first[0]) if first else None
