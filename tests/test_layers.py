@@ -13,7 +13,7 @@ ORDER = [
     {"i18n", "source", "configfile"},
     {"formats"},
     {"run"},
-    {"rowtimes", "stamptrack"},
+    {"rowtimes", "stamptrack", "remarks"},
     {"builder"},
     {"bulk"},
     {"reader"},

@@ -17,6 +17,7 @@ from stepscope.formats._claim import claim, is_indented
 from stepscope.formats._figures import SCALES, figure_ns, step_number
 from stepscope.formats._prefix import Prefix
 from stepscope.quote import quote
+from stepscope.remarks import RemarkTrack
 from stepscope.rowtimes import row_times
 from stepscope.run import NO_TIME, EventTable, Floats, Ints, Notice, Run, Segment, StepTable
 from stepscope.settings import Settings, Value, evaluate_constant, parse_value
@@ -52,6 +53,8 @@ class RunBuilder:
         self._place: tuple[int, int] | None = None  # epoch and batch of the last step
         self._loss = array("d")
         self._mfu = array("d")
+        self._data = array("d")  # seconds a step waited for its batch, and how much work it did, where printed
+        self._work = array("d")
         self._line = array("q")
         self._t = array("q")
         self._segment_starts: list[tuple[int, bool]] = []
@@ -61,6 +64,7 @@ class RunBuilder:
         self._event_took = array("q")
         self._excerpts: dict[int, str] = {}
         self._notices: list[Notice] = []
+        self._remarks = RemarkTrack()
         self._num_nonfinite = 0
         self._first_nonfinite: tuple[int, int] | None = None
         self._values: dict[str, Value] = {}
@@ -120,6 +124,8 @@ class RunBuilder:
                 self._unread(match.string)  # after the first step, `name = value` is nobody's config echo
             else:
                 self._add_setting(groups["key"], groups["value"])
+        elif line.kind == "remark":
+            self._remarks.note(match.string, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
         elif line.kind != "chatter":
             self._add_fact(line.kind, groups)
         self._values.update(line.sets)
@@ -150,9 +156,21 @@ class RunBuilder:
             _number(groups.get("loss")),
             _number(groups.get("mfu_pct")),
             per=_whole(groups.get("per_steps")) or 0,
+            data=_number(groups.get("data_s")),
+            work=_work(groups, figure),
         )
 
-    def _append(self, step: int, figure: int, loss: float | None, mfu: float | None, *, per: int = 0) -> None:
+    def _append(
+        self,
+        step: int,
+        figure: int,
+        loss: float | None,
+        mfu: float | None,
+        *,
+        per: int = 0,
+        data: float | None = None,
+        work: float = math.nan,
+    ) -> None:
         """One more row at the present line and stamp."""
         row = len(self._step)
         same = self._segment_starts and row > self._segment_starts[-1][0]
@@ -178,6 +196,8 @@ class RunBuilder:
         self._per.append(per)
         self._loss.append(math.nan if loss is None else loss)
         self._mfu.append(mfu / 100 if mfu is not None and 0 < mfu < math.inf else math.nan)
+        self._data.append(data if data is not None and 0 <= data < _MAX_FIGURE_S else math.nan)
+        self._work.append(work)
         self._line.append(self.num_lines)
         # A stamp that was there before the last row already says nothing about this one.
         stamp = self._stamps.take()
@@ -234,7 +254,11 @@ class RunBuilder:
 
     def _drop_segment(self) -> None:
         first, _ = self._segment_starts.pop()
-        for column in (self._step, self._figure, self._per, self._loss, self._mfu, self._line, self._t):
+        columns = (
+            *(self._step, self._figure, self._per, self._loss, self._mfu),
+            *(self._data, self._work, self._line, self._t),
+        )
+        for column in columns:
             del column[first:]
         rows = self._event_columns[1]
         for index, row in enumerate(rows):
@@ -248,6 +272,7 @@ class RunBuilder:
         loss: Floats,
         has_loss: np.ndarray,
         mfu: Floats,
+        data: Floats,
         line: Ints,
         t_ns: Ints | None,
         prefix: Prefix | None,
@@ -273,13 +298,15 @@ class RunBuilder:
                     self._stamps.note(prefix._replace(t_ns=int(t_ns[index])))
                 own_loss = float(loss[index]) if has_loss[index] else None
                 own_mfu = None if math.isnan(mfu[index]) else float(mfu[index])
-                self._append(int(step[index]), int(figure[index]), own_loss, own_mfu)
+                self._append(int(step[index]), int(figure[index]), own_loss, own_mfu, data=float(data[index]))
             return
         self._step.frombytes(step.tobytes())
         self._figure.frombytes(figure.tobytes())
         self._per.frombytes(bytes(8 * len(step)))
         self._loss.frombytes(np.where(has_loss, loss, math.nan).tobytes())
         self._mfu.frombytes(np.where((mfu > 0) & (mfu < math.inf), mfu / 100, math.nan).tobytes())
+        self._data.frombytes(np.where((data >= 0) & (data < _MAX_FIGURE_S), data, math.nan).tobytes())
+        self._work.frombytes(np.full(len(step), math.nan).tobytes())
         self._line.frombytes(line.tobytes())
         if t_ns is not None and prefix is not None:
             self._t.frombytes(t_ns.tobytes())
@@ -298,6 +325,8 @@ class RunBuilder:
         total, batches, epochs = (_whole(groups.get(name)) for name in ("total", "batches", "epochs"))
         self._batches = batches or self._batches
         self._epochs = epochs or self._epochs
+        if self._batches:
+            self._values["steps_per_epoch"] = self._batches
         if total is None and self._batches and self._epochs:
             total = self._batches * self._epochs
         if total is not None and total != self._total:
@@ -324,7 +353,7 @@ class RunBuilder:
             -1 if step is None else step,
             row,
             self.num_lines,
-            NO_TIME if self._stamps.last is None else self._stamps.last,
+            self._stamps.moment,
             NO_TIME if self._stamps.before is None else self._stamps.before,
             segment,
         )
@@ -397,6 +426,7 @@ class RunBuilder:
             if exception is not None:
                 self._notice("exception", text, type_name=exception["type"].rpartition(".")[2])
                 return
+        self._remarks.note(text, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
         self._unread(text)
 
     def _notice(self, kind: _notices.NoticeKind, text: str, type_name: str | None = None) -> None:
@@ -435,6 +465,8 @@ class RunBuilder:
             span=span,
             loss=np.array(self._loss, dtype=np.float64),
             mfu=np.array(self._mfu, dtype=np.float64),
+            data_s=np.array(self._data, dtype=np.float64),
+            work=np.array(self._work, dtype=np.float64),
             line=_ints(self._line),
             t_ns=_ints(self._t),
             segment=segment,
@@ -462,7 +494,8 @@ class RunBuilder:
             segments=segments,
             settings=self._settings(),
             notices=tuple(self._notices),
-            excerpts=dict(self._excerpts),
+            excerpts={**self._remarks.texts, **self._excerpts},
+            remarks=self._remarks.kinds(),
             num_nonfinite=self._num_nonfinite,
             first_nonfinite=self._first_nonfinite,
             stamps=self._stamps.stamps(),
@@ -489,6 +522,14 @@ def _number(text: str | None) -> float | None:
         return float(text) if text else None
     except ValueError:
         return None
+
+
+def _work(groups: dict[str, str | None], figure: int | None) -> float:
+    """How much a step had to do, in whatever the log counts: printed, or its rate times its time."""
+    printed, rate = _number(groups.get("tokens")), _number(groups.get("tokens_per_s"))
+    if printed is not None:
+        return printed
+    return rate * figure / NS if rate is not None and figure is not None and figure > 0 else math.nan
 
 
 def _ints(column: array[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -35,6 +35,8 @@ _SLOW, _STEP, _NOTHING = 0, 1, 2
 _NUMBER = re.compile(r"[+-]?\d[\d,_]*(?:\.\d*)?|[+-]?\.\d+")
 _CONSTANT = re.compile(r"[+-]?(?:nan|inf)", re.IGNORECASE)
 _MAX_NS = 10**18
+# Figures that few formats have: not worth a fast way of their own.
+_SELDOM = ("stamp", "unix_s", "unix_ms", "per_steps", "samples_per_s", "tokens", "tokens_per_s")
 _MAX_STEP = 1 << 53
 
 Bytes = npt.NDArray[np.uint8]
@@ -57,6 +59,7 @@ class _Row(NamedTuple):
     seconds: Callable[[list[Floats]], Floats] | None
     loss: int | float | None
     mfu: int | None
+    data: int | None
     fixed: tuple[tuple[int, float], ...]  # numbers that must stay what they are, such as the total
     stamp: Callable[[list[Floats]], Ints] | None
     prefix: Prefix | None
@@ -154,6 +157,7 @@ class _Columns:
         self.loss = np.empty(num)
         self.has_loss = np.zeros(num, dtype=bool)
         self.mfu = np.empty(num)
+        self.data = np.empty(num)
         self.t_ns = np.full(num, NO_TIME, dtype=np.int64)
         self.prefix: Prefix | None = None
 
@@ -181,6 +185,7 @@ class _Columns:
         self.has_loss[lines] = row.loss is not None
         self.loss[lines] = math.nan if row.loss is None else values[row.loss] if isinstance(row.loss, int) else row.loss
         self.mfu[lines] = math.nan if row.mfu is None else values[row.mfu]
+        self.data[lines] = math.nan if row.data is None else values[row.data]
         if row.stamp is not None:
             self.t_ns[lines] = row.stamp(values)
             self.prefix = row.prefix
@@ -194,6 +199,7 @@ class _Columns:
             loss=self.loss[lines],
             has_loss=self.has_loss[lines],
             mfu=self.mfu[lines],
+            data=self.data[lines],
             line=lines + base + 1,
             t_ns=self.t_ns[lines] if self.prefix is not None else None,
             prefix=self.prefix,
@@ -312,7 +318,7 @@ class _Planner:
 
     def row(self, prefix: Prefix | None, lead: int) -> _Row:
         groups = self._groups
-        if any(groups.get(name) for name in ("stamp", "unix_s", "unix_ms", "per_steps", "samples_per_s")):
+        if any(groups.get(name) for name in _SELDOM):
             raise _NotPlainError
         step = self._step()
         seconds = self._seconds()
@@ -322,6 +328,7 @@ class _Planner:
         mfu = None
         if groups.get("mfu_pct") and not _CONSTANT.fullmatch(groups["mfu_pct"] or ""):
             mfu = self._plain("mfu_pct")
+        data = self._plain("data_s") if groups.get("data_s") else None
         fixed = []
         for name in ("total", "epochs", "batches"):
             if groups.get(name):
@@ -334,6 +341,7 @@ class _Planner:
             seconds=seconds,
             loss=loss,
             mfu=mfu,
+            data=data,
             fixed=tuple(fixed),
             stamp=stamp,
             prefix=prefix,

@@ -31,6 +31,8 @@ class StepTable:
     span: Ints  # how many steps `dur_ns` is the mean of; 0 where the row has no time
     loss: Floats
     mfu: Floats
+    data_s: Floats  # waiting for the batch of one step, where the line says so; a mean where `dur_ns` is one
+    work: Floats  # tokens or whatever else the step had to do, where the line says so
     line: Ints
     t_ns: Ints  # arrival or printed stamp; empty when the log has none
     segment: Ints
@@ -80,6 +82,15 @@ class Notice(NamedTuple):
     type_name: str | None = None
 
 
+class RemarkKind(NamedTuple):
+    """Lines of one wording that say nothing we read. `row` is the step row that follows, as for events."""
+
+    name: str
+    line: Ints
+    row: Ints
+    t_ns: Ints
+
+
 class Stamps(NamedTuple):
     """The time stamps that stand before lines. Only their differences are certain unless `dated`."""
 
@@ -106,7 +117,8 @@ class Run:
     segments: tuple[Segment, ...]
     settings: Settings
     notices: tuple[Notice, ...]
-    excerpts: Mapping[int, str] = field(default_factory=dict)  # line number → the line as it is, for events
+    excerpts: Mapping[int, str] = field(default_factory=dict)  # line number → the line as it is, events and remarks
+    remarks: tuple[RemarkKind, ...] = ()
     num_nonfinite: int = 0
     first_nonfinite: tuple[int, int] | None = None  # (step, line) of the first NaN or infinite loss
     stamps: Stamps | None = None

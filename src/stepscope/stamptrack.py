@@ -69,6 +69,11 @@ class StampTrack:
         self.is_new = False
         self._decimals = max(self._decimals, prefix.decimals)
 
+    @property
+    def moment(self) -> int:
+        """The last stamp there was, or none."""
+        return NO_TIME if self.last is None else self.last
+
     def take(self) -> int:
         """The stamp of the row at hand; none when the last one belonged to the row before already."""
         stamp = self.last if self.last is not None and self.is_new else NO_TIME

@@ -16,7 +16,9 @@ from typing import Literal, NamedTuple
 from stepscope.settings import Value
 from stepscope.units import parse_count
 
-LineKind = Literal["step", "evaluation", "checkpoint", "gc", "data", "setting", "fact", "start", "resume", "chatter"]
+LineKind = Literal[
+    "step", "evaluation", "checkpoint", "gc", "data", "setting", "fact", "start", "resume", "remark", "chatter"
+]
 _compile = cache(re.compile)  # a format's patterns are compiled when they are first tried
 Covers = Literal["step", "window", "cumulative", "stamp"]
 
@@ -26,8 +28,9 @@ class Line(NamedTuple):
 
     step
         `step`, or `epoch`, `batch`, `batches`; a time figure (see `_figures.SCALES`); `total` or `epochs`; `loss`,
-        `mfu_pct`; `per_steps` when the figure is the time of so many steps together; `samples_per_s`, which is a time
-        once a `samples_per_step` was told; `stamp`, `unix_s` or `unix_ms` for a moment inside the line. A line that
+        `mfu_pct`; `data_s`, what the step waited for its batch; `tokens` or `tokens_per_s`; `per_steps` when the
+        figure is the time of so many steps together; `samples_per_s`, which is a time once a `samples_per_step`
+        was told; `stamp`, `unix_s` or `unix_ms` for a moment inside the line. A line that
         names no step and no time holds the `loss` of the step printed last
     evaluation, checkpoint, gc, data
         `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took; a moment
@@ -35,6 +38,8 @@ class Line(NamedTuple):
         `key`, `value`
     fact, start, resume
         any setting's name; `total`, `batches`, `epochs`; `step`, `epoch`, `batch` of the next step line, which lacks it
+    remark
+        none: understood, and kept, because it may tell why the steps around it were slow
     chatter
         none: understood, and carries nothing
 

@@ -9,7 +9,8 @@ FORMAT = Format(
         Line(
             "step",
             r"TRAIN \[(?P<epoch>\d+)\]\[(?P<batch>\d+)/(?P<batches>\d+)\]\s+Time (?P<dur_s>[\d.]+) \([\d.]+\)\s+"
-            r"Data [\d.e+-]+ \([\d.e+-]+\)(?:\s+Tok/s \d+ \(\d+\))?(?:\s+Loss/tok (?P<loss>[\d.]+|nan|inf))?",
+            r"Data (?P<data_s>[\d.e+-]+) \([\d.e+-]+\)"
+            r"(?:\s+Tok/s (?P<tokens_per_s>\d+) \(\d+\))?(?:\s+Loss/tok (?P<loss>[\d.]+|nan|inf))?",
         ),
         Line("evaluation", r"Running evaluation on test set"),
         Line("evaluation", r"VALIDATION \[\d+\]\[0/\d+\]\s+Time "),

@@ -10,7 +10,8 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf'\{{"(?:base_)?lr": {_NUMBER}, (?:.{{0,1000}}?"loss": (?P<loss>{_NUMBER}), )?'
+            rf'\{{"(?:base_)?lr": {_NUMBER}, (?:"lr": {_NUMBER}, )?(?:"data_time": (?P<data_s>{_NUMBER}), )?'
+            rf'(?:.{{0,1000}}?"loss": (?P<loss>{_NUMBER}), )?'
             rf'.{{0,4000}}?"time": (?P<dur_s>{_NUMBER}), (?:"(?:epoch|iter|memory)": \d+, ){{0,3}}'
             r'"step": (?P<step>\d+)\}',
         ),
@@ -18,6 +19,7 @@ FORMAT = Format(
         Line(
             "step",
             r'\{"mode": "train", "epoch": (?P<epoch>\d+), "iter": (?P<batch>\d+), '
+            rf'(?:.{{0,200}}?"data_time": (?P<data_s>{_NUMBER}), )?'
             rf'(?:.{{0,2000}}?"loss": (?P<loss>{_NUMBER}), )?.{{0,4000}}?"time": (?P<dur_s>{_NUMBER})[,}}]',
         ),
         # Of an evaluation `step` is the epoch.

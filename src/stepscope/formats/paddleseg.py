@@ -12,7 +12,7 @@ FORMAT = Format(
         Line(
             "step",
             rf"{_LEVEL}?\[TRAIN\] epoch: \d+, iter: (?P<step>\d+)/(?P<total>\d+), loss: (?P<loss>{_NUMBER}), "
-            r".{0,400}?\bbatch_cost: (?P<dur_s>[\d.]+), reader_cost: [\d.]+",
+            r".{0,400}?\bbatch_cost: (?P<dur_s>[\d.]+), reader_cost: (?P<data_s>[\d.]+)",
         ),
         Line("evaluation", rf"{_LEVEL}?\[EVAL\] #Images: \d+,? "),
         Line("start", r"-*Environment Information-{8,}\s*$"),

@@ -35,10 +35,14 @@ FORMAT = Format(
         Line("resume", rf"{_TITAN}Loading the checkpoint from (?P<path>\S+?)\.?$"),
         Line("fact", rf"{_TITAN}Model .{{1,120}} size: (?P<parameters>[\d,]+) total parameters"),
         Line("fact", rf"{_TITAN}torchtitan version: (?P<text>\S+)"),
-        Line("chatter", rf"{_TITAN}\d+ CUDA (?:memory allocation retries|OOM errors)"),
+        Line("remark", rf"{_TITAN}\d+ CUDA (?:memory allocation retries|OOM errors)"),
+        Line("remark", rf"{_TITAN}(?:Dumping|Finished dumping) (?:profiler traces|memory snapshot)"),
+        # The data set is streamed: each of these is a file fetched while training waits or does not.
+        Line("remark", r"(?:\[titan\] [\d: ,-]{19,24}- )?httpx - INFO - HTTP Request: GET "),
         Line(
             "chatter",
-            r"(?:\[titan\] [\d: ,-]{19,24}- )?(?:httpx|huggingface_hub[\w.]*|datasets[\w.]*) - (?:INFO|WARNING) - ",
+            r"(?:\[titan\] [\d: ,-]{19,24}- )?"
+            r"(?:httpx|huggingface_hub[\w.]*|datasets[\w.]*) - (?:INFO|WARNING) - (?!HTTP Request: GET )",
         ),
         Line("chatter", rf"{_TITAN}(?:CUDA (?:capacity|memory)|Peak (?:flops|FLOPS)|Error running lspci|ENV\[)"),
         Line(
@@ -114,8 +118,11 @@ FORMAT = Format(
         ),
         Sample("Model llama3 8B size: 8,030,261,248 total parameters", "fact", {"parameters": 8030261248}),
         Sample("torchtitan version: 0.2.0 (0.0.0 means __version__ is not defined correctly).", "fact"),
-        Sample("12 CUDA memory allocation retries.", "chatter"),
-        Sample('httpx - INFO - HTTP Request: GET https://example.org/data "HTTP/1.1 200 OK"', "chatter"),
+        Sample("12 CUDA memory allocation retries.", "remark"),
+        Sample("Dumping profiler traces at step 40", "remark"),
+        Sample("Finished dumping profiler traces in 0.31 seconds", "remark"),
+        Sample('httpx - INFO - HTTP Request: GET https://example.org/data "HTTP/1.1 200 OK"', "remark"),
+        Sample("datasets - WARNING - a shard is missing its checksum", "chatter"),
         Sample("CUDA capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory", "chatter"),
         Sample("Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=4, cp=1, tp=1", "chatter"),
         Sample("Checkpointing active. Checkpoints will be loaded from and saved to /runs/a/checkpoint", "chatter"),

@@ -14,7 +14,7 @@ FORMAT = Format(
             "step",
             r"Epoch: \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\] +\[ *(?P<batch>\d+)/(?P<batches>\d+)\] +"
             rf"{_ETA}(?=\s)(?:.{{0,400}}?\sloss: (?P<loss>{_NUMBER}))?"
-            r".{0,4000}?\stime: (?P<dur_s>[\d.]+) +data: [\d.]+",
+            r".{0,4000}?\stime: (?P<dur_s>[\d.]+) +data: (?P<data_s>[\d.]+)",
         ),
         Line("evaluation", r"Test: +(?:EMA +)?Total time: (?P<took_clock>(?:\d+ days?, )?[\d:]+) \([\d.]+ s / it\)"),
         Line("fact", r"Namespace\((?=.*\bdata(?:set)?_path=).*?[( ]epochs=(?P<epochs>\d+)"),

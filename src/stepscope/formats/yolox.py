@@ -11,7 +11,7 @@ FORMAT = Format(
         Line(
             "step",
             rf"{_WHERE}epoch: (?P<epoch>\d+)/(?P<epochs>\d+), iter: (?P<batch>\d+)/(?P<batches>\d+), "
-            r"(?:(?:gpu )?mem: [^,]{1,40}, ){0,2}iter_time: (?P<dur_s>[\d.]+)s, data_time: [\d.]+s"
+            r"(?:(?:gpu )?mem: [^,]{1,40}, ){0,2}iter_time: (?P<dur_s>[\d.]+)s, data_time: (?P<data_s>[\d.]+)s"
             r"(?:, total_loss: (?P<loss>[\d.]+|nan|inf))?",
         ),
         # The average precision follows two lines later; these times are printed once per evaluation.
