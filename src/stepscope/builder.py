@@ -5,32 +5,34 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from array import array
+from bisect import bisect_left
 
 import numpy as np
 
-from stepscope.formats import _notices
+from stepscope.eventlog import KINDS as EVENTS
+from stepscope.eventlog import EventLog
+from stepscope.fate import Fate
 from stepscope.formats._base import Format, convert
 from stepscope.formats._claim import claim, is_indented
-from stepscope.formats._figures import SCALES, figure_ns, step_number
+from stepscope.formats._figures import SCALES, figure_ns, step_number, whole
 from stepscope.formats._prefix import Prefix
+from stepscope.lanes import Lanes, Row, looks_interleaved, rank_of
 from stepscope.quote import quote
 from stepscope.remarks import RemarkTrack
 from stepscope.rowtimes import row_times
-from stepscope.run import NO_TIME, EventTable, Floats, Ints, Notice, Run, Segment, StepTable
+from stepscope.run import NO_TIME, Floats, Ints, Rank, Run, Segment, StepTable
+from stepscope.segments import SegmentLog
 from stepscope.settings import Settings, Value, evaluate_constant, parse_value
 from stepscope.stamptrack import StampTrack
+from stepscope.totals import Totals
 from stepscope.units import NS
 
-_MAX_EXCERPTS = 5_000
-_MAX_EXCERPT_CHARS = 1_000
-_MAX_NOTICES = 200
 _MAX_UNREAD = 5
-_MAX_STEP = 1 << 53
 _MAX_FIGURE_S = 1e9
-_EVENTS = frozenset({"evaluation", "checkpoint", "gc", "data"})
 _NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
 _NOT_SETTINGS = frozenset(
     {"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text", "step", "epoch", "batch"}
@@ -49,38 +51,47 @@ class RunBuilder:
         self._step = array("q")
         self._figure = array("q")
         self._per = array("q")  # how many steps the figure was printed for, where the line says so
-        self._ahead: dict[str, str | None] = {}  # step, epoch and batch as the lines before a step line tell them
-        self._place: tuple[int, int] | None = None  # epoch and batch of the last step
         self._loss = array("d")
         self._mfu = array("d")
         self._data = array("d")  # seconds a step waited for its batch, and how much work it did, where printed
         self._work = array("d")
         self._line = array("q")
         self._t = array("q")
-        self._segment_starts: list[tuple[int, bool]] = []
-        self._event_kind: list[str] = []
-        self._event_columns = tuple(array("q") for _ in range(6))
-        self._event_loss = array("d")
-        self._event_took = array("q")
-        self._excerpts: dict[int, str] = {}
-        self._notices: list[Notice] = []
+        self._ahead: dict[str, str | None] = {}  # step, epoch and batch as the lines before a step line tell them
+        self._segments = SegmentLog()
+        self._doubtful: tuple[int, int] | None = None  # last step and spacing before a segment nobody announced
+        self._copied_row: int | None = None  # the row that comes next where lines are read a second time
+        self._lanes = Lanes()
+        self._events = EventLog()
+        self._fate = Fate()
         self._remarks = RemarkTrack()
+        self._totals = Totals(fmt)
         self._num_nonfinite = 0
         self._first_nonfinite: tuple[int, int] | None = None
         self._values: dict[str, Value] = {}
         self._config_seen = False
-        self._ranks = 0
-        self._batches: int | None = None
-        self._epochs: int | None = None
-        self._total: int | None = None
-        self._starting = False  # a start line was seen since the last step
+        self._num_starts = 0  # ranks that printed a start
         self._bar_total: int | None = None  # of the training's bar, where bars nest
         self._is_bar_total_stated = False
         self._last_bar: int | None = None
         self._has_loss = False  # a line with the loss confirmed this segment
-        self._in_traceback = False
         self._shape: re.Pattern[str] | None = None
         self._stamps = StampTrack()
+
+    @property
+    def told(self) -> tuple[int | None, int | None, int | None]:
+        """The total, the epochs and the batches in force: a step line that says otherwise is news."""
+        return self._totals.told
+
+    @property
+    def own_rank(self) -> int | None:
+        """The rank whose rows make the run; None until one is known."""
+        return self._lanes.own_rank
+
+    def begin_file(self, rank: int | None) -> None:
+        """The next lines come from another file of the run, perhaps one rank's own."""
+        self._lanes.of_file = rank
+        self._fate.in_traceback = False
 
     def expect_prefix(self, shape: re.Pattern[str] | None) -> None:
         """Take lines that begin like this for the trainer's own behind a prefix of a kind we do not know."""
@@ -97,47 +108,54 @@ class RunBuilder:
             known = self._shape.match(found.text)
             if known is not None and known.end() < len(found.text):
                 found = claim(self._format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
-        if self._in_traceback and is_indented(line, found.prefix):
+        if self._fate.in_traceback and is_indented(line, found.prefix):
             kind = None if found.which is None else self._format.lines[found.which].kind
             if kind not in {"step", "evaluation"}:
                 return  # the traceback's own lines: code, not log
         if found.prefix is not None:
             self._stamps.note(found.prefix)
+            if found.prefix.is_bare and found.prefix.rank is not None:
+                self._lanes.see(found.prefix.rank)
         if found.which is None or found.match is None:
             if found.text:
                 self._add_unclaimed(found.text)
             return
         if self._format.lines[found.which].kind == "step":
             self._last_kind = found.which  # what comes next is most likely another one
-        self._in_traceback = False
-        self._apply(found.which, found.match)
+        self._fate.in_traceback = False
+        self._apply(found.which, found.match, found.prefix)
 
-    def _apply(self, index: int, match: re.Match[str]) -> None:
+    def _apply(self, index: int, match: re.Match[str], prefix: Prefix | None) -> None:
         line = self._format.lines[index]
         groups = match.groupdict()
         if line.kind == "step":
-            self._add_step(groups, match.string)
-        elif line.kind in _EVENTS:
-            self._add_event(line.kind, groups, match.string)
+            self._add_step(groups, match.string, prefix)
+        elif line.kind in EVENTS:
+            self._add_event(line.kind, groups, match.string, prefix)
         elif line.kind == "setting":
-            if self._step and not self._starting:
+            if self._step and not self._segments.starting:
                 self._unread(match.string)  # after the first step, `name = value` is nobody's config echo
             else:
                 self._add_setting(groups["key"], groups["value"])
         elif line.kind == "remark":
             self._remarks.note(match.string, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
         elif line.kind != "chatter":
-            self._add_fact(line.kind, groups)
+            self._add_fact(index, groups)
         self._values.update(line.sets)
 
-    def _add_step(self, groups: dict[str, str | None], text: str) -> None:
+    def _add_step(self, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
         if self._ahead:
             groups = groups | {name: told for name, told in self._ahead.items() if not groups.get(name)}
         if not groups.keys() & _NAMES_STEP:
             self._add_figures(groups)
             return
-        self._learn_epoch_length(groups)
-        step = step_number(groups, first_epoch=self._format.first_epoch, batches=self._batches)
+        if self._totals.learn_epoch_length(groups, len(self._step)):
+            self._segments.expect()
+        before = self._totals.steps_before(groups)
+        step = step_number(groups, first_epoch=self._format.first_epoch, batches=self._totals.batches)
+        if before is not None and step is not None and not groups.get("step"):
+            batch = whole(groups.get("batch"))
+            step = before + ((whole(groups.get("batches")) or 0) if batch is None else batch)
         figure = self._rate_figure(groups) if groups.get("samples_per_s") else figure_ns(groups)
         self._stamps.note_inside(groups)
         if self._format.bars_nest and self._is_other_bar(groups):
@@ -149,64 +167,166 @@ class RunBuilder:
         # An epoch's number holds for all its batches, but only once for the epoch as a whole.
         spent = {"step", "batch"} if groups.get("batch") else {"step", "epoch"}
         self._ahead = {name: told for name, told in self._ahead.items() if name not in spent}
-        self._note_total(groups)
-        self._append(
+        row = Row(
             step,
             NO_TIME if figure is None else figure,
             _number(groups.get("loss")),
             _number(groups.get("mfu_pct")),
-            per=_whole(groups.get("per_steps")) or 0,
+            per=whole(groups.get("per_steps")) or 0,
+            line=self.num_lines,
+            # A stamp that was there before the last row already says nothing about this one.
+            stamp=self._stamps.take(),
             data=_number(groups.get("data_s")),
             work=_work(groups, figure),
         )
+        if not self._is_other_rank(row, prefix):
+            self._totals.note(groups, len(self._step), on_step=True)
+            self._append(row)
 
-    def _append(
-        self,
-        step: int,
-        figure: int,
-        loss: float | None,
-        mfu: float | None,
-        *,
-        per: int = 0,
-        data: float | None = None,
-        work: float = math.nan,
-    ) -> None:
-        """One more row at the present line and stamp."""
-        row = len(self._step)
-        same = self._segment_starts and row > self._segment_starts[-1][0]
+    def _is_other_rank(self, row: Row, prefix: Prefix | None) -> bool:
+        """Whether a row is another rank's; then it is kept beside the run, or held until that is certain."""
+        lanes = self._lanes
+        is_bare = prefix is not None and prefix.is_bare
+        rank = lanes.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
+        if rank is None:
+            return False
+        if is_bare and lanes.are_line_numbers(row.step):
+            for held in lanes.dismiss_ranks():
+                self._append(held)
+            return False
+        if not lanes.takes_rank(rank, row.step, row.figure, row.stamp):
+            return False
+        if is_bare and not lanes.are_bare_ranks:
+            lanes.held.append(row)
+        return True
+
+    def _append(self, new: Row) -> None:
+        """One more row of the run's own."""
+        row, step, figure = len(self._step), new.step, new.figure
+        starts = self._segments.starts
+        same = bool(starts) and row > starts[-1].row
         covers = self._format.clock.covers
         if same and step == self._step[-1] and (figure == self._figure[-1] or covers != "step"):
-            self._set_loss(loss)  # the same step again: two writers of one process, or two states of one bar
+            self._set_loss(new.loss)  # the same step again: two writers of one process, or two states of one bar
             return
-        restarts = bool(self._segment_starts) and step <= self._step[-1]
-        if covers == "cumulative" and same and not self._starting and NO_TIME not in (figure, self._figure[-1]):
+        last = self._step[-1] if self._step else -1
+        restarts = bool(starts) and step <= last
+        if self._is_copied(new):
+            return
+        if same and self._had_no_time_to_restart(new, last):
+            self._segments.calm()
+        announced = self._segments.starting or self._segments.has_ended
+        if covers == "cumulative" and same and not announced and NO_TIME not in (figure, self._figure[-1]):
             # A resumed process starts its clock anew; the slower of two writers does not.
             clock_restarts = figure < self._figure[-1] // 2
             if restarts and not clock_restarts:
                 return
             restarts = restarts or (clock_restarts and self._format.clock_is_process)
-        if not self._segment_starts or self._starting or restarts:
+        elif starts and not announced and self._is_others_row(new, last, restarts=restarts):
+            return
+        last = self._step[-1] if self._step else -1
+        row = len(self._step)
+        if not starts or self._segments.starting or (restarts and step <= last):
             # A step number that goes back is a new process, with or without a header.
-            fresh = self._starting or step == self._format.first_step or bool(self._segment_starts)
-            self._segment_starts.append((row, fresh))
+            self._doubtful = (last, self._spacing()) if starts and not announced else None
+            self._lanes.other = None
+            is_new = self._segments.begin(
+                row,
+                step,
+                last if starts else None,
+                spacing=self._spacing(),
+                first=self._format.first_step,
+                totals=self._totals,
+            )
+            if is_new and len(starts) > 1:
+                self._totals.begin_training(row)
             self._has_loss = False
-        self._starting = False
+        elif restarts:
+            self._segments.begin(
+                row, step, last, spacing=0, first=self._format.first_step, totals=self._totals
+            )  # the clock starts anew, the step goes on
+        self._segments.calm()
         self._step.append(step)
         self._figure.append(figure)
-        self._per.append(per)
-        self._loss.append(math.nan if loss is None else loss)
-        self._mfu.append(mfu / 100 if mfu is not None and 0 < mfu < math.inf else math.nan)
-        self._data.append(data if data is not None and 0 <= data < _MAX_FIGURE_S else math.nan)
-        self._work.append(work)
-        self._line.append(self.num_lines)
-        # A stamp that was there before the last row already says nothing about this one.
-        stamp = self._stamps.take()
-        if stamp != NO_TIME and not self._t:
+        self._per.append(new.per)
+        self._loss.append(math.nan if new.loss is None else new.loss)
+        self._mfu.append(new.mfu / 100 if new.mfu is not None and 0 < new.mfu < math.inf else math.nan)
+        self._data.append(new.data if new.data is not None and 0 <= new.data < _MAX_FIGURE_S else math.nan)
+        self._work.append(new.work)
+        self._line.append(new.line)
+        if new.stamp != NO_TIME and not self._t:
             self._t.extend([NO_TIME] * row)
-        if self._t or stamp != NO_TIME:
-            self._t.append(stamp)
-        if loss is not None and not math.isfinite(loss):
+        if self._t or new.stamp != NO_TIME:
+            self._t.append(new.stamp)
+        if new.loss is not None and not math.isfinite(new.loss):
             self._note_nonfinite(step)
+
+    def _is_copied(self, new: Row) -> bool:
+        """Whether a row is one that was read before: the same lines once more, in this file or in another."""
+        row, starts = self._copied_row, self._segments.starts
+        if row is None:
+            if not starts or new.step > self._step[-1]:
+                return False
+            # Only where the whole training is told again does it begin with the training's first row.
+            first = next(start.row for start in starts if start.training == starts[-1].training)
+            row = first if self._step[first] == new.step else bisect_left(self._step, new.step, starts[-1].row)
+        if row < len(self._step) and self._is_same(row, new):
+            self._copied_row = row + 1
+            return True
+        self._copied_row = None
+        return False
+
+    def _is_same(self, row: int, new: Row) -> bool:
+        if self._step[row] != new.step or self._figure[row] != new.figure:
+            return False
+        if self._t and new.stamp != NO_TIME:
+            return self._t[row] == new.stamp
+        # Without stamps, only times that are never quite the same show that these are the same lines.
+        around = self._figure[max(0, row - 1) : row + 2]
+        return len(set(around)) == len(around) > 1 and new.loss is not None and self._loss[row] == new.loss
+
+    def _had_no_time_to_restart(self, new: Row, last: int) -> bool:
+        """Whether a row goes on at its usual pace: then whatever was announced or ended between was another process."""
+        if not self._segments.starting and not self._segments.has_ended:
+            return False
+        row = len(self._t)
+        if new.step != last + self._spacing() or row < 2 or NO_TIME in (new.stamp, self._t[-1], self._t[-2]):
+            return False
+        return row - self._segments.starts[-1].row > 1 and new.stamp - self._t[-1] <= 2 * (self._t[-1] - self._t[-2])
+
+    def _spacing(self) -> int:
+        """Steps between the last two rows of the present segment; 1 where there are no two."""
+        first = self._segments.starts[-1].row if self._segments.starts else 0
+        return self._step[-1] - self._step[-2] if len(self._step) - first > 1 else 1
+
+    def _is_others_row(self, new: Row, last: int, *, restarts: bool) -> bool:
+        """Whether a row is that of a second process which writes into the same file without saying so."""
+        lanes, spacing = self._lanes, self._spacing()
+        if lanes.other is not None:
+            if not lanes.is_others(new.step, last, spacing):
+                return False
+            lanes.add_other(new.step, new.figure, new.stamp)
+            return True
+        if new.step == last and self._format.clock.covers == "step":
+            # The same step with another time, and nothing between that tells of an end.
+            lanes.open_other([new.step], [new.figure], [new.stamp])
+            return True
+        if self._doubtful is not None and not restarts:
+            before, their_spacing = self._doubtful
+            first = self._segments.starts[-1].row
+            if looks_interleaved(
+                new.step,
+                before=before,
+                spacing=their_spacing,
+                last=last,
+                own_spacing=spacing,
+                num_rows=len(self._step) - first,
+            ):
+                stamps = self._t[first:].tolist() or [NO_TIME] * (len(self._step) - first)
+                lanes.open_other(self._step[first:].tolist(), self._figure[first:].tolist(), stamps)
+                self._drop_segment()
+                self._doubtful = None
+        return False
 
     def _rate_figure(self, groups: dict[str, str | None]) -> int | None:
         """Samples a second make a time only where the log also tells how many samples a step takes."""
@@ -216,24 +336,15 @@ class RunBuilder:
         seconds = samples / rate
         return round(seconds * NS) if 0 <= seconds < _MAX_FIGURE_S else -1
 
-    def _learn_epoch_length(self, groups: dict[str, str | None]) -> None:
-        """Where no line tells how many batches an epoch has, the last batch of the first whole epoch does."""
-        epoch, batch = _whole(groups.get("epoch")), _whole(groups.get("batch"))
-        if epoch is None or batch is None or groups.get("batches"):
-            return
-        if self._place is not None and self._batches is None and epoch == self._place[0] + 1:
-            self._batches = self._place[1] or None
-            self._starting = self._starting or self._place[0] != self._format.first_epoch
-        self._place = epoch, batch
-
     def _add_figures(self, groups: dict[str, str | None]) -> None:
         """What a line without a step says of the step printed last; with bars, it tells which of them is training."""
         if self._format.bars_nest and self._last_bar is not None and self._last_bar != self._bar_total:
             if self._is_bar_total_stated:
                 return
-            if not self._has_loss and self._segment_starts:
+            if not self._has_loss and self._segments.starts:
                 self._drop_segment()  # those were the bars of something else
-            self._bar_total, self._starting = self._last_bar, True
+            self._bar_total = self._last_bar
+            self._segments.expect()
             return
         self._has_loss = True
         self._set_loss(_number(groups.get("loss")))
@@ -247,22 +358,23 @@ class RunBuilder:
 
     def _is_other_bar(self, groups: dict[str, str | None]) -> bool:
         """Whether a bar is not the training's: it counts up to another total."""
-        self._last_bar = _whole(groups.get("total"))
+        self._last_bar = whole(groups.get("total"))
         if self._bar_total is None:
             self._bar_total = self._last_bar
         return self._last_bar != self._bar_total
 
     def _drop_segment(self) -> None:
-        first, _ = self._segment_starts.pop()
+        first = self._segments.drop_last()
+        num = len(self._step) - first
         columns = (
             *(self._step, self._figure, self._per, self._loss, self._mfu),
             *(self._data, self._work, self._line, self._t),
         )
         for column in columns:
             del column[first:]
-        rows = self._event_columns[1]
-        for index, row in enumerate(rows):
-            rows[index] = min(row, first)
+        self._remarks.cut_rows(first, num)
+        self._events.cut_rows(first, num, max(0, len(self._segments.starts) - 1))
+        self._fate.drop_rows(first, num)
 
     def add_rows(
         self,
@@ -280,10 +392,14 @@ class RunBuilder:
         """Many rows at once, as if their lines had been added one by one."""
         if not len(step):
             return
-        self._in_traceback = False
+        self._fate.in_traceback = False
         ordinary = (
-            self._segment_starts
-            and not self._starting
+            self._segments.starts
+            and not self._segments.starting
+            and self._doubtful is None
+            and self._copied_row is None
+            and self._lanes.other is None
+            and self._lanes.of_file is None
             and step[0] > self._step[-1]
             and bool((np.diff(step) > 0).all())
             and (self._format.clock.covers != "cumulative" or self._is_rising(figure))
@@ -298,8 +414,20 @@ class RunBuilder:
                     self._stamps.note(prefix._replace(t_ns=int(t_ns[index])))
                 own_loss = float(loss[index]) if has_loss[index] else None
                 own_mfu = None if math.isnan(mfu[index]) else float(mfu[index])
-                self._append(int(step[index]), int(figure[index]), own_loss, own_mfu, data=float(data[index]))
+                row = Row(
+                    int(step[index]),
+                    int(figure[index]),
+                    own_loss,
+                    own_mfu,
+                    per=0,
+                    line=self.num_lines,
+                    stamp=self._stamps.take(),
+                    data=float(data[index]),
+                )
+                if not self._is_other_rank(row, prefix):
+                    self._append(row)
             return
+        self._segments.calm()
         self._step.frombytes(step.tobytes())
         self._figure.frombytes(figure.tobytes())
         self._per.frombytes(bytes(8 * len(step)))
@@ -320,53 +448,40 @@ class RunBuilder:
     def _is_rising(self, figure: Ints) -> bool:
         return self._figure[-1] <= figure[0] and bool((np.diff(figure) >= 0).all())
 
-    def _note_total(self, groups: dict[str, str | None]) -> None:
-        """The number of the last step, where a line tells how many there are."""
-        total, batches, epochs = (_whole(groups.get(name)) for name in ("total", "batches", "epochs"))
-        self._batches = batches or self._batches
-        self._epochs = epochs or self._epochs
-        if self._batches:
-            self._values["steps_per_epoch"] = self._batches
-        if total is None and self._batches and self._epochs:
-            total = self._batches * self._epochs
-        if total is not None and total != self._total:
-            self._total = total
-            self._values["max_steps"] = max(0, total - 1 + self._format.first_step)
-
-    def _add_event(self, kind: str, groups: dict[str, str | None], text: str) -> None:
+    def _add_event(self, kind: str, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
         self._stamps.note_inside(groups)
-        step = _whole(groups.get("step"))
+        if self._copied_row is not None:
+            return  # told once already
+        step = whole(groups.get("step"))
         row = len(self._step)
         if self._format.events_follow_step and row:
             row -= 1
             step = self._step[-1] if step is None else step
-        if groups.get("took_clock") and self._event_kind[-1:] == [kind] and self._event_columns[1][-1] == row:
-            return  # two states of one bar
-        segment = len(self._segment_starts) - 1
+        rank = self._lanes.writer(
+            prefix.rank if prefix is not None else None, is_bare=prefix is not None and prefix.is_bare
+        )
+        is_bar = bool(groups.get("took_clock"))
+        if rank in self._lanes.ranks or self._events.is_repeated(kind, row, rank=rank, is_bar=is_bar):
+            return
+        starts = self._segments.starts
+        segment = max(0, len(starts) - 1)
         # An event belongs to the step that follows it, and so to that step's segment.
-        if self._starting or (step is not None and row and step < self._step[-1]):
+        if starts and (self._segments.starting or (step is not None and row and step < self._step[-1])):
             segment += 1
-        if not self._segment_starts:
-            segment = 0
         loss = _number(groups.get("val_loss"))
-        values = (
-            -1 if step is None else step,
-            row,
-            self.num_lines,
-            self._stamps.moment,
-            NO_TIME if self._stamps.before is None else self._stamps.before,
-            segment,
+        self._events.add(
+            kind,
+            groups,
+            step=step,
+            row=row,
+            line=self.num_lines,
+            stamp=self._stamps.last,
+            before=self._stamps.before,
+            segment=segment,
+            loss=loss,
+            rank=rank,
+            text=text,
         )
-        self._event_kind.append(kind)
-        for column, value in zip(self._event_columns, values, strict=True):
-            column.append(value)
-        self._event_loss.append(math.nan if loss is None else loss)
-        took = figure_ns(
-            {"dur_ms": groups.get("took_ms"), "dur_s": groups.get("took_s"), "dur_clock": groups.get("took_clock")}
-        )
-        self._event_took.append(NO_TIME if took is None or took < 0 else took)
-        if len(self._excerpts) < _MAX_EXCERPTS:
-            self._excerpts[self.num_lines] = text[:_MAX_EXCERPT_CHARS]
         losses = (loss, _number(groups.get("train_loss")))
         if step is not None and any(value is not None and not math.isfinite(value) for value in losses):
             self._note_nonfinite(step)
@@ -389,51 +504,38 @@ class RunBuilder:
         if parsed is None:
             parsed = parse_value(text.split("#")[0])
         self._values[name] = parsed
+        if name == "max_steps":
+            self._totals.state(parsed, len(self._step))
 
-    def _add_fact(self, kind: str, groups: dict[str, str | None]) -> None:
+    def _add_fact(self, index: int, groups: dict[str, str | None]) -> None:
+        kind = self._format.lines[index].kind
         if kind in {"start", "resume"}:
-            if not self._starting:
-                self._ranks = 0
-            self._starting = True
+            if not self._segments.starting:
+                self._num_starts = 0
+            self._segments.launch(index, resumed=kind == "resume")
             self._bar_total, self._is_bar_total_stated = None, False
         if groups.get("tokens_per_step") and kind == "start":
-            self._ranks += 1  # every rank prints its start
-            self._values["world_size"] = self._ranks
+            self._num_starts += 1  # every rank prints its start
+            self._values["world_size"] = self._num_starts
         self._ahead.update((name, groups[name]) for name in ("step", "epoch", "batch") if groups.get(name))
         self._stamps.note_inside(groups)
-        self._note_total(groups)
+        self._totals.note(groups, len(self._step), on_step=False)
         if groups.get("total"):
-            self._bar_total, self._is_bar_total_stated = self._total, True
+            self._bar_total, self._is_bar_total_stated = self._totals.total, True
         for name, raw in groups.items():
             if raw is not None and name not in _NOT_SETTINGS:
                 value = convert(name, raw)
                 if value is not None:
                     self._values[name] = value
+                    if name == "max_steps":
+                        self._totals.state(value, len(self._step))
 
     def _add_unclaimed(self, text: str) -> None:
-        kind = _notices.classify(text)
-        if kind == "traceback":
-            self._in_traceback = True
-            self._notice("traceback", text)
+        if self._fate.take(text, line=self.num_lines, row=len(self._step)):
+            self._segments.note_end()
             return
-        if kind is not None:
-            self._notice(kind, text)
-            self._in_traceback = False
-            return
-        if self._in_traceback:
-            exception = _notices.EXCEPTION.match(text)
-            self._in_traceback = False
-            if exception is not None:
-                self._notice("exception", text, type_name=exception["type"].rpartition(".")[2])
-                return
         self._remarks.note(text, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
         self._unread(text)
-
-    def _notice(self, kind: _notices.NoticeKind, text: str, type_name: str | None = None) -> None:
-        if len(self._notices) < _MAX_NOTICES:
-            self._notices.append(
-                Notice(kind=kind, line=self.num_lines, row=len(self._step), text=quote(text), type_name=type_name)
-            )
 
     def _unread(self, text: str) -> None:
         self._num_unread += 1
@@ -442,13 +544,23 @@ class RunBuilder:
 
     def run(self, *, paths: tuple[str, ...], encoding: str, mtime: float | None) -> Run:
         """A frozen copy of what has grown so far."""
-        starts = self._segment_starts
-        edges = [row for row, _ in starts] + [len(self._step)]
+        if self._lanes.is_undecided:
+            # Too little was read to tell ranks from line numbers: without a second look at one, they number lines.
+            twin = copy.deepcopy(self)
+            for held in twin._lanes.dismiss_ranks():
+                twin._append(held)
+            return twin.run(paths=paths, encoding=encoding, mtime=mtime)
+        starts = self._segments.starts
+        edges = [start.row for start in starts] + [len(self._step)]
         segments = tuple(
-            Segment(first_row=first, num_rows=edges[index + 1] - first, fresh=fresh)
-            for index, (first, fresh) in enumerate(starts)
+            Segment(
+                first_row=start.row,
+                num_rows=edges[index + 1] - start.row,
+                fresh=start.fresh,
+                training=start.training,
+            )
+            for index, start in enumerate(starts)
         )
-        event_step, event_row, event_line, event_t, event_before, event_segment = map(_ints, self._event_columns)
         segment = np.repeat(np.arange(len(segments), dtype=np.int64), [s.num_rows for s in segments])
         dur_ns, span = row_times(
             self._format.clock.covers,
@@ -471,17 +583,6 @@ class RunBuilder:
             t_ns=_ints(self._t),
             segment=segment,
         )
-        events = EventTable(
-            kind=tuple(self._event_kind),
-            step=event_step,
-            row=event_row,
-            line=event_line,
-            t_ns=event_t,
-            before_ns=event_before,
-            val_loss=np.array(self._event_loss, dtype=np.float64),
-            took_ns=_ints(self._event_took),
-            segment=event_segment,
-        )
         return Run(
             paths=paths,
             format=self._format,
@@ -490,30 +591,41 @@ class RunBuilder:
             num_unread=self._num_unread,
             first_unread=tuple(self._first_unread),
             steps=steps,
-            events=events,
+            events=self._events.table(),
             segments=segments,
             settings=self._settings(),
-            notices=tuple(self._notices),
-            excerpts={**self._remarks.texts, **self._excerpts},
+            notices=tuple(self._fate.notices),
+            excerpts={**self._remarks.texts, **self._events.excerpts},
             remarks=self._remarks.kinds(),
             num_nonfinite=self._num_nonfinite,
             first_nonfinite=self._first_nonfinite,
             stamps=self._stamps.stamps(),
             mtime=mtime,
+            ranks=self._ranks(steps),
+            num_other_rows=self._lanes.num_others,
         )
+
+    def _ranks(self, steps: StepTable) -> tuple[Rank, ...]:
+        """The ranks that print their own steps, the run's own among them, in their order."""
+        lanes = self._lanes
+        if not lanes.ranks or lanes.own_rank is None:
+            return ()
+        found = [lane.rank(number, self._format) for number, lane in lanes.ranks.items()]
+        found.append(rank_of(lanes.own_rank, self._format, steps.step, _ints(self._figure), steps.t_ns))
+        return tuple(sorted(found))
 
     def _settings(self) -> Settings:
         values = dict(self._values)
+        values.pop("max_steps", None)
+        if self._totals.max_steps is not None:
+            values["max_steps"] = self._totals.max_steps
+        if self._totals.batches is not None:
+            values["steps_per_epoch"] = self._totals.batches
         decayed, other = values.pop("decayed_parameters", None), values.pop("other_parameters", None)
         if isinstance(decayed, int) and isinstance(other, int):
             values["parameters"] = decayed + other
         settings = Settings().with_layer(values, "log")
         return settings.with_layer(self._format.defaults, "default") if self._config_seen else settings
-
-
-def _whole(text: str | None) -> int | None:
-    value = int(text.replace(",", "")) if text and len(text) < 24 else None
-    return value if value is not None and value < _MAX_STEP else None
 
 
 def _number(text: str | None) -> float | None:

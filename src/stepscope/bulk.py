@@ -20,7 +20,7 @@ import numpy.typing as npt
 from stepscope.builder import RunBuilder
 from stepscope.formats._base import Format
 from stepscope.formats._claim import claim
-from stepscope.formats._figures import CLOCK_FIGURES, SCALES, parse_clock
+from stepscope.formats._figures import CLOCK_FIGURES, SCALES, parse_clock, whole
 from stepscope.formats._prefix import Prefix, stamp_ns
 from stepscope.run import NO_TIME, Floats, Ints
 from stepscope.source.lines import ANSI, clean
@@ -63,6 +63,8 @@ class _Row(NamedTuple):
     fixed: tuple[tuple[int, float], ...]  # numbers that must stay what they are, such as the total
     stamp: Callable[[list[Floats]], Ints] | None
     prefix: Prefix | None
+    told: tuple[int | None, ...]  # the total, the epochs and the batches that the line tells
+    rank: int | None
 
 
 class _Template(NamedTuple):
@@ -118,13 +120,20 @@ class BulkReader:
             fits = _fits(matrix, template)
             if not fits.any():
                 continue
-            if template.kind == _STEP and template.row is not None:
+            if template.kind == _STEP and template.row is not None and self._is_known(template.row):
                 own = lines[fits]
                 good = columns.fill(own, matrix[fits], template, template.row)
                 kinds[own[good]] = _STEP
             elif template.kind == _NOTHING:
                 kinds[lines[fits]] = _NOTHING
             lines, matrix = lines[~fits], matrix[~fits]
+
+    def _is_known(self, row: _Row) -> bool:
+        """Whether lines of a template are the run's own and tell no new total: all else is for the builder to judge."""
+        builder = self._builder
+        return row.rank in (None, builder.own_rank) and all(
+            own is None or own == known for own, known in zip(row.told, builder.told, strict=True)
+        )
 
     def _hand_over(
         self, data: bytes, starts: Ints, lengths: Ints, kinds: npt.NDArray[np.int8], columns: _Columns
@@ -239,7 +248,9 @@ def _make_template(fmt: Format, line: bytes, width: int) -> _Template:
     # 6 more than a digit still begins with 3; 6 more than ":" to "?" does not.
     add = np.where(is_digit, 6, 0).astype(np.uint8)
     digit_value = np.where(is_digit, 0x30, 0).astype(np.uint8)
-    kind, row = _plan(fmt, line)
+    kind, row, fixed = _plan(fmt, line)
+    mask[fixed] = 0xFF
+    value[fixed] = raw[fixed]
     numbers = row.numbers if row else ()
     weights = np.zeros((width, len(numbers)))
     for column, number in enumerate(numbers):
@@ -258,10 +269,13 @@ def _make_template(fmt: Format, line: bytes, width: int) -> _Template:
     )
 
 
-def _plan(fmt: Format, line: bytes) -> tuple[int, _Row | None]:
-    """What the ordinary reader makes of a line, and how to compute its numbers; slow when either is not plain."""
+def _plan(fmt: Format, line: bytes) -> tuple[int, _Row | None, list[int]]:
+    """What the ordinary reader makes of a line, how to compute its numbers, and which digits must stay as they are.
+
+    Slow when the line or a number in it is not plain.
+    """
     if not line.isascii() or b"\x08" in line or b"\0" in line:
-        return _SLOW, None
+        return _SLOW, None, []
     raw = line.decode("ascii")
     kept = list(range(len(raw)))
     if "\x1b" in raw:
@@ -270,23 +284,28 @@ def _plan(fmt: Format, line: bytes) -> tuple[int, _Row | None]:
     text = "".join(raw[index] for index in kept)
     stripped = text.strip()
     if not stripped:
-        return _NOTHING, None
+        return _NOTHING, None, []
     found = claim(fmt, stripped)
     if found.which is None or found.match is None:
-        return _SLOW, None
+        return _SLOW, None, []
     stamped = found.prefix is not None and found.prefix.t_ns is not None
     kind = fmt.lines[found.which].kind
     if kind == "chatter":
-        return (_SLOW if stamped else _NOTHING), None
+        return (_SLOW if stamped else _NOTHING), None, []
     if kind != "step" or fmt.lines[found.which].sets or fmt.bars_nest or _tells_ahead(fmt):
-        return _SLOW, None
+        return _SLOW, None, []
     lead = len(text) - len(text.lstrip())
     offset = lead + len(stripped) - len(found.text)
     try:
         plan = _Planner(found.match.groupdict(), found.match, kept, offset, fmt)
-        return _STEP, plan.row(found.prefix if stamped else None, lead)
+        row = plan.row(found.prefix if stamped else None, lead)
     except _NotPlainError:
-        return _SLOW, None
+        return _SLOW, None, []
+    if found.prefix is None or found.prefix.rank is None:
+        return _STEP, row, []
+    # A rank is no number to compute: each rank has a template of its own.
+    first, last = found.prefix.rank_span
+    return _STEP, row._replace(rank=found.prefix.rank), [kept[lead + index] for index in range(first, last)]
 
 
 @cache
@@ -345,6 +364,8 @@ class _Planner:
             fixed=tuple(fixed),
             stamp=stamp,
             prefix=prefix,
+            told=tuple(whole(groups.get(name)) for name in ("total", "epochs", "batches")),
+            rank=None,
         )
 
     def _plain(self, name: str) -> int:

@@ -23,16 +23,16 @@ _MOSTLY = 0.7
 def with_settings(
     run: Run, *, config: Mapping[str, Value] | None = None, flags: Mapping[str, Value] | None = None
 ) -> Run:
-    """`run` with its settings completed from `config`, `flags` and the spacing of its own lines."""
-    settings = run.settings
+    """`run` with its settings completed from `config`, `flags` and the spacing of its last training's own lines."""
+    settings, own = run.settings, run.training(-1)
     if config is not None:
         settings = settings.with_layer({run.format.canonical(key): value for key, value in config.items()}, "config")
         settings = settings.with_layer(run.format.defaults, "default")
     settings = settings.with_layer({run.format.canonical(key): value for key, value in (flags or {}).items()}, "flag")
-    settings = _with_interval(settings, "log_interval", *log_interval(run))
-    settings = _with_interval(settings, "eval_interval", *evaluation_interval(run))
+    settings = _with_interval(settings, "log_interval", *log_interval(own))
+    settings = _with_interval(settings, "eval_interval", *evaluation_interval(own))
     if settings.count("checkpoint_interval") is None and run.format.saves_only_after_evaluation:
-        settings = _with_checkpoint_interval(run, settings)
+        settings = _with_checkpoint_interval(own, settings)
     settings = _with_accumulation(settings)
     return dataclasses.replace(run, settings=settings)
 

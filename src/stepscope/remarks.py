@@ -37,6 +37,11 @@ class RemarkTrack:
             known.append((line, row, t_ns))
             self.texts[line] = text[:_CHARS]
 
+    def cut_rows(self, first: int, num: int) -> None:
+        """Rows from `first` on, `num` of them, turned out not to belong to the run: remarks move to what is left."""
+        for known in self._found.values():
+            known[:] = [(line, max(first, row - num) if row > first else row, t_ns) for line, row, t_ns in known]
+
     def kinds(self) -> tuple[RemarkKind, ...]:
         """What was kept, by kind."""
         return tuple(

@@ -5,6 +5,7 @@ Times are whole nanoseconds. A missing number is NaN in a float column and `NO_T
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -40,6 +41,21 @@ class StepTable:
     def __len__(self) -> int:
         return len(self.step)
 
+    def cut(self, rows: slice, first_segment: int) -> StepTable:
+        """Some rows as a table of their own, whose segments count from 0."""
+        return StepTable(
+            step=self.step[rows],
+            dur_ns=self.dur_ns[rows],
+            span=self.span[rows],
+            loss=self.loss[rows],
+            mfu=self.mfu[rows],
+            data_s=self.data_s[rows],
+            work=self.work[rows],
+            line=self.line[rows],
+            t_ns=self.t_ns[rows],
+            segment=self.segment[rows] - first_segment,
+        )
+
     @property
     def seconds(self) -> Floats:
         """Seconds each row stands for: its mean times the steps it covers."""
@@ -63,13 +79,41 @@ class EventTable:
     def __len__(self) -> int:
         return len(self.kind)
 
+    def cut(self, first_row: int, first_segment: int, last_segment: int) -> EventTable:
+        """The events of some segments, whose rows and segments count from 0."""
+        own = np.flatnonzero((self.segment >= first_segment) & (self.segment <= last_segment))
+        return EventTable(
+            kind=tuple(self.kind[index] for index in own.tolist()),
+            step=self.step[own],
+            row=np.maximum(self.row[own] - first_row, 0),
+            line=self.line[own],
+            t_ns=self.t_ns[own],
+            before_ns=self.before_ns[own],
+            val_loss=self.val_loss[own],
+            took_ns=self.took_ns[own],
+            segment=self.segment[own] - first_segment,
+        )
+
 
 class Segment(NamedTuple):
-    """One process's life in the log. `fresh` when its first iteration is in the log, compile and all."""
+    """One process's life in the log. `fresh` when its first iteration is in the log, compile and all.
+
+    `training` counts trainings: a restart goes on with the same one, another phase or another run is the next.
+    """
 
     first_row: int
     num_rows: int
     fresh: bool
+    training: int = 0
+
+
+class Rank(NamedTuple):
+    """One rank's own lines: its timed steps, and how many it printed."""
+
+    number: int
+    step: Ints
+    dur_ns: Ints
+    num_steps: int
 
 
 class Notice(NamedTuple):
@@ -89,6 +133,11 @@ class RemarkKind(NamedTuple):
     line: Ints
     row: Ints
     t_ns: Ints
+
+    def cut(self, first_row: int, end_row: int) -> RemarkKind:
+        """Those before some rows, which count from 0."""
+        own = (self.row >= first_row) & (self.row < end_row)
+        return RemarkKind(self.name, self.line[own], self.row[own] - first_row, self.t_ns[own])
 
 
 class Stamps(NamedTuple):
@@ -123,6 +172,54 @@ class Run:
     first_nonfinite: tuple[int, int] | None = None  # (step, line) of the first NaN or infinite loss
     stamps: Stamps | None = None
     mtime: float | None = None
+    ranks: tuple[Rank, ...] = ()  # where several ranks print their steps
+    num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
+
+    @property
+    def num_trainings(self) -> int:
+        """How many trainings the log holds, one after the other."""
+        return self.segments[-1].training + 1 if self.segments else 0
+
+    def training(self, number: int) -> Run:
+        """The part of the run that is one training, as a run of its own; -1 for the last."""
+        count = self.num_trainings
+        if count <= 1:
+            return self
+        number %= count
+        own = [index for index, segment in enumerate(self.segments) if segment.training == number]
+        first, last = self.segments[own[0]], self.segments[own[-1]]
+        rows = slice(first.first_row, last.first_row + last.num_rows)
+        # An event of a segment whose first row is yet to come belongs to the last training.
+        upto = own[-1] if number < count - 1 else len(self.segments)
+        return dataclasses.replace(
+            self,
+            steps=self.steps.cut(rows, own[0]),
+            events=self.events.cut(rows.start, own[0], upto),
+            segments=tuple(
+                self.segments[index]._replace(first_row=self.segments[index].first_row - rows.start, training=0)
+                for index in own
+            ),
+            stamps=self._stamps_of(rows, own[0], upto),
+            remarks=tuple(remark.cut(rows.start, rows.stop) for remark in self.remarks),
+            notices=tuple(
+                notice._replace(row=notice.row - rows.start)
+                for notice in self.notices
+                if rows.start < notice.row <= rows.stop
+            ),
+        )
+
+    def _stamps_of(self, rows: slice, first: int, last: int) -> Stamps | None:
+        """The stamps between a training's first and last line: of its rows, and of its events at either end."""
+        if self.stamps is None:
+            return None
+        is_own = (self.events.segment >= first) & (self.events.segment <= last)
+        moments = np.concatenate([self.steps.t_ns[rows], self.events.t_ns[is_own]])
+        moments = moments[moments != NO_TIME]
+        if not len(moments):
+            return None
+        begins = self.stamps.first_ns if rows.start == 0 else int(moments.min())
+        ends = self.stamps.last_ns if rows.stop == len(self.steps) else int(moments.max())
+        return self.stamps._replace(first_ns=begins, last_ns=ends)
 
     @property
     def clock(self) -> Clock:

@@ -52,8 +52,14 @@ def find_stops(run: Run) -> list[Stop]:
 
 
 def find_evaluations(run: Run) -> list[Stop]:
-    """The stops at which the model was evaluated."""
-    return [stop for stop in find_stops(run) if stop.evaluated]
+    """The stops at which the model was evaluated, of the last training where the log holds several."""
+    return [stop for stop in last_stops(run) if stop.evaluated]
+
+
+def last_stops(run: Run) -> list[Stop]:
+    """The stops of the last training."""
+    first = next((index for index, own in enumerate(run.segments) if own.training == run.num_trainings - 1), 0)
+    return [stop for stop in find_stops(run) if stop.segment >= first]
 
 
 def _add(run: Run, index: int, kind: str, found: list[Stop]) -> None:

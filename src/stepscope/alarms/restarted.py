@@ -1,7 +1,8 @@
-"""restarted: the log holds more than one start.
+"""restarted: the log holds more than one start of the same training.
 
 What it looks at
-    Step numbers that go back, and headers that come again.
+    Step numbers that go back, and headers that come again. Another phase or another run in the same file is no
+    restart.
 
 Why it matters
     Steps after the checkpoint that was resumed from were done twice.
@@ -15,20 +16,40 @@ What to change
 
 from __future__ import annotations
 
+import numpy as np
+
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import say
+from stepscope.message import Seconds, say
+from stepscope.run import Run
 
 CODE = "restarted"
+_MAX_ALARMS = 10
 
 
 def find(evidence: Evidence) -> list[Alarm]:
     """One alarm per restart, at most ten."""
-    steps, found = evidence.run.steps, []
-    for segment in evidence.run.segments[1:11]:
+    run, found = evidence.run, []
+    steps = run.steps
+    for index, segment in enumerate(run.segments):
+        if index == 0 or segment.training != run.segments[index - 1].training:
+            continue
         before, after = int(steps.step[segment.first_row - 1]), int(steps.step[segment.first_row])
         lost = max(0, before - after + 1)
-        message = say("alarm-restarted", before=before, step=after, count=lost)
+        message = say("alarm-restarted", before=before, step=after, count=lost, lost=Seconds(lost_seconds(run, index)))
         found.append(
             Alarm(code=CODE, severity="info", step=after, line=int(steps.line[segment.first_row]), message=message)
         )
-    return found
+    return found[:_MAX_ALARMS]
+
+
+def lost_seconds(run: Run, index: int) -> float:
+    """Seconds of the steps before segment `index` that it did once more, unprinted ones at the level of the others."""
+    steps, segment = run.steps, run.segments[index]
+    previous = run.segments[index - 1]
+    rows = np.arange(previous.first_row, segment.first_row)
+    rows = rows[(steps.step[rows] >= steps.step[segment.first_row]) & (steps.span[rows] > 0)]
+    if not len(rows):
+        return 0.0
+    num = int(steps.step[segment.first_row - 1] - steps.step[segment.first_row]) + 1
+    silent = max(0, num - int(steps.span[rows].sum()))
+    return float(steps.seconds[rows].sum() + silent * np.median(steps.dur_ns[rows]) / 1e9)

@@ -15,6 +15,7 @@ from stepscope.units import NS
 _CLOCK = re.compile(r"(?:(?P<d>\d+) days?,? )?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)\s*$")
 _WORDS = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m(?!s)|min|s|ms)\b")
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
+_SEPARATORS = re.compile(r"[,_'\s\u00a0\u2009\u202f]")  # of thousands
 _MAX_STEP = 1 << 53
 _MAX_NS = 10**18  # thirty years
 
@@ -78,12 +79,22 @@ def step_number(groups: Mapping[str, str | None], *, first_epoch: int, batches: 
 
 
 def _count(text: str | None) -> int | None:
-    """`1,234`, `00213` or `50K` as a whole number."""
+    """`1,234`, `1 200`, `00213`, `50K` or `1.2M` as a whole number."""
     if not text:
         return None
-    scale = {"K": 1_000, "k": 1_000, "M": 1_000_000}.get(text[-1], 1)
     try:
-        digits = (text[:-1] if scale > 1 else text).replace(",", "").replace("_", "")
+        return int(text)
+    except ValueError:
+        pass
+    scale = {"K": 1_000, "k": 1_000, "M": 1_000_000, "m": 1_000_000, "B": 10**9, "G": 10**9}.get(text[-1], 1)
+    digits = _SEPARATORS.sub("", text[:-1] if scale > 1 else text)
+    try:
         return round(float(digits) * scale) if scale > 1 else int(digits)
     except (ValueError, OverflowError):
         return None
+
+
+def whole(text: str | None) -> int | None:
+    """A printed count; None when there is none, or when it cannot be one."""
+    value = _count(text) if text and len(text) < 24 else None
+    return value if value is not None and 0 <= value < _MAX_STEP else None

@@ -16,9 +16,11 @@ import numpy.typing as npt
 
 from stepscope.units import MONTHS, NS
 
+# torchrun writes [default3]:, torchtitan [rank3]:, srun -l and mpirun 3: before each line, Open MPI [1,3]<stdout>:.
 _RANK = re.compile(
-    r"\[(?:rank|Rank|default)?[ _]?(?P<a>\d{1,5})\]:?(?:\[\w+\]:?)?\s*"
-    r"|(?:rank|Rank)[ _]?(?P<b>\d{1,5})\s*[:|]\s*|(?P<c>\d{1,5}):\s+(?=[A-Za-z\[\d(>])"
+    r"\[(?P<word>rank|Rank|default|RANK)?[ _]?(?P<a>\d{1,5})\]:?(?:\[\w+\]:?)?\s*"
+    r"|(?:rank|Rank|RANK)[ _=]?(?P<b>\d{1,5})\s*[:|\]]\s*|(?P<c>\d{1,5}):\s+(?=[A-Za-z\[\d({>])"
+    r"|\[\d+,(?P<d>\d{1,5})\]<std(?:out|err)>:\s?"
 )
 _ISO = re.compile(
     r"\[?(?P<y>\d{4})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[T _](?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
@@ -28,10 +30,10 @@ _US = re.compile(
     r"\[?(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}),? (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
     r"(?: (?P<half>[AP]M))?\]?"
 )
-# What else stands before a line: logging.basicConfig's own form, Docker Compose, Ray, Open MPI, absl's file and line.
+# What else stands before a line: logging.basicConfig's own form, Docker Compose, Ray, absl's file and line.
 _LOGGER = re.compile(
     r"(?:INFO|DEBUG|WARNING|ERROR):[\w.]+:|[\w.-]{1,40}-\d+\s+\| |\(\w[\w.:]* pid=\d+(?:, ip=[\d.]+)?\) "
-    r"|\[\d+,\d+\]<std(?:out|err)>:\s?|(?:INFO|WARNING|ERROR) [\w./-]+:\d+\] "
+    r"|(?:INFO|WARNING|ERROR) [\w./-]+:\d+\] "
 )
 _MONTH = re.compile(
     r"\[?(?:[A-Z][a-z]{2} )?(?P<m>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) "
@@ -69,6 +71,8 @@ class Prefix(NamedTuple):
     match: re.Match[str] | None = None  # of the stamp
     # Where the trainer's own line may begin, the likeliest last: what looks like a logger's name may be its own word.
     cuts: tuple[int, ...] = ()
+    rank_span: tuple[int, int] = (0, 0)  # where the rank's digits stand
+    is_bare: bool = False  # the rank is a number that nothing calls a rank
 
 
 class _Stamp(NamedTuple):
@@ -81,7 +85,7 @@ class _Stamp(NamedTuple):
 
 def split_prefix(text: str) -> Prefix | None:
     """The prefix of `text`, or None when it has none."""
-    position, rank = 0, None
+    position, rank, span, is_bare = 0, None, (0, 0), False
     stamp: _Stamp | None = None
     match: re.Match[str] | None = None
     cuts: list[int] = []
@@ -93,7 +97,11 @@ def split_prefix(text: str) -> Prefix | None:
             stamp, match = found
             position = match.end()
         elif tag is not None:
-            rank, position = int(tag["a"] or tag["b"] or tag["c"]), tag.end()
+            which = next(name for name in "abcd" if tag[name])
+            if rank is None:  # a launcher's tag before the trainer's own: the outer one tells
+                rank, span = int(tag[which]), tag.span(which)
+                is_bare = which == "c" or (which == "a" and not tag["word"])
+            position = tag.end()
         elif logger is not None:
             position = logger.end()
         else:
@@ -108,9 +116,18 @@ def split_prefix(text: str) -> Prefix | None:
     places = tuple(dict.fromkeys(cuts))
     if stamp is None:
         return Prefix(
-            t_ns=None, dated=False, zoned=False, daily=False, decimals=0, rank=rank, length=position, cuts=places
+            t_ns=None,
+            dated=False,
+            zoned=False,
+            daily=False,
+            decimals=0,
+            rank=rank,
+            length=position,
+            cuts=places,
+            rank_span=span,
+            is_bare=is_bare,
         )
-    return Prefix(*stamp, rank=rank, length=position, match=match, cuts=places)
+    return Prefix(*stamp, rank=rank, length=position, match=match, cuts=places, rank_span=span, is_bare=is_bare)
 
 
 def _stamp_at(text: str, position: int) -> tuple[_Stamp, re.Match[str]] | None:

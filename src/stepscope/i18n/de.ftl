@@ -178,8 +178,8 @@ alarm-ended-early-unknown = Der Lauf endete nach Iteration { $step }; wie viele 
 alarm-ended-before-steps = Der Lauf endete, bevor die erste Iteration fertig war.
 alarm-restarted = { $count ->
     [0] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }.
-    [one] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }: Eine Iteration wurde zweimal gerechnet.
-   *[other] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }: { $count } Iterationen wurden zweimal gerechnet.
+    [one] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }: Eine Iteration ({ $lost }) wurde zweimal gerechnet.
+   *[other] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }: { $count } Iterationen ({ $lost }) wurden zweimal gerechnet.
   }
 alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }.
 alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; das Log gilt.
@@ -360,3 +360,10 @@ error-plan-log-untimed = in diesem Log steht keine normale Iteration mit Zeit zu
     .hint = plane ohne es, oder frage wieder, wenn es ein paar Zeilen mehr hat
 error-plan-not-derived = kein Modell üblicher Form braucht auf dieser Karte so lange: Stimmen Karte und Batch?
     .hint = gib das Modell an: --params 124M
+## Several trainings, several writers
+alarm-trainings = Das Log enthält { $count } Trainings nacheinander. Diese Antwort gilt dem letzten, ab Zeile { $line }; die Sekunden der anderen stehen in der Aufstellung.
+alarm-writers = { $count ->
+    [one] Zwei Prozesse schreiben in dieses Log. Eine Iteration des anderen ist nicht mitgezählt.
+   *[other] Zwei Prozesse schreiben in dieses Log. { $count } Iterationen des anderen sind nicht mitgezählt.
+  }
+alarm-straggler = Rang { $rank } ist um { $share } langsamer als die anderen: { $own } pro Iteration statt { $others }. Alle Ränge warten auf ihn.

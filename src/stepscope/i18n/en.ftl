@@ -180,8 +180,8 @@ alarm-ended-early-unknown = The run ended after iteration { $step }; how many we
 alarm-ended-before-steps = The run ended before its first iteration was done.
 alarm-restarted = { $count ->
     [0] The run was started again after iteration { $before }, at { $step }.
-    [one] The run was started again after iteration { $before }, at { $step }: one iteration was done twice.
-   *[other] The run was started again after iteration { $before }, at { $step }: { $count } iterations were done twice.
+    [one] The run was started again after iteration { $before }, at { $step }: one iteration ({ $lost }) was done twice.
+   *[other] The run was started again after iteration { $before }, at { $step }: { $count } iterations ({ $lost }) were done twice.
   }
 alarm-slowdown = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now.
 alarm-contradiction = { $setting } is stated as { $stated }, but the log shows { $seen }; the log is believed.
@@ -362,3 +362,10 @@ error-plan-log-untimed = no normal iteration with a time in this log to calibrat
     .hint = plan without it, or ask again when it has a few more lines
 error-plan-not-derived = no model of a usual shape takes this long on that card: is the card right, and the batch?
     .hint = state the model: --params 124M
+## Several trainings, several writers
+alarm-trainings = The log holds { $count } trainings, one after the other. This answer is about the last one, from line { $line } on; the seconds of the others are in the ledger.
+alarm-writers = { $count ->
+    [one] Two processes write into this log. One iteration of the other one is left out.
+   *[other] Two processes write into this log. { $count } iterations of the other one are left out.
+  }
+alarm-straggler = Rank { $rank } is slower than the others by { $share }: { $own } per iteration instead of { $others }. All ranks wait for it.

@@ -178,8 +178,8 @@ alarm-ended-early-unknown = La ejecución terminó tras la iteración { $step };
 alarm-ended-before-steps = La ejecución terminó antes de acabar su primera iteración.
 alarm-restarted = { $count ->
     [0] La ejecución se reinició tras la iteración { $before }, en la { $step }.
-    [one] La ejecución se reinició tras la iteración { $before }, en la { $step }: una iteración se hizo dos veces.
-   *[other] La ejecución se reinició tras la iteración { $before }, en la { $step }: { $count } iteraciones se hicieron dos veces.
+    [one] La ejecución se reinició tras la iteración { $before }, en la { $step }: una iteración ({ $lost }) se hizo dos veces.
+   *[other] La ejecución se reinició tras la iteración { $before }, en la { $step }: { $count } iteraciones ({ $lost }) se hicieron dos veces.
   }
 alarm-slowdown = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }.
 alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra { $seen }; se cree al log.
@@ -360,3 +360,10 @@ error-plan-log-untimed = este registro no tiene ninguna iteración normal con ti
     .hint = planifica sin él, o vuelve a preguntar cuando tenga unas líneas más
 error-plan-not-derived = ningún modelo de forma habitual tarda tanto en esa tarjeta: ¿son correctos la tarjeta y el lote?
     .hint = indica el modelo: --params 124M
+## Several trainings, several writers
+alarm-trainings = El log contiene { $count } entrenamientos, uno tras otro. Esta respuesta trata del último, desde la línea { $line }; los segundos de los demás están en el desglose.
+alarm-writers = { $count ->
+    [one] Dos procesos escriben en este log. Una iteración del otro no se cuenta.
+   *[other] Dos procesos escriben en este log. { $count } iteraciones del otro no se cuentan.
+  }
+alarm-straggler = El rango { $rank } es un { $share } más lento que los demás: { $own } por iteración en lugar de { $others }. Todos los rangos lo esperan.

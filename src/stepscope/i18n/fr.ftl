@@ -178,8 +178,8 @@ alarm-ended-early-unknown = L’exécution s’est arrêtée après l’itérati
 alarm-ended-before-steps = L’exécution s’est arrêtée avant la fin de sa première itération.
 alarm-restarted = { $count ->
     [0] L’exécution a redémarré après l’itération { $before }, à { $step }.
-    [one] L’exécution a redémarré après l’itération { $before }, à { $step } : une itération a été faite deux fois.
-   *[other] L’exécution a redémarré après l’itération { $before }, à { $step } : { $count } itérations ont été faites deux fois.
+    [one] L’exécution a redémarré après l’itération { $before }, à { $step } : une itération ({ $lost }) a été faite deux fois.
+   *[other] L’exécution a redémarré après l’itération { $before }, à { $step } : { $count } itérations ({ $lost }) ont été faites deux fois.
   }
 alarm-slowdown = Les itérations sont plus lentes de { $share } depuis l’itération { $step } : { $before } avant, { $after } maintenant.
 alarm-contradiction = { $setting } est indiqué à { $stated }, mais le log montre { $seen } ; c’est le log qui est cru.
@@ -360,3 +360,10 @@ error-plan-log-untimed = ce journal ne contient aucune itération normale avec u
     .hint = planifiez sans lui, ou redemandez quand il aura quelques lignes de plus
 error-plan-not-derived = aucun modèle de forme courante ne prend autant de temps sur cette carte : la carte et le lot sont-ils justes ?
     .hint = indiquez le modèle : --params 124M
+## Several trainings, several writers
+alarm-trainings = Le log contient { $count } entraînements à la suite. Cette réponse concerne le dernier, à partir de la ligne { $line } ; les secondes des autres sont dans le décompte.
+alarm-writers = { $count ->
+    [one] Deux processus écrivent dans ce log. Une itération de l’autre n’est pas comptée.
+   *[other] Deux processus écrivent dans ce log. { $count } itérations de l’autre ne sont pas comptées.
+  }
+alarm-straggler = Le rang { $rank } est plus lent que les autres de { $share } : { $own } par itération au lieu de { $others }. Tous les rangs l’attendent.

@@ -22,6 +22,7 @@ from stepscope.ledger.slow import describe_slow
 from stepscope.ledger.slowrows import SlowRows
 from stepscope.ledger.stamps import has_stamped_rows, read_stamps
 from stepscope.ledger.stoprows import LOG_LINE_S, StopRows
+from stepscope.ledger.trainings import merged, parts_of
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.work import Work
 from stepscope.run import NO_TIME, Run
@@ -30,7 +31,17 @@ from stepscope.units import NS
 
 
 def attribute(run: Run, *, confidence: float = 0.9) -> Ledger:
-    """Sort the seconds of `run` into phases. An empty run gives an empty ledger."""
+    """Sort the seconds of `run` into phases. An empty run gives an empty ledger.
+
+    Of several trainings in one log, each is sorted by itself; the level and the prices are the last one's.
+    """
+    if run.num_trainings > 1:
+        parts = parts_of(run)
+        return merged(parts, [_attribute(part, confidence) for part in parts])
+    return _attribute(run, confidence)
+
+
+def _attribute(run: Run, confidence: float) -> Ledger:
     stops = find_stops(run)
     is_event = np.zeros(len(run), dtype=bool)
     for stop in stops:

@@ -65,7 +65,7 @@ def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidenc
         if timed is not None:
             found[stop.line] = timed
     return StampEvidence(
-        wall_s=(run.stamps.last_ns - _begin_ns(run)) / NS,
+        wall_s=(run.stamps.last_ns - begin_ns(run)) / NS,
         tick_s=tick_s,
         evaluations=found,
         outside=(*_outside(run), *_stopped_clock(run, stops, baseline)),
@@ -152,7 +152,7 @@ def _timed(run: Run, evaluation: Stop, baseline: Baseline, tick_s: float) -> Sta
     )
 
 
-def _begin_ns(run: Run) -> int:
+def begin_ns(run: Run) -> int:
     """When the log begins: at its first stamp, or where the time of its first row reaches back to."""
     assert run.stamps is not None
     steps = run.steps
@@ -166,7 +166,7 @@ def _outside(run: Run) -> list[tuple[float, Outside]]:
     assert run.stamps is not None
     steps = run.steps
     found: list[tuple[float, Outside]] = []
-    end_ns = _begin_ns(run)
+    end_ns = begin_ns(run)
     for index, segment in enumerate(run.segments):
         first = segment.first_row
         if steps.t_ns[first] == NO_TIME:

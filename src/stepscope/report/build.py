@@ -15,7 +15,7 @@ from stepscope.quote import quote
 from stepscope.run import Run, Stamps
 from stepscope.settings import Value
 from stepscope.source.nvidia_smi import Hardware
-from stepscope.stops import find_evaluations
+from stepscope.stops import find_stops
 
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice
@@ -113,7 +113,7 @@ class Report:
     @property
     def num_evaluations(self) -> int:
         """Evaluations that the log shows or implies."""
-        return len(find_evaluations(self.run))
+        return sum(stop.evaluated for stop in find_stops(self.run))
 
 
 def explain(

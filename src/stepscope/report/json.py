@@ -13,10 +13,11 @@ from stepscope.i18n import Language
 from stepscope.ledger.periods import Period
 from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.quote import quote
+from stepscope.ranks import find_slowest, typical_s
 from stepscope.report.build import Report
 from stepscope.report.words import evidence_text
 from stepscope.settings import COUNTS, Setting
-from stepscope.stops import find_stops
+from stepscope.stops import last_stops
 
 SCHEMA = "stepscope.report/1"
 MAX_SLOW = 200
@@ -35,6 +36,7 @@ def document(report: Report) -> dict[str, Any]:
     run, ledger = report.run, report.ledger
     steps = run.steps
     has_rows = len(run) > 0
+    slowest = find_slowest(run)
     return {
         "schema": SCHEMA,
         "tool_version": __version__,
@@ -47,6 +49,8 @@ def document(report: Report) -> dict[str, Any]:
             "last_step": int(steps.step[-1]) if has_rows else None,
             "segments": len(run.segments),
             "encoding": run.encoding,
+            "trainings": _trainings(report),
+            "other_writer_steps": run.num_other_rows,
             "first_unread": [{"line": line, "text": text} for line, text in run.first_unread],
         },
         "settings": {name: _setting(run.settings.get(name)) for name in _SETTINGS},
@@ -98,7 +102,27 @@ def document(report: Report) -> dict[str, Any]:
             for alarm in report.alarms
         ],
         "hardware": _hardware(report),
+        "ranks": [{"rank": rank.number, "steps": rank.num_steps, "typical_s": typical_s(rank)} for rank in run.ranks],
+        "slowest_rank": slowest.number if slowest is not None else None,
     }
+
+
+def _trainings(report: Report) -> list[dict[str, Any]]:
+    """Each training in the log: where it begins, its steps, its segments."""
+    run = report.run
+    found = []
+    for number in range(run.num_trainings):
+        own = [segment for segment in run.segments if segment.training == number]
+        first, end = own[0].first_row, own[-1].first_row + own[-1].num_rows
+        found.append(
+            {
+                "line": int(run.steps.line[first]),
+                "first_step": int(run.steps.step[first]),
+                "last_step": int(run.steps.step[end - 1]),
+                "segments": len(own),
+            }
+        )
+    return found
 
 
 def _setting(setting: Setting | None) -> dict[str, Any]:
@@ -137,7 +161,7 @@ def _step(report: Report) -> dict[str, Any]:
 
 def _cadence(report: Report) -> dict[str, Any]:
     run, ledger = report.run, report.ledger
-    stops = find_stops(run)
+    stops = last_stops(run)
     last = max((stop.step for stop in stops if stop.evaluated), default=None)
     last_save = max((stop.step for stop in stops if stop.saved), default=None)
     last_row = int(run.steps.step[-1]) if len(run) else None

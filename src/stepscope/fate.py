@@ -1,0 +1,45 @@
+"""What a log tells of its run's fate while it is read: tracebacks, signals, kills, and its own word that it is done."""
+
+from __future__ import annotations
+
+from stepscope.formats import _notices
+from stepscope.quote import quote
+from stepscope.run import Notice
+
+_MAX_NOTICES = 200
+
+
+class Fate:
+    """The notices so far, and whether a traceback is being read."""
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.in_traceback = False
+
+    def take(self, text: str, *, line: int, row: int) -> bool:
+        """Take a line that belongs to no format; whether it tells of the run's fate."""
+        kind = _notices.classify(text)
+        if kind is not None:
+            self.in_traceback = kind == "traceback"
+            self._add(kind, text, line, row)
+            return True
+        if self.in_traceback:
+            self.in_traceback = False
+            exception = _notices.EXCEPTION.match(text)
+            if exception is not None:
+                self._add("exception", text, line, row, exception["type"].rpartition(".")[2])
+                return True
+        return False
+
+    def _add(self, kind: _notices.NoticeKind, text: str, line: int, row: int, type_name: str | None = None) -> None:
+        # The first ones tell what happened; the last ones how it ended.
+        if len(self.notices) >= _MAX_NOTICES:
+            del self.notices[_MAX_NOTICES // 2]
+        self.notices.append(Notice(kind=kind, line=line, row=row, text=quote(text), type_name=type_name))
+
+    def drop_rows(self, first: int, num: int) -> None:
+        """Rows from `first` on, `num` of them, turned out not to belong to the run."""
+        self.notices = [
+            notice._replace(row=max(first, notice.row - num)) if notice.row > first else notice
+            for notice in self.notices
+        ]

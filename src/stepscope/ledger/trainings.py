@@ -1,0 +1,96 @@
+"""A log of several trainings, one after the other: each has its own level and prices; the seconds of all add up."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from stepscope.cadence import with_settings
+from stepscope.ledger.phases import Ledger, PhaseTotal
+from stepscope.ledger.stamps import begin_ns
+from stepscope.run import Run
+from stepscope.settings import Settings
+from stepscope.units import NS
+
+
+def parts_of(run: Run) -> list[Run]:
+    """The trainings as runs of their own; what was worked out from the last one's lines holds for that one only."""
+    stated = Settings({name: setting for name, setting in run.settings.items() if setting.origin != "detected"})
+    last = run.num_trainings - 1
+    earlier = [with_settings(dataclasses.replace(run.training(number), settings=stated)) for number in range(last)]
+    return [*earlier, run.training(last)]
+
+
+def merged(parts: list[Run], ledgers: list[Ledger]) -> Ledger:
+    """All seconds in one ledger, the time between two trainings as a gap; the level and prices are the last one's."""
+    first_rows = _first_rows(parts)
+    gap_s = [_between_s(*pair) for pair in zip(parts, parts[1:], ledgers, ledgers[1:], strict=False)]
+    totals: dict[str, list[PhaseTotal]] = {}
+    for total in [total for ledger in ledgers for total in ledger.phases]:
+        totals.setdefault(total.phase, []).append(total)
+    for seconds in gap_s:
+        if seconds > 0:
+            gap = PhaseTotal(
+                phase="gap",
+                seconds=seconds,
+                low_s=seconds,
+                high_s=seconds,
+                basis="measured",
+                ns=round(seconds * NS),
+                num=1,
+                share=0.0,
+            )
+            totals.setdefault("gap", []).append(gap)
+    wall_ns = sum(total.ns for own in totals.values() for total in own)
+    between = sum(seconds for seconds in gap_s if seconds > 0)
+    last, offset = ledgers[-1], first_rows[-1]
+    step = last.step
+    if step is not None:
+        regimes = tuple(
+            regime._replace(first_row=regime.first_row + offset, last_row=regime.last_row + offset)
+            for regime in step.regimes
+        )
+        step = step._replace(rows=step.rows + offset, regimes=regimes)
+    slow = [
+        one._replace(row=one.row + first)
+        for ledger, first in zip(ledgers, first_rows, strict=True)
+        for one in ledger.slow
+    ]
+    return last._replace(
+        wall_ns=wall_ns,
+        wall_low_s=between + sum(ledger.wall_low_s for ledger in ledgers),
+        wall_high_s=between + sum(ledger.wall_high_s for ledger in ledgers),
+        phases=tuple(_sum(own, wall_ns) for own in totals.values()),
+        slow=tuple(sorted(slow, key=lambda one: -one.seconds)),
+        step=step,
+        stamps_unusable=any(ledger.stamps_unusable for ledger in ledgers),
+    )
+
+
+def _first_rows(parts: list[Run]) -> list[int]:
+    rows = [0]
+    for part in parts[:-1]:
+        rows.append(rows[-1] + len(part))
+    return rows
+
+
+def _between_s(before: Run, after: Run, one: Ledger, other: Ledger) -> float:
+    """Seconds from the last line of one training to where the first step of the next began, by the stamps."""
+    if before.stamps is None or after.stamps is None or one.stamps_unusable or other.stamps_unusable:
+        return 0.0
+    if not len(after.steps.t_ns):
+        return 0.0
+    return max(0.0, (begin_ns(after) - before.stamps.last_ns) / NS)
+
+
+def _sum(totals: list[PhaseTotal], wall_ns: int) -> PhaseTotal:
+    main = max(totals, key=lambda total: total.seconds)
+    nanos = sum(total.ns for total in totals)
+    return main._replace(
+        seconds=nanos / NS,
+        low_s=min(math.fsum(total.low_s for total in totals), nanos / NS),
+        high_s=max(math.fsum(total.high_s for total in totals), nanos / NS),
+        ns=nanos,
+        num=sum(total.num for total in totals),
+        share=nanos / wall_ns if wall_ns else 0.0,
+    )
