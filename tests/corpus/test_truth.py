@@ -32,6 +32,10 @@ def load(name, suffix):
     return report, truth
 
 
+def half_width(total):
+    return (total.high_s - total.low_s) / 2 / total.seconds
+
+
 @pytest.mark.parametrize("suffix", ["log", "arrivals.tsv"], ids=["plain", "stamped"])
 @pytest.mark.parametrize("name", RUNS)
 def test_every_true_phase_lies_in_its_interval(name, suffix):
@@ -45,19 +49,40 @@ def test_every_true_phase_lies_in_its_interval(name, suffix):
         assert stated[phase].low_s <= true <= stated[phase].high_s, phase
 
 
-@pytest.mark.parametrize("name", [name for name in RUNS if name not in {"accum4_pty", "log10_best", "blockbuf"}])
+@pytest.mark.parametrize("suffix", ["log", "arrivals.tsv"], ids=["plain", "stamped"])
+@pytest.mark.parametrize("name", RUNS)
+def test_a_narrow_interval_has_a_good_figure_in_it(name, suffix):
+    """Narrower than a fifth either way: evaluation within 3 %, checkpoint within 10 %."""
+    report, truth = load(name, suffix)
+    for total in report.ledger.phases:
+        if total.phase in {"evaluation", "checkpoint"} and half_width(total) < 0.2:
+            tolerance = 0.03 if total.phase == "evaluation" else 0.10
+            assert total.seconds == pytest.approx(truth["totals"][TRUE[total.phase]], rel=tolerance), total.phase
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name != "blockbuf"])
 def test_stamps_separate_evaluation_within_a_percent(name):
-    """Every evaluating step printed, stamps good: evaluation is measured."""
+    """However few steps are printed: the printed time of an evaluating one says when its evaluation began."""
     report, truth = load(name, "arrivals.tsv")
-    assert report.ledger.seconds("evaluation") == pytest.approx(truth["totals"]["eval_s"], rel=0.01)
-    assert report.ledger.split in {"stamps", "none"}
+    evaluation = next(total for total in report.ledger.phases if total.phase == "evaluation")
+    assert evaluation.seconds == pytest.approx(truth["totals"]["eval_s"], rel=0.01)
+    assert half_width(evaluation) < 0.02
+    assert report.ledger.split == "stamps"
 
 
-@pytest.mark.parametrize("name", [name for name in RUNS if name != "bigckpt"])
-def test_evaluation_is_within_five_percent_without_stamps(name):
-    """All but the run whose save is as long as its evaluation and always comes with it."""
-    report, truth = load(name, "log")
-    assert report.ledger.seconds("evaluation") == pytest.approx(truth["totals"]["eval_s"], rel=0.05)
+def test_stamps_measure_a_save_that_is_as_long_as_a_step():
+    """The end of a save prints nothing, so the step behind it is in the way: shorter saves drown in its jitter."""
+    report, _ = load("bigckpt", "arrivals.tsv")
+    checkpoint = next(total for total in report.ledger.phases if total.phase == "checkpoint")
+    assert half_width(checkpoint) < 0.2
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name not in {"bigckpt", "accum4_pty"}])
+def test_the_first_evaluation_tells_the_others_from_their_saves(name):
+    """No compile on a CPU: iteration 0 evaluates and never saves. Narrow unless saves or steps are as long as it is."""
+    report, _ = load(name, "log")
+    evaluation = next(total for total in report.ledger.phases if total.phase == "evaluation")
+    assert half_width(evaluation) < 0.1
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -1,6 +1,13 @@
-"""The books while they are being kept: seconds per phase with their uncertainty, and the parts of single rows."""
+"""The books while they are being kept: seconds per phase with their uncertainty, and the parts of single rows.
+
+Doubts are of three kinds. What varies freely from row to row adds in quadrature. What is off for all rows at once,
+because they share a price or a habit, adds up within that source, and the sources in quadrature. What is either
+one phase or another as a whole (a slow step that may be a stall) widens the interval in full.
+"""
 
 from __future__ import annotations
+
+import math
 
 from stepscope.ledger.phases import Basis, Part, Phase, PhaseTotal
 from stepscope.units import NS, seconds_to_ns
@@ -9,31 +16,38 @@ ORDER: tuple[Phase, ...] = ("step", "evaluation", "checkpoint", "warmup", "data"
 
 
 class Account:
-    """One phase: seconds, the variance of what varies freely, and what would shift as one."""
+    """One phase: its seconds, and the three kinds of doubt about them."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self.variance = 0.0
-        self.down = 0.0
-        self.up = 0.0
         self.num = 0
+        self._variance = 0.0
+        self._shared: dict[str, tuple[float, float]] = {}
+        self._either = 0.0
         self._by_basis: dict[Basis, float] = {}
 
-    def add(
-        self, seconds: float, basis: Basis, *, sd: float = 0.0, down: float = 0.0, up: float = 0.0, num: int = 1
-    ) -> None:
-        """Book `seconds`; `sd` adds in quadrature, `down` and `up` in full."""
+    def add(self, seconds: float, basis: Basis, *, sd: float = 0.0, num: int = 1) -> None:
+        """Book `seconds`; `sd` is what varies freely."""
         self.seconds += seconds
-        self.variance += sd * sd
-        self.down += down
-        self.up += up
+        self._variance += sd * sd
         self.num += num
         self._by_basis[basis] = self._by_basis.get(basis, 0.0) + max(seconds, 0.0)
 
+    def doubt(self, source: str, down: float, up: float) -> None:
+        """All figures that rest on `source` may be off together: by `down` and `up` at the stated confidence."""
+        before = self._shared.get(source, (0.0, 0.0))
+        self._shared[source] = (before[0] + max(0.0, down), before[1] + max(0.0, up))
+
+    def either(self, seconds: float) -> None:
+        """These seconds, booked elsewhere, may belong here."""
+        self._either += max(0.0, seconds)
+
     def interval(self, z: float) -> tuple[float, float]:
         """Low and high at `z` standard deviations."""
-        free = z * self.variance**0.5
-        return max(0.0, self.seconds - self.down - free), self.seconds + self.up + free
+        free = z * self._variance**0.5
+        down = math.hypot(free, *(shared[0] for shared in self._shared.values()))
+        up = math.hypot(free, *(shared[1] for shared in self._shared.values()))
+        return max(0.0, self.seconds - down), self.seconds + up + self._either
 
     @property
     def basis(self) -> Basis:
@@ -62,12 +76,24 @@ class Books:
         low, high = max(0.0, min(part.low_s, part.seconds)), max(part.high_s, part.seconds)
         self._parts.setdefault(row, []).append(part._replace(low_s=low, high_s=high))
 
-    def book(self, row: int, phase: Phase, seconds: float, basis: Basis, *, sd: float = 0.0) -> None:
-        """Book a part of a row whose only doubt is `sd`, and remember it."""
+    def book(
+        self,
+        row: int,
+        phase: Phase,
+        seconds: float,
+        basis: Basis,
+        *,
+        sd: float = 0.0,
+        source: str = "",
+        down: float = 0.0,
+        up: float = 0.0,
+    ) -> None:
+        """Book a part of a row and remember it: `sd` is its own doubt, `down` and `up` the one it shares."""
         self[phase].add(seconds, basis, sd=sd)
-        doubt = self.z * sd
-        part = Part(phase=phase, seconds=seconds, low_s=seconds - doubt, high_s=seconds + doubt, basis=basis)
-        self.note(row, part)
+        if down > 0 or up > 0:
+            self[phase].doubt(source, down, up)
+        low, high = seconds - math.hypot(self.z * sd, down), seconds + math.hypot(self.z * sd, up)
+        self.note(row, Part(phase=phase, seconds=seconds, low_s=low, high_s=high, basis=basis))
 
     def parts(self, row: int) -> list[Part]:
         """What a row is made of, largest first."""

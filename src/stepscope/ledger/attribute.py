@@ -132,7 +132,8 @@ def _known_rows(work: Work) -> np.ndarray:
 def _add_normal_rows(work: Work, rows: np.ndarray) -> None:
     seconds = float(work.run.steps.seconds[rows].sum())
     logging_s = min(LOG_LINE_S * len(work.run), 0.1 * seconds)
-    work.books["step"].add(seconds, "measured", down=logging_s, num=int(work.run.steps.span[rows].sum()))
+    work.books["step"].add(seconds, "measured", num=int(work.run.steps.span[rows].sum()))
+    work.books["step"].doubt("logging", logging_s, 0.0)
 
 
 def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
@@ -146,10 +147,11 @@ def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
     if rest > tick:
         work.books["unlogged"].add(rest, "measured", sd=tick)
         if has_silent:
-            work.books["step"].up += rest  # unprinted steps may simply have been slower than the printed ones
+            work.books["step"].either(rest)  # unprinted steps may simply have been slower than the printed ones
     else:
         # The inferred steps came out too long: the stamps know better.
-        work.books["step"].add(rest, "inferred", num=0, down=max(0.0, -rest), up=max(0.0, -rest))
+        work.books["step"].add(rest, "inferred", num=0)
+        work.books["step"].doubt("stamps", -rest, -rest)
     return True
 
 

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
 from stepscope.ledger import priors
 from stepscope.ledger.baseline import Baseline
+from stepscope.ledger.neighbours import Neighbours, Row
 from stepscope.ledger.phases import Basis, Price, Split
-from stepscope.ledger.prices import Excess, infer_prices
+from stepscope.ledger.prices import Reading, infer_prices
 from stepscope.ledger.stamps import StampEvidence
 from stepscope.run import Run
 from stepscope.stops import Stop
@@ -21,21 +22,12 @@ from stepscope.units import NS
 # The first step of a process is slower than the next ones even without compiling: first touch of memory.
 FIRST_TOUCH = (0.0, 0.3, 1.0)  # in steps: low, middle, high
 # The first evaluation of a process runs on cold caches: this many times a later one, give or take.
-_FIRST_EVALUATION = (1.15, 0.25)
+_FIRST_EVALUATION = (1.15, 0.3)
+_AT_90 = 1.645  # standard deviations in half an interval of 90 %
+_WAKES_AT_ONCE = {"cpu", "mps"}
+# With this many other readings, the first evaluation of a process is warm-up and says nothing more.
+_ENOUGH_OTHERS = 3
 _NOTHING = (0.0, 0.0, 0.0)
-
-
-class Row(NamedTuple):
-    """A printed row seen against its neighbours: its seconds, what theirs would make of it, and how much that varies.
-
-    `one_s` is the neighbours' level of one step; a row may stand for `span` of them.
-    """
-
-    total_s: float
-    level_s: float
-    jitter_s: float
-    one_s: float
-    span: int
 
 
 class Pricing:
@@ -54,19 +46,21 @@ class Pricing:
         self._stops = stops
         self._baseline = baseline
         self._stamps = stamps
-        # On a CPU without compile, start-up is over before the first evaluation begins.
-        self.eager_cpu = run.settings.truth("compile") is False and run.settings.text("device") == "cpu"
-        excesses = [excess for stop in stops if (excess := self._excess(stop)) is not None and excess.level_s > 0]
+        self._neighbours = Neighbours(run, baseline)
+        # Without compile, and where no GPU has to wake up, start-up is over before the first evaluation begins.
+        self.eager = run.settings.truth("compile") is False and run.settings.text("device") in _WAKES_AT_ONCE
+        readings = _without_first(
+            [reading for stop in stops for reading in self._readings(stop) if reading.level_s > 0]
+        )
         self._prior = priors.evaluation_steps(run.settings, run.format)
         self._posterior = infer_prices(
-            excesses,
-            evaluation=self._prior,
+            readings,
+            evaluation=self._prior or priors.any_evaluation_steps(run.format),
             save=priors.checkpoint_seconds(run.settings, run.format),
             confidence=confidence,
         )
-        self._stamped_saves: list[float] = []
         self.split = self._how_split()
-        self._typical = self._typical_evaluation(excesses)
+        self._typical = self._typical_evaluation(readings)
 
     @property
     def scatter(self) -> float:
@@ -80,14 +74,11 @@ class Pricing:
 
     def row(self, index: int) -> Row:
         """A row and its neighbourhood."""
-        span, level = int(self._run.steps.span[index]), float(self._baseline.level[index])
-        return Row(
-            total_s=float(self._run.steps.dur_ns[index] * span / NS),
-            level_s=level * span,
-            jitter_s=float(self._baseline.jitter[index]) * span,
-            one_s=level,
-            span=span,
-        )
+        return self._neighbours.row(index)
+
+    def stop_row(self, index: int) -> Row:
+        """A row that holds a stop, and its neighbourhood."""
+        return self._neighbours.beside_stop(index)
 
     def starts_process(self, row: int) -> bool:
         """Whether a row is the first of a process, compile and all."""
@@ -127,11 +118,6 @@ class Pricing:
         printed = [s.save_took_s for s in self._stops if s.save_took_s is not None]
         if stamped is not None:
             return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
-        if len(self._stamped_saves) >= 2:
-            middle = float(np.median(self._stamped_saves))
-            return Price(
-                seconds=middle, low_s=min(self._stamped_saves), high_s=max(self._stamped_saves), basis="inferred"
-            )
         if printed:
             return Price(seconds=float(np.median(printed)), low_s=min(printed), high_s=max(printed), basis="measured")
         if self._posterior is None or not any(s.saved for s in self._stops):
@@ -139,41 +125,69 @@ class Pricing:
         low, middle, high = self.save_at(self._recent_level())
         return Price(seconds=middle, low_s=low, high_s=high, basis=self.basis)
 
-    def note_save(self, seconds: float, sd: float) -> None:
-        """Remember what stamps say a save took, where they say it better than a coin toss would."""
-        if sd < max(seconds, 0.0):
-            self._stamped_saves.append(seconds)
-
     def _recent_level(self) -> float:
         normal = self._run.steps.dur_ns[self._baseline.normal]
         return float(np.median(normal[-100:]) / NS) if len(normal) else float(self._baseline.level[-1])
 
-    def _excess(self, stop: Stop) -> Excess | None:
-        if stop.row is None or not stop.evaluated or not stop.evaluation_inside:
-            return None
-        row = self.row(stop.row)
-        seconds, jitter = row.total_s - row.level_s, row.jitter_s
-        saved = stop.saved and stop.save_inside
-        if saved and stop.save_took_s is not None:
-            seconds, saved = seconds - stop.save_took_s, False
+    def _readings(self, stop: Stop) -> Iterator[Reading]:
+        """What one stop says about the prices: the sum of both, or each by itself where it has stamps."""
+        if not (stop.evaluated and stop.evaluation_inside):
+            return
+        stamped = self._stamps.evaluations.get(stop.line) if self._stamps else None
+        if stop.row is None:
+            if stamped is not None:
+                yield Reading(
+                    seconds=stamped.seconds,
+                    level_s=float(self._baseline.level[min(stop.next_row, len(self._run) - 1)]),
+                    jitter_s=stamped.uncertainty_s,
+                    evaluated=True,
+                    saved=False,
+                    at_most=False,
+                    first=not stamped.later,
+                )
+            return
+        row = self.stop_row(stop.row)
+        saved = stop.saved and stop.save_inside and stop.save_took_s is None
+        left = row.total_s - row.level_s - (stop.save_took_s or 0.0 if stop.save_inside else 0.0)
         first = self.starts_process(stop.row)
-        if first and self.eager_cpu:
-            seconds = (seconds - FIRST_TOUCH[1] * row.one_s) / _FIRST_EVALUATION[0]
-            touch = FIRST_TOUCH[1] * row.one_s
-            jitter = float(np.sqrt(jitter**2 + touch**2 + (_FIRST_EVALUATION[1] * max(seconds, 0.0)) ** 2))
-        return Excess(
-            seconds=seconds, level_s=row.one_s, jitter_s=jitter, saved=saved, at_most=first and not self.eager_cpu
+        jitter = float(np.hypot(row.jitter_s, (row.down_s + row.up_s) / 2 / _AT_90))
+        both = Reading(
+            seconds=left,
+            level_s=row.one_s,
+            jitter_s=jitter,
+            evaluated=True,
+            saved=saved,
+            at_most=False,
+            first=first,
         )
+        if stamped is not None:
+            alone = both._replace(seconds=stamped.seconds, jitter_s=stamped.uncertainty_s, saved=False)
+            yield self._cold(alone) if first else alone
+            if saved:
+                jitter = float(np.hypot(jitter, stamped.uncertainty_s))
+                yield both._replace(seconds=left - stamped.seconds, jitter_s=jitter, evaluated=False, first=False)
+        elif first and self.eager:
+            touch = FIRST_TOUCH[1] * row.one_s
+            yield self._cold(both._replace(seconds=left - touch, jitter_s=float(np.hypot(jitter, touch))))
+        else:
+            yield both._replace(at_most=first)
 
-    def _typical_evaluation(self, excesses: list[Excess]) -> float:
+    def _cold(self, reading: Reading) -> Reading:
+        """What the first evaluation of a process says about later ones."""
+        seconds = reading.seconds / _FIRST_EVALUATION[0]
+        jitter = float(np.hypot(reading.jitter_s, _FIRST_EVALUATION[1] * max(seconds, 0.0)))
+        return reading._replace(seconds=seconds, jitter_s=jitter)
+
+    def _typical_evaluation(self, readings: list[Reading]) -> float:
         """An evaluation at the reference level: what later ones leave after their saves, else the middle."""
         price = self._posterior
         if price is None:
             return 0.0
         left = [
-            (e.seconds - (price.save_at(e.level_s)[1] if e.saved else 0.0)) / price.factor(e.level_s)
-            for e in excesses
-            if not e.at_most
+            (reading.seconds - (price.save_at(reading.level_s)[1] if reading.saved else 0.0))
+            / price.factor(reading.level_s)
+            for reading in readings
+            if reading.evaluated and not reading.at_most
         ]
         low, middle, high = price.evaluation_s
         return min(max(float(np.median(left)), low), high) if left else middle
@@ -187,6 +201,13 @@ class Pricing:
             return "none"
         if sum(not s.saved for s in later) >= 2 and sum(s.saved for s in later) >= 2:
             return "contrast"
-        if self.eager_cpu and any(not s.saved for s in timed):
+        if self.eager and any(not s.saved for s in timed):
             return "first-step"
         return "guess" if self._prior is None else "model"
+
+
+def _without_first(readings: list[Reading]) -> list[Reading]:
+    """The readings without those of a process's first step, where later ones are enough."""
+    later = [reading for reading in readings if not reading.first]
+    enough = sum(reading.evaluated and not reading.saved for reading in later) >= _ENOUGH_OTHERS
+    return later if enough else readings

@@ -18,8 +18,12 @@ _FORWARD_SHARE = 0.34
 _FORWARD_LOG_SD = 0.17
 # Bytes an optimiser moves per parameter cost as much as this many floating-point operations: 270 to 500
 # measured on a CPU, about 2,000 by data sheet on a GPU.
-_OPTIMISER_FLOPS = 500.0
+_OPTIMISER_FLOPS = {"cpu": 400.0, "cuda": 2000.0}
+_ANY_OPTIMISER_FLOPS = 900.0
 _OPTIMISER_LOG_SD = 0.8
+# Without settings: 5 to 200 batches of two splits, over 1 to 40 micro-steps; elsewhere a whole validation set.
+_ANY_EVALUATION_STEPS = (20.0, 1.3)
+_VALIDATION_SET_STEPS = (30.0, 2.0)
 _DISK_BYTES_PER_S = 330e6
 _DISK_LOG_SD = 0.85
 # Without a model size, only what saves cost in general: 0.01 s (0.8 M parameters) to 8 s (124 M on a slow disk).
@@ -45,11 +49,18 @@ def evaluation_steps(settings: Settings, fmt: Format) -> LogNormal | None:
     tokens = settings.count("tokens_per_step") or _tokens(settings)
     if tokens is not None:
         per_token = 6.0 * tokens / _world_size(settings)
-        optimiser = _OPTIMISER_FLOPS / (_OPTIMISER_FLOPS + per_token)
+        device = (settings.text("device") or "").partition(":")[0]
+        flops = _OPTIMISER_FLOPS.get(device, _ANY_OPTIMISER_FLOPS)
+        optimiser = flops / (flops + per_token)
         share *= 1 - optimiser
         log_sd = math.hypot(log_sd, _OPTIMISER_LOG_SD * optimiser)
     median = fmt.evaluation_splits * num_batches * share / micro_steps(settings, fmt)
     return LogNormal(median, log_sd)
+
+
+def any_evaluation_steps(fmt: Format) -> LogNormal:
+    """What an evaluation costs in steps where the settings are not known: only that it is neither nothing nor days."""
+    return LogNormal(*(_VALIDATION_SET_STEPS if fmt.evaluation_splits is None else _ANY_EVALUATION_STEPS))
 
 
 def micro_steps(settings: Settings, fmt: Format) -> float:

@@ -49,7 +49,7 @@ class SlowRows:
         """Book seconds of a row that nothing in the log explains."""
         self.books.book(row, "stall", seconds, "measured", sd=float(self.baseline.jitter[row]))
         # No line says that these seconds were not simply a slow step.
-        self.books["step"].up += seconds
+        self.books["step"].either(seconds)
 
     def _is_warmup(self, row: int) -> bool:
         """Among the first rows of a process, before it calmed down."""

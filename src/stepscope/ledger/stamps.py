@@ -20,6 +20,8 @@ Outside = Literal["warmup", "gap", "evaluation", "checkpoint"]
 # Of the rows with a stamp on either side, this share must fit the printed time for stamps to count.
 _AGREE = 0.6
 _LEAST_STAMPED = 3
+# A line reaches whoever stamps it about this much later than it was printed.
+LATE_S = 0.002
 
 
 class StampedEvaluation(NamedTuple):
@@ -28,7 +30,6 @@ class StampedEvaluation(NamedTuple):
     seconds: float
     uncertainty_s: float
     rest_s: float | None
-    saved: bool
     exact: bool
     later: bool
 
@@ -123,31 +124,39 @@ def _stopped_clock(run: Run, stops: list[Stop], baseline: Baseline) -> list[tupl
     return [(seconds, phase) for seconds, phase in found if seconds > 0]
 
 
-def _timed(run: Run, evaluation: Stop, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:
-    if evaluation.begin_ns is None or evaluation.end_ns is None or evaluation.row is None:
+def _timed(run: Run, stop: Stop, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:
+    """An evaluation by the stamps around it; None where they do not tell it from start-up or are too coarse."""
+    if stop.end_ns is None or run.clock.covers != "step" or not (stop.evaluated and stop.evaluation_inside):
         return None
-    if run.clock.covers != "step" or not evaluation.evaluated or not evaluation.evaluation_inside:
-        return None
-    steps = run.steps
-    row = evaluation.row
-    segment = run.segments[int(steps.segment[row])]
-    first = row == segment.first_row
-    seconds = (evaluation.end_ns - evaluation.begin_ns) / NS
-    silent = 0 if first else int(steps.step[row] - steps.step[row - 1]) - 1
-    level, jitter = float(baseline.level[row]), float(baseline.jitter[row])
-    seconds -= silent * level
-    uncertainty = float(np.hypot(tick_s, jitter * silent**0.5 + 0.02 * silent * level))
-    if seconds <= 0 or (tick_s > 0.2 * seconds and silent == 0 and tick_s >= 0.5):
-        return None
-    rest = (int(steps.t_ns[row]) - evaluation.end_ns) / NS if steps.t_ns[row] != NO_TIME else None
+    steps, near = run.steps, min(stop.next_row, len(run) - 1)
+    segment = run.segments[stop.segment]
+    first = stop.next_row == segment.first_row
     if first and run.settings.truth("compile") is not False:
         return None  # the first evaluation compiles: its stamps measure both
+    rest = None
+    if stop.row is not None and steps.t_ns[stop.row] != NO_TIME:
+        # The printed time begins where the evaluation does; what follows the evaluation's line is save and step.
+        rest = (int(steps.t_ns[stop.row]) - stop.end_ns) / NS
+        seconds, uncertainty = float(steps.dur_ns[stop.row]) / NS - rest, tick_s
+    elif first:
+        if stop.begin_ns is None:
+            return None
+        seconds, uncertainty = (stop.end_ns - stop.begin_ns) / NS, tick_s
+    else:
+        before = stop.next_row - 1
+        if steps.t_ns[before] == NO_TIME or int(steps.segment[before]) != stop.segment:
+            return None
+        silent = max(0, stop.step - int(steps.step[before]) - 1)
+        level, jitter = float(baseline.level[near]), float(baseline.jitter[near])
+        seconds = (stop.end_ns - int(steps.t_ns[before])) / NS - silent * level
+        uncertainty = float(np.hypot(tick_s, jitter * silent**0.5 + 0.02 * silent * level))
+    if seconds <= 0 or (tick_s > 0.2 * seconds and tick_s >= 0.5):
+        return None
     return StampedEvaluation(
-        seconds=min(seconds, steps.dur_ns[row] / NS),
-        uncertainty_s=max(uncertainty, 0.002),
+        seconds=seconds,
+        uncertainty_s=max(uncertainty, LATE_S),
         rest_s=rest,
-        saved=evaluation.saved,
-        exact=silent == 0,
+        exact=rest is not None,
         later=not first,
     )
 

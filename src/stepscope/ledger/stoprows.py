@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.ledger.phases import Basis, Part, Phase
+from stepscope.ledger.prices import SAVE_SCATTER
 from stepscope.ledger.pricing import FIRST_TOUCH
 from stepscope.ledger.slowrows import SlowRows
-from stepscope.ledger.stamps import StampedEvaluation
+from stepscope.ledger.stamps import LATE_S, StampedEvaluation
 from stepscope.ledger.work import Work
 from stepscope.stops import Stop
 
 # Printing a line (and wandb, and a flush) takes up to this long and is inside the next step's time.
 LOG_LINE_S = 0.004
-# A step beside an evaluation may be this much off its neighbours' level, all of them in the same direction.
-_BESIDE = 0.05
 # An evaluation that takes this many times what others did holds something else as well.
 _ODD_EVALUATION = 3.0
+# The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
+_COLD = 1.05
 _NOTHING = (0.0, 0.0, 0.0)
 
 
@@ -31,20 +32,20 @@ class StopRows:
 
     def add(self, row: int, stop: Stop) -> None:
         """Book one row and the stop it holds."""
-        stamped = self.stamps.evaluations.get(stop.line) if self.stamps else None
-        if stamped is not None:
-            self._add_stamped(row, stamped)
-            return
-        around = self.pricing.row(row)
-        step_s = min(around.level_s, around.total_s)
-        self.books.book(row, "step", step_s, "inferred", sd=around.jitter_s)
-        self.books["step"].down += _BESIDE * around.one_s
-        self.books["step"].up += _BESIDE * around.one_s
+        around = self.pricing.stop_row(row)
         self.books["step"].num += around.span - 1
-        excess = self._without_printed(row, stop, around.total_s - step_s)
         save = _NOTHING
         if stop.saved and stop.save_inside and stop.save_took_s is None:
             save = self.pricing.save_at(around.one_s)
+        stamped = self.stamps.evaluations.get(stop.line) if self.stamps else None
+        if stamped is not None:
+            self._add_stamped(row, stamped, save)
+            return
+        step_s = min(around.level_s, around.total_s)
+        self.books.book(
+            row, "step", step_s, "inferred", sd=around.jitter_s, source="beside", down=around.down_s, up=around.up_s
+        )
+        excess = self._without_printed(row, stop, around.total_s - step_s)
         if stop.evaluation_took_s is not None or not (stop.evaluated and stop.evaluation_inside):
             self._split_save_only(row, excess, save)
         elif self.pricing.starts_process(row):
@@ -64,7 +65,7 @@ class StopRows:
 
     def _split_save_only(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
         """No evaluation to share with: what is above the level is the save, start-up, or unexplained."""
-        around = self.pricing.row(row)
+        around = self.pricing.stop_row(row)
         if self.pricing.starts_process(row):
             self.books.book(row, "warmup", excess, "inferred", sd=around.jitter_s)
         elif save[1]:
@@ -77,77 +78,82 @@ class StopRows:
 
     def _split_later(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
         """Evaluation is what the save leaves: the sum is known, only the border between them is not."""
-        around = self.pricing.row(row)
+        around = self.pricing.stop_row(row)
         _, middle, most = self.pricing.evaluation_at(around.one_s)
         expected = middle + save[1]
         if len(self.timed) > 3 and excess > _ODD_EVALUATION * max(expected, most + save[1]):
             self._slow.add_stall(row, excess - expected)
+            # Nor does one say that it was not the evaluation itself, or its save.
+            self.books["evaluation"].either(excess - expected)
+            self.books["checkpoint"].either(excess - expected if save[1] else 0.0)
             excess = expected
-        low, save_s, high = (min(seconds, excess) for seconds in save)
-        evaluation_s = excess - save_s
-        basis, shift = self.pricing.basis, _BESIDE * around.one_s
-        self.books["evaluation"].add(
-            evaluation_s, basis, sd=around.jitter_s, down=high - save_s + shift, up=save_s - low + shift
+        low, save_s, high = (min(seconds, max(excess, 0.0)) for seconds in save)
+        basis, own = self.pricing.basis, SAVE_SCATTER * save_s
+        sd = float(np.hypot(around.jitter_s, own))
+        self.books.book(
+            row, "evaluation", excess - save_s, basis, sd=sd, source="save", down=high - save_s, up=save_s - low
         )
-        doubt = self.books.z * around.jitter_s
-        self._note(row, "evaluation", evaluation_s, (excess - high - doubt, excess - low + doubt), basis)
+        self.books["evaluation"].doubt("beside", around.up_s, around.down_s)
         if save[1]:
-            self.books["checkpoint"].add(save_s, basis, down=save_s - low, up=high - save_s)
-            self._note(row, "checkpoint", save_s, (low, high), basis)
+            self.books.book(
+                row, "checkpoint", save_s, basis, sd=own, source="save", down=save_s - low, up=high - save_s
+            )
 
     def _split_first(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
         """The first step of a process: evaluation at the price it has elsewhere, the rest is warm-up."""
-        around, pricing = self.pricing.row(row), self.pricing
-        if pricing.eager_cpu:
+        around, pricing = self.pricing.stop_row(row), self.pricing
+        if pricing.eager:
             least, middle, most = (share * around.one_s for share in FIRST_TOUCH)
             evaluation_s = max(0.0, excess - middle - save[1])
             low, high = excess - most - save[2], excess - least - save[0]
             basis: Basis = "inferred"
             # What we call first touch is a slow first step: nothing in the log says which.
-            self.books["step"].up += most
+            self.books["step"].either(most)
         else:
             least, middle, most = pricing.evaluation_at(around.one_s)
             swing = 1 + self.books.z * pricing.scatter
             evaluation_s = min(middle, max(0.0, excess - save[1]))
-            low, high = least / swing, min(most * swing, excess)
+            low, high = least / swing, min(most * swing * _COLD, excess)
             basis = pricing.basis if pricing.has_later_evaluation else "assumed"
-        low, high = max(0.0, min(low, evaluation_s)), max(high, evaluation_s)
-        down, up = evaluation_s - low, high - evaluation_s
+        down, up = max(0.0, evaluation_s - low), max(0.0, high - evaluation_s)
         save_s = min(save[1], max(0.0, excess - evaluation_s))
-        warm_s = max(0.0, excess - evaluation_s - save_s)
-        self.books["evaluation"].add(evaluation_s, basis, sd=around.jitter_s, down=down, up=up)
-        self._note(row, "evaluation", evaluation_s, (low, high), basis)
+        self.books.book(row, "evaluation", evaluation_s, basis, sd=around.jitter_s, source="first", down=down, up=up)
         if save[1]:
-            self.books["checkpoint"].add(save_s, basis, down=max(0.0, save_s - save[0]), up=save[2] - save_s)
-            self._note(row, "checkpoint", save_s, (save[0], save[2]), basis)
-        self.books["warmup"].add(warm_s, basis, sd=around.jitter_s, down=up, up=down)
-        self._note(row, "warmup", warm_s, (warm_s - up, warm_s + down), basis)
+            self.books.book(row, "checkpoint", save_s, basis, source="save", down=save_s - save[0], up=save[2] - save_s)
+        warm_s = max(0.0, excess - evaluation_s - save_s)
+        self.books.book(row, "warmup", warm_s, basis, sd=around.jitter_s, source="first", down=up, up=down)
 
-    def _add_stamped(self, row: int, stamped: StampedEvaluation) -> None:
+    def _add_stamped(self, row: int, stamped: StampedEvaluation, save: tuple[float, float, float]) -> None:
         """Stamps before and after: evaluation is measured; the end of a save prints nothing, so save + step is."""
-        around, tick = self.pricing.row(row), stamped.uncertainty_s
+        around, tick = self.pricing.stop_row(row), stamped.uncertainty_s
         basis: Basis = "measured" if stamped.exact else "inferred"
         # The line before was still being written when the evaluation's clock began.
-        early = min(LOG_LINE_S, 0.05 * stamped.seconds) + 0.002 * stamped.seconds
-        self.books["evaluation"].add(stamped.seconds, basis, sd=tick, down=early, up=0.002 * stamped.seconds)
-        span = (stamped.seconds - early - 2 * tick, stamped.seconds + 2 * tick)
-        self._note(row, "evaluation", stamped.seconds, span, basis)
+        early = min(LOG_LINE_S, 0.05 * stamped.seconds)
+        self.books.book(row, "evaluation", stamped.seconds, basis, sd=tick, source="late", down=early, up=LATE_S)
         rest = around.total_s - stamped.seconds
-        if self.pricing.starts_process(row) and stamped.rest_s is not None:
-            warm_s = max(0.0, rest - stamped.rest_s)
-            if warm_s > tick:
-                self.books.book(row, "warmup", warm_s, basis, sd=tick)
-                rest -= warm_s
-        if stamped.saved:
-            # The step inside is one draw: its neighbours' level is off by their spread and, beside a save, more.
-            save_s = max(0.0, rest - around.level_s)
-            sd = float(np.hypot(max(around.jitter_s, tick), 0.12 * around.level_s))
-            self.books.book(row, "checkpoint", save_s, "inferred", sd=sd)
-            self.pricing.note_save(save_s, sd)
-            self.books["checkpoint"].down += 0.06 * around.level_s
-            self.books["checkpoint"].up += 0.06 * around.level_s
+        if self.pricing.starts_process(row) and rest > (1 + FIRST_TOUCH[2]) * around.level_s + save[2]:
+            warm_s = rest - around.level_s - save[1]
+            self.books.book(row, "warmup", warm_s, "inferred", sd=around.jitter_s)
+            rest -= warm_s
+        sd = tick
+        if save[1]:
+            # The sum of save and step is known. Which of them was longer than usual is not: each takes its share.
+            jitter, own = float(np.hypot(around.jitter_s, tick)), SAVE_SCATTER * save[1]
+            trust = own**2 / (own**2 + jitter**2)
+            sd = jitter * trust**0.5
+            low, middle, high = ((1 - trust) * price + trust * (rest - around.level_s) for price in save)
+            save_s = min(max(middle, 0.0), rest)
+            # The lines themselves took time to write, and the step may be one of the slower ones beside a stop.
+            down, up = trust * around.up_s, trust * around.down_s
+            self.books["checkpoint"].doubt("beside", down, up)
+            self.books["checkpoint"].doubt("late", LOG_LINE_S, 0.0)
+            self.books["step"].doubt("beside", up, down)
+            self.books.book(
+                row, "checkpoint", save_s, "inferred", sd=sd, source="save", down=middle - low, up=high - middle
+            )
+            self.books["step"].doubt("save", high - middle, middle - low)
             rest -= save_s
-        self.books.book(row, "step", rest, basis, sd=max(tick, around.jitter_s if stamped.saved else 0.0))
+        self.books.book(row, "step", rest, basis, sd=sd)
 
     def _note(self, row: int, phase: Phase, seconds: float, span: tuple[float, float], basis: Basis) -> None:
         self.books.note(row, Part(phase=phase, seconds=seconds, low_s=span[0], high_s=span[1], basis=basis))

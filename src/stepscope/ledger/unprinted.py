@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
+from stepscope.ledger.prices import SAVE_SCATTER
 from stepscope.ledger.work import Work
 from stepscope.run import Floats
 from stepscope.stops import Stop
+
+# A step that took up to this many times its level stands for unprinted ones like it; a stall stands for itself.
+_BUSY = 3.0
+# Longer than this many steps is an interruption: a suspended machine, a pre-empted job.
+_ONE_OFF = 20.0
+# The first rows of a process may still be warm-up.
+_SETTLING_ROWS = 3
 
 
 class Unprinted:
@@ -15,7 +24,7 @@ class Unprinted:
     def __init__(self, work: Work) -> None:
         self.run, self.books, self.pricing = work.run, work.books, work.pricing
         self.baseline, self.timed, self.stops = work.baseline, work.timed, work.stops
-        self.one = work.one
+        self.one, self.stamps = work.one, work.stamps
         self.has_silent = False  # whether steps lie between the printed ones
 
     def add_steps(self) -> float:
@@ -31,24 +40,49 @@ class Unprinted:
             return 0.0
         tempered = self._tempered()
         total = float((missing * (tempered[:-1] + tempered[1:]) / 2).sum())
-        normal = self.one[self.baseline.normal]
-        noise = float(np.std(np.diff(normal)) / 2**0.5) if len(normal) > 2 else float(self.baseline.jitter.mean())
+        sample = self.one[self.baseline.normal | self._slow_sample()]
+        noise = float(np.std(np.diff(sample)) / 2**0.5) if len(sample) > 2 else float(self.baseline.jitter.mean())
         # A printed row stands for the silent steps on either side of it: its error counts once for all of them.
         sd = noise * float(np.sqrt((missing.astype(float) ** 2 + missing).sum()))
         sd = float(np.hypot(sd, self.baseline.doubt * total))
-        self.books["step"].add(total, "inferred", sd=sd, down=0.005 * total, up=0.005 * total, num=num)
+        stalls_s, stalls_sd = self._unseen_stalls(num)
+        sd = float(np.hypot(sd, stalls_sd))
+        self.books["step"].add(total + stalls_s, "inferred", sd=sd, num=num)
+        self.books["step"].doubt("unprinted", 0.005 * total, 0.005 * total)
         return sd
+
+    def _unseen_stalls(self, num: int) -> tuple[float, float]:
+        """What `num` unprinted steps lost to stalls like the printed ones, and the standard error of that.
+
+        The largest may be the only one of its kind (a suspended machine), so it is not multiplied: it only widens.
+        """
+        rows = self.baseline.slow & ~self._slow_sample() & self._is_sample()
+        excess = np.sort((self.one - self.baseline.level)[rows])
+        if not len(excess):
+            return 0.0, 0.0
+        ratio = num / max(1, int((self.baseline.normal | rows).sum()))
+        if excess[-1] < _ONE_OFF * float(np.median(self.baseline.level)):
+            self.books["step"].doubt("unseen", 0.0, ratio * float(excess[-1]))
+        return ratio * float(excess[:-1].sum()), ratio * float(np.sqrt((excess[:-1] ** 2).sum()))
+
+    def _is_sample(self) -> npt.NDArray[np.bool_]:
+        """Rows that tell what unprinted ones are like: neither a stop nor the first of a process."""
+        sample = np.ones(len(self.run), dtype=bool)
+        sample[list(self.timed)] = False
+        for segment in self.run.segments:
+            if segment.fresh:
+                sample[segment.first_row : segment.first_row + _SETTLING_ROWS] = False
+        return sample
+
+    def _slow_sample(self) -> npt.NDArray[np.bool_]:
+        """Slow rows that stand for unprinted ones near them: up to three times the level, as on any busy machine."""
+        busy: npt.NDArray[np.bool_] = self.baseline.slow & (self.one <= _BUSY * self.baseline.level)
+        return busy & self._is_sample()
 
     def _tempered(self) -> Floats:
         """Per row, what a normal step near it takes on average: a mean of three rows, because sums need means."""
-        # A step that took up to three times its level stands for unprinted ones like it; a stall stands for itself.
-        slow = self.baseline.slow & (self.one <= 3 * self.baseline.level)
-        slow[list(self.timed)] = False
-        for segment in self.run.segments:
-            if segment.fresh and segment.num_rows:
-                slow[segment.first_row] = False
         seconds = np.where(self.baseline.normal, self.one, self.baseline.level)
-        seconds = np.where(slow, self.one, seconds)
+        seconds = np.where(self._slow_sample(), self.one, seconds)
         if len(seconds) < 3:
             return seconds
         padded = np.concatenate([seconds[:1], seconds, seconds[-1:]])
@@ -61,14 +95,18 @@ class Unprinted:
         """A stop whose step was not printed: the price it has elsewhere. A save that ends the log is not over yet."""
         level = float(self.baseline.level[min(stop.next_row, len(self.run) - 1)])
         basis = self.pricing.basis
-        if stop.evaluated and stop.evaluation_inside:
+        stamped = self.stamps.evaluations.get(stop.line) if self.stamps else None
+        if stamped is not None:
+            self.books["evaluation"].add(stamped.seconds, "inferred", sd=stamped.uncertainty_s)
+        elif stop.evaluated and stop.evaluation_inside:
             least, middle, most = self.pricing.evaluation_at(level)
             scatter = max(0.1, self.pricing.scatter) * middle
-            down, up = max(0.0, middle - least), max(0.0, most - middle)
-            self.books["evaluation"].add(middle, basis, sd=scatter, down=down, up=up)
+            self.books["evaluation"].add(middle, basis, sd=scatter)
+            self.books["evaluation"].doubt("evaluation", middle - least, most - middle)
         if stop.saved and stop.save_inside and stop.next_row < len(self.run):
             low, save_s, high = self.pricing.save_at(level)
-            self.books["checkpoint"].add(save_s, basis, down=save_s - low, up=high - save_s)
+            self.books["checkpoint"].add(save_s, basis, sd=SAVE_SCATTER * save_s)
+            self.books["checkpoint"].doubt("save", save_s - low, high - save_s)
 
     def add_trailing_steps(self) -> None:
         """The log ends with an evaluation: the steps up to it were done, though none of them is printed."""
@@ -78,6 +116,5 @@ class Unprinted:
         if num > 0:
             level = float(self.baseline.level[-1])
             sd = float(self.baseline.jitter[-1]) * num**0.5
-            self.books["step"].add(
-                num * level, "inferred", sd=sd, down=0.02 * num * level, up=0.02 * num * level, num=num
-            )
+            self.books["step"].add(num * level, "inferred", sd=sd, num=num)
+            self.books["step"].doubt("trailing", 0.02 * num * level, 0.02 * num * level)
