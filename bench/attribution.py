@@ -1,6 +1,6 @@
 """How often the ledger's 90 % intervals hold the truth, how wide they are, and how far off the figures: one table.
 
-    python bench/attribution.py [RUNS]            imagined nanoGPT runs (tests/synthetic.py), 400 unless you say
+    python bench/attribution.py [RUNS]            imagined nanoGPT runs (tests/synthetic/phases.py), 400 unless you say
     python bench/attribution.py FOLDER            runs with their truth beside them: NAME.log, NAME.phases.json and,
                                                   with time stamps, NAME.arrivals.tsv
 
@@ -69,7 +69,7 @@ def compare(name: str, kind: str, report: Report, truth: dict[str, float]) -> It
 
 def imagined(num: int) -> Iterator[Score]:
     """Runs out of thin air, plain and (where they have stamps) stamped."""
-    from tests.synthetic import draw
+    from tests.synthetic.phases import draw
 
     for seed in range(num):
         run = draw(seed)

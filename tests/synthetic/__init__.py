@@ -1,1 +1,1 @@
-"""Made-up logs whose causes are known, for tests and `bench/causes.py`."""
+"""Made-up logs whose causes or phases are known, for tests and `bench/`."""

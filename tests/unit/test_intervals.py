@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.report.build import explain
-from tests.synthetic import draw
+from tests.synthetic.phases import draw
 from tests.unit.logs import run_of
 
 SEEDS = range(60)
