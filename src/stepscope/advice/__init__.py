@@ -11,6 +11,7 @@ from stepscope.advice._base import Advice, look
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
 from stepscope.run import Run
+from stepscope.source.nvidia_smi import Hardware
 
 # Below this a change is not worth the reader's time.
 _LEAST_SECONDS = 1.0
@@ -24,9 +25,9 @@ def rules() -> dict[str, ModuleType]:
     return {module.CODE: module for module in sorted(modules, key=lambda module: str(module.CODE))}
 
 
-def advise(run: Run, ledger: Ledger, forecast: Forecast | NoForecast) -> list[Advice]:
+def advise(run: Run, ledger: Ledger, forecast: Forecast | NoForecast, hardware: Hardware | None = None) -> list[Advice]:
     """What to change, most seconds first; empty when nothing is worth it."""
-    situation = look(run, ledger, forecast)
+    situation = look(run, ledger, forecast, hardware)
     found: list[Advice | None] = [rule.advise(situation) for rule in rules().values()]
     worth = [advice for advice in found if advice is not None and advice.saves_s >= _LEAST_SECONDS]
     return sorted(worth, key=lambda advice: -advice.saves_s)

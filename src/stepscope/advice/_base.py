@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.forecast.finish import Forecast, NoForecast
-from stepscope.ledger.phases import Ledger
+from stepscope.ledger.phases import Ledger, Phase
 from stepscope.message import Message
 from stepscope.run import Run
 from stepscope.settings import Value
+from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import find_evaluations
 
 
@@ -26,6 +27,8 @@ class Advice(NamedTuple):
     saves_high_s: float
     costs: Message
     evidence: Message
+    changes_result: bool = False  # whether the model that comes out is another one
+    paste: str | None = None  # as this trainer wants it typed
 
 
 class Situation(NamedTuple):
@@ -37,6 +40,17 @@ class Situation(NamedTuple):
     num_evaluations: int
     horizon_s: float
     is_future: bool
+    hardware: Hardware | None = None
+
+    def phase_left_s(self, phase: Phase) -> float:
+        """Seconds of a phase over the horizon, if it goes on as it did: its share of the steps' time so far."""
+        steps_s = self.ledger.seconds("step")
+        if not steps_s:
+            return 0.0
+        ahead_s = self.ledger.seconds("step")
+        if self.is_future and isinstance(self.forecast, Forecast):
+            ahead_s = self.forecast.left["step"].seconds or 0.0
+        return self.ledger.seconds(phase) * ahead_s / steps_s
 
     @property
     def evaluation_s(self) -> float:
@@ -59,21 +73,29 @@ class Situation(NamedTuple):
         return price.low_s / price.seconds, price.high_s / price.seconds
 
 
-def look(run: Run, ledger: Ledger, forecast: Forecast | NoForecast) -> Situation:
+def look(run: Run, ledger: Ledger, forecast: Forecast | NoForecast, hardware: Hardware | None = None) -> Situation:
     """The situation of a run."""
-    if isinstance(forecast, Forecast) and not forecast.is_finished and forecast.schedule.num_evaluations:
-        return Situation(
-            run=run,
-            ledger=ledger,
-            forecast=forecast,
-            num_evaluations=forecast.schedule.num_evaluations,
-            horizon_s=forecast.remaining_s,
-            is_future=True,
-        )
-    logged = sum(1 for evaluation in find_evaluations(run) if evaluation.step > 0)
+    is_future = isinstance(forecast, Forecast) and not forecast.is_finished and bool(forecast.schedule.num_evaluations)
+    num, horizon_s = 0, ledger.wall_s
+    if is_future and isinstance(forecast, Forecast):
+        num, horizon_s = forecast.schedule.num_evaluations or 0, forecast.remaining_s
+    else:
+        num = sum(1 for evaluation in find_evaluations(run) if evaluation.step > 0)
     return Situation(
-        run=run, ledger=ledger, forecast=forecast, num_evaluations=logged, horizon_s=ledger.wall_s, is_future=False
+        run=run,
+        ledger=ledger,
+        forecast=forecast,
+        num_evaluations=num,
+        horizon_s=horizon_s,
+        is_future=is_future,
+        hardware=hardware,
     )
+
+
+def paste(run: Run, name: str, value: Value) -> str:
+    """A setting as this trainer wants it typed, under its own name for it."""
+    own = next((theirs for theirs, ours in run.format.setting_names.items() if ours == name), name)
+    return run.format.paste.format(name=own, dashed=own.replace("_", "-"), value=value)
 
 
 def batch_loss_sd(run: Run) -> float | None:
@@ -89,7 +111,9 @@ def batch_loss_sd(run: Run) -> float | None:
 
 def recent_improvement(run: Run) -> float | None:
     """How much the validation loss fell per evaluation over the last few; None when unknown, 0 when it rose."""
-    losses = [value for value in run.events.val_loss if np.isfinite(value)][-4:]
+    # What the untrained model scored says nothing about what is still gained.
+    known = np.isfinite(run.events.val_loss) & (run.events.step != 0)
+    losses = run.events.val_loss[known][-4:].tolist()
     if len(losses) < 2:
         return None
     return max(0.0, float(losses[0] - losses[-1]) / (len(losses) - 1))

@@ -15,7 +15,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation
+from stepscope.advice._base import Advice, Situation, paste
 from stepscope.forecast.finish import Forecast
 from stepscope.message import Share, say
 
@@ -44,4 +44,5 @@ def advise(situation: Situation) -> Advice | None:
         saves_high_s=situation.num_evaluations * price.high_s,
         costs=say("advice-a104-costs"),
         evidence=say("advice-a104-evidence", count=situation.num_evaluations, share=Share(total / situation.horizon_s)),
+        paste=paste(situation.run, "always_save_checkpoint", False),
     )

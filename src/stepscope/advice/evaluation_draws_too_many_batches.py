@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from stepscope.advice._base import Advice, Situation, batch_loss_sd, recent_improvement
+from stepscope.advice._base import Advice, Situation, batch_loss_sd, paste, recent_improvement
 from stepscope.message import Decimal, Message, say
 
 CODE = "A102"
@@ -34,8 +34,8 @@ def advise(situation: Situation) -> Advice | None:
     total = situation.num_evaluations * situation.evaluation_s
     if total / situation.horizon_s < _WORTH_IT:
         return None
-    sd = batch_loss_sd(situation.run)
-    proposed = _fewest(batches, sd, recent_improvement(situation.run))
+    sd, improvement = batch_loss_sd(situation.run), recent_improvement(situation.run)
+    proposed = fewest_batches(situation, batches)
     if proposed >= batches:
         return None
     saved = total * (1 - proposed / batches)
@@ -48,13 +48,15 @@ def advise(situation: Situation) -> Advice | None:
         saves_s=saved,
         saves_low_s=saved * low,
         saves_high_s=saved * high,
-        costs=_costs(batches, proposed, sd),
+        costs=_costs(batches, proposed, sd, improvement),
         evidence=say("advice-a102-evidence", count=batches, splits=situation.run.format.evaluation_splits or 1),
+        paste=paste(situation.run, "eval_iters", proposed),
     )
 
 
-def _fewest(batches: int, sd: float | None, improvement: float | None) -> int:
+def fewest_batches(situation: Situation, batches: int) -> int:
     """The fewest batches at which twice the error of a difference stays below what the loss still gains."""
+    sd, improvement = batch_loss_sd(situation.run), recent_improvement(situation.run)
     smaller = [choice for choice in _CHOICES if choice < batches]
     if sd is None or not improvement:
         return max((choice for choice in smaller if choice <= batches // 2), default=batches)
@@ -63,9 +65,15 @@ def _fewest(batches: int, sd: float | None, improvement: float | None) -> int:
     return max(min(enough, default=batches), max((c for c in smaller if c <= batches / 4), default=batches // 4))
 
 
-def _costs(batches: int, proposed: int, sd: float | None) -> Message:
+def _costs(batches: int, proposed: int, sd: float | None, improvement: float | None) -> Message:
+    """The error of the validation loss before and after, and whether what it still gains would be seen."""
     if sd is None:
         return say("advice-a102-costs-unknown", factor=Decimal((batches / proposed) ** 0.5, 1))
     before, after = sd / batches**0.5, sd / proposed**0.5
     digits = min(12, max(4, 1 - math.floor(math.log10(before))))  # two significant digits at least
-    return say("advice-a102-costs", before=Decimal(before, digits), after=Decimal(after, digits))
+    errors = {"before": Decimal(before, digits), "after": Decimal(after, digits)}
+    if improvement is None:
+        return say("advice-a102-costs", **errors)
+    is_seen = 2 * after * 2**0.5 <= improvement
+    key = "advice-a102-costs-seen" if is_seen else "advice-a102-costs-unseen"
+    return say(key, gain=Decimal(improvement, min(digits, 3) if improvement > 0.01 else digits), **errors)

@@ -17,7 +17,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation
+from stepscope.advice._base import Advice, Situation, paste
 from stepscope.forecast.finish import Forecast
 from stepscope.forecast.schedule import plan
 from stepscope.message import Seconds, Share, say
@@ -64,6 +64,7 @@ def advise(situation: Situation) -> Advice | None:
         evidence=say(
             "advice-a101-evidence", count=situation.num_evaluations, duration=Seconds(stop), share=Share(share)
         ),
+        paste=paste(situation.run, "eval_interval", proposed),
     )
 
 

@@ -93,6 +93,8 @@ class Format:
     # The trainer's names for what Stepscope calls otherwise, and the values it uses when nothing is said.
     setting_names: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, Value] = field(default_factory=dict)
+    # How a setting is typed: {name} is the trainer's own name for it, {dashed} the same with dashes.
+    paste: str = "{name} = {value}"
     # Which steps evaluate and save, as far as the trainer's source fixes it.
     evaluates_first_step: bool = False
     saves_first_step: bool = False
@@ -100,6 +102,8 @@ class Format:
     # How many splits one evaluation runs `eval_iters` batches over; None when it is not built that way.
     evaluation_splits: int | None = None
     checkpoint_bytes_per_parameter: float | None = None
+    # The peak that its printed MFU divides by, whatever the card; None when it divides by the card's own.
+    mfu_peak_tflops: float | None = None
     # Whether there is any time in it at all; a log of steps and losses is still worth recognising.
     is_timed: bool = True
     # The numbers of the first step and the first epoch: of `total` steps the last is then total - 1 + first_step.

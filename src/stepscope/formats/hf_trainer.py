@@ -100,6 +100,7 @@ FORMAT = Format(
         "loading are inside. Its remaining time is its smoothed recent rate times the steps left, without the "
         "evaluations among them; train_runtime, in the last dict, is the whole wall time of the process.",
     ),
+    paste="{name}={value}",
     setting_names={"logging_steps": "log_interval", "eval_steps": "eval_interval", "save_steps": "checkpoint_interval"},
     first_step=1,
     clock_is_process=True,

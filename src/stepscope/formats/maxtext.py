@@ -32,6 +32,7 @@ FORMAT = Format(
         "that follows it. Work is handed over asynchronously: the first steps' figures are not theirs alone. No ETA is "
         "printed.",
     ),
+    paste="{name}={value}",
     setting_names={
         "checkpoint_period": "checkpoint_interval",
         "eval_steps": "eval_iters",

@@ -81,6 +81,7 @@ FORMAT = Format(
         "or saved (older versions let it run during a save). A first line that newer versions print after iteration 1 "
         "counts again in the line after it, which therefore looks slow. No ETA is printed.",
     ),
+    paste="--{dashed} {value}",
     setting_names={
         "train_iters": "max_steps",
         "save_interval": "checkpoint_interval",

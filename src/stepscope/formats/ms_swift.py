@@ -62,6 +62,7 @@ FORMAT = Format(
         note="Wall time since this process began to train, in whole seconds, with evaluation and saving inside. "
         "train_speed(s/it) and the remaining time are that clock divided by all steps so far, not the last step.",
     ),
+    paste="--{name} {value}",
     setting_names={
         "logging_steps": "log_interval",
         "eval_steps": "eval_interval",

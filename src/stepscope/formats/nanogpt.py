@@ -48,6 +48,8 @@ FORMAT = Format(
         note="The time of one iteration, the printed one, from the end of the iteration before it; evaluation and "
         "checkpoint are inside. One iteration in log_interval is printed.",
     ),
+    paste="--{name}={value}",
+    mfu_peak_tflops=312.0,  # of an A100
     setting_names={"max_iters": "max_steps", "ckpt_interval": "checkpoint_interval"},
     defaults={
         "eval_interval": 2000,

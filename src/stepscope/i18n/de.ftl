@@ -320,7 +320,7 @@ plan-row-step = Iteration
 plan-row-band = … 90-%-Band
 plan-row-tokens = Tokens pro Sekunde
 plan-row-utilisation = MFU dieser Karte
-plan-row-evaluation = eine Auswertung
+plan-row-evaluation = eine Evaluierung
 plan-row-checkpoint = ein Checkpoint
 plan-row-total = ganzer Lauf
 plan-row-finish = fertig um
@@ -367,3 +367,48 @@ alarm-writers = { $count ->
    *[other] Zwei Prozesse schreiben in dieses Log. { $count } Iterationen des anderen sind nicht mitgezählt.
   }
 alarm-straggler = Rang { $rank } ist um { $share } langsamer als die anderen: { $own } pro Iteration statt { $others }. Alle Ränge warten auf ihn.
+
+## Mehr Rat, und was eine Änderung täte
+
+advice-a102-costs-seen = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }; der Loss fällt noch um { $gain } je Evaluierung, das bleibt sichtbar.
+advice-a102-costs-unseen = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }; der Loss fällt um { $gain } je Evaluierung, das zeigt eine einzelne Evaluierung dann nicht mehr.
+advice-a105-costs = Die Kurve wird glatter, aber ihr Niveau liegt um einen festen Betrag von etwa { $offset } daneben: am Ende einmal mit vielen Batches messen. Dazu muss die Evaluierung geändert werden: jedes Mal derselbe Startwert für ihre Batches.
+advice-a105-costs-unknown = Die Kurve wird glatter, aber ihr Niveau liegt um einen festen Betrag daneben: am Ende einmal mit vielen Batches messen. Dazu muss die Evaluierung geändert werden: jedes Mal derselbe Startwert für ihre Batches.
+advice-a105-evidence = Jede Evaluierung zieht { $count } neue Batches. Mit jedes Mal denselben sind Unterschiede bei gleichen Kosten 4- bis 7,6-mal weniger verrauscht; dann zeigen { $fewer } den Verlauf.
+advice-a107-costs = Nur eine Änderung im Code: Jeder Rang evaluiert seinen Teil, die Losses werden gemittelt. Dieselben Batches, dieselbe Genauigkeit.
+advice-a107-evidence = Einer von { $count } Rängen evaluiert, während die anderen warten.
+advice-a108-costs = Ein Absturz kostet bis zu { $duration } Arbeit.
+advice-a108-evidence = Ein Speichern hält das Training { $duration } auf; bei den hier gesehenen Neustarts ist nach Youngs Regel { $best } der beste Abstand.
+advice-a109-costs = Hauptspeicher für eine Kopie des Zustands, und etwas langsamere Iterationen, während sie geschrieben wird.
+advice-a109-evidence = Das Training steht { $share } der Zeit für das Speichern still.
+advice-a111-costs = Von Zyklen gehaltener Speicher wird nur frei, wenn man ihn von Hand einsammelt, alle paar tausend Iterationen.
+advice-a111-evidence = Die Speicherbereinigung kostet { $share } der Zeit.
+advice-a112-costs = Hauptspeicher und Rechenzeit für die Ladeprozesse.
+advice-a112-evidence = Das Warten auf Daten kostet { $share } der Zeit.
+advice-a113-costs = Dieselben Tokens je Iteration: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Nur die Rundung der Summe ist eine andere. Reicht der Speicher nicht, zurückgehen.
+advice-a113-evidence = Nur { $share } des Speichers der Karte sind belegt.
+advice-a114-costs = float16 braucht eine Skalierung des Loss, die nanoGPT selbst macht; die Losses weichen leicht ab.
+advice-a114-evidence = { $gpu } hat kein bfloat16 in Hardware: Es wird mit etwa einem Zehntel der Geschwindigkeit nachgebildet.
+advise-paste = eingeben: { $paste }
+advise-keeps = Ändert nicht, was gelernt wird.
+advise-changes = Ändert, was gelernt wird.
+section-whatif = Was das ändern würde
+whatif-change = { $setting }: { $now } → { $then }
+whatif-saves = Spart { $duration } ({ $span }).
+whatif-costs = Kostet { $duration } mehr ({ $span }).
+whatif-same = Ändert an der Zeit nichts.
+whatif-left = Noch { $duration } statt { $before } ({ $span } bei { $confidence })
+whatif-run = Ein Lauf wie dieser dauert { $duration } statt { $before }.
+whatif-precision = Der Standardfehler des Validierungs-Loss geht von { $before } auf { $after }.
+whatif-unknown = Was { $names } an der Zeit ändern würde, kann dieses Log nicht sagen.
+error-bad-change = --change erwartet name=wert
+    .hint = zum Beispiel: --change eval_interval=1000
+error-bad-change-value = { $setting } ist eine ganze Zahl ab 1
+    .hint = zum Beispiel: --change { $setting }=500
+
+## Die Karte
+
+card-mfu = { $gpu }: { $share } ihrer { $peak } TFLOPS (MFU, gemessen am eigenen Maximum dieser Karte).
+card-normal = Das ist für sie normal: Ein Modell dieser Größe sollte { $span } brauchen.
+card-slow = Das ist für sie langsam: Ein Modell dieser Größe sollte { $span } brauchen.
+card-fast = Das ist schneller als erwartet: Ein Modell dieser Größe sollte { $span } brauchen.

@@ -369,3 +369,48 @@ alarm-writers = { $count ->
    *[other] Two processes write into this log. { $count } iterations of the other one are left out.
   }
 alarm-straggler = Rank { $rank } is slower than the others by { $share }: { $own } per iteration instead of { $others }. All ranks wait for it.
+
+## More advice, and what a change would do
+
+advice-a102-costs-seen = The standard error of the validation loss grows from { $before } to { $after }; the loss still falls by { $gain } an evaluation, which stays visible.
+advice-a102-costs-unseen = The standard error of the validation loss grows from { $before } to { $after }; the loss falls by { $gain } an evaluation, which one evaluation alone then no longer shows.
+advice-a105-costs = The curve is smoother, but its level is off by a constant of about { $offset }: measure once with many batches at the end. It takes an edit of the evaluation: the same seed for its batches each time.
+advice-a105-costs-unknown = The curve is smoother, but its level has a constant offset: measure once with many batches at the end. It takes an edit of the evaluation: the same seed for its batches each time.
+advice-a105-evidence = Each evaluation draws { $count } new batches. On the same batches each time, differences are 4 to 7.6 times less noisy for the same cost, so { $fewer } of them show the trend.
+advice-a107-costs = Nothing but an edit: each rank evaluates its share and the losses are averaged. The same batches, the same precision.
+advice-a107-evidence = One of { $count } ranks evaluates while the others wait.
+advice-a108-costs = A crash loses up to { $duration } of work.
+advice-a108-evidence = A save stalls training for { $duration }; with the restarts seen here, Young’s rule puts the best interval at { $best }.
+advice-a109-costs = Host memory for one copy of the state, and steps that are a little slower while it is written.
+advice-a109-evidence = Training stands still for saves during { $share } of the time.
+advice-a111-costs = Memory held by cycles is freed only when collected by hand, every few thousand iterations.
+advice-a111-evidence = Garbage collection costs { $share } of the time.
+advice-a112-costs = Host memory and processor time for the workers.
+advice-a112-evidence = Waiting for data costs { $share } of the time.
+advice-a113-costs = The same tokens per iteration: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Only the rounding of the sum differs. If it runs out of memory, go back.
+advice-a113-evidence = Only { $share } of the card’s memory is in use.
+advice-a114-costs = float16 needs loss scaling, which nanoGPT does by itself; the losses differ slightly.
+advice-a114-evidence = { $gpu } has no bfloat16 in hardware: it is emulated at about a tenth of the rate.
+advise-paste = type: { $paste }
+advise-keeps = Does not change what is learned.
+advise-changes = Changes what is learned.
+section-whatif = What this would change
+whatif-change = { $setting }: { $now } → { $then }
+whatif-saves = Saves { $duration } ({ $span }).
+whatif-costs = Costs { $duration } more ({ $span }).
+whatif-same = Changes nothing in the time.
+whatif-left = { $duration } left instead of { $before } ({ $span } at { $confidence })
+whatif-run = A run like this one takes { $duration } instead of { $before }.
+whatif-precision = The standard error of the validation loss goes from { $before } to { $after }.
+whatif-unknown = This log cannot tell what { $names } would do to the time.
+error-bad-change = --change takes key=value
+    .hint = for example: --change eval_interval=1000
+error-bad-change-value = { $setting } is a whole number of at least 1
+    .hint = for example: --change { $setting }=500
+
+## The card
+
+card-mfu = { $gpu }: { $share } of its { $peak } TFLOPS (MFU against this card’s own peak).
+card-normal = That is normal for it: a model of this size should take { $span }.
+card-slow = That is slow for it: a model of this size should take { $span }.
+card-fast = That is faster than expected: a model of this size should take { $span }.

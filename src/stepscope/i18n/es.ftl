@@ -367,3 +367,48 @@ alarm-writers = { $count ->
    *[other] Dos procesos escriben en este log. { $count } iteraciones del otro no se cuentan.
   }
 alarm-straggler = El rango { $rank } es un { $share } más lento que los demás: { $own } por iteración en lugar de { $others }. Todos los rangos lo esperan.
+
+## Más consejos, y qué haría un cambio
+
+advice-a102-costs-seen = El error estándar del loss de validación crece de { $before } a { $after }; el loss aún baja { $gain } por evaluación, lo que sigue siendo visible.
+advice-a102-costs-unseen = El error estándar del loss de validación crece de { $before } a { $after }; el loss baja { $gain } por evaluación, lo que una sola evaluación ya no muestra.
+advice-a105-costs = La curva es más lisa, pero su nivel se desvía en una constante de unos { $offset }: mide una vez con muchos batches al final. Requiere editar la evaluación: la misma semilla para sus batches cada vez.
+advice-a105-costs-unknown = La curva es más lisa, pero su nivel tiene una desviación constante: mide una vez con muchos batches al final. Requiere editar la evaluación: la misma semilla para sus batches cada vez.
+advice-a105-evidence = Cada evaluación toma { $count } batches nuevos. Con los mismos batches cada vez, las diferencias tienen de 4 a 7,6 veces menos ruido por el mismo coste, así que { $fewer } muestran la tendencia.
+advice-a107-costs = Solo una edición: cada proceso evalúa su parte y los losses se promedian. Los mismos batches, la misma precisión.
+advice-a107-evidence = Uno de { $count } procesos evalúa mientras los demás esperan.
+advice-a108-costs = Una caída pierde hasta { $duration } de trabajo.
+advice-a108-evidence = Un guardado detiene el entrenamiento { $duration }; con los reinicios vistos aquí, la regla de Young da { $best } como mejor intervalo.
+advice-a109-costs = Memoria del equipo para una copia del estado, e iteraciones algo más lentas mientras se escribe.
+advice-a109-evidence = El entrenamiento se detiene por guardados durante el { $share } del tiempo.
+advice-a111-costs = La memoria retenida por ciclos solo se libera al recogerla a mano, cada pocos miles de iteraciones.
+advice-a111-evidence = La recolección de basura cuesta el { $share } del tiempo.
+advice-a112-costs = Memoria del equipo y tiempo de procesador para los procesos de carga.
+advice-a112-evidence = Esperar los datos cuesta el { $share } del tiempo.
+advice-a113-costs = Los mismos tokens por iteración: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Solo cambia el redondeo de la suma. Si se queda sin memoria, vuelve atrás.
+advice-a113-evidence = Solo el { $share } de la memoria de la tarjeta está en uso.
+advice-a114-costs = float16 necesita escalar el loss, cosa que nanoGPT hace solo; los losses difieren ligeramente.
+advice-a114-evidence = { $gpu } no tiene bfloat16 en hardware: se emula a una décima parte de la velocidad.
+advise-paste = escribe: { $paste }
+advise-keeps = No cambia lo que se aprende.
+advise-changes = Cambia lo que se aprende.
+section-whatif = Qué cambiaría
+whatif-change = { $setting }: { $now } → { $then }
+whatif-saves = Ahorra { $duration } ({ $span }).
+whatif-costs = Cuesta { $duration } más ({ $span }).
+whatif-same = No cambia nada en el tiempo.
+whatif-left = Quedan { $duration } en vez de { $before } ({ $span } al { $confidence })
+whatif-run = Una ejecución como esta tarda { $duration } en vez de { $before }.
+whatif-precision = El error estándar del loss de validación pasa de { $before } a { $after }.
+whatif-unknown = Este registro no puede decir qué haría { $names } con el tiempo.
+error-bad-change = --change necesita clave=valor
+    .hint = por ejemplo: --change eval_interval=1000
+error-bad-change-value = { $setting } es un número entero de al menos 1
+    .hint = por ejemplo: --change { $setting }=500
+
+## La tarjeta
+
+card-mfu = { $gpu }: { $share } de sus { $peak } TFLOPS (MFU respecto al máximo de esta tarjeta).
+card-normal = Es lo normal en ella: un modelo de este tamaño debería tardar { $span }.
+card-slow = Es lento para ella: un modelo de este tamaño debería tardar { $span }.
+card-fast = Es más rápido de lo esperado: un modelo de este tamaño debería tardar { $span }.

@@ -367,3 +367,48 @@ alarm-writers = { $count ->
    *[other] Deux processus écrivent dans ce log. { $count } itérations de l’autre ne sont pas comptées.
   }
 alarm-straggler = Le rang { $rank } est plus lent que les autres de { $share } : { $own } par itération au lieu de { $others }. Tous les rangs l’attendent.
+
+## D’autres conseils, et ce que ferait un changement
+
+advice-a102-costs-seen = L’erreur type du loss de validation passe de { $before } à { $after } ; le loss baisse encore de { $gain } par évaluation, ce qui reste visible.
+advice-a102-costs-unseen = L’erreur type du loss de validation passe de { $before } à { $after } ; le loss baisse de { $gain } par évaluation, ce qu’une seule évaluation ne montre alors plus.
+advice-a105-costs = La courbe est plus lisse, mais son niveau est décalé d’une constante d’environ { $offset } : mesurez une fois avec beaucoup de batches à la fin. Il faut modifier l’évaluation : la même graine pour ses batches à chaque fois.
+advice-a105-costs-unknown = La courbe est plus lisse, mais son niveau a un décalage constant : mesurez une fois avec beaucoup de batches à la fin. Il faut modifier l’évaluation : la même graine pour ses batches à chaque fois.
+advice-a105-evidence = Chaque évaluation tire { $count } nouveaux batches. Sur les mêmes batches à chaque fois, les différences sont 4 à 7,6 fois moins bruitées au même coût : { $fewer } montrent alors la tendance.
+advice-a107-costs = Seulement une modification : chaque rang évalue sa part et les losses sont moyennés. Les mêmes batches, la même précision.
+advice-a107-evidence = Un rang sur { $count } évalue pendant que les autres attendent.
+advice-a108-costs = Un plantage perd jusqu’à { $duration } de travail.
+advice-a108-evidence = Une sauvegarde arrête l’entraînement { $duration } ; avec les redémarrages vus ici, la règle de Young donne { $best } comme meilleur intervalle.
+advice-a109-costs = De la mémoire hôte pour une copie de l’état, et des itérations un peu plus lentes pendant l’écriture.
+advice-a109-evidence = L’entraînement s’arrête pour des sauvegardes pendant { $share } du temps.
+advice-a111-costs = La mémoire retenue par des cycles n’est libérée que si on la ramasse à la main, toutes les quelques milliers d’itérations.
+advice-a111-evidence = Le ramasse-miettes coûte { $share } du temps.
+advice-a112-costs = De la mémoire hôte et du temps processeur pour les chargeurs.
+advice-a112-evidence = L’attente des données coûte { $share } du temps.
+advice-a113-costs = Les mêmes tokens par itération : batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Seul l’arrondi de la somme change. Si la mémoire manque, revenez en arrière.
+advice-a113-evidence = Seulement { $share } de la mémoire de la carte sont utilisés.
+advice-a114-costs = float16 demande une mise à l’échelle du loss, que nanoGPT fait lui-même ; les losses diffèrent légèrement.
+advice-a114-evidence = { $gpu } n’a pas de bfloat16 matériel : il est émulé à environ un dixième de la vitesse.
+advise-paste = tapez : { $paste }
+advise-keeps = Ne change pas ce qui est appris.
+advise-changes = Change ce qui est appris.
+section-whatif = Ce que cela changerait
+whatif-change = { $setting } : { $now } → { $then }
+whatif-saves = Gain de { $duration } ({ $span }).
+whatif-costs = Coûte { $duration } de plus ({ $span }).
+whatif-same = Ne change rien au temps.
+whatif-left = Reste { $duration } au lieu de { $before } ({ $span } à { $confidence })
+whatif-run = Une exécution comme celle-ci prend { $duration } au lieu de { $before }.
+whatif-precision = L’erreur type du loss de validation passe de { $before } à { $after }.
+whatif-unknown = Ce journal ne peut pas dire ce que { $names } ferait au temps.
+error-bad-change = --change attend clé=valeur
+    .hint = par exemple : --change eval_interval=1000
+error-bad-change-value = { $setting } est un nombre entier d’au moins 1
+    .hint = par exemple : --change { $setting }=500
+
+## La carte
+
+card-mfu = { $gpu } : { $share } de ses { $peak } TFLOPS (MFU par rapport au maximum de cette carte).
+card-normal = C’est normal pour elle : un modèle de cette taille devrait prendre { $span }.
+card-slow = C’est lent pour elle : un modèle de cette taille devrait prendre { $span }.
+card-fast = C’est plus rapide que prévu : un modèle de cette taille devrait prendre { $span }.

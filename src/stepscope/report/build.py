@@ -56,7 +56,7 @@ class Report:
         """What to change, most seconds first."""
         from stepscope.advice import advise
 
-        return tuple(advise(self.run, self.ledger, self.forecast))
+        return tuple(advise(self.run, self.ledger, self.forecast, self.hardware))
 
     @cached_property
     def alarms(self) -> tuple[Alarm, ...]:

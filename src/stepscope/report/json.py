@@ -15,6 +15,7 @@ from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.quote import quote
 from stepscope.ranks import find_slowest, typical_s
 from stepscope.report.build import Report
+from stepscope.report.card import judge
 from stepscope.report.words import evidence_text
 from stepscope.settings import COUNTS, Setting
 from stepscope.stops import last_stops
@@ -88,6 +89,8 @@ def document(report: Report) -> dict[str, Any]:
                 "saves_high_s": advice.saves_high_s,
                 "costs": english.say(advice.costs),
                 "evidence": english.say(advice.evidence),
+                "changes_result": advice.changes_result,
+                "paste": advice.paste,
             }
             for advice in report.advice
         ],
@@ -230,9 +233,13 @@ def _hardware(report: Report) -> dict[str, Any] | None:
     hardware, mfu = report.hardware, report.mfu
     if hardware is None and mfu is None:
         return None
+    verdict = judge(report)
     return {
         "gpu": hardware.gpu if hardware else None,
-        "mfu": mfu,
+        "mfu": verdict.utilisation if verdict else mfu,
+        "mfu_printed": mfu,
+        "peak_tflops": verdict.card.tflops if verdict else None,
+        "expected_step_s": list(verdict.expected) if verdict and verdict.expected else None,
         "utilisation": hardware.utilisation if hardware else None,
         "memory_used": hardware.memory_used if hardware else None,
         "memory_total": hardware.memory_total if hardware else None,

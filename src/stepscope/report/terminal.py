@@ -14,7 +14,7 @@ from rich.text import Text
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Phase, PhaseTotal
 from stepscope.quote import quote
-from stepscope.report import words
+from stepscope.report import card, words
 from stepscope.report.build import Report
 
 _SHOWN_SLOW = 6
@@ -89,6 +89,8 @@ class _Drawing:
         gpu = self.report.hardware.gpu if self.report.hardware else None
         if gpu and details:
             self.console.print(Text(language.text("run-gpu", gpu=gpu, details=details)))
+        for line in card.lines(self.report, language):
+            self.console.print(Text(_glued(line)))
         settings = words.settings_line(self.report, language)
         if settings:
             self.console.print(Text(_glued(settings), style="dim"))

@@ -1,0 +1,43 @@
+"""A111: Python's garbage collector stops the steps.
+
+What it looks at
+    The seconds of the log that its lines, or the pattern of its slow steps, put down to garbage collection.
+
+Why it costs time
+    A full collection walks every live object: some 0.5 s in a process that holds a model. With several ranks each
+    collects at its own time, and all wait for each.
+
+Example
+    Steps of 683 ms, two in a hundred of 1,350 ms (nanochat's issue 477); 185.5 minutes became 182.3.
+
+What to change
+    After the first step: `gc.collect(); gc.freeze(); gc.disable()`, then `gc.collect()` every few thousand steps on
+    all ranks. torchtitan: `gc_freq`; Megatron: `--manual-gc`.
+"""
+
+from __future__ import annotations
+
+from stepscope.advice._base import Advice, Situation
+from stepscope.message import Share, say
+
+CODE = "A111"
+_WORTH_IT = 0.005
+
+
+def advise(situation: Situation) -> Advice | None:
+    """Collect by hand; None where collections cost little or are not seen."""
+    lost = situation.phase_left_s("gc")
+    if not situation.horizon_s or lost / situation.horizon_s < _WORTH_IT:
+        return None
+    return Advice(
+        code=CODE,
+        setting="gc",
+        now="automatic",
+        proposed="gc.freeze(); gc.disable()",
+        saves_s=0.9 * lost,
+        saves_low_s=0.5 * lost,
+        saves_high_s=lost,
+        costs=say("advice-a111-costs"),
+        evidence=say("advice-a111-evidence", share=Share(lost / situation.horizon_s)),
+        paste="import gc; gc.collect(); gc.freeze(); gc.disable()",
+    )

@@ -1,0 +1,50 @@
+"""A109: training waits while a checkpoint is written.
+
+What it looks at
+    What the saves still to come will stall training for.
+
+Why it costs time
+    Copying the state to host memory takes a fraction of a second; pickling and writing it takes the rest, and nothing
+    needs the card for that.
+
+Example
+    An 8B model on eight H100: 27.3 s blocked, 0.54 s with asynchronous saving (NeMo Automodel's issue 635).
+
+What to change
+    Save asynchronously: a snapshot in host memory, written by another process. `stepscope train` does;
+    torchtitan: `checkpoint.async_mode`; Megatron: `--async-save`.
+"""
+
+from __future__ import annotations
+
+from stepscope.advice._base import Advice, Situation
+from stepscope.forecast.finish import Forecast
+from stepscope.message import Share, say
+
+CODE = "A109"
+_WORTH_IT = 0.02
+# What stays: the copy, and steps that are slower while it is written.
+_SAVED = (0.5, 0.8, 0.95)
+
+
+def advise(situation: Situation) -> Advice | None:
+    """Asynchronous saving; None when the saves' price is unknown or small."""
+    if situation.ledger.checkpoint_price is None or not situation.horizon_s:
+        return None
+    total = situation.ledger.seconds("checkpoint")
+    if situation.is_future and isinstance(situation.forecast, Forecast):
+        total = situation.forecast.left["checkpoint"].seconds or 0.0
+    if total / situation.horizon_s < _WORTH_IT:
+        return None
+    low, middle, high = (share * total for share in _SAVED)
+    return Advice(
+        code=CODE,
+        setting="saving",
+        now="synchronous",
+        proposed="asynchronous",
+        saves_s=middle,
+        saves_low_s=low,
+        saves_high_s=high,
+        costs=say("advice-a109-costs"),
+        evidence=say("advice-a109-evidence", share=Share(total / situation.horizon_s)),
+    )
