@@ -109,8 +109,8 @@ class RunBuilder:
             if known is not None and known.end() < len(found.text):
                 found = claim(self._format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
         if self._fate.in_traceback and is_indented(line, found.prefix):
-            kind = None if found.which is None else self._format.lines[found.which].kind
-            if kind not in {"step", "evaluation"}:
+            told = None if found.which is None else self._format.lines[found.which].kind
+            if told not in {"step", "evaluation"}:
                 return  # the traceback's own lines: code, not log
         if found.prefix is not None:
             self._stamps.note(found.prefix)
@@ -122,11 +122,15 @@ class RunBuilder:
             return
         if self._format.lines[found.which].kind == "step":
             self._last_kind = found.which  # what comes next is most likely another one
-        self._fate.in_traceback = False
         self._apply(found.which, found.match, found.prefix)
 
     def _apply(self, index: int, match: re.Match[str], prefix: Prefix | None) -> None:
         line = self._format.lines[index]
+        if line.kind == "chatter":
+            self._fate.hear(match.string, line=self.num_lines, row=len(self._step))
+            self._values.update(line.sets)
+            return
+        self._fate.in_traceback = False
         groups = match.groupdict()
         if line.kind == "step":
             self._add_step(groups, match.string, prefix)
@@ -139,7 +143,7 @@ class RunBuilder:
                 self._add_setting(groups["key"], groups["value"])
         elif line.kind == "remark":
             self._remarks.note(match.string, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
-        elif line.kind != "chatter":
+        else:
             self._add_fact(index, groups)
         self._values.update(line.sets)
 
@@ -532,7 +536,8 @@ class RunBuilder:
 
     def _add_unclaimed(self, text: str) -> None:
         if self._fate.take(text, line=self.num_lines, row=len(self._step)):
-            self._segments.note_end()
+            if self._fate.is_fatal:
+                self._segments.note_end()
             return
         self._remarks.note(text, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
         self._unread(text)

@@ -21,6 +21,7 @@ from stepscope.builder import RunBuilder
 from stepscope.formats._base import Format
 from stepscope.formats._claim import claim
 from stepscope.formats._figures import CLOCK_FIGURES, SCALES, parse_clock, whole
+from stepscope.formats._notices import closing_words
 from stepscope.formats._prefix import Prefix, stamp_ns
 from stepscope.run import NO_TIME, Floats, Ints
 from stepscope.source.lines import ANSI, clean
@@ -291,7 +292,7 @@ def _plan(fmt: Format, line: bytes) -> tuple[int, _Row | None, list[int]]:
     stamped = found.prefix is not None and found.prefix.t_ns is not None
     kind = fmt.lines[found.which].kind
     if kind == "chatter":
-        return (_SLOW if stamped else _NOTHING), None, []
+        return (_SLOW if stamped or closing_words(found.text) else _NOTHING), None, []
     if kind != "step" or fmt.lines[found.which].sets or fmt.bars_nest or _tells_ahead(fmt):
         return _SLOW, None, []
     lead = len(text) - len(text.lstrip())

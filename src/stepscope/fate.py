@@ -15,21 +15,41 @@ class Fate:
     def __init__(self) -> None:
         self.notices: list[Notice] = []
         self.in_traceback = False
+        self._is_ignored = False  # of the traceback that is being read, or that comes next
 
     def take(self, text: str, *, line: int, row: int) -> bool:
         """Take a line that belongs to no format; whether it tells of the run's fate."""
         kind = _notices.classify(text)
-        if kind is not None:
-            self.in_traceback = kind == "traceback"
-            self._add(kind, text, line, row)
+        if kind == "traceback":
+            self.in_traceback = True
+            if not self._is_ignored:
+                self._add(kind, text, line, row)
             return True
-        if self.in_traceback:
+        if self.in_traceback and kind in {None, "error"}:
             self.in_traceback = False
             exception = _notices.EXCEPTION.match(text)
             if exception is not None:
-                self._add("exception", text, line, row, exception["type"].rpartition(".")[2])
+                if not self._is_ignored:
+                    self._add("exception", text, line, row, exception["type"].rpartition(".")[2])
+                self._is_ignored = False
                 return True
-        return False
+        self._is_ignored = _notices.is_ignored(text)
+        if kind is None:
+            return self._is_ignored
+        self.in_traceback = False
+        self._add(kind, text, line, row)
+        return True
+
+    def hear(self, text: str, *, line: int, row: int) -> None:
+        """Take a line of the format that carries nothing else: it may say that training is over."""
+        kind = _notices.closing_words(text)
+        if kind is not None:
+            self._add(kind, text, line, row)
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the last notice tells of an end."""
+        return bool(self.notices) and self.notices[-1].kind in _notices.FATAL
 
     def _add(self, kind: _notices.NoticeKind, text: str, line: int, row: int, type_name: str | None = None) -> None:
         # The first ones tell what happened; the last ones how it ended.

@@ -21,6 +21,8 @@ from stepscope.units import NS
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 NO_TIME = np.iinfo(np.int64).min
+# A process that dies of an exception prints no more than this after it: the launcher's summary.
+_LAST_WORDS_LINES = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +176,25 @@ class Run:
     mtime: float | None = None
     ranks: tuple[Rank, ...] = ()  # where several ranks print their steps
     num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
+
+    @property
+    def last_words(self) -> tuple[Notice, ...]:
+        """What the log tells of the run's end after its last step, its own word that it is done among them.
+
+        An exception without a traceback may be one that was caught: it counts near the last line only.
+        """
+        return tuple(
+            notice
+            for notice in self.notices
+            if notice.row == len(self.steps)
+            and notice.kind != "early_stop"
+            and (notice.kind != "error" or self.num_lines - notice.line <= _LAST_WORDS_LINES)
+        )
+
+    @property
+    def has_stopped_early(self) -> bool:
+        """Whether the log says after its last step that training stops early by design."""
+        return any(notice.kind == "early_stop" and notice.row == len(self.steps) for notice in self.notices)
 
     @property
     def num_trainings(self) -> int:

@@ -25,7 +25,7 @@ CODE = "ended_early"
 def find(evidence: Evidence) -> list[Alarm]:
     """One alarm, when the log ends in the words of an end and steps are missing."""
     run = evidence.run
-    fatal = [notice for notice in run.notices if notice.row == len(run)]
+    fatal = [notice for notice in run.last_words if notice.kind != "done"]
     if not fatal:
         return []
     last = int(run.steps.step[-1]) if len(run) else None

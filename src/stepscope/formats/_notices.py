@@ -9,37 +9,102 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed"]
+# `error` is an exception that stands alone, without the traceback that belongs to it; `done` is the log's own word
+# that training is over, which is no proof of it.
+NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed", "hang", "error", "done", "early_stop"]
+# Those after which a process is over, or was about to be.
+FATAL: frozenset[NoticeKind] = frozenset({"traceback", "oom", "interrupted", "exception", "killed", "hang"})
 
 TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
+# Python says so of an exception in a destructor or a callback at exit: nothing came of it.
+_IGNORED = re.compile(r"^Exception ignored (?:in|while|on)\b")
 # The line that ends a traceback: a class name, perhaps with its module and a message.
 EXCEPTION = re.compile(r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*)(?::\s|:?$)")
+_SLURM = r"^(?:slurmstepd|srun|slurmd)[^:]{0,60}: "
 _OOM = re.compile(
     r"^(?:[\w.]+\.)?OutOfMemoryError\b|^RuntimeError: (?:CUDA|HIP|XPU|MPS)[^\n]{0,40}out of memory"
     r"|^(?:RuntimeError: )?CUDA error: out of memory|^(?:RuntimeError: )?MPS backend out of memory"
-    r"|^oom-kill:|^(?:\[[^\]]*\] )?Out of memory: Killed process|^(?:slurmstepd|srun): .*(?:oom[-_]kill|Out Of Memory)"
+    r"|^(?:numpy\S*\.)?_?(?:ArrayMemoryError|MemoryError)\b"
+    r"|^oom-kill:|^(?:\[[^\]]*\] )?Out of memory: Killed process"
+    rf"|{_SLURM}.*(?:oom[-_]kill|Out Of Memory)"
+    r"|^=>> PBS: job killed: (?:v?mem|pmem)\b|^TERM_MEMLIMIT\b"
+    r"|^jaxlib\.\S*XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory"
 )
 _INTERRUPTED = re.compile(
-    r"^KeyboardInterrupt\b|^\^C|^(?:traceback\s*:\s*)?Signal \d+ \(SIG(?:TERM|INT|HUP)\) received"
+    r"^KeyboardInterrupt\b|^\^C|^(?:traceback\s*:\s*)?Signal \d+ \(SIG(?:TERM|INT|HUP|USR1|USR2)\) received"
     r"|^(?:[\w.]+\.)?SignalException\b|^Received (?:SIGTERM|SIGINT|signal (?:15|2))\b|^Terminated\s*$"
-    r"|^(?:slurmstepd|srun): .*(?:CANCELLED|TIME LIMIT|PREEMPTION|Terminated)"
+    rf"|{_SLURM}.*(?:CANCELLED|TIME LIMIT|PREEMPTION|Terminated|Job step aborted|forcing job termination)"
     # The scheduler's last words stand wherever the trainer's line broke off.
     r"|slurmstepd: error: \*\*\* (?:JOB|STEP) "
+    r"|^=>> PBS: job killed: |^=>> PBS: job (?:terminated|deleted)"
+    r"|^TERM_(?:RUNLIMIT|OWNER|ADMIN|PREEMPT|REQUEUE_\w+|CPULIMIT|SWAP|FORCE_\w+|UNKNOWN)\b.*(?:job|LSF|killed)"
+    r"|^(?:User defined signal [12]|Hangup|Interrupted)\s*$"
+    r"|^(?:Spot|Preemptible) (?:instance|VM)\b.*\b(?:interrupt|preempt|terminat)"
 )
+_SHELL_WORDS = r"(?:Killed|Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)"
 _KILLED = re.compile(
-    r"^(?:\S+: line \d+:\s+\d+ )?(?:Killed|Segmentation fault|Aborted|Bus error)\s*(?:\(core dumped\)|\S*)?$"
-    r"|^Fatal Python error:|^terminate called after throwing|^(?:slurmstepd|srun): .*(?:Killed|Segmentation)"
+    rf"^\S+: line \d+:\s+\d+ {_SHELL_WORDS}\b"
+    rf"|^{_SHELL_WORDS}\s*(?:\(core dumped\)|\S*)?$"
+    rf"|^Fatal Python error:|^terminate called after throwing|{_SLURM}.*(?:Killed|Segmentation|Bus error|Exited with)"
+    rf"|{_SLURM}.*(?:NODE FAILURE|node failure)"
+    r"|^(?:traceback\s*:\s*)?Signal \d+ \(SIG(?:KILL|SEGV|ABRT|BUS|FPE|ILL)\) received"
+    r"|^(?:ERROR:)?torch\.distributed\.elastic\.multiprocessing\.api:failed \(exitcode: "
+    r"|^(?:RuntimeError: )?DataLoader worker \(pid\(?s?\)? \d[\d, ]*\) (?:is killed|exited unexpectedly)"
+    r"|^\*\*\* (?:Process received signal|Aborted at) "
 )
+_HANG = re.compile(
+    r"Watchdog caught collective operation timeout|\bNCCL watchdog\b.*\btimed? ?out"
+    r"|^(?:\[[^\]]*\]\s*)*Timeout at NCCL work: |Some NCCL operations have failed or timed out"
+    r"|^(?:RuntimeError: )?\[\S*gloo\S*\] Timed out waiting \d+ms"
+)
+# An exception's own line without a traceback before it, in the names that Python and PyTorch use.
+_ERROR = re.compile(
+    r"^(?:(?:torch|jax|jaxlib|deepspeed|transformers|datasets|huggingface_hub|urllib3|requests|pickle|json|zmq)\.[\w.]*)?"
+    r"(?:RuntimeError|ValueError|AssertionError|KeyError|IndexError|TypeError|AttributeError|NameError|OSError|IOError"
+    r"|FileNotFoundError|PermissionError|ModuleNotFoundError|ImportError|ConnectionError|TimeoutError|EOFError"
+    r"|BrokenPipeError|ZeroDivisionError|FloatingPointError|OverflowError|NotImplementedError|StopIteration"
+    r"|UnicodeDecodeError|UnpicklingError|DistBackendError|DistStoreError|DistNetworkError|AcceleratorError"
+    r"|ChildFailedError|CUDA error)(?:: \S|:?$)"
+)
+# The words with which trainers and launchers say that training is over.
+_DONE = re.compile(
+    r"\[after training is done\]|^\[exiting program (?:after|at) "
+    r"|\bTraining (?:of experiment )?(?:is |was |has )?(?:done|completed?|finished)\b(?! warm)(?!.{0,20}\bepoch \d)"
+    r"|^(?:Finished|Completed|Done with|Done) training\b(?! warm|:)|\b\d+ epochs completed in \d"
+    r"|^\[DONE\](?:\s|$)|^Done\.?$"
+)
+_EARLY_STOP = re.compile(
+    r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
+    r"|\b(?:[Ss]topp(?:ing|ed) (?:training )?early\b|[Tt]raining stopped early)|^Epoch \d+: early stopping"
+    r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement .{0,60}\b[Ss]topping\b"
+)
+_DONE_WORDS = ("one", "ONE", "omplete", "inished", "exiting")
 
 
 def classify(text: str) -> NoticeKind | None:
     """What a line that belongs to no format says of the run's fate; None for nothing."""
     if TRACEBACK.search(text):
         return "traceback"
+    if _HANG.search(text):
+        return "hang"
     if _OOM.search(text):
         return "oom"
     if _INTERRUPTED.search(text):
         return "interrupted"
     if _KILLED.match(text):
         return "killed"
-    return None
+    if _ERROR.match(text):
+        return "error"
+    return closing_words(text)
+
+
+def is_ignored(text: str) -> bool:
+    """Whether a line says that the exception told next was ignored."""
+    return _IGNORED.match(text) is not None
+
+
+def closing_words(text: str) -> NoticeKind | None:
+    """Whether a line, of the format or not, says that training is over, or that it stops early by design."""
+    if "top" in text and _EARLY_STOP.search(text) is not None:
+        return "early_stop"
+    return "done" if any(word in text for word in _DONE_WORDS) and _DONE.search(text) is not None else None

@@ -412,3 +412,9 @@ card-mfu = { $gpu }: { $share } ihrer { $peak } TFLOPS (MFU, gemessen am eigenen
 card-normal = Das ist für sie normal: Ein Modell dieser Größe sollte { $span } brauchen.
 card-slow = Das ist für sie langsam: Ein Modell dieser Größe sollte { $span } brauchen.
 card-fast = Das ist schneller als erwartet: Ein Modell dieser Größe sollte { $span } brauchen.
+alarm-hang = Ein Rang antwortet nicht mehr, die anderen haben aufgegeben: { $text }
+alarm-false-done = Zeile { $line } sagt, das Training sei fertig, aber die letzte Iteration ist { $step } von { $total }.
+alarm-false-done-empty = { $count ->
+    [one] Zeile { $line } sagt, das Training sei fertig, aber dieser Start ist vor der ersten Iteration abgestürzt.
+   *[other] Zeile { $line } und insgesamt { $count } solche Zeilen sagen, das Training sei fertig, aber diese Starts sind vor der ersten Iteration abgestürzt.
+  }

@@ -414,3 +414,9 @@ card-mfu = { $gpu }: { $share } of its { $peak } TFLOPS (MFU against this cardâ€
 card-normal = That is normal for it: a model of this size should take { $span }.
 card-slow = That is slow for it: a model of this size should take { $span }.
 card-fast = That is faster than expected: a model of this size should take { $span }.
+alarm-hang = A rank stopped answering and the others gave up: { $text }
+alarm-false-done = Line { $line } says that training is done, but the last iteration is { $step } of { $total }.
+alarm-false-done-empty = { $count ->
+    [one] Line { $line } says that training is done, but that launch crashed before its first iteration.
+   *[other] Line { $line } and { $count } lines like it in all say that training is done, but those launches crashed before their first iteration.
+  }

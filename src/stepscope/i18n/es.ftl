@@ -412,3 +412,9 @@ card-mfu = { $gpu }: { $share } de sus { $peak } TFLOPS (MFU respecto al máximo
 card-normal = Es lo normal en ella: un modelo de este tamaño debería tardar { $span }.
 card-slow = Es lento para ella: un modelo de este tamaño debería tardar { $span }.
 card-fast = Es más rápido de lo esperado: un modelo de este tamaño debería tardar { $span }.
+alarm-hang = Un rango dejó de responder y los demás desistieron: { $text }
+alarm-false-done = La línea { $line } dice que el entrenamiento ha terminado, pero la última iteración es la { $step } de { $total }.
+alarm-false-done-empty = { $count ->
+    [one] La línea { $line } dice que el entrenamiento ha terminado, pero ese lanzamiento falló antes de su primera iteración.
+   *[other] La línea { $line } y en total { $count } líneas como esa dicen que el entrenamiento ha terminado, pero esos lanzamientos fallaron antes de su primera iteración.
+  }

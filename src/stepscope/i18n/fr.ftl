@@ -412,3 +412,9 @@ card-mfu = { $gpu } : { $share } de ses { $peak } TFLOPS (MFU par rapport au max
 card-normal = C’est normal pour elle : un modèle de cette taille devrait prendre { $span }.
 card-slow = C’est lent pour elle : un modèle de cette taille devrait prendre { $span }.
 card-fast = C’est plus rapide que prévu : un modèle de cette taille devrait prendre { $span }.
+alarm-hang = Un rang ne répond plus et les autres ont abandonné : { $text }
+alarm-false-done = La ligne { $line } dit que l’entraînement est terminé, mais la dernière itération est { $step } sur { $total }.
+alarm-false-done-empty = { $count ->
+    [one] La ligne { $line } dit que l’entraînement est terminé, mais ce lancement a planté avant sa première itération.
+   *[other] La ligne { $line } et en tout { $count } lignes semblables disent que l’entraînement est terminé, mais ces lancements ont planté avant leur première itération.
+  }

@@ -73,7 +73,7 @@ class Report:
     @property
     def has_ended(self) -> bool:
         """Whether the log ends in the words of an end: a traceback, a signal, a kill."""
-        return any(notice.row == len(self.run) for notice in self.run.notices)
+        return bool(self.run.last_words)
 
     def finish(self, seconds: float) -> dt.datetime | None:
         """The clock time `seconds` after the last line; None where that is unknown or beyond any calendar."""
