@@ -18,7 +18,7 @@ from stepscope.eventlog import EventLog
 from stepscope.fate import Fate
 from stepscope.formats._base import Format, convert
 from stepscope.formats._claim import claim, is_indented
-from stepscope.formats._figures import SCALES, figure_ns, step_number, whole
+from stepscope.formats._figures import AHEAD, SCALES, figure_ns, full_count, step_number, whole
 from stepscope.formats._prefix import Prefix
 from stepscope.lanes import Lanes, Row, looks_interleaved, rank_of
 from stepscope.quote import quote
@@ -33,10 +33,9 @@ from stepscope.units import NS
 
 _MAX_UNREAD = 5
 _MAX_FIGURE_S = 1e9
+_SPACED = 2
 _NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
-_NOT_SETTINGS = frozenset(
-    {"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text", "step", "epoch", "batch"}
-)
+_NOT_SETTINGS = frozenset({"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"})
 
 
 class RunBuilder:
@@ -77,6 +76,8 @@ class RunBuilder:
         self._has_loss = False  # a line with the loss confirmed this segment
         self._shape: re.Pattern[str] | None = None
         self._stamps = StampTrack()
+        self._clock_epoch: int | None = None
+        self._clock_base = 0
 
     @property
     def told(self) -> tuple[int | None, int | None, int | None]:
@@ -148,9 +149,10 @@ class RunBuilder:
         self._values.update(line.sets)
 
     def _add_step(self, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
+        own = groups.keys()
         if self._ahead:
             groups = groups | {name: told for name, told in self._ahead.items() if not groups.get(name)}
-        if not groups.keys() & _NAMES_STEP:
+        if not own & _NAMES_STEP:
             self._add_figures(groups)
             return
         if self._totals.learn_epoch_length(groups, len(self._step)):
@@ -160,16 +162,21 @@ class RunBuilder:
         if before is not None and step is not None and not groups.get("step"):
             batch = whole(groups.get("batch"))
             step = before + ((whole(groups.get("batches")) or 0) if batch is None else batch)
+        step = self._full_step(groups.get("step"), step)
         figure = self._rate_figure(groups) if groups.get("samples_per_s") else figure_ns(groups)
+        if self._format.clock_is_epoch and figure is not None:
+            figure = self._run_on(whole(groups.get("epoch")), figure)
         self._stamps.note_inside(groups)
         if self._format.bars_nest and self._is_other_bar(groups):
             return
         timeless = figure is None and self._stamps.last is None and self._format.clock.covers != "stamp"
-        if step is None or figure == -1 or timeless:
+        if timeless and not own & SCALES.keys():
+            return  # its time is told by the line before it, and was not
+        if step is None or figure == -1 or (timeless and not self._format.figure_is_total):
             self._unread(text)
             return
         # An epoch's number holds for all its batches, but only once for the epoch as a whole.
-        spent = {"step", "batch"} if groups.get("batch") else {"step", "epoch"}
+        spent = AHEAD - ({"epoch"} if groups.get("batch") else {"batch"})
         self._ahead = {name: told for name, told in self._ahead.items() if name not in spent}
         row = Row(
             step,
@@ -340,6 +347,22 @@ class RunBuilder:
         seconds = samples / rate
         return round(seconds * NS) if 0 <= seconds < _MAX_FIGURE_S else -1
 
+    def _run_on(self, epoch: int | None, figure: int) -> int:
+        """A clock of the epoch as one of the process: what the epochs before it took is added."""
+        if figure < 0:
+            return figure
+        if epoch != self._clock_epoch:
+            self._clock_base = self._figure[-1] if self._figure and self._figure[-1] != NO_TIME else 0
+            self._clock_epoch = epoch
+        return self._clock_base + figure
+
+    def _full_step(self, text: str | None, step: int | None) -> int | None:
+        """Of a step printed as `14K`, the digits left out, where the rows before it are evenly spaced."""
+        if step is None or not text or text[-1] not in "KkM" or len(self._step) < _SPACED:
+            return step
+        expected = 2 * self._step[-1] - self._step[-2]
+        return expected if full_count(text, expected) else step
+
     def _add_figures(self, groups: dict[str, str | None]) -> None:
         """What a line without a step says of the step printed last; with bars, it tells which of them is training."""
         if self._format.bars_nest and self._last_bar is not None and self._last_bar != self._bar_total:
@@ -457,6 +480,11 @@ class RunBuilder:
         if self._copied_row is not None:
             return  # told once already
         step = whole(groups.get("step"))
+        figure = figure_ns(groups) if self._format.clock.covers == "cumulative" else None
+        last = self._step[-1] if self._step else self._format.first_step - 1
+        if step is not None and figure is not None and figure >= 0 and step > last:
+            self._totals.note(groups, len(self._step), on_step=True)
+            self._append(Row(step, figure, None, None, per=0, line=self.num_lines, stamp=self._stamps.take()))
         row = len(self._step)
         if self._format.events_follow_step and row:
             row -= 1
@@ -521,13 +549,13 @@ class RunBuilder:
         if groups.get("tokens_per_step") and kind == "start":
             self._num_starts += 1  # every rank prints its start
             self._values["world_size"] = self._num_starts
-        self._ahead.update((name, groups[name]) for name in ("step", "epoch", "batch") if groups.get(name))
+        self._ahead.update((name, told) for name, told in groups.items() if told and name in AHEAD)
         self._stamps.note_inside(groups)
         self._totals.note(groups, len(self._step), on_step=False)
         if groups.get("total"):
             self._bar_total, self._is_bar_total_stated = self._totals.total, True
         for name, raw in groups.items():
-            if raw is not None and name not in _NOT_SETTINGS:
+            if raw is not None and name not in _NOT_SETTINGS and name not in AHEAD:
                 value = convert(name, raw)
                 if value is not None:
                     self._values[name] = value
@@ -575,6 +603,7 @@ class RunBuilder:
             t_ns=_ints(self._t),
             segment=segment,
             first_step=self._format.first_step,
+            is_total=self._format.figure_is_total,
         )
         steps = StepTable(
             step=_ints(self._step),

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from stepscope.builder import RunBuilder
 from stepscope.formats._base import Format
 from stepscope.formats._claim import claim
-from stepscope.formats._figures import CLOCK_FIGURES, SCALES, parse_clock, whole
+from stepscope.formats._figures import AHEAD, CLOCK_FIGURES, SCALES, parse_clock, whole
 from stepscope.formats._notices import closing_words
 from stepscope.formats._prefix import Prefix, stamp_ns
 from stepscope.run import NO_TIME, Floats, Ints
@@ -293,7 +293,7 @@ def _plan(fmt: Format, line: bytes) -> tuple[int, _Row | None, list[int]]:
     kind = fmt.lines[found.which].kind
     if kind == "chatter":
         return (_SLOW if stamped or closing_words(found.text) else _NOTHING), None, []
-    if kind != "step" or fmt.lines[found.which].sets or fmt.bars_nest or _tells_ahead(fmt):
+    if kind != "step" or fmt.lines[found.which].sets or fmt.bars_nest or fmt.clock_is_epoch or _tells_ahead(fmt):
         return _SLOW, None, []
     lead = len(text) - len(text.lstrip())
     offset = lead + len(stripped) - len(found.text)
@@ -311,7 +311,7 @@ def _plan(fmt: Format, line: bytes) -> tuple[int, _Row | None, list[int]]:
 
 @cache
 def _tells_ahead_of(lines: tuple[str, ...]) -> bool:
-    return any("?P<step>" in line or "?P<epoch>" in line or "?P<batch>" in line for line in lines)
+    return any(f"?P<{name}>" in line for line in lines for name in AHEAD)
 
 
 def _tells_ahead(fmt: Format) -> bool:

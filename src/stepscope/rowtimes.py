@@ -14,9 +14,20 @@ from stepscope.run import NO_TIME, Ints
 
 
 def row_times(
-    covers: Covers, *, step: Ints, figure: Ints, per: Ints, t_ns: Ints, segment: Ints, first_step: int
+    covers: Covers,
+    *,
+    step: Ints,
+    figure: Ints,
+    per: Ints,
+    t_ns: Ints,
+    segment: Ints,
+    first_step: int,
+    is_total: bool = False,
 ) -> tuple[Ints, Ints]:
-    """Per row: nanoseconds of one step, and how many steps that is the mean of (0 where the row has no time)."""
+    """Per row: nanoseconds of one step, and how many steps that is the mean of (0 where the row has no time).
+
+    `is_total` says that the figure of a window is the sum of its steps, not their mean.
+    """
     num = len(step)
     if not num:
         return step.copy(), step.copy()
@@ -25,6 +36,8 @@ def row_times(
     if covers in {"step", "window"}:
         known = figure != NO_TIME
         span = np.where(per > 0, per, since) if covers == "window" else np.ones(num, dtype=np.int64)
+        if is_total:
+            figure = np.where(known, figure // np.maximum(span, 1), figure)
         dur, span = np.where(known, figure, 0), np.where(known, span, 0)
         return _within_stamps(dur, span, t_ns, is_first) if covers == "window" else (dur, span)
     clock = t_ns if covers == "stamp" else figure

@@ -33,11 +33,13 @@ class Line(NamedTuple):
         was told; `stamp`, `unix_s` or `unix_ms` for a moment inside the line. A line that
         names no step and no time holds the `loss` of the step printed last
     evaluation, checkpoint, gc, data
-        `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took; a moment
+        `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took; a moment; an
+        evaluation's line with a running clock is a step's line too, where the step has none
     setting
         `key`, `value`
     fact, start, resume
-        any setting's name; `total`, `batches`, `epochs`; `step`, `epoch`, `batch` of the next step line, which lacks it
+        any setting's name; `total`, `batches`, `epochs`; `step`, `epoch`, `batch`, `loss` or a time figure of the next
+        step line, which lacks it
     remark
         none: understood, and kept, because it may tell why the steps around it were slow
     chatter
@@ -113,6 +115,10 @@ class Format:
     events_follow_step: bool = False
     # A running clock that starts anew means another process, even where the step goes on.
     clock_is_process: bool = False
+    # A running clock that starts anew with each epoch.
+    clock_is_epoch: bool = False
+    # The figure of a window is the time of all its steps together, not their mean.
+    figure_is_total: bool = False
     # The steps are bars, and other bars (an evaluation's) look alike but for their total.
     bars_nest: bool = False
     # Accumulation in the config counts the micro-steps of all ranks together.

@@ -40,11 +40,14 @@ SCALES: dict[str, Callable[[Any], Any]] = {
     "elapsed_ms": lambda number: number / 1e3,
     "elapsed_s": lambda number: number,
     "elapsed_min": lambda number: number * 60,
+    "elapsed_h": lambda number: number * 3600,
     "elapsed_clock": lambda number: number,
     "it_per_s": lambda number: 1 / number,
     "s_per_it": lambda number: number,
 }
 CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
+# What a line may tell of the step line that follows it.
+AHEAD = frozenset({"step", "epoch", "batch", "loss", *SCALES})
 
 
 def figure_ns(groups: Mapping[str, str | None]) -> int | None:
@@ -76,6 +79,13 @@ def step_number(groups: Mapping[str, str | None], *, first_epoch: int, batches: 
         else:
             value = batch if epoch is None or length is None else (epoch - first_epoch) * length + batch
     return value if value is not None and 0 <= value < _MAX_STEP else None
+
+
+def full_count(text: str, number: int) -> bool:
+    """Whether `14K` may be a short form of `number`: the same but for the digits left out."""
+    scale = {"K": 1_000, "k": 1_000, "M": 1_000_000}[text[-1]]
+    decimals = len(text[:-1].partition(".")[2])
+    return bool(abs(number - (_count(text) or 0)) <= scale / 2 / 10**decimals)
 
 
 def _count(text: str | None) -> int | None:

@@ -26,6 +26,17 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("build_nanogpt_log", [" hella ", " train ", " val "]),
     (
+        "caffe",
+        [
+            ", Testing net (#0)",
+            "Iteration ",
+            "Restoring previous solver status from ",
+            "Snapshotting to ",
+            "Solving ",
+        ],
+    ),
+    ("composer", ["batch=", "loss/train/total: ", "time/total: "]),
+    (
         "coqui",
         [
             " -- GLOBAL_STEP",
@@ -43,6 +54,29 @@ ORDER: list[tuple[str, list[str]]] = [
     ("csv_elapsed", []),
     ("csv_stamp", []),
     ("csv_untimed", []),
+    (
+        "cyclegan",
+        [
+            "End of epoch ",
+            "The number of training images = ",
+            "latest model (epoch ",
+            "model at the end of epoch ",
+        ],
+    ),
+    (
+        "darknet",
+        [
+            " average precision",
+            " seconds, ",
+            ", trained: ",
+            "Learning Rate: ",
+            "Saving weights to ",
+            "[yolo] params: ",
+            "_average_precision",
+            "hours left=",
+            "size/strd",
+        ],
+    ),
     (
         "deepspeed",
         [
@@ -68,6 +102,17 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("dllogger", [" - Current_epoch_num ", "DLL ", "iteration_time : "]),
     (
+        "espnet",
+        [
+            " best model has been updated",
+            "Model structure:",
+            "epoch results: ",
+            "epoch started",
+            "epoch:train:",
+            "re are no improvements in this epoch",
+        ],
+    ),
+    (
         "fairseq",
         [
             " | valid on '",
@@ -81,6 +126,8 @@ ORDER: list[tuple[str, list[str]]] = [
             "training on ",
         ],
     ),
+    ("fastai", [""]),
+    ("flair", ["DEV : loss ", "Model: \"", "max_epochs: \"", "samples/sec", "saving best model", "time (sec)"]),
     ("gluon", [" samples/sec", "] validation: ", "num_epochs="]),
     (
         "gnmt",
@@ -94,11 +141,48 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("hf_trainer_state", []),
     ("hugectr", [": Eval Time for ", "[HUGECTR][", "epoch mode with number of iterations: "]),
+    (
+        "icefall",
+        [
+            ", batch ",
+            ", validation",
+            "Number of model parameters: ",
+            "Saving checkpoint to ",
+            "Training started",
+        ],
+    ),
+    ("imagenet", ["=> loaded checkpoint '", "Acc", "Epoch", "Prec", "creating model", "using pre-trained model"]),
     ("jsonl_duration", []),
     ("jsonl_elapsed", []),
     ("jsonl_stamp", []),
     ("jsonl_untimed", []),
     ("keras", ["/step - ", "Epoch ", "loss: ", "saving model to "]),
+    (
+        "lerobot",
+        [
+            " smpl:",
+            ": eval_loss=",
+            "Checkpoint policy after step ",
+            "Eval policy at step ",
+            "Start offline training on a fixed dataset",
+            "cfg.steps=",
+            "num_total_params=",
+        ],
+    ),
+    (
+        "lightning_bar",
+        [
+            " stopped: `max_epochs=",
+            ", global step ",
+            "Epoch ",
+            "GPU available: ",
+            "Restoring states from the checkpoint ",
+            "Validation DataLoader ",
+            "otal params",
+            "rainable params",
+            "v_num: ",
+        ],
+    ),
     (
         "litgpt",
         [
@@ -132,6 +216,16 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("llm_c_main_log", [" eval:", " tel:", " trl:"]),
+    (
+        "marian",
+        [
+            " : Sen. ",
+            " : Up. ",
+            "Loading model from ",
+            "Saving model weights and runtime parameters to ",
+            "Training started",
+        ],
+    ),
     (
         "maskrcnn_benchmark",
         [
@@ -167,6 +261,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "validation ",
         ],
     ),
+    ("mlagents", [". Time Elapsed: ", "Exported ", "Hyperparameters for behavior name ", "Resuming ", "max_steps:"]),
     ("mlflow_metric", [""]),
     (
         "mlperf",
@@ -182,6 +277,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "MLL ",
         ],
     ),
+    ("mlx_lm", [": Saved adapter weights to ", ": Train loss ", ": Val loss ", "Starting training..., iters: "]),
     (
         "mmengine",
         [
@@ -293,10 +389,49 @@ ORDER: list[tuple[str, list[str]]] = [
             "train_step_timing in s=",
         ],
     ),
+    ("nnunet", ["Epoch ", "This epoch took", "epoch:", "train"]),
     ("nvidia_ssd", [", avg. samples / sec: ", "Current AP: ", "global_batch_size"]),
+    (
+        "olmo",
+        [
+            "CLI environment prepared",
+            "Running evaluation for '",
+            "Total number of parameters: ",
+            "[step=",
+            "checkpoint",
+            "train/CrossEntropyLoss=",
+        ],
+    ),
+    (
+        "opennmt",
+        [
+            "* number of parameters: ",
+            "Loading checkpoint from ",
+            "Saving checkpoint ",
+            "Starting training on ",
+            "Validation perplexity: ",
+            "tok/s;",
+        ],
+    ),
+    ("paddleclas", ["Already save model in ", "[Eval][Epoch ", "[Train][Epoch "]),
     ("paddledetection", [": Resume ", ": Save checkpoint: ", ": Total sample number: ", "] learning_rate: "]),
+    (
+        "paddleocr",
+        [
+            "batch_cost: ",
+            "best model is to",
+            "cur metric, ",
+            "epoch_num : ",
+            "model in",
+            "train dataloader has ",
+        ],
+    ),
     ("paddleseg", ["Environment Information", "Resume model from ", "[EVAL] #Images: ", "[TRAIN] epoch: "]),
+    ("rsl_rl", ["Iteration time: ", "Learning iteration "]),
+    ("rvc", ["====> Epoch: ", "Loaded checkpoint '", "Saving model and optimizer state at epoch "]),
     ("sb3_progress", []),
+    ("sb3_table", ["loss", "time_elapsed", "timesteps"]),
+    ("stylegan", ["Resuming from \"", "Training for ", "sec/tick", "{\"results\": {\""]),
     (
         "swin",
         [
@@ -309,6 +444,28 @@ ORDER: list[tuple[str, list[str]]] = [
             "number of params: ",
         ],
     ),
+    (
+        "tf_estimator",
+        [
+            ", step = ",
+            "Restoring parameters from ",
+            "Saving checkpoints for ",
+            "Saving dict for global step ",
+            "alling model_fn.",
+            "reate CheckpointSaverHook.",
+        ],
+    ),
+    (
+        "tf_object_detection",
+        [
+            " per-step time ",
+            "'Loss/total_loss': ",
+            "Eval metrics at step ",
+            "Maybe overwriting train_steps: ",
+        ],
+    ),
+    ("tf_slim", ["Restoring parameters from ", "Saving checkpoint to path ", "Starting Queues.", "global step "]),
+    ("tf_time_history", [" examples/second between steps "]),
     ("tfevents", []),
     (
         "timm",
@@ -337,6 +494,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "validate step:",
         ],
     ),
+    ("torchtune", ["Model checkpoint ", "|Loss: "]),
     ("torchvision", ["Epoch: [", "Namespace(", "Resumin", "Total time: "]),
     ("ultralytics", [" parameters", "Instances", "it/s", "s/it"]),
     (

@@ -23,7 +23,7 @@ _RANK = re.compile(
     r"|\[\d+,(?P<d>\d{1,5})\]<std(?:out|err)>:\s?"
 )
 _ISO = re.compile(
-    r"\[?(?P<y>\d{4})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[T _](?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
+    r"\[?(?P<y>\d{4})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[T _,](?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
     r"\s?(?P<z>Z|UTC|[+-]\d\d(?::?\d\d)?)?\]?"
 )
 _US = re.compile(
@@ -40,6 +40,10 @@ _MONTH = re.compile(
     r"(?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?(?: (?P<y>\d{4}))?\]?"
 )
 _DAY = re.compile(r"\[?(?P<mo>\d\d)/(?P<d>\d\d) (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?")
+# glog and absl: a letter for the level, no year, and the place in the code.
+_GLOG = re.compile(
+    r"[IWEF](?P<mo>\d\d)(?P<d>\d\d) (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)\.(?P<f>\d{1,9})\s+\d+ [\w./<>-]{1,60}:\d+\] ?"
+)
 _TIME = re.compile(r"\[?(?P<h>\d{1,2}):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?\]?(?=[\s|-])")
 _EPOCH = re.compile(r"\[?(?P<e>1\d{9})(?:\.(?P<f>\d{1,9}))?\]?(?=[\s|:])")
 _SINCE = re.compile(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
@@ -132,7 +136,7 @@ def split_prefix(text: str) -> Prefix | None:
 
 def _stamp_at(text: str, position: int) -> tuple[_Stamp, re.Match[str]] | None:
     """The stamp at `position`, and its match."""
-    for regex in (_ISO, _EPOCH, _US, _MONTH, _DAY, _TIME, _SINCE):
+    for regex in (_ISO, _EPOCH, _US, _MONTH, _DAY, _GLOG, _TIME, _SINCE):
         match = regex.match(text, position)
         if match is None:
             continue

@@ -4,7 +4,6 @@ from ._base import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 _CLOCK = r"train_time:(?:(?P<elapsed_ms>[\d.]+)ms|(?P<elapsed_s>[\d.]+)s) step_avg:"
-_TIME = r"train_time:[\d.]+m?s step_avg:"
 
 FORMAT = Format(
     title="modded-nanogpt",
@@ -13,7 +12,9 @@ FORMAT = Format(
         Line("step", rf"step:(?P<step>\d+)/(?P<total>\d+) (?:train_loss:(?P<loss>{_NUMBER}) )?{_CLOCK}"),
         Line(
             "evaluation",
-            rf"step:(?P<step>\d+)/\d+ val_loss:(?P<val_loss>{_NUMBER}) (?:[a-z_]{{1,24}}:{_NUMBER} ){{0,4}}{_TIME}",
+            # With its clock: some logs have no other lines than these.
+            rf"step:(?P<step>\d+)/(?P<total>\d+) val_loss:(?P<val_loss>{_NUMBER}) (?:[a-z_]{{1,24}}:{_NUMBER} ){{0,4}}"
+            rf"{_CLOCK}",
         ),
         Line("start", r"Running (?:[Pp]y[Tt]orch) \S+ compiled for CUDA"),
         Line("chatter", r"Running (?:Python|Triton version) \d"),

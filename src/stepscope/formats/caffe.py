@@ -1,0 +1,72 @@
+"""Caffe's solver, through glog: its moments have no year, and its timer runs on during tests and snapshots."""
+
+from ._base import Clock, Format, Line, Sample
+
+_NUMBER = r"[-+]?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
+
+FORMAT = Format(
+    title="Caffe",
+    url="https://github.com/BVLC/caffe",
+    lines=(
+        # At iteration 0 the time is that of one pass, whatever the line says of a hundred iterations.
+        Line(
+            "step",
+            rf"Iteration (?P<step>0) \({_NUMBER} iter/s, (?P<dur_s>[\d.e-]+)s/\d+ iters?\), loss = (?P<loss>{_NUMBER})",
+        ),
+        Line(
+            "step",
+            rf"Iteration (?P<step>[1-9]\d*) \({_NUMBER} iter/s, (?P<dur_s>[\d.e+-]+)s/(?P<per_steps>\d+) iters?\), "
+            rf"loss = (?P<loss>{_NUMBER})",
+        ),
+        Line("step", rf"Iteration (?P<step>\d+), loss = (?P<loss>{_NUMBER})"),  # before 2016: only the moments tell
+        Line("evaluation", r"Iteration (?P<step>\d+), Testing net \(#0\)"),
+        Line("checkpoint", r"Snapshotting to (?:binary proto|HDF5) file (?P<path>\S+\.caffemodel\S*)"),
+        Line("resume", r"Restoring previous solver status from (?P<path>\S+)"),
+        Line("start", r"Solving \S*\s*$"),
+        Line("setting", r"(?P<key>max_iter|test_iter|test_interval|display|snapshot|iter_size): (?P<value>\d+)"),
+        Line("chatter", r"(?:Train|Test) net output #\d+: |Iteration \d+, lr = |Iteration \d+, Testing net \(#[1-9]"),
+        Line(
+            "chatter", r"Snapshotting solver state to |Learning Rate Policy: |Optimization Done|Ignoring source layer"
+        ),
+        Line("chatter", r"(?:Creating|Setting up|Top shape|Memory required|Network initialization|Restarting data) ?"),
+    ),
+    clock=Clock(
+        covers="window",
+        includes=("evaluation", "checkpoint", "data", "logging"),
+        note="The seconds of the display interval, tests and snapshots between two lines included; before 2016 no time "
+        "is printed, and only the moments before the lines tell it. max_iter stands in the solver's parameters at the "
+        "top; no ETA is printed. The number of an iteration counts those done before it.",
+    ),
+    setting_names={
+        "max_iter": "max_steps",
+        "test_interval": "eval_interval",
+        "test_iter": "eval_iters",
+        "display": "log_interval",
+        "snapshot": "checkpoint_interval",
+        "iter_size": "gradient_accumulation_steps",
+    },
+    samples=(
+        Sample("Iteration 0 (-nan iter/s, 0.3121s/50 iters), loss = 7.01", "step", {"step": 0, "dur_s": 0.3121}),
+        Sample(
+            "Iteration 450 (2.91 iter/s, 17.18s/50 iters), loss = 2.3011",
+            "step",
+            {"step": 450, "dur_s": 17.18, "per_steps": 50, "loss": 2.3011},
+        ),
+        Sample("Iteration 450, loss = 2.3011", "step", {"step": 450, "loss": 2.3011}),
+        Sample("Iteration 500, Testing net (#0)", "evaluation", {"step": 500}),
+        Sample(
+            "Snapshotting to binary proto file snap/net_iter_500.caffemodel",
+            "checkpoint",
+            {"path": "snap/net_iter_500.caffemodel"},
+        ),
+        Sample("Restoring previous solver status from snap/net_iter_500.solverstate", "resume"),
+        Sample("Solving CaffeNet", "start"),
+        Sample("max_iter: 45000", "setting", {"key": "max_iter", "value": "45000"}),
+        Sample("Train net output #0: loss = 2.3011 (* 1 = 2.3011 loss)", "chatter"),
+        Sample("Iteration 450, lr = 0.01", "chatter"),
+        Sample("Snapshotting solver state to binary proto file snap/net_iter_500.solverstate", "chatter"),
+        Sample("Creating layer conv1", "chatter"),
+        Sample("Iteration 450 (2.91 iter/s, 17.1", None),  # cut mid-write
+        Sample("Iteration 450: loss 2.3", None),
+    ),
+)

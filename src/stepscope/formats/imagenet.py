@@ -1,0 +1,55 @@
+"""PyTorch's ImageNet example and the many scripts that kept its meters: `Time 0.231 ( 0.317)`."""
+
+from ._base import Clock, Format, Line, Sample
+
+_PLACE = r"Epoch:? \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\[ *(?P<batch>\d+)/(?P<batches>\d+)\]"
+_TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *[\d.]+s?\)"
+_NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+
+FORMAT = Format(
+    title="PyTorch ImageNet example",
+    url="https://github.com/pytorch/examples",
+    lines=(
+        Line(
+            "step",
+            rf"{_PLACE}[:,]?\s+(?:(?!Time)[\w:.,() -]{{1,60}}\s)?{_TIME}(?:.{{0,120}}?\bLoss:? +(?P<loss>{_NUMBER}))?",
+        ),
+        Line("evaluation", r" ?\* +(?:Acc|Prec)(?:uracy)?@1:? +[\d.]+"),
+        Line("start", r"=> (?:creating model|using pre-trained model) '"),
+        Line("resume", r"=> loaded checkpoint '(?P<path>[^']+)'"),
+        Line("chatter", r"=> (?!loaded checkpoint '|creating|using pre)\w|Test: \[ *\d+/\d+\]\s"),
+    ),
+    clock=Clock(
+        covers="step",
+        includes=("data", "logging"),
+        note="The time of one iteration, the printed one, waiting for its data included; the figure in brackets is the "
+        "mean of the epoch so far. The timer begins anew with each epoch, so validation and saving are outside. The "
+        "line tells the batches of an epoch, not how many epochs there are, and no ETA.",
+    ),
+    samples=(
+        Sample(
+            "Epoch: [0][  21/5005]\tTime  0.231 ( 0.317)\tData  0.000 ( 0.081)\tLoss 6.9512e+00 (6.9987e+00)\t"
+            "Acc@1   0.00 (  0.12)",
+            "step",
+            {"epoch": 0, "batch": 21, "batches": 5005, "dur_s": 0.231, "loss": 6.9512},
+        ),
+        Sample(
+            "Epoch: [3][40/391]\tTime 0.119 (0.140)\tData 0.002 (0.010)\tLoss 1.2040 (1.3110)\tPrec@1 57.031 (55.1)",
+            "step",
+            {"epoch": 3, "batch": 40, "dur_s": 0.119, "loss": 1.204},
+        ),
+        Sample(
+            "Epoch: [3/90][40/391]  lr: 0.1 Time 0.119 (0.140) Loss 1.2040 (1.3110)",
+            "step",
+            {"epochs": 90, "dur_s": 0.119},
+        ),
+        Sample("* Acc@1 55.120 Acc@5 78.900", "evaluation"),
+        Sample("* Prec@1 55.120 Prec@5 78.900", "evaluation"),
+        Sample("=> creating model 'resnet18'", "start"),
+        Sample("=> loaded checkpoint 'checkpoint.pth.tar' (epoch 12)", "resume", {"path": "checkpoint.pth.tar"}),
+        Sample("=> no checkpoint found at 'x'", "chatter"),
+        Sample("Test: [ 10/196]\tTime  0.190 ( 0.412)\tLoss 2.1", "chatter"),
+        Sample("Epoch: [0][  21/5005]\tTime  0.23", None),  # cut mid-write
+        Sample("Epoch: [2] [2720/9143] eta: 0:10:00 time: 0.3 data: 0.1", None),  # torchvision's own
+    ),
+)

@@ -1,0 +1,47 @@
+"""The tables that Stable-Baselines prints. The step is in one line, its clock in another, its loss in a third."""
+
+from ._base import Clock, Format, Line, Sample
+
+_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+
+FORMAT = Format(
+    title="Stable-Baselines3",
+    url="https://github.com/DLR-RM/stable-baselines3",
+    lines=(
+        # The names are sorted, so the clock comes before the step and the loss after both.
+        Line("fact", r"(?:\| +)?(?:time/)?time_elapsed +\| (?P<elapsed_s>[\d.]+(?:e\+\d+)?) *\|"),
+        Line("step", r"(?:\| +)?(?:time/)?total[_ ]timesteps +\| (?P<step>\d+) *\|"),
+        Line("step", rf"(?:\| +)?(?:train/)?loss +\| (?P<loss>{_NUMBER}) *\|"),
+        Line("evaluation", r"Eval num_timesteps=(?P<step>\d+), episode_reward="),
+        Line(
+            "chatter",
+            r"(?:\| *)?(?! |(?:time/)?(?:time_elapsed|total[_ ]timesteps) |(?:train/)?loss )"
+            r"[\w/.][\w/. -]{1,60}\|[^|]{0,60}\|\s*$",
+        ),
+        Line("chatter", r"-{15,}\s*$|Episode length: |New best mean reward!|Success rate: "),
+        Line("chatter", r"Using (?:cuda|cpu|mps) device|Wrapping the env|Logging to \S+"),
+    ),
+    clock=Clock(
+        covers="cumulative",
+        includes=("evaluation", "checkpoint", "data", "logging"),
+        note="time_elapsed, whole seconds since learn() began, with evaluations and saving in it; a step is one of "
+        "total_timesteps, thousands of which lie between two tables. fps is the mean since the start. Neither a total "
+        "nor an ETA is printed.",
+    ),
+    first_step=1,
+    clock_is_process=True,
+    samples=(
+        Sample("|    time_elapsed         | 37          |", "fact", {"elapsed_s": 37}),
+        Sample("| time/time_elapsed | 37 |", "fact", {"elapsed_s": 37}),
+        Sample("|    total_timesteps      | 81920       |", "step", {"step": 81920}),
+        Sample("| total timesteps    | 5120          |", "step", {"step": 5120}),
+        Sample("|    loss                 | 0.0312      |", "step", {"loss": 0.0312}),
+        Sample("Eval num_timesteps=20000, episode_reward=181.20 +/- 12.40", "evaluation", {"step": 20000}),
+        Sample("| rollout/                |             |", "chatter"),
+        Sample("|    value_loss           | 41.5        |", "chatter"),
+        Sample("Episode length: 181.20 +/- 12.40", "chatter"),
+        Sample("Using cuda device", "chatter"),
+        Sample("| step | loss | time |", None),
+        Sample("|    total_timesteps      | 819", None),  # cut mid-write
+    ),
+)
