@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import ROOT
 
 ORDER = [
+    {"trainer"},
     {"errors", "units", "clock", "quote", "message", "settings"},
     {"i18n", "source", "configfile"},
     {"formats"},

@@ -17,7 +17,7 @@ from stepscope import __version__
 from stepscope.errors import InputError, StepscopeError
 
 # In the order of `--help`. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
-COMMANDS = ("explain", "eta", "advise", "plan", "formats", "doc", "demo")
+COMMANDS = ("explain", "eta", "advise", "plan", "train", "sample", "data", "formats", "doc", "demo")
 _DEFAULT = "explain"
 
 

@@ -418,3 +418,117 @@ alarm-false-done-empty = { $count ->
     [one] Zeile { $line } sagt, das Training sei fertig, aber dieser Start ist vor der ersten Iteration abgestürzt.
    *[other] Zeile { $line } und insgesamt { $count } solche Zeilen sagen, das Training sei fertig, aber diese Starts sind vor der ersten Iteration abgestürzt.
   }
+
+## Der Trainer
+
+train-loading = PyTorch wird gestartet, die Daten werden vorbereitet …
+train-progress = Iteration { $iteration } von { $last }, noch { $left }
+train-sample = Was es inzwischen schreibt:
+train-ledger = Wohin { $wall } gingen ({ $iterations } Iterationen):
+train-phase-data = Daten holen
+train-phase-forward = vorwärts (forward)
+train-phase-backward = rückwärts (backward)
+train-phase-optimizer = Optimierer
+train-phase-device = Warten auf das Gerät
+train-phase-evaluation_train = Auswertung, Trainingsteil
+train-phase-evaluation_val = Auswertung, Validierungsteil
+train-phase-checkpoint_staging = Checkpoint: beiseite kopieren
+train-phase-checkpoint_waiting = Checkpoint: Warten auf den Schreiber
+train-phase-logging = Protokoll
+train-phase-gc = Speicherbereinigung
+train-phase-compile = Kompilieren
+train-phase-startup = Start
+train-phase-sampling = Text erzeugen
+train-phase-other = Sonstiges
+train-saves = { $count ->
+    [one] Ein Checkpoint von { $size } MB, in { $written } von einem anderen Prozess geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
+   *[other] { $count } Checkpoints von je { $size } MB, in { $written } von einem anderen Prozess geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
+  }
+train-interference = Iterationen während des Schreibens: { $change } länger als die anderen.
+train-more = Checkpoint und Protokolle: { $folder }. Weiter: stepscope sample --out_dir={ $folder }, oder stepscope { $folder }/train.log
+train-stopped = { $signal }: vor Iteration { $iteration } angehalten und gesichert. Weiter mit: { $command }
+train-no-wandb = wandb_log bewirkt hier nichts: steps.jsonl neben dem Checkpoint enthält dasselbe und mehr.
+train-bf16-crashes = bfloat16 stürzt auf dieser CPU ab (in einem Kindprozess versucht): Training in float32.
+train-bf16-slower = bfloat16 braucht auf dieser CPU das { $ratio }-Fache von float32 (in einem Kindprozess versucht): Training in float32.
+train-no-float16 = float16 gibt es nur mit CUDA: Training in float32 auf { $device }.
+train-broken-checkpoint = Kein vollständiger Checkpoint, der vorige wird versucht: { $path } ({ $reason }).
+train-from-checkpoint = { $setting } ist im Checkpoint { $value }, und das gilt; verlangt war { $asked }.
+train-other-batches = Die Batches sind nicht die des Checkpoints (andere Größen, Auswertung oder Prozesszahl): Die Datenfolge beginnt von vorn.
+train-save-failed = ALARM: Der Checkpoint von Iteration { $iteration } wurde nicht geschrieben: { $reason }. Das Training geht weiter; der vorige Checkpoint ist unberührt.
+data-ready = { $folder }: { $train } Tokens zum Trainieren, { $val } zum Validieren
+data-use = Verwenden: { $command }
+data-download = { $url } wird geladen …
+error-train-no-torch = zum Trainieren braucht es PyTorch
+    .hint = pip install 'stepscope[train]'
+error-train-setting-type = { $setting } erwartet einen Wert vom Typ { $wanted }
+    .hint = zum Beispiel: --{ $setting }=… mit einem { $wanted }, wie in nanoGPT
+error-train-choice = diesen Wert von { $setting } gibt es nicht
+    .hint = es gibt: { $known }
+error-train-range = { $setting } liegt außerhalb des Bereichs
+    .hint = er beginnt bei { $least }; dropout, beta1 und beta2 liegen unter 1
+error-train-heads = n_embd muss ein Vielfaches von n_head sein
+    .hint = zum Beispiel: --n_embd=384 --n_head=6
+error-train-odd-head = rotierende Positionen brauchen Köpfe gerader Breite (n_embd / n_head)
+    .hint = zum Beispiel: --n_embd=384 --n_head=6, oder --recipe=nanogpt
+error-train-gpt2-recipe = die Gewichte von GPT-2 passen nur zum Netz von GPT-2
+    .hint = --recipe=nanogpt
+error-train-unknown-character = { $character } kommt im Korpus nicht vor
+    .hint = beginne mit Zeichen, die das Netz gesehen hat
+error-train-bad-meta = meta.pkl ist keine von nanoGPT: { $reason }
+    .hint = neu anlegen: stepscope data prepare FILE
+error-train-no-data = keine Daten dieses Namens
+    .hint = anlegen mit stepscope data prepare FILE --out data/{ $name }, oder einen Ordner mit train.bin und val.bin nennen: --dataset=DIR
+error-train-short-data = { $tokens } Tokens sind zu wenige für Folgen von { $block_size }, oder die Datei besteht nicht aus 16-Bit-Tokens
+    .hint = mehr Text nehmen oder ein kleineres --block_size
+error-train-unreadable = nicht lesbar: { $reason }
+    .hint = Namen und Rechte prüfen
+error-train-vocabulary = Token { $token } passt nicht zu einem Vokabular von { $vocab_size }
+    .hint = die Daten gehören nicht zu diesem Checkpoint oder zu meta.pkl: das richtige --dataset nennen oder mit --init_from=scratch beginnen
+error-train-no-tiktoken = die Bytepaare von GPT-2 brauchen tiktoken
+    .hint = pip install 'stepscope[train]', oder --tokens char
+error-train-tiktoken-download = tiktoken konnte die Tabellen von GPT-2 nicht laden ({ $reason })
+    .hint = von einem Rechner kopieren, der sie hat, und TIKTOKEN_CACHE_DIR setzen, oder --tokens char
+error-train-no-stdlib = dieses Python hat die Quellen seiner Standardbibliothek nicht dabei
+    .hint = einen eigenen Text vorbereiten: stepscope data prepare FILE
+error-train-no-safetensors = die Gewichte von GPT-2 brauchen safetensors
+    .hint = pip install 'stepscope[train]'
+error-train-bad-gpt2 = kein Ordner mit GPT-2-Gewichten: { $reason }
+    .hint = er enthält config.json und model.safetensors, wie Hugging Face sie veröffentlicht
+error-train-no-gpt2 = hier sind keine Gewichte von { $name }, und es wird nichts geladen
+    .hint = hf download openai-community/{ $name } --local-dir { $name }, dann --gpt2_folder={ $name }
+error-train-no-checkpoint = kein Checkpoint zum Fortsetzen
+    .hint = seinen Ordner mit --out_dir nennen oder mit --init_from=scratch beginnen
+error-train-no-whole-checkpoint = kein vollständiger Checkpoint: { $reason }
+    .hint = mit --init_from=scratch beginnen oder einen vollständigen dorthin kopieren
+error-train-bad-checkpoint = der Checkpoint passt nicht: { $reason }
+    .hint = er muss von diesem Trainer oder von nanoGPTs train.py stammen
+error-train-block-size = das geladene Netz liest höchstens { $block_size } Tokens
+    .hint = --block_size={ $block_size } oder weniger
+error-train-accumulation = { $processes } Prozesse können diese Zahl von Mikro-Batches nicht gleich aufteilen
+    .hint = gradient_accumulation_steps als Vielfaches von { $processes } wählen
+error-train-memory = der Speicher reicht nicht
+    .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } trainiert dieselben Tokens mit weniger Speicher; oder block_size, n_layer oder n_embd verkleinern
+error-train-rank-lost = ein anderer Prozess des Laufs ist weg: { $reason }
+    .hint = nachsehen, was er gesagt hat, dann alle mit --init_from=resume neu starten
+error-train-compile = torch.compile ist gescheitert: { $reason }
+    .hint = --compile=False trainiert ohne
+error-train-nan = der Verlust ist { $value } bei Iteration { $iteration }: angehalten
+    .hint = kleineres learning_rate oder längeres warmup_iters versuchen; ckpt.pt, falls vorhanden, ist von vorher und gut: --init_from=resume
+error-train-out-dir = dort kann nicht geschrieben werden: { $reason }
+    .hint = einen anderen Ordner nennen
+error-train-device = dieses Gerät gibt es nicht
+    .hint = --device=cpu, cuda, cuda:1 oder mps
+error-train-no-device = PyTorch findet hier kein { $name }-Gerät
+    .hint = --device=cpu --compile=False
+error-train-config-expression = { $setting } wüsste man nur durch Ausführen der Datei; Configs werden gelesen, nicht ausgeführt
+    .hint = den Wert selbst hinschreiben, oder die Zeile entfernen und ihn als Option geben: --{ $setting }=…
+error-data-too-many-characters = { $count } verschiedene Zeichen sind zu viele für 16-Bit-Tokens
+    .hint = --tokens gpt2
+error-data-not-text = kein Text in UTF-8
+    .hint = vorher umwandeln, zum Beispiel mit iconv
+error-data-bad-record = kein JSON-Eintrag mit "text"
+    .hint = ein Dokument je Zeile, mit dem Schlüssel text
+error-data-no-download = das Laden ist gescheitert: { $reason }
+    .hint = die Datei anders besorgen und nennen: stepscope data prepare shakespeare input.txt
+error-data-openwebtext = OpenWebText hat 54 GB und wird hier nicht geladen
+    .hint = als .jsonl mit einem "text" je Zeile exportieren und die Dateien nennen: stepscope data prepare openwebtext part-*.jsonl

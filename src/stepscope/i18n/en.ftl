@@ -420,3 +420,117 @@ alarm-false-done-empty = { $count ->
     [one] Line { $line } says that training is done, but that launch crashed before its first iteration.
    *[other] Line { $line } and { $count } lines like it in all say that training is done, but those launches crashed before their first iteration.
   }
+
+## The trainer
+
+train-loading = Starting PyTorch and preparing the data …
+train-progress = iteration { $iteration } of { $last }, { $left } left
+train-sample = What it writes by now:
+train-ledger = Where the { $wall } went ({ $iterations } iterations):
+train-phase-data = fetching data
+train-phase-forward = forward
+train-phase-backward = backward
+train-phase-optimizer = optimizer
+train-phase-device = waiting for the device
+train-phase-evaluation_train = evaluation, training split
+train-phase-evaluation_val = evaluation, validation split
+train-phase-checkpoint_staging = checkpoint: copying aside
+train-phase-checkpoint_waiting = checkpoint: waiting for the writer
+train-phase-logging = logging
+train-phase-gc = garbage collection
+train-phase-compile = compiling
+train-phase-startup = start-up
+train-phase-sampling = sampling
+train-phase-other = other
+train-saves = { $count ->
+    [one] One checkpoint of { $size } MB, written in { $written } by another process; the run stood still for { $stalled }: { $saved } saved against waiting for the disk.
+   *[other] { $count } checkpoints of { $size } MB each, written in { $written } by another process; the run stood still for { $stalled }: { $saved } saved against waiting for the disk.
+  }
+train-interference = Iterations while one was being written: { $change } longer than the others.
+train-more = Checkpoint and logs: { $folder }. Next: stepscope sample --out_dir={ $folder }, or stepscope { $folder }/train.log
+train-stopped = { $signal }: stopped before iteration { $iteration } and saved. To go on: { $command }
+train-no-wandb = wandb_log has no effect here: steps.jsonl beside the checkpoint holds the same and more.
+train-bf16-crashes = bfloat16 crashes on this CPU (tried in a child process): training in float32.
+train-bf16-slower = bfloat16 takes { $ratio } times as long as float32 on this CPU (tried in a child process): training in float32.
+train-no-float16 = float16 is for CUDA only: training in float32 on { $device }.
+train-broken-checkpoint = Not a whole checkpoint, trying the one before it: { $path } ({ $reason }).
+train-from-checkpoint = { $setting } is { $value } in the checkpoint, which counts; { $asked } was asked for.
+train-other-batches = The batches are not those of the checkpoint (other sizes, evaluation or number of processes): the data order starts anew.
+train-save-failed = ALARM: the checkpoint of iteration { $iteration } was not written: { $reason }. Training goes on; the checkpoint before it is untouched.
+data-ready = { $folder }: { $train } tokens to train on, { $val } to validate
+data-use = Use it: { $command }
+data-download = Downloading { $url } …
+error-train-no-torch = training needs PyTorch
+    .hint = pip install 'stepscope[train]'
+error-train-setting-type = { $setting } wants a value of type { $wanted }
+    .hint = for example: --{ $setting }=… with a { $wanted }, as in nanoGPT
+error-train-choice = no such { $setting }
+    .hint = there are: { $known }
+error-train-range = { $setting } is out of range
+    .hint = it starts at { $least }; dropout, beta1 and beta2 lie below 1
+error-train-heads = n_embd must be a multiple of n_head
+    .hint = for example: --n_embd=384 --n_head=6
+error-train-odd-head = rotary positions need heads of an even width (n_embd / n_head)
+    .hint = for example: --n_embd=384 --n_head=6, or --recipe=nanogpt
+error-train-gpt2-recipe = GPT-2’s weights fit GPT-2’s network only
+    .hint = --recipe=nanogpt
+error-train-unknown-character = the corpus has no { $character }
+    .hint = start with characters that the network has seen
+error-train-bad-meta = meta.pkl is not one of nanoGPT’s: { $reason }
+    .hint = make it anew: stepscope data prepare FILE
+error-train-no-data = no data of that name
+    .hint = make them with stepscope data prepare FILE --out data/{ $name }, or name a folder with train.bin and val.bin: --dataset=DIR
+error-train-short-data = { $tokens } tokens are too few for sequences of { $block_size }, or the file is not one of 16-bit tokens
+    .hint = take more text, or a smaller --block_size
+error-train-unreadable = cannot be read: { $reason }
+    .hint = check the name and its permissions
+error-train-vocabulary = token { $token } does not fit a vocabulary of { $vocab_size }
+    .hint = the data are not those of this checkpoint or meta.pkl: name the right --dataset, or start with --init_from=scratch
+error-train-no-tiktoken = GPT-2’s byte pairs need tiktoken
+    .hint = pip install 'stepscope[train]', or --tokens char
+error-train-tiktoken-download = tiktoken could not download GPT-2’s tables ({ $reason })
+    .hint = copy them from a machine that has them and set TIKTOKEN_CACHE_DIR, or --tokens char
+error-train-no-stdlib = this Python has no sources of its standard library
+    .hint = prepare a text of your own: stepscope data prepare FILE
+error-train-no-safetensors = GPT-2’s weights need safetensors
+    .hint = pip install 'stepscope[train]'
+error-train-bad-gpt2 = not a folder of GPT-2 weights: { $reason }
+    .hint = it holds config.json and model.safetensors as Hugging Face publishes them
+error-train-no-gpt2 = no weights of { $name } here, and nothing is downloaded
+    .hint = hf download openai-community/{ $name } --local-dir { $name }, then --gpt2_folder={ $name }
+error-train-no-checkpoint = no checkpoint to start from
+    .hint = name its folder with --out_dir, or begin with --init_from=scratch
+error-train-no-whole-checkpoint = no whole checkpoint: { $reason }
+    .hint = begin with --init_from=scratch, or copy a whole one there
+error-train-bad-checkpoint = the checkpoint does not fit: { $reason }
+    .hint = it must be one of this trainer or of nanoGPT’s train.py
+error-train-block-size = the loaded network reads { $block_size } tokens at most
+    .hint = --block_size={ $block_size } or less
+error-train-accumulation = { $processes } processes cannot share this number of micro-batches evenly
+    .hint = make gradient_accumulation_steps a multiple of { $processes }
+error-train-memory = out of memory
+    .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } trains on the same tokens with less memory; or a smaller block_size, n_layer or n_embd
+error-train-rank-lost = another process of the run is gone: { $reason }
+    .hint = see what it said, then start all of them again with --init_from=resume
+error-train-compile = torch.compile failed: { $reason }
+    .hint = --compile=False trains without it
+error-train-nan = the loss is { $value } at iteration { $iteration }: stopped
+    .hint = try a lower learning_rate or a longer warmup_iters; ckpt.pt, where there is one, is of before and good: --init_from=resume
+error-train-out-dir = cannot write there: { $reason }
+    .hint = name another folder
+error-train-device = no such device
+    .hint = --device=cpu, cuda, cuda:1 or mps
+error-train-no-device = PyTorch finds no { $name } device here
+    .hint = --device=cpu --compile=False
+error-train-config-expression = { $setting } could only be known by running the file, and config files are read, not run
+    .hint = write the value itself, or give it as a flag after removing the line: --{ $setting }=…
+error-data-too-many-characters = { $count } different characters are too many for 16-bit tokens
+    .hint = --tokens gpt2
+error-data-not-text = not a text in UTF-8
+    .hint = convert it first, for example with iconv
+error-data-bad-record = not a JSON record with a "text"
+    .hint = one document per line, under the key text
+error-data-no-download = the download failed: { $reason }
+    .hint = get the file another way and name it: stepscope data prepare shakespeare input.txt
+error-data-openwebtext = OpenWebText is 54 GB and is not downloaded here
+    .hint = export it as .jsonl with a "text" per line and name the files: stepscope data prepare openwebtext part-*.jsonl

@@ -418,3 +418,117 @@ alarm-false-done-empty = { $count ->
     [one] La línea { $line } dice que el entrenamiento ha terminado, pero ese lanzamiento falló antes de su primera iteración.
    *[other] La línea { $line } y en total { $count } líneas como esa dicen que el entrenamiento ha terminado, pero esos lanzamientos fallaron antes de su primera iteración.
   }
+
+## El entrenador
+
+train-loading = Iniciando PyTorch y preparando los datos …
+train-progress = iteración { $iteration } de { $last }, quedan { $left }
+train-sample = Lo que escribe ya:
+train-ledger = En qué se fueron { $wall } ({ $iterations } iteraciones):
+train-phase-data = leer datos
+train-phase-forward = hacia delante (forward)
+train-phase-backward = hacia atrás (backward)
+train-phase-optimizer = optimizador
+train-phase-device = esperar al dispositivo
+train-phase-evaluation_train = evaluación, parte de entrenamiento
+train-phase-evaluation_val = evaluación, parte de validación
+train-phase-checkpoint_staging = checkpoint: copiar aparte
+train-phase-checkpoint_waiting = checkpoint: esperar al escritor
+train-phase-logging = registro
+train-phase-gc = recolección de basura
+train-phase-compile = compilar
+train-phase-startup = arranque
+train-phase-sampling = generar texto
+train-phase-other = otros
+train-saves = { $count ->
+    [one] Un checkpoint de { $size } MB, escrito en { $written } por otro proceso; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
+   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } por otro proceso; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
+  }
+train-interference = Iteraciones durante la escritura: { $change } más largas que las demás.
+train-more = Checkpoint y registros: { $folder }. Después: stepscope sample --out_dir={ $folder }, o stepscope { $folder }/train.log
+train-stopped = { $signal }: detenido antes de la iteración { $iteration } y guardado. Para seguir: { $command }
+train-no-wandb = wandb_log no tiene efecto aquí: steps.jsonl, junto al checkpoint, contiene lo mismo y más.
+train-bf16-crashes = bfloat16 se bloquea en esta CPU (probado en un proceso hijo): se entrena en float32.
+train-bf16-slower = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena en float32.
+train-no-float16 = float16 es solo para CUDA: se entrena en float32 en { $device }.
+train-broken-checkpoint = No es un checkpoint completo, se prueba el anterior: { $path } ({ $reason }).
+train-from-checkpoint = { $setting } es { $value } en el checkpoint, y eso vale; se pidió { $asked }.
+train-other-batches = Los lotes no son los del checkpoint (otros tamaños, evaluación o número de procesos): el orden de los datos empieza de nuevo.
+train-save-failed = ALARMA: el checkpoint de la iteración { $iteration } no se escribió: { $reason }. El entrenamiento sigue; el checkpoint anterior está intacto.
+data-ready = { $folder }: { $train } tokens para entrenar, { $val } para validar
+data-use = Para usarlo: { $command }
+data-download = Descargando { $url } …
+error-train-no-torch = para entrenar hace falta PyTorch
+    .hint = pip install 'stepscope[train]'
+error-train-setting-type = { $setting } espera un valor de tipo { $wanted }
+    .hint = por ejemplo: --{ $setting }=… con un { $wanted }, como en nanoGPT
+error-train-choice = no existe ese { $setting }
+    .hint = hay: { $known }
+error-train-range = { $setting } está fuera de rango
+    .hint = empieza en { $least }; dropout, beta1 y beta2 son menores que 1
+error-train-heads = n_embd debe ser múltiplo de n_head
+    .hint = por ejemplo: --n_embd=384 --n_head=6
+error-train-odd-head = las posiciones rotatorias necesitan cabezas de ancho par (n_embd / n_head)
+    .hint = por ejemplo: --n_embd=384 --n_head=6, o --recipe=nanogpt
+error-train-gpt2-recipe = los pesos de GPT-2 solo valen para la red de GPT-2
+    .hint = --recipe=nanogpt
+error-train-unknown-character = el corpus no contiene { $character }
+    .hint = empieza con caracteres que la red haya visto
+error-train-bad-meta = meta.pkl no es de nanoGPT: { $reason }
+    .hint = créalo de nuevo: stepscope data prepare FILE
+error-train-no-data = no hay datos con ese nombre
+    .hint = créalos con stepscope data prepare FILE --out data/{ $name }, o indica una carpeta con train.bin y val.bin: --dataset=DIR
+error-train-short-data = { $tokens } tokens son pocos para secuencias de { $block_size }, o el archivo no es de tokens de 16 bits
+    .hint = usa más texto o un --block_size menor
+error-train-unreadable = no se puede leer: { $reason }
+    .hint = comprueba el nombre y los permisos
+error-train-vocabulary = el token { $token } no cabe en un vocabulario de { $vocab_size }
+    .hint = los datos no son los de este checkpoint o meta.pkl: indica el --dataset correcto, o empieza con --init_from=scratch
+error-train-no-tiktoken = los pares de bytes de GPT-2 necesitan tiktoken
+    .hint = pip install 'stepscope[train]', o --tokens char
+error-train-tiktoken-download = tiktoken no pudo descargar las tablas de GPT-2 ({ $reason })
+    .hint = cópialas de una máquina que las tenga y define TIKTOKEN_CACHE_DIR, o --tokens char
+error-train-no-stdlib = este Python no trae las fuentes de su biblioteca estándar
+    .hint = prepara un texto propio: stepscope data prepare FILE
+error-train-no-safetensors = los pesos de GPT-2 necesitan safetensors
+    .hint = pip install 'stepscope[train]'
+error-train-bad-gpt2 = no es una carpeta de pesos de GPT-2: { $reason }
+    .hint = contiene config.json y model.safetensors tal como los publica Hugging Face
+error-train-no-gpt2 = no hay pesos de { $name } aquí, y no se descarga nada
+    .hint = hf download openai-community/{ $name } --local-dir { $name }, y luego --gpt2_folder={ $name }
+error-train-no-checkpoint = no hay checkpoint del que partir
+    .hint = indica su carpeta con --out_dir, o empieza con --init_from=scratch
+error-train-no-whole-checkpoint = ningún checkpoint completo: { $reason }
+    .hint = empieza con --init_from=scratch, o copia ahí uno completo
+error-train-bad-checkpoint = el checkpoint no encaja: { $reason }
+    .hint = tiene que ser de este entrenador o del train.py de nanoGPT
+error-train-block-size = la red cargada lee { $block_size } tokens como máximo
+    .hint = --block_size={ $block_size } o menos
+error-train-accumulation = { $processes } procesos no pueden repartirse por igual ese número de microlotes
+    .hint = haz que gradient_accumulation_steps sea múltiplo de { $processes }
+error-train-memory = sin memoria
+    .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } entrena con los mismos tokens y menos memoria; o reduce block_size, n_layer o n_embd
+error-train-rank-lost = otro proceso de la ejecución ha desaparecido: { $reason }
+    .hint = mira qué dijo y arranca todos de nuevo con --init_from=resume
+error-train-compile = torch.compile falló: { $reason }
+    .hint = --compile=False entrena sin él
+error-train-nan = la pérdida es { $value } en la iteración { $iteration }: detenido
+    .hint = prueba con un learning_rate menor o más warmup_iters; ckpt.pt, si lo hay, es de antes y bueno: --init_from=resume
+error-train-out-dir = no se puede escribir ahí: { $reason }
+    .hint = indica otra carpeta
+error-train-device = no existe ese dispositivo
+    .hint = --device=cpu, cuda, cuda:1 o mps
+error-train-no-device = PyTorch no encuentra ningún dispositivo { $name } aquí
+    .hint = --device=cpu --compile=False
+error-train-config-expression = { $setting } solo se sabría ejecutando el archivo, y los config se leen, no se ejecutan
+    .hint = escribe el valor mismo, o quita la línea y dalo como opción: --{ $setting }=…
+error-data-too-many-characters = { $count } caracteres distintos son demasiados para tokens de 16 bits
+    .hint = --tokens gpt2
+error-data-not-text = no es un texto en UTF-8
+    .hint = conviértelo antes, por ejemplo con iconv
+error-data-bad-record = no es un registro JSON con "text"
+    .hint = un documento por línea, con la clave text
+error-data-no-download = la descarga falló: { $reason }
+    .hint = consigue el archivo de otro modo e indícalo: stepscope data prepare shakespeare input.txt
+error-data-openwebtext = OpenWebText ocupa 54 GB y no se descarga aquí
+    .hint = expórtalo como .jsonl con un "text" por línea e indica los archivos: stepscope data prepare openwebtext part-*.jsonl

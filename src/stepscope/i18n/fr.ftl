@@ -418,3 +418,117 @@ alarm-false-done-empty = { $count ->
     [one] La ligne { $line } dit que l’entraînement est terminé, mais ce lancement a planté avant sa première itération.
    *[other] La ligne { $line } et en tout { $count } lignes semblables disent que l’entraînement est terminé, mais ces lancements ont planté avant leur première itération.
   }
+
+## L’entraîneur
+
+train-loading = Démarrage de PyTorch et préparation des données …
+train-progress = itération { $iteration } sur { $last }, reste { $left }
+train-sample = Ce qu’il écrit maintenant :
+train-ledger = Où sont passées { $wall } ({ $iterations } itérations) :
+train-phase-data = lecture des données
+train-phase-forward = passe avant (forward)
+train-phase-backward = passe arrière (backward)
+train-phase-optimizer = optimiseur
+train-phase-device = attente du périphérique
+train-phase-evaluation_train = évaluation, partie d’entraînement
+train-phase-evaluation_val = évaluation, partie de validation
+train-phase-checkpoint_staging = checkpoint : copie à part
+train-phase-checkpoint_waiting = checkpoint : attente de l’écriture
+train-phase-logging = journal
+train-phase-gc = ramasse-miettes
+train-phase-compile = compilation
+train-phase-startup = démarrage
+train-phase-sampling = génération de texte
+train-phase-other = autres
+train-saves = { $count ->
+    [one] Un checkpoint de { $size } Mo, écrit en { $written } par un autre processus ; l’entraînement s’est arrêté { $stalled } : { $saved } gagnées par rapport à l’attente du disque.
+   *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } par un autre processus ; l’entraînement s’est arrêté { $stalled } : { $saved } gagnées par rapport à l’attente du disque.
+  }
+train-interference = Itérations pendant l’écriture : { $change } plus longues que les autres.
+train-more = Checkpoint et journaux : { $folder }. Ensuite : stepscope sample --out_dir={ $folder }, ou stepscope { $folder }/train.log
+train-stopped = { $signal } : arrêté avant l’itération { $iteration } et enregistré. Pour continuer : { $command }
+train-no-wandb = wandb_log est sans effet ici : steps.jsonl, à côté du checkpoint, contient la même chose et plus.
+train-bf16-crashes = bfloat16 plante sur ce processeur (essayé dans un processus fils) : entraînement en float32.
+train-bf16-slower = bfloat16 prend { $ratio } fois le temps de float32 sur ce processeur (essayé dans un processus fils) : entraînement en float32.
+train-no-float16 = float16 est réservé à CUDA : entraînement en float32 sur { $device }.
+train-broken-checkpoint = Checkpoint incomplet, essai du précédent : { $path } ({ $reason }).
+train-from-checkpoint = { $setting } vaut { $value } dans le checkpoint, et c’est ce qui compte ; { $asked } était demandé.
+train-other-batches = Les lots ne sont pas ceux du checkpoint (autres tailles, évaluation ou nombre de processus) : l’ordre des données repart de zéro.
+train-save-failed = ALARME : le checkpoint de l’itération { $iteration } n’a pas été écrit : { $reason }. L’entraînement continue ; le checkpoint précédent est intact.
+data-ready = { $folder } : { $train } jetons pour l’entraînement, { $val } pour la validation
+data-use = Pour l’utiliser : { $command }
+data-download = Téléchargement de { $url } …
+error-train-no-torch = l’entraînement a besoin de PyTorch
+    .hint = pip install 'stepscope[train]'
+error-train-setting-type = { $setting } attend une valeur de type { $wanted }
+    .hint = par exemple : --{ $setting }=… avec un { $wanted }, comme dans nanoGPT
+error-train-choice = cette valeur de { $setting } n’existe pas
+    .hint = il y a : { $known }
+error-train-range = { $setting } est hors limites
+    .hint = minimum { $least } ; dropout, beta1 et beta2 sont inférieurs à 1
+error-train-heads = n_embd doit être un multiple de n_head
+    .hint = par exemple : --n_embd=384 --n_head=6
+error-train-odd-head = les positions rotatives demandent des têtes de largeur paire (n_embd / n_head)
+    .hint = par exemple : --n_embd=384 --n_head=6, ou --recipe=nanogpt
+error-train-gpt2-recipe = les poids de GPT-2 ne vont qu’au réseau de GPT-2
+    .hint = --recipe=nanogpt
+error-train-unknown-character = le corpus ne contient pas { $character }
+    .hint = commencez par des caractères que le réseau a vus
+error-train-bad-meta = meta.pkl n’est pas un fichier de nanoGPT : { $reason }
+    .hint = refaites-le : stepscope data prepare FILE
+error-train-no-data = pas de données de ce nom
+    .hint = créez-les avec stepscope data prepare FILE --out data/{ $name }, ou indiquez un dossier avec train.bin et val.bin : --dataset=DIR
+error-train-short-data = { $tokens } jetons ne suffisent pas pour des séquences de { $block_size }, ou le fichier ne contient pas de jetons de 16 bits
+    .hint = prenez plus de texte ou un --block_size plus petit
+error-train-unreadable = illisible : { $reason }
+    .hint = vérifiez le nom et les droits
+error-train-vocabulary = le jeton { $token } n’entre pas dans un vocabulaire de { $vocab_size }
+    .hint = les données ne sont pas celles de ce checkpoint ou de meta.pkl : indiquez le bon --dataset, ou repartez avec --init_from=scratch
+error-train-no-tiktoken = les paires d’octets de GPT-2 ont besoin de tiktoken
+    .hint = pip install 'stepscope[train]', ou --tokens char
+error-train-tiktoken-download = tiktoken n’a pas pu télécharger les tables de GPT-2 ({ $reason })
+    .hint = copiez-les depuis une machine qui les a et définissez TIKTOKEN_CACHE_DIR, ou --tokens char
+error-train-no-stdlib = ce Python n’a pas les sources de sa bibliothèque standard
+    .hint = préparez votre propre texte : stepscope data prepare FILE
+error-train-no-safetensors = les poids de GPT-2 ont besoin de safetensors
+    .hint = pip install 'stepscope[train]'
+error-train-bad-gpt2 = pas un dossier de poids de GPT-2 : { $reason }
+    .hint = il contient config.json et model.safetensors tels que publiés par Hugging Face
+error-train-no-gpt2 = pas de poids de { $name } ici, et rien n’est téléchargé
+    .hint = hf download openai-community/{ $name } --local-dir { $name }, puis --gpt2_folder={ $name }
+error-train-no-checkpoint = pas de checkpoint d’où partir
+    .hint = indiquez son dossier avec --out_dir, ou commencez avec --init_from=scratch
+error-train-no-whole-checkpoint = aucun checkpoint complet : { $reason }
+    .hint = commencez avec --init_from=scratch, ou copiez-y un fichier complet
+error-train-bad-checkpoint = le checkpoint ne convient pas : { $reason }
+    .hint = il doit venir de cet entraîneur ou du train.py de nanoGPT
+error-train-block-size = le réseau chargé lit au plus { $block_size } jetons
+    .hint = --block_size={ $block_size } ou moins
+error-train-accumulation = { $processes } processus ne peuvent pas se partager également ce nombre de micro-lots
+    .hint = choisissez gradient_accumulation_steps multiple de { $processes }
+error-train-memory = mémoire insuffisante
+    .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } entraîne sur les mêmes jetons avec moins de mémoire ; ou réduisez block_size, n_layer ou n_embd
+error-train-rank-lost = un autre processus de l’entraînement a disparu : { $reason }
+    .hint = voyez ce qu’il a dit, puis relancez-les tous avec --init_from=resume
+error-train-compile = torch.compile a échoué : { $reason }
+    .hint = --compile=False entraîne sans lui
+error-train-nan = la perte vaut { $value } à l’itération { $iteration } : arrêt
+    .hint = essayez un learning_rate plus bas ou un warmup_iters plus long ; ckpt.pt, s’il existe, date d’avant et est bon : --init_from=resume
+error-train-out-dir = impossible d’y écrire : { $reason }
+    .hint = indiquez un autre dossier
+error-train-device = ce périphérique n’existe pas
+    .hint = --device=cpu, cuda, cuda:1 ou mps
+error-train-no-device = PyTorch ne trouve pas de périphérique { $name } ici
+    .hint = --device=cpu --compile=False
+error-train-config-expression = { $setting } ne se saurait qu’en exécutant le fichier ; les configs sont lues, pas exécutées
+    .hint = écrivez la valeur elle-même, ou retirez la ligne et donnez-la en option : --{ $setting }=…
+error-data-too-many-characters = { $count } caractères différents, c’est trop pour des jetons de 16 bits
+    .hint = --tokens gpt2
+error-data-not-text = pas un texte en UTF-8
+    .hint = convertissez-le d’abord, par exemple avec iconv
+error-data-bad-record = pas un enregistrement JSON avec "text"
+    .hint = un document par ligne, avec la clé text
+error-data-no-download = le téléchargement a échoué : { $reason }
+    .hint = obtenez le fichier autrement et indiquez-le : stepscope data prepare shakespeare input.txt
+error-data-openwebtext = OpenWebText pèse 54 Go et n’est pas téléchargé ici
+    .hint = exportez-le en .jsonl avec un "text" par ligne et indiquez les fichiers : stepscope data prepare openwebtext part-*.jsonl

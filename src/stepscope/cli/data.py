@@ -1,0 +1,77 @@
+"""make a data folder for the trainer: train.bin, val.bin, meta.pkl
+
+stepscope data prepare FILE…             your own text; .jsonl files hold one document per line under "text"
+stepscope data prepare shakespeare       tiny Shakespeare, a download of 1 MB; FILE after it: a copy you have
+stepscope data prepare openwebtext FILE… OpenWebText from files you have: its 54 GB are not downloaded here
+stepscope data prepare stdlib            the sources of Python's standard library
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepscope.cli import _common, _training
+from stepscope.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from stepscope.i18n import Language
+
+_NAMES = ("shakespeare", "shakespeare_char", "openwebtext", "stdlib")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to prepare, how, and where to."""
+    parser.add_argument("action", choices=("prepare",))
+    parser.add_argument("what", nargs="+", metavar="FILE|NAME")
+    parser.add_argument(
+        "--tokens",
+        choices=("char", "gpt2"),
+        help="one token per character, or GPT-2's byte pairs (default: char; openwebtext: gpt2)",
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder to write (default: data/NAME, as nanoGPT looks for it)")
+    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the folder and say what is in it."""
+    from stepscope.trainer import data
+
+    language = _common.chosen_languages(args)[0]
+    name = args.what[0] if args.what[0] in _NAMES else None
+    files = [Path(path) for path in args.what[1 if name else 0 :]]
+    tokens = args.tokens or ("gpt2" if name == "openwebtext" else "char")
+    if name == "openwebtext" and not files:
+        raise UsageError("data-openwebtext")
+    default = f"{name}_char" if name == "shakespeare" and tokens == "char" else name or files[0].stem
+    folder = Path(args.out) if args.out else Path("data") / default
+    with _training.told():
+        try:
+            if name == "stdlib" and not files:
+                data.prepare_stdlib(folder)
+            elif tokens == "gpt2":
+                several = name == "openwebtext" or any(path.suffix == ".jsonl" for path in files)
+                data.write_gpt2_folder(_texts(files, language), folder, separate=several)
+            else:
+                data.write_char_folder("".join(_texts(files, language)), folder)
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            raise InputError("train-out-dir", place=str(folder), reason=reason) from None
+        sizes = [(folder / f"{split}.bin").stat().st_size // 2 for split in ("train", "val")]
+    print(language.text("data-ready", folder=str(folder), train=sizes[0], val=sizes[1]))
+    print(language.text("data-use", command=f"stepscope train CONFIG.py --dataset={folder}"), file=sys.stderr)
+    return 0
+
+
+def _texts(files: list[Path], language: Language) -> Iterator[str]:
+    """The documents of the files, or tiny Shakespeare from the network."""
+    from stepscope.trainer import data
+
+    if files:
+        yield from data.read_documents(files)
+        return
+    print(language.text("data-download", url=data.SHAKESPEARE_URL), file=sys.stderr, flush=True)
+    yield data.download_shakespeare()

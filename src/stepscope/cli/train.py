@@ -1,0 +1,198 @@
+"""the nanoGPT-compatible trainer that accounts for its own time
+
+Without arguments: a small network learns Python from the sources of the standard library, on the CPU, in a minute or
+two. With a config file: nanoGPT's settings and defaults, and flags on top, as in nanoGPT (--batch_size=32). Config
+files are read, never run. Several processes share the work: torchrun --nproc_per_node=2 -m stepscope train …
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stepscope.cli import _common, _training
+from stepscope.errors import InputError
+from stepscope.message import Argument, Decimal, Seconds, Share
+from stepscope.quote import quote
+
+if TYPE_CHECKING:
+    from stepscope.i18n import Language
+    from stepscope.trainer.config import Plain
+
+_SAMPLE_TOKENS = 400
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One flag per setting, under nanoGPT's names."""
+    from stepscope.trainer.config import ABOUT, NAMES, SMALL, TrainConfig
+
+    defaults = TrainConfig()
+    parser.add_argument("config", nargs="*", metavar="CONFIG.py", help="nanoGPT config files, read in this order")
+    parser.add_argument("--lang", metavar="L", help="language of what is said besides the log (default: the locale's)")
+    for name in NAMES:
+        default = f"default {getattr(defaults, name) or '-'}"
+        if name in SMALL:
+            default += f"; without a config file {SMALL[name]}"
+        parser.add_argument(f"--{name}", metavar="X", help=f"{ABOUT[name]} ({default})".replace("%", "%%"))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, then say where the time went."""
+    language = _common.chosen_languages(args)[0]
+    _training.need_torch()
+    with _training.told():
+        layers, header = _settings(args)
+        from stepscope.trainer.accounts import process_start_ns
+        from stepscope.trainer.config import build
+
+        config = build(*layers)
+        voice = _Voice(language, config.max_iters)
+        if config.wandb_log:
+            voice.say("train-no-wandb")
+        voice.say("train-loading")
+        from stepscope.trainer.train import train
+
+        outcome = train(
+            config,
+            say=voice.say,
+            tick=voice.tick,
+            header=header,
+            started_ns=process_start_ns(),
+            sample_tokens=0 if args.config else _SAMPLE_TOKENS,
+        )
+    if os.environ.get("RANK", "0") != "0":
+        return 0 if outcome.stopped_by is None else 128 + outcome.stopped_by
+    voice.clear()
+    if outcome.sample is not None:
+        print(language.text("train-sample") + "\n" + outcome.sample + "\n", file=sys.stderr)
+    print(ledger_text(outcome.ledger, language), file=sys.stderr)
+    if outcome.stopped_by is None:
+        print(language.text("train-more", folder=config.out_dir), file=sys.stderr)
+        return 0
+    again = [word for word in sys.argv[1:] if not word.startswith("--init_from")]
+    command = shlex.join(["stepscope", *again, "--init_from=resume"])
+    name = signal.Signals(outcome.stopped_by).name
+    said = language.text("train-stopped", signal=name, iteration=outcome.iteration, command=command)
+    print(said, file=sys.stderr)
+    return 128 + outcome.stopped_by
+
+
+def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[str]]:
+    """The settings, later over earlier, and nanoGPT's lines that say so."""
+    from stepscope.trainer.config import NAMES, SMALL, parse_flag
+
+    layers: list[dict[str, Plain]] = []
+    header: list[str] = []
+    for path in args.config:
+        values, text = _read(Path(path), NAMES)
+        layers.append(values)
+        header += [f"Overriding config with {path}:", text]
+    if not args.config:
+        layers.append(SMALL)
+        header += [f"Overriding: {name} = {value}" for name, value in SMALL.items()]
+    flags = {name: parse_flag(name, text) for name in NAMES if (text := getattr(args, name)) is not None}
+    header += [f"Overriding: {name} = {value}" for name, value in flags.items()]
+    return [*layers, flags], header
+
+
+def _read(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Plain], str]:
+    """The settings in a nanoGPT config file. What only running could tell is refused: a guess would train wrongly."""
+    from stepscope.configfile import parse_python, read_config
+
+    values = read_config(path)  # also says what is wrong with the file
+    text = path.read_text(encoding="utf-8-sig")
+    if path.suffix not in {".json", ".toml"}:
+        values = parse_python(text, str(path))
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+                continue
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if not isinstance(target, ast.Name) or target.id not in names:
+                    continue
+                if target.id not in values or isinstance(node, ast.AugAssign):
+                    line = quote(text.splitlines()[target.lineno - 1])
+                    place = f"{path}:{target.lineno}"
+                    raise InputError("train-config-expression", place=place, excerpt=line, setting=target.id)
+    return {name: value for name, value in values.items() if name in names}, text.rstrip("\n")
+
+
+# -- what is said -------------------------------------------------------------------------------------------------
+
+
+class _Voice:
+    """Says things on stderr, so that the log on stdout stays a log; on a terminal also how far the run is."""
+
+    def __init__(self, language: Language, last: int) -> None:
+        self._language = language
+        self._last = last
+        self._shown = 0.0
+        self._pace = 0.0
+        self._has_terminal = sys.stderr.isatty()
+
+    def say(self, key: str, **args: Any) -> None:
+        """A message of the trainer."""
+        self.clear()
+        said: dict[str, Argument] = {
+            name: Decimal(value, 2)
+            if isinstance(value, float)
+            else value
+            if isinstance(value, int)
+            else quote(str(value))
+            for name, value in args.items()
+        }
+        print(self._language.text(key, **said), file=sys.stderr, flush=True)
+
+    def tick(self, iteration: int, seconds: float) -> None:
+        """One iteration more."""
+        if not self._has_terminal:
+            return
+        self._pace = seconds if self._pace == 0.0 else 0.95 * self._pace + 0.05 * seconds
+        now = time.monotonic()
+        if now - self._shown < 0.5:
+            return
+        self._shown = now
+        left = Seconds(self._pace * (self._last - iteration))
+        text = self._language.text("train-progress", iteration=iteration, last=self._last, left=left)
+        print(f"\r{text}", end="\x1b[K\r", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Take the line of progress away."""
+        if self._has_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def ledger_text(ledger: dict[str, Any], language: Language) -> str:
+    """Where the time went, by phase, and what saving cost."""
+    wall = ledger["wall_s"]
+    rows = [
+        (language.text(f"train-phase-{name}"), language.duration(seconds), language.percent(seconds / wall))
+        for name, seconds in sorted(ledger["phases"].items(), key=lambda item: -item[1])
+        if seconds >= 0.0005 * wall
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = [language.text("train-ledger", wall=Seconds(wall), iterations=ledger["iterations"])]
+    lines += [f"  {name:<{widths[0]}}  {time_:>{widths[1]}}  {share:>{widths[2]}}" for name, time_, share in rows]
+    saving = ledger["checkpoint"]
+    if saving["saves"]:
+        stalled, written = saving["stalled_s"], saving["written_in_s"]
+        lines.append(
+            language.text(
+                "train-saves",
+                count=saving["saves"],
+                size=Decimal(saving["bytes"] / 1e6, 1),
+                written=Seconds(written),
+                stalled=Seconds(stalled),
+                saved=Seconds(max(0.0, written - stalled)),
+            )
+        )
+    if saving["step_while_writing_ratio"] is not None:
+        change = saving["step_while_writing_ratio"] - 1
+        lines.append(language.text("train-interference", change=Share(change)))
+    return "\n".join(lines)

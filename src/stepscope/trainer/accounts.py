@@ -1,0 +1,245 @@
+"""Where the time of a run goes: phases that add up to the wall clock, a structured log, and every step's time.
+
+There is one clock and one hand on it. `lap(phase)` gives everything since the last lap to a phase, so no second can be
+counted twice or lost. A lap costs a quarter of a microsecond; a step has six.
+
+Files beside the checkpoints:
+
+    steps.jsonl    a record per step with the seconds of its phases, and one per evaluation, save, collection …
+    steps.bin      every step's number and seconds: eight bytes each, always on (`read_step_times`)
+    ledger.json    the sums, at the end of the run
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from stepscope.trainer.config import TrainerError
+
+# In the order of the ledger. What a step consists of comes first.
+STEP = ("data", "forward", "backward", "optimizer")
+PHASES = (
+    *STEP,
+    "device",  # waiting for a GPU to finish what it was given
+    "evaluation_train",
+    "evaluation_val",
+    "checkpoint_staging",  # copying the state aside: what a save costs the run
+    "checkpoint_waiting",  # for a save before it, or the last one
+    "logging",
+    "gc",
+    "compile",
+    "startup",
+    "sampling",
+    "other",
+)
+_INDEX = {name: number for number, name in enumerate(PHASES)}
+DATA, FORWARD, BACKWARD, OPTIMIZER = (_INDEX[name] for name in STEP)
+DEVICE, EVALUATION_TRAIN, EVALUATION_VAL = (_INDEX[n] for n in ("device", "evaluation_train", "evaluation_val"))
+STAGING, WAITING, LOGGING = (_INDEX[n] for n in ("checkpoint_staging", "checkpoint_waiting", "logging"))
+GC, COMPILE, STARTUP, SAMPLING, OTHER = (_INDEX[n] for n in ("gc", "compile", "startup", "sampling", "other"))
+
+_RECORD = struct.Struct("<If")
+_FLUSH_EVERY_NS = 1_000_000_000
+
+
+class Accounts:
+    """The clock of one run and the files it writes; `folder` None keeps it in memory (all ranks but the first)."""
+
+    def __init__(self, folder: Path | None = None, *, started_ns: int | None = None) -> None:
+        # The run began when its process did, not when this line was reached.
+        now = time.perf_counter_ns()
+        self._mark = now if started_ns is None else started_ns
+        self._start_mono_ns = time.monotonic_ns() - (now - self._mark)
+        self._spent = [0] * len(PHASES)
+        self._before = self._spent.copy()
+        self._step_times = bytearray()
+        self._records: list[str] = []
+        self._jsonl: IO[str] | None = None
+        self._bin: IO[bytes] | None = None
+        self._flushed_ns = self._mark
+        self.facts: dict[str, Any] = {}
+        if folder is not None:
+            self._jsonl = (folder / "steps.jsonl").open("a", encoding="utf-8")
+            self._bin = (folder / "steps.bin").open("ab")
+
+    # -- the clock --------------------------------------------------------------------------------------------
+
+    def lap(self, phase: int) -> int:
+        """Give the time since the last lap to a phase; returns it in nanoseconds."""
+        now = time.perf_counter_ns()
+        took = now - self._mark
+        self._mark = now
+        self._spent[phase] += took
+        return took
+
+    def move(self, nanoseconds: int, from_phase: int, to_phase: int) -> None:
+        """Correct an earlier lap once it is known better whose it was; the sum stays."""
+        self._spent[from_phase] -= nanoseconds
+        self._spent[to_phase] += nanoseconds
+
+    def seconds(self, *phases: int) -> float:
+        """Of some phases so far."""
+        return sum(self._spent[phase] for phase in phases) / 1e9
+
+    # -- the files --------------------------------------------------------------------------------------------
+
+    def step(self, number: int, seconds: float, loss: float | None) -> None:
+        """The record of one finished step: what each phase took since the step before it."""
+        spent, before = self._spent, self._before
+        self._before = spent.copy()
+        self._step_times += _RECORD.pack(number & 0xFFFFFFFF, seconds)
+        if self._jsonl is None:
+            return
+        parts = ",".join(
+            f'"{PHASES[i]}":{(spent[i] - before[i]) / 1e9:.7f}' for i in range(len(PHASES)) if spent[i] != before[i]
+        )
+        shown = "null" if loss is None or not math.isfinite(loss) else repr(loss)
+        self._records.append(
+            f'{{"kind":"step","step":{number},"monotonic_s":{time.monotonic():.6f},"time":{time.time():.6f},'
+            f'"duration_s":{seconds:.7f},"loss":{shown},"phases":{{{parts}}}}}\n'
+        )
+        if self._mark - self._flushed_ns > _FLUSH_EVERY_NS:
+            self.flush()
+
+    def event(self, kind: str, step: int, took_ns: int, **facts: object) -> None:
+        """The record of something between two steps."""
+        if self._jsonl is None:
+            return
+        record = {"kind": kind, "step": step, "monotonic_s": time.monotonic(), "time": time.time()}
+        self._records.append(json.dumps({**record, "duration_s": took_ns / 1e9, **facts}) + "\n")
+
+    def flush(self) -> None:
+        """Hand what was recorded to the operating system; a full disk costs the record, never the run."""
+        self._flushed_ns = self._mark
+        text, self._records = "".join(self._records), []
+        times, self._step_times = bytes(self._step_times), bytearray()
+        if self._jsonl is None or self._bin is None:
+            return
+        try:
+            self._jsonl.write(text)
+            self._jsonl.flush()
+            self._bin.write(times)
+            self._bin.flush()
+        except OSError as problem:
+            self.facts["log_lost"] = problem.strerror or str(problem)
+
+    def close(self) -> dict[str, Any]:
+        """The ledger; also written to `ledger.json`."""
+        self.lap(OTHER)
+        wall_s = (time.monotonic_ns() - self._start_mono_ns) / 1e9
+        ledger = {
+            "schema": "stepscope.trainer/1",
+            "wall_s": wall_s,
+            "phases": {name: self._spent[i] / 1e9 for name, i in _INDEX.items() if self._spent[i]},
+            **self.facts,
+        }
+        self.flush()
+        if self._jsonl is not None and self._bin is not None:
+            folder = Path(self._jsonl.name).parent
+            for file in (self._jsonl, self._bin):
+                try:
+                    file.close()
+                except OSError as problem:
+                    self.facts["log_lost"] = problem.strerror or str(problem)
+            write_aside(folder / "ledger.json", json.dumps(ledger, indent=1) + "\n")
+        return ledger
+
+
+class DevicePhases:
+    """On a GPU the host only queues work: its laps tell when work was *given*, events on the device when it ran.
+
+    An event is recorded at each phase's end and read when the host waits for the device anyway (at a printed step);
+    the seconds between two such moments are then divided as the device divided them.
+    """
+
+    def __init__(self, accounts: Accounts) -> None:
+        import torch
+
+        self._torch = torch
+        self._accounts = accounts
+        self._events: list[tuple[int, Any]] = []
+        self._host = [0] * len(PHASES)
+
+    def lap(self, phase: int) -> int:
+        """As `Accounts.lap`, and remember the device's own moment."""
+        event = self._torch.cuda.Event(enable_timing=True)
+        event.record()
+        self._events.append((phase, event))
+        took = self._accounts.lap(phase)
+        self._host[phase] += took
+        return took
+
+    def settle(self) -> None:
+        """Called after a synchronisation: divide the host's seconds of the window by the device's."""
+        waited = self._accounts.lap(DEVICE)
+        ran = [0.0] * len(PHASES)
+        for (_, earlier), (phase, later) in zip(self._events, self._events[1:], strict=False):
+            ran[phase] += earlier.elapsed_time(later)
+        if sum(ran) > 0:
+            total = waited + sum(self._host)
+            for phase, host in enumerate(self._host):
+                if host or ran[phase]:
+                    share = int(total * ran[phase] / sum(ran))
+                    self._accounts.move(share - host, DEVICE, phase)
+        self._events = self._events[-1:]
+        self._host = [0] * len(PHASES)
+
+
+def open_folder(folder: Path, *, resumed: bool) -> None:
+    """Make the run's folder; a run that starts anew does not add to the logs of an older one."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not resumed:
+            for name in ("train.log", "steps.jsonl", "steps.bin", "ledger.json"):
+                (folder / name).unlink(missing_ok=True)
+    except OSError as problem:
+        raise TrainerError("train-out-dir", place=str(folder), reason=problem.strerror or str(problem)) from None
+
+
+def write_aside(path: Path, text: str) -> None:
+    """Write a small file so that a reader sees the old one or the new one; a full disk is no reason to fail here."""
+    aside = path.with_name(path.name + ".new")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    except OSError:
+        aside.unlink(missing_ok=True)
+
+
+def read_step_times(path: Path) -> tuple[Any, Any]:
+    """Numbers and seconds of the steps in a `steps.bin`; a record cut by a kill is left out."""
+    blob = path.read_bytes()
+    whole = np.frombuffer(blob[: len(blob) // 8 * 8], dtype=np.dtype([("step", "<u4"), ("seconds", "<f4")]))
+    return whole["step"], whole["seconds"]
+
+
+def process_start_ns() -> int:
+    """When this process was started, on the clock of `perf_counter_ns`; now, where that cannot be told."""
+    now = time.perf_counter_ns()
+    try:
+        # Field 22: the start in clock ticks since boot. The name before it is in brackets and may hold anything.
+        ticks = int(Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19])
+        age_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - ticks * 10**9 // os.sysconf("SC_CLK_TCK")
+        return now - max(0, age_ns)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return now
+
+
+def summary(ledger: Mapping[str, Any]) -> dict[str, float]:
+    """The ledger in the words of a report: step, evaluation, checkpoint, logging, gc, warmup."""
+    phases: Mapping[str, float] = ledger["phases"]
+    homes = dict.fromkeys((*STEP, "device"), "step") | {"compile": "warmup"}
+    out: dict[str, float] = {}
+    for name, seconds in phases.items():
+        home = homes.get(name, name.split("_")[0])
+        out[home] = out.get(home, 0.0) + seconds
+    return out

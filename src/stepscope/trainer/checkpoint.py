@@ -1,0 +1,324 @@
+"""Checkpoints that cost the run a copy, survive a kill at any moment and bring it back to the bit.
+
+A save has three parts, timed apart:
+
+    staging   the state is copied into host memory that was set aside at start-up. On a GPU this runs on a stream of its
+              own under the next forward and backward pass; only the next optimizer step has to wait for it, because
+              until then nobody changes what is being copied.
+    writing   another *process* writes the copy. A thread would fight with the training loop for the interpreter: a
+              single large tensor froze it for half a second. The memory is shared, so nothing is sent but a few bytes.
+    waiting   only if a save comes while the one before it is still being written. Then the run waits: that is better
+              than a third copy in memory.
+
+The file has the format of `torch.save` and nanoGPT's keys, so that `torch.load` and nanoGPT's `sample.py` read it. It
+is made in two halves: this side pickles the structure (a few kilobytes), the writer puts it and the tensors into the
+container. Every tensor carries a CRC-32, which `load` checks before it believes a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import mmap
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import torch
+
+from stepscope.trainer import writer
+from stepscope.trainer.config import TrainerError
+from stepscope.trainer.writer import ALIGN, NAME, PREVIOUS
+
+
+class Slot(NamedTuple):
+    """Where a tensor lies in the shared memory."""
+
+    offset: int
+    num_bytes: int
+    buffer: torch.Tensor
+
+
+class Written(NamedTuple):
+    """What became of one save."""
+
+    iteration: int
+    seconds: float
+    num_bytes: int
+    problem: str | None
+
+
+# -- in the trainer -----------------------------------------------------------------------------------------------
+
+
+class Checkpointer:
+    """Saves the state of a run through a writer process. One save is in flight at most."""
+
+    def __init__(self, folder: Path, state: dict[str, Any], device: torch.device) -> None:
+        self._folder = folder
+        tensors = {_key(tensor): tensor for tensor in _tensors(state)}  # tied weights are one tensor under two names
+        self.num_bytes = sum(_padded(tensor) for tensor in tensors.values())
+        self._memory = _SharedMemory(max(self.num_bytes, ALIGN))
+        self._slots: dict[tuple[int, tuple[int, ...]], Slot] = {}
+        offset = 0
+        for key, tensor in tensors.items():
+            self._slots[key] = Slot(offset, tensor.nbytes, self._memory.tensor(offset, tensor))
+            offset += _padded(tensor)
+            # The first touch of fresh memory is slow (seconds for a gigabyte): now, not during the first save.
+            self._slots[key].buffer.zero_()
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        if self._stream is not None:
+            self._memory.pin()
+        self._copied: Any = None  # an event on that stream
+        self._message: bytes | None = None  # of a save that is still being copied
+        self._iteration = 0
+        self._writer: subprocess.Popen[bytes] | None = None
+        self._in_flight: tuple[int, float] | None = None
+        self._start_writer()
+
+    def _start_writer(self) -> None:
+        """The writer shares no pipe with the trainer but its own two, and no terminal: Ctrl-C is not meant for it."""
+        self._end_writer()
+        posix = os.name == "posix"
+        self._writer = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(Path(writer.__file__)), self._memory.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=self._memory.fds if posix else (),
+            start_new_session=posix,
+        )
+
+    def stage(self, state: dict[str, Any], iteration: int) -> None:
+        """Copy the state aside and have it written. The copy may still run when this returns: see `settle`."""
+        assert self._in_flight is None, "collect(wait=True) first"
+        if self._stream is not None:
+            self._stream.wait_stream(torch.cuda.current_stream())
+        with torch.no_grad(), torch.cuda.stream(self._stream) if self._stream else contextlib.nullcontext():
+            for key, tensor in {_key(tensor): tensor for tensor in _tensors(state)}.items():
+                self._slots[key].buffer.copy_(tensor, non_blocking=True)
+        job = {"folder": str(self._folder), "parts": _parts(state, self._slots)}
+        self._message, self._iteration = pickle.dumps(job), iteration
+        if self._stream is None:
+            self.settle()
+        else:
+            self._copied = self._stream.record_event()
+
+    def settle(self) -> None:
+        """Must come before the next optimizer step: the copy is finished when this returns, and the writer knows."""
+        if self._message is None:
+            return
+        if self._copied is not None:
+            self._copied.synchronize()
+        message, self._message, self._copied = self._message, None, None
+        if self._writer is None or self._writer.poll() is not None:
+            self._start_writer()
+        assert self._writer is not None
+        assert self._writer.stdin is not None
+        self._in_flight = (self._iteration, time.monotonic())
+        with contextlib.suppress(BrokenPipeError):  # it died: collect() will say so
+            self._writer.stdin.write(len(message).to_bytes(8, "little") + message)
+            self._writer.stdin.flush()
+
+    @property
+    def is_writing(self) -> bool:
+        """A save is on its way to the disk."""
+        return self._in_flight is not None
+
+    def collect(self, *, wait: bool = False) -> Written | None:
+        """What became of the save in flight, once that is known; `wait` until it is."""
+        self.settle()
+        if self._in_flight is None:
+            return None
+        assert self._writer is not None
+        assert self._writer.stdout is not None
+        if not wait and not _readable(self._writer.stdout):
+            return None
+        line = self._writer.stdout.readline()
+        (iteration, start), self._in_flight = self._in_flight, None
+        if not line:
+            code = self._writer.wait()
+            return Written(iteration, time.monotonic() - start, 0, f"the writer ended ({code})")
+        return Written(iteration, **json.loads(line))
+
+    def close(self) -> Written | None:
+        """Wait for the last save and send the writer home."""
+        last = self.collect(wait=True)
+        self._end_writer()
+        return last
+
+    def _end_writer(self) -> None:
+        if self._writer is not None:
+            assert self._writer.stdin is not None
+            assert self._writer.stdout is not None
+            with contextlib.suppress(BrokenPipeError):
+                self._writer.stdin.close()
+            self._writer.wait()
+            self._writer.stdout.close()
+            self._writer = None
+
+
+class _SharedMemory:
+    """Memory that two processes see. It has no name anywhere, so a kill leaves nothing behind.
+
+    Not `multiprocessing.shared_memory`: its tracker is one more process, and holds the trainer's stderr open.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.fds: tuple[int, ...] = ()
+        self._file: IO[bytes] | None = None
+        if hasattr(os, "memfd_create"):
+            descriptor = os.memfd_create("stepscope-checkpoint")
+            self.fds, self.name = (descriptor,), f"/proc/self/fd/{descriptor}"
+        else:
+            # Unlinked by the system's own cleaning at the latest; a plain file is all that is left on such systems.
+            self._file = tempfile.NamedTemporaryFile(prefix="stepscope-checkpoint-")  # noqa: SIM115 (open as long as we are)
+            descriptor, self.name = self._file.fileno(), self._file.name
+        os.ftruncate(descriptor, size)
+        self._map = mmap.mmap(descriptor, size)
+
+    def tensor(self, offset: int, like: torch.Tensor) -> torch.Tensor:
+        """A tensor in this memory, of the shape and type of another."""
+        if like.numel() == 0:
+            return torch.empty_like(like, device="cpu")
+        return torch.frombuffer(self._map, dtype=like.dtype, count=like.numel(), offset=offset).view(like.shape)
+
+    def pin(self) -> None:
+        """Lock the pages so that a GPU can copy into them by itself; without that the copy is slower, not wrong."""
+        whole = torch.frombuffer(self._map, dtype=torch.uint8)
+        torch.cuda.cudart().cudaHostRegister(whole.data_ptr(), whole.numel(), 0)
+
+
+def _readable(pipe: IO[bytes]) -> bool:
+    """Whether an answer lies in the pipe, without waiting for one."""
+    import select
+
+    if os.name != "posix":
+        return False  # answers are then collected at the next save
+    return bool(select.select([pipe], [], [], 0)[0])
+
+
+def _key(tensor: torch.Tensor) -> tuple[int, tuple[int, ...]]:
+    return tensor.data_ptr(), tuple(tensor.shape)
+
+
+def _padded(tensor: torch.Tensor) -> int:
+    return -(-tensor.nbytes // ALIGN) * ALIGN
+
+
+def _tensors(state: dict[str, Any]) -> list[torch.Tensor]:
+    """The tensors that are large and always there: weights and optimizer state. The rest travels in the message."""
+    found: list[torch.Tensor] = []
+    nodes: list[Any] = [state.get(key) for key in ("model", "optimizer", "muon")]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, torch.Tensor):
+            found.append(node)
+        elif isinstance(node, dict):
+            nodes.extend(node.values())
+        elif isinstance(node, list | tuple):
+            nodes.extend(node)
+    return found
+
+
+# -- the format of torch.save -------------------------------------------------------------------------------------
+
+# A tensor is pickled as a call that rebuilds it from a storage, and a storage as a reference by number to a part of the
+# file. The classes below stand for the two; names of functions and classes are those every PyTorch since 1.6 writes.
+_STORAGES = {
+    torch.float32: torch.FloatStorage,
+    torch.float64: torch.DoubleStorage,
+    torch.float16: torch.HalfStorage,
+    torch.bfloat16: torch.BFloat16Storage,
+    torch.int64: torch.LongStorage,
+    torch.int32: torch.IntStorage,
+    torch.uint8: torch.ByteStorage,
+    torch.bool: torch.BoolStorage,
+}
+
+
+class _Storage(NamedTuple):
+    number: int
+    dtype: torch.dtype
+    num_values: int
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles a state and notes which tensors it met; equal memory is one storage."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file, protocol=2)
+        self.met: dict[tuple[int, tuple[int, ...]], tuple[_Storage, torch.Tensor]] = {}
+
+    def persistent_id(self, node: object) -> Any:
+        if isinstance(node, _Storage):
+            return ("storage", _STORAGES[node.dtype], str(node.number), "cpu", node.num_values)
+        return None
+
+    def reducer_override(self, node: Any) -> Any:
+        if not isinstance(node, torch.Tensor):
+            return NotImplemented
+        storage = _Storage(len(self.met), node.dtype, node.numel())
+        storage, _ = self.met.setdefault(_key(node), (storage, node))
+        stride = torch.empty(node.shape, device="meta").stride()  # as it lies in the shared memory: row after row
+        arguments: tuple[Any, ...] = (storage, 0, tuple(node.shape), stride, False, OrderedDict())
+        return torch._utils._rebuild_tensor_v2, arguments
+
+
+def _parts(state: dict[str, Any], slots: dict[tuple[int, tuple[int, ...]], Slot]) -> list[writer.Part]:
+    """The parts of the file: the structure, then the tensors, from the shared memory or as they are."""
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    pickler.dump(state)
+    parts: list[writer.Part] = [("archive/data.pkl", file.getvalue()), ("archive/byteorder", sys.byteorder.encode())]
+    for key, (storage, tensor) in pickler.met.items():
+        slot = slots.get(key)
+        content = (slot.offset, slot.num_bytes) if slot else tensor.detach().cpu().contiguous().numpy().tobytes()
+        parts.append((f"archive/data/{storage.number}", content))
+    return [*parts, ("archive/version", b"3\n")]
+
+
+# -- loading ------------------------------------------------------------------------------------------------------
+
+
+def load(folder: Path, device: Any = "cpu", *, say: Callable[..., None] | None = None) -> dict[str, Any]:
+    """The newest whole checkpoint of a folder: ours or nanoGPT's. Only tensors and plain values are believed."""
+    broken: list[str] = []
+    for name in (NAME, PREVIOUS):
+        path = folder / name
+        if not path.exists():
+            continue
+        problem = _damage(path)
+        if problem is None:
+            try:
+                state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+                if isinstance(state, dict) and {"model", "model_args"} <= state.keys():
+                    return state
+                problem = "no model in it"
+            except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as trouble:
+                problem = str(trouble).partition("\n")[0]
+        broken.append(f"{name}: {problem}")
+        if say is not None:
+            say("train-broken-checkpoint", path=str(path), reason=problem)
+    if broken:
+        raise TrainerError("train-no-whole-checkpoint", place=str(folder), reason="; ".join(broken))
+    raise TrainerError("train-no-checkpoint", place=str(folder / NAME))
+
+
+def _damage(path: Path) -> str | None:
+    """What is wrong with the file, by the checksum of each of its parts; None: nothing."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            bad = archive.testzip()
+    except (zipfile.BadZipFile, OSError, EOFError) as problem:
+        return str(problem)
+    return None if bad is None else f"the checksum of {bad} does not match"

@@ -1,0 +1,190 @@
+"""The settings of a run: nanoGPT's names and defaults, and a few of our own.
+
+nanoGPT executes its config files into the globals of the script. Here a setting is a field with a type, a config file
+is read and never run, and a slip of the finger is told before anything is trained.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+Plain = bool | int | float | str
+
+
+class TrainerError(Exception):
+    """Something a person can put right. `key` names the sentence that says it; the command line has the words."""
+
+    def __init__(self, key: str, *, place: str | None = None, **args: object) -> None:
+        super().__init__(f"{key}: {place or ''} {args or ''}".strip())
+        self.key = key
+        self.place = place
+        self.args_for_text = args
+
+
+def _setting(default: Plain, about: str) -> Any:
+    return field(default=default, metadata={"about": about})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """Everything a run can be told, in nanoGPT's order; what nanoGPT does not have comes last."""
+
+    # files
+    out_dir: str = _setting("out", "folder of the checkpoints and logs")
+    eval_interval: int = _setting(2000, "evaluate every so many iterations, and save after it")
+    log_interval: int = _setting(1, "print every so many iterations")
+    eval_iters: int = _setting(200, "batches of one evaluation (see --eval)")
+    eval_only: bool = _setting(False, "stop after the first evaluation")
+    always_save_checkpoint: bool = _setting(True, "save after every evaluation, not only the best so far")
+    init_from: str = _setting("scratch", "scratch, resume, or gpt2, gpt2-medium, gpt2-large, gpt2-xl")
+    wandb_log: bool = _setting(False, "no effect here: the structured log is written beside the checkpoints")
+    wandb_project: str = _setting("owt", "no effect here")
+    wandb_run_name: str = _setting("gpt2", "no effect here")
+    # data
+    dataset: str = _setting("openwebtext", "data/NAME, or any folder with train.bin and val.bin; stdlib: embedded")
+    gradient_accumulation_steps: int = _setting(5 * 8, "micro-batches of one iteration, all processes together")
+    batch_size: int = _setting(12, "sequences of one micro-batch")
+    block_size: int = _setting(1024, "tokens of one sequence")
+    # model
+    n_layer: int = _setting(12, "blocks")
+    n_head: int = _setting(12, "attention heads")
+    n_embd: int = _setting(768, "width")
+    dropout: float = _setting(0.0, "share of activations dropped while training")
+    bias: bool = _setting(False, "biases in the linear layers and norms")
+    # optimizer
+    learning_rate: float = _setting(6e-4, "highest learning rate")
+    max_iters: int = _setting(600000, "number of the last iteration")
+    weight_decay: float = _setting(1e-1, "decay of the matrices")
+    beta1: float = _setting(0.9, "AdamW's first moment")
+    beta2: float = _setting(0.95, "AdamW's second moment")
+    grad_clip: float = _setting(1.0, "largest norm of the gradient; 0: any")
+    decay_lr: bool = _setting(True, "warm up, then decay along a cosine")
+    warmup_iters: int = _setting(2000, "iterations of warming up")
+    lr_decay_iters: int = _setting(600000, "the cosine ends here")
+    min_lr: float = _setting(6e-5, "learning rate at its end")
+    # system
+    backend: str = _setting("nccl", "collectives under torchrun; on a CPU always gloo")
+    device: str = _setting("cuda", "cpu, cuda, cuda:1, mps")
+    dtype: str = _setting("auto", "float32, bfloat16 or float16; auto: the best that the device has")
+    compile: bool = _setting(True, "torch.compile, warmed up before the clock starts")
+    # what nanoGPT does not have
+    seed: int = _setting(1337, "of the weights and the data (nanoGPT: 1337, always)")
+    recipe: str = _setting("nanogpt", "nanogpt: its model and optimizer; modern: reaches the same loss sooner")
+    muon_lr: float = _setting(0.03, "highest learning rate of the matrices under --recipe=modern")
+    eval: str = _setting("fixed", "fixed: the same few batches every time; nanogpt: its own, number for number")
+    eval_train: bool = _setting(False, "with --eval=fixed, evaluate the training split too")
+    gpt2_folder: str = _setting("", "folder with GPT-2's config.json and model.safetensors")
+
+
+# What `stepscope train` does without a config file: about a minute on two cores, and text that looks like Python.
+SMALL: dict[str, Plain] = {
+    "out_dir": "out-stdlib",
+    "dataset": "stdlib",
+    "device": "cpu",
+    "compile": False,
+    "recipe": "modern",
+    "eval_interval": 100,
+    "eval_iters": 40,
+    "log_interval": 10,
+    "gradient_accumulation_steps": 1,
+    "batch_size": 16,
+    "block_size": 128,
+    "n_layer": 4,
+    "n_head": 4,
+    "n_embd": 128,
+    "learning_rate": 3e-3,
+    "min_lr": 3e-4,
+    "beta2": 0.99,
+    "warmup_iters": 20,
+    "max_iters": 600,
+    "lr_decay_iters": 600,
+}
+
+_CHOICES = {
+    "recipe": ("nanogpt", "modern"),
+    "eval": ("fixed", "nanogpt"),
+    "dtype": ("auto", "float32", "bfloat16", "float16"),
+    "init_from": ("scratch", "resume", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"),
+}
+# Settings that make no sense below this number.
+_LEAST = {
+    **dict.fromkeys(("eval_interval", "log_interval", "eval_iters", "gradient_accumulation_steps"), 1),
+    **dict.fromkeys(("batch_size", "block_size", "n_layer", "n_head", "n_embd"), 1),
+    **dict.fromkeys(("max_iters", "warmup_iters", "lr_decay_iters", "grad_clip", "weight_decay", "seed"), 0),
+    **dict.fromkeys(("learning_rate", "min_lr", "muon_lr", "dropout", "beta1", "beta2"), 0),
+}
+_BELOW_ONE = ("dropout", "beta1", "beta2")
+
+NAMES = tuple(setting.name for setting in fields(TrainConfig))
+ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(TrainConfig)}
+_DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in fields(TrainConfig)}
+
+
+def parse_flag(name: str, text: str) -> Plain:
+    """The value of `--name=text` as nanoGPT reads it: a Python literal, else the text itself."""
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        value = text
+    # `--device=1` is not meant, but `--dataset=2024` may be: what should be text is text.
+    return coerce(name, text if isinstance(_DEFAULTS[name], str) else value)
+
+
+def coerce(name: str, value: Any) -> Any:
+    """The value in the type of its setting; a whole number is a fine learning rate, and 1e5 a fine count."""
+    wanted = type(_DEFAULTS[name])
+    if wanted is bool and isinstance(value, str) and value.lower() in {"true", "false"}:
+        return value.lower() == "true"
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if wanted is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if type(value) is not wanted:
+        raise TrainerError("train-setting-type", place=f"{name} = {value!r}", setting=name, wanted=wanted.__name__)
+    return value
+
+
+def build(*layers: Mapping[str, Plain]) -> TrainConfig:
+    """The settings with later layers over earlier ones, checked."""
+    config = TrainConfig()
+    for layer in layers:
+        values = {name: coerce(name, value) for name, value in layer.items()}
+        config = replace(config, **values)
+    _check(config)
+    return config
+
+
+def _check(config: TrainConfig) -> None:
+    for name, known in _CHOICES.items():
+        if getattr(config, name) not in known:
+            place = f"{name} = {getattr(config, name)}"
+            raise TrainerError("train-choice", place=place, setting=name, known=", ".join(known))
+    for name, least in _LEAST.items():
+        value = getattr(config, name)
+        if not (math.isfinite(value) and value >= least) or (name in _BELOW_ONE and value >= 1):
+            raise TrainerError("train-range", place=f"{name} = {value}", setting=name, least=least)
+    if config.n_embd % config.n_head:
+        raise TrainerError("train-heads", place=f"n_embd = {config.n_embd}, n_head = {config.n_head}")
+    if config.recipe == "modern" and (config.n_embd // config.n_head) % 2:
+        raise TrainerError("train-odd-head", place=f"n_embd = {config.n_embd}, n_head = {config.n_head}")
+    if config.recipe == "modern" and config.init_from.startswith("gpt2"):
+        raise TrainerError("train-gpt2-recipe", place=f"init_from = {config.init_from}")
+
+
+def learning_rate_at(config: TrainConfig, iteration: int) -> float:
+    """The learning rate of an iteration: up in a line, down along half a cosine.
+
+    nanoGPT divides by zero where `lr_decay_iters` equals `warmup_iters`; here that means no decay phase at all.
+    """
+    if not config.decay_lr:
+        return config.learning_rate
+    if iteration < config.warmup_iters:
+        return config.learning_rate * (iteration + 1) / (config.warmup_iters + 1)
+    if iteration > config.lr_decay_iters or config.lr_decay_iters <= config.warmup_iters:
+        return config.min_lr
+    ratio = (iteration - config.warmup_iters) / (config.lr_decay_iters - config.warmup_iters)
+    return config.min_lr + 0.5 * (1.0 + math.cos(math.pi * ratio)) * (config.learning_rate - config.min_lr)

@@ -1,0 +1,173 @@
+"""Where a run computes: its device, its processes, its precision; and what a process does apart from computing.
+
+bfloat16 on a CPU deserves suspicion: on some virtual machines it kills the process, because the processor claims matrix
+units that the machine does not pass on, and where it works it can be slower than float32. So it is tried in a child
+process first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+
+from stepscope.trainer.config import TrainConfig, TrainerError
+
+_PROBE_SECONDS = 120
+# Processes that wait for each other this long have lost each other.
+_LOST_AFTER = dt.timedelta(minutes=10)
+
+
+class World(NamedTuple):
+    """The processes of a run, and which of them this is."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+
+def join_world(config: TrainConfig) -> World:
+    """This process's place: alone, or one of those that `torchrun` started."""
+    try:
+        device = torch.device(config.device)
+    except RuntimeError:
+        raise TrainerError("train-device", place=f"device = {config.device}") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise TrainerError("train-no-device", place=f"device = {config.device}", name="CUDA")
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise TrainerError("train-no-device", place=f"device = {config.device}", name="MPS")
+    if "RANK" not in os.environ:
+        return World(0, 1, device)
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if size == 1:
+        return World(0, 1, device)
+    if device.type == "cuda":
+        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+        torch.cuda.set_device(device)
+    backend = config.backend if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, timeout=_LOST_AFTER)
+    return World(rank, size, device)
+
+
+def pick_precision(config: TrainConfig, device: torch.device, say: Callable[..., None]) -> str:
+    """The precision to compute in; says so where that is not the one asked for."""
+    if device.type == "cuda":
+        if config.dtype == "auto":
+            return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+        return config.dtype
+    if config.dtype == "bfloat16" and device.type == "cpu":
+        slower = probe_bfloat16(config)
+        if slower is not None and slower <= 1.0:
+            return "bfloat16"
+        if slower is None:
+            say("train-bf16-crashes")
+        else:
+            say("train-bf16-slower", ratio=slower)
+    elif config.dtype == "float16":
+        say("train-no-float16", device=device.type)
+    return "float32"
+
+
+def probe_bfloat16(config: TrainConfig) -> float | None:
+    """Time of a training step in bfloat16 over one in float32, from a child process; None when that died."""
+    shape = {name: getattr(config, name) for name in ("n_head", "n_embd", "block_size", "bias", "recipe")}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", "from stepscope.trainer.device import probe; probe()", json.dumps(shape)],
+            capture_output=True,
+            timeout=_PROBE_SECONDS,
+            env=environment,
+            check=False,
+        )
+        return float(done.stdout) if done.returncode == 0 else None
+    except (subprocess.TimeoutExpired, ValueError):
+        return None
+
+
+def probe() -> None:
+    """The child: one block of the run's width, forward and backward, in turn in both precisions."""
+    import statistics
+    import time
+
+    from stepscope.trainer.model import GPT, ModelArgs
+
+    shape = json.loads(sys.argv[1])
+    model = GPT(ModelArgs(**shape, n_layer=1, vocab_size=256, dropout=0.0))
+    tokens = torch.zeros((4, shape["block_size"]), dtype=torch.long)
+    took: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(6):
+        for half in (False, True):
+            start = time.perf_counter()
+            with torch.autocast("cpu", torch.bfloat16) if half else contextlib.nullcontext():
+                _, loss = model(tokens, tokens)
+            loss.backward()
+            took[half].append(time.perf_counter() - start)
+    # The first round of each pays for memory and for choosing kernels.
+    print(statistics.median(took[True][1:]) / statistics.median(took[False][1:]))
+
+
+# -- the process ----------------------------------------------------------------------------------------------------
+
+
+def random_state(device: torch.device) -> dict[str, Any]:
+    """Of all generators that dropout and nanoGPT's batches draw from."""
+    state = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    return state
+
+
+def set_random_state(state: dict[str, Any], device: torch.device) -> None:
+    """Put them back."""
+    torch.set_rng_state(state["cpu"].cpu())
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"].cpu(), device)
+
+
+@contextlib.contextmanager
+def stop_signals() -> Iterator[list[int]]:
+    """A list that gets the first SIGINT or SIGTERM: the iteration is finished and saved. The second one interrupts."""
+    caught: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield caught
+        return
+
+    def note(number: int, _: object) -> None:
+        if caught:
+            raise KeyboardInterrupt
+        caught.append(number)
+
+    old = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield caught
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def frozen_garbage() -> Iterator[None]:
+    """No collection at a random moment of a step: what exists now is never looked at again, the rest when we say so."""
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was_on:
+            gc.enable()

@@ -1,0 +1,554 @@
+"""The training loop.
+
+It is nanoGPT's, iteration for iteration and line for line: evaluate (and save) every so often, accumulate gradients
+over micro-batches, clip, step, print. What is different is in the comments. One process trains alone; under `torchrun`
+each process has a share of the micro-batches and DDP averages the gradients.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from stepscope.trainer import accounts as phases
+from stepscope.trainer import checkpoint
+from stepscope.trainer.accounts import Accounts, DevicePhases, open_folder
+from stepscope.trainer.config import TrainConfig, TrainerError, learning_rate_at
+from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, find_folder, read_meta
+from stepscope.trainer.device import (
+    World,
+    frozen_garbage,
+    join_world,
+    pick_precision,
+    random_state,
+    set_random_state,
+    stop_signals,
+)
+from stepscope.trainer.evaluate import Evaluator
+from stepscope.trainer.model import GPT, ModelArgs, load_gpt2, load_model, make_optimizers
+from stepscope.trainer.writer import NAME
+
+# Say something to the person: a key and its values. The words are the command line's.
+Say = Callable[..., None]
+# Called after every iteration with its number and its seconds.
+Tick = Callable[[int, float], None]
+
+_COLLECT_EVERY = 1000  # steps without an evaluation after which garbage is collected all the same
+
+
+def _silent(*args: object, **named: object) -> None:
+    """Nobody listens: a test, or a process that is not the first."""
+
+
+class Outcome(NamedTuple):
+    """How a run ended."""
+
+    ledger: dict[str, Any]
+    iteration: int
+    stopped_by: int | None  # the signal that asked for it
+    sample: str | None
+
+
+def train(
+    config: TrainConfig,
+    *,
+    say: Say = _silent,
+    tick: Tick = _silent,
+    header: Sequence[str] = (),
+    started_ns: int | None = None,
+    sample_tokens: int = 0,
+) -> Outcome:
+    """Train as the settings say. `header` opens the log; `started_ns`: when it all began, by `perf_counter_ns`."""
+    started_ns = time.perf_counter_ns() if started_ns is None else started_ns
+    world = join_world(config)
+    try:
+        return Trainer(config, world, say=say, tick=tick, header=header, started_ns=started_ns).run(sample_tokens)
+    except TrainerError:
+        raise
+    except (RuntimeError, MemoryError) as problem:
+        raise _in_words(problem, config, world) from problem
+    finally:
+        if world.size > 1:
+            with contextlib.suppress(RuntimeError):  # the others may be gone
+                dist.destroy_process_group()
+
+
+def _in_words(problem: Exception, config: TrainConfig, world: World) -> Exception:
+    """What a person can do about an error of PyTorch; anything unknown stays as it is."""
+    text = str(problem)
+    no_memory = ("out of memory", "can't allocate memory", "not enough memory")
+    if isinstance(problem, MemoryError | torch.OutOfMemoryError) or any(words in text for words in no_memory):
+        half = max(1, config.batch_size // 2)
+        accumulation = config.gradient_accumulation_steps * (config.batch_size // half)
+        return TrainerError("train-memory", place=config.device, batch_size=str(half), accumulation=str(accumulation))
+    if world.size > 1:
+        return TrainerError("train-rank-lost", place=f"rank {world.rank}", reason=text.partition("\n")[0])
+    if "_inductor" in type(problem).__module__ or "_dynamo" in type(problem).__module__:
+        return TrainerError("train-compile", reason=text.partition("\n")[0])
+    return problem
+
+
+class Trainer:
+    """One process of one run."""
+
+    def __init__(
+        self, config: TrainConfig, world: World, *, say: Say, tick: Tick, header: Sequence[str], started_ns: int
+    ) -> None:
+        self.world, self.say, self.tick = world, say if world.rank == 0 else _silent, tick
+        self.folder = Path(config.out_dir)
+        self.log: IO[str] | None = None
+        if world.rank == 0:
+            open_folder(self.folder, resumed=config.init_from == "resume")
+            self.log = (self.folder / "train.log").open("a", encoding="utf-8")
+        self.accounts = Accounts(self.folder if world.rank == 0 else None, started_ns=started_ns)
+        self.config, self.header = config, header
+        self.micro_steps = config.gradient_accumulation_steps // world.size
+        self.checkpointer: checkpoint.Checkpointer | None = None
+        self.saves: list[checkpoint.Written] = []
+        self.step_times: dict[bool, list[float]] = {False: [], True: []}  # by whether a save was being written
+        self.iteration, self.best_val_loss = 0, 1e9
+        self.evaluated = False  # at this iteration, before the checkpoint that a resumed run came from
+        self.loss_sum, self.loss_count = torch.zeros((), device=world.device), 0
+        self.running_mfu, self.local_iteration = -1.0, 0
+
+    def _set_up(self) -> None:
+        """Data, network, optimizers; then everything that a step must not pay for."""
+        config, world = self.config, self.world
+        for line in self.header:
+            self._print(line)
+        if config.gradient_accumulation_steps % world.size:
+            place = f"gradient_accumulation_steps = {config.gradient_accumulation_steps}"
+            raise TrainerError("train-accumulation", place=place, processes=world.size)
+        tokens = config.gradient_accumulation_steps * config.batch_size * config.block_size
+        self._print(f"tokens per iteration will be: {tokens:,}", every_rank=True)
+        # One seed per process: the weights are rank 0's, dropout is each one's own.
+        torch.manual_seed(config.seed + world.rank)
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+        config = replace(config, dtype=pick_precision(config, world.device, self.say))
+        self.config = config
+        half = config.dtype != "float32"
+        dtype = getattr(torch, config.dtype)
+        self.autocast = lambda: torch.autocast(world.device.type, dtype) if half else contextlib.nullcontext()
+        self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.dtype == "float16")
+        # One process makes the embedded corpus, the others wait for it.
+        if world.rank > 0:
+            dist.barrier()
+        folder = find_folder(config)
+        if world.rank == 0 and world.size > 1:
+            dist.barrier()
+        self.meta = read_meta(folder)
+        if self.meta is not None:
+            self._print(f"found vocab_size = {self.meta.vocab_size} (inside {folder / 'meta.pkl'})")
+        self.saved: dict[str, Any] | None = None
+        self.raw_model = self._make_model().to(world.device)
+        self.args = self.raw_model.args
+        splits = {
+            name: Split(folder / f"{name}.bin", block_size=config.block_size, vocab_size=self.args.vocab_size)
+            for name in ("train", "val")
+        }
+        self.batches = Batches(splits["train"], config, world.device, rank=world.rank, world_size=world.size)
+        self.optimizers = make_optimizers(self.raw_model, config)
+        self._describe_optimizers()
+        self.evaluator = Evaluator(
+            config,
+            splits,
+            world.device,
+            autocast=self.autocast,
+            accounts=self.accounts,
+            rank=world.rank,
+            world_size=world.size,
+            reduce=dist.all_reduce if world.size > 1 else None,
+        )
+        if self.saved is not None:
+            self._load_optimizers(self.saved)
+        self.accounts.lap(phases.STARTUP)
+        self.model: Any = self._compile() if config.compile else self.raw_model
+        self.parallel: Any = self.model
+        if world.size > 1:
+            devices = [world.device.index] if world.device.type == "cuda" else None
+            self.parallel = DistributedDataParallel(self.model, device_ids=devices)
+        self.device_phases = DevicePhases(self.accounts) if world.device.type == "cuda" else None
+        self.lap = self.accounts.lap if self.device_phases is None else self.device_phases.lap
+        if world.rank == 0 and not config.eval_only:
+            self.checkpointer = checkpoint.Checkpointer(self.folder, self._large_state(), world.device)
+
+    # -- the network, new or loaded ---------------------------------------------------------------------------
+
+    def _make_model(self) -> GPT:
+        config = self.config
+        shape = {name: getattr(config, name) for name in ("n_layer", "n_head", "n_embd", "block_size", "bias")}
+        own_vocabulary = None if self.meta is None else self.meta.vocab_size
+        if config.init_from == "scratch":
+            self._print("Initializing a new model from scratch")
+            if own_vocabulary is None:
+                self._print("defaulting to vocab_size of GPT-2 to 50304 (50257 rounded up for efficiency)")
+            args = ModelArgs(
+                **shape, vocab_size=own_vocabulary or GPT2_VOCABULARY, dropout=config.dropout, recipe=config.recipe
+            )
+            model = GPT(args)
+        elif config.init_from == "resume":
+            self._print(f"Resuming training from {config.out_dir}")
+            self.saved = checkpoint.load(self.folder, say=self.say)
+            model = load_model(self.saved, place=str(self.folder / NAME), dropout=config.dropout)
+            self._follow(model, shape)
+        else:
+            self._print(f"Initializing from OpenAI GPT-2 weights: {config.init_from}")
+            model = load_gpt2(config.init_from, config.gpt2_folder, config.dropout)
+        if own_vocabulary is not None and own_vocabulary > model.args.vocab_size:
+            raise TrainerError(
+                "train-vocabulary", place=config.dataset, token=own_vocabulary - 1, vocab_size=model.args.vocab_size
+            )
+        if config.block_size > model.args.block_size:
+            place = f"block_size = {config.block_size}"
+            raise TrainerError("train-block-size", place=place, block_size=model.args.block_size)
+        if config.block_size < model.args.block_size:
+            model.crop(config.block_size)
+        self._print(f"number of parameters: {model.num_parameters() / 1e6:.2f}M")
+        return model
+
+    def _follow(self, model: GPT, shape: dict[str, Any]) -> None:
+        """A checkpoint's shape wins over the settings; what that overrides is said."""
+        assert self.saved is not None
+        differing = [name for name in (*shape, "recipe") if getattr(model.args, name) != getattr(self.config, name)]
+        for name in differing:
+            if name != "block_size":
+                now, asked = str(getattr(model.args, name)), str(getattr(self.config, name))
+                self.say("train-from-checkpoint", setting=name, value=now, asked=asked)
+        self.config = replace(self.config, recipe=model.args.recipe)
+        self.iteration = int(self.saved.get("iter_num", 0))
+        self.best_val_loss = float(self.saved.get("best_val_loss", 1e9))
+
+    def _load_optimizers(self, saved: dict[str, Any]) -> None:
+        for name, optimizer in zip(("optimizer", "muon"), self.optimizers, strict=False):
+            if name not in saved:
+                continue
+            try:
+                optimizer.load_state_dict(saved[name])
+            except (ValueError, KeyError, TypeError) as problem:
+                place = str(self.folder / NAME)
+                raise TrainerError("train-bad-checkpoint", place=place, reason=str(problem)) from None
+            for group in optimizer.param_groups:
+                if "fused" in group:  # nanoGPT's own says None on a CPU
+                    group["fused"], group["foreach"] = True, None
+
+    def _describe_optimizers(self) -> None:
+        """nanoGPT's three lines; the counts are over both optimizers."""
+        sizes: dict[bool, list[int]] = {True: [], False: []}
+        for p in self.raw_model.parameters():
+            sizes[p.dim() >= 2].append(p.numel())
+        for decays, word in ((True, "decayed"), (False, "non-decayed")):
+            counts = sizes[decays]
+            self._print(f"num {word} parameter tensors: {len(counts)}, with {sum(counts):,} parameters")
+        self._print("using fused AdamW: True")
+
+    def _compile(self) -> Any:
+        """Compile, and use both graphs once before the clock starts: the first iteration is then like the others."""
+        self._print("compiling the model... (takes a ~minute)")
+        model = torch.compile(self.raw_model)
+        config = self.config
+        before = torch.get_rng_state()
+        tokens = torch.zeros((config.batch_size, config.block_size), dtype=torch.long, device=self.world.device)
+        with self.autocast():
+            _, loss = model(tokens, tokens)
+        loss.backward()
+        self.raw_model.zero_grad(set_to_none=True)
+        model.eval()
+        with torch.no_grad() if config.eval == "nanogpt" else torch.inference_mode(), self.autocast():
+            model(tokens, tokens)
+        model.train()
+        torch.set_rng_state(before)
+        took = self.accounts.lap(phases.COMPILE)
+        self.accounts.event("compile", self.iteration, took)
+        return model
+
+    # -- the loop ---------------------------------------------------------------------------------------------
+
+    def run(self, sample_tokens: int) -> Outcome:
+        """Train to the end, or until asked to stop."""
+        try:
+            self._set_up()
+            with stop_signals() as stop, frozen_garbage():
+                self._loop(stop)
+            sample = self._sample(sample_tokens) if sample_tokens and self.world.rank == 0 else None
+        finally:
+            # Also after an error: a save that is under way is the last good one.
+            if self.checkpointer is not None:
+                self._note_save(self.checkpointer.close())
+                self.accounts.lap(phases.WAITING)
+            self.accounts.facts["iterations"] = self.local_iteration
+            self.accounts.facts["checkpoint"] = self._save_facts()
+            ledger = self.accounts.close()
+            if self.log is not None:
+                self.log.close()
+        return Outcome(ledger, self.iteration, stop[0] if stop else None, sample)
+
+    def _loop(self, stop: list[int]) -> None:
+        config = self.config
+        restored = self._restore()
+        x, y = restored or self.batches.next()
+        self.accounts.lap(phases.STARTUP)
+        before = time.perf_counter()
+        last_collected = self.iteration
+        while True:
+            for optimizer, highest in zip(self.optimizers, (config.learning_rate, config.muon_lr), strict=False):
+                lr = learning_rate_at(config, self.iteration)
+                for group in optimizer.param_groups:
+                    # Both optimizers follow one schedule, each from its own height.
+                    group["lr"] = lr if highest == config.learning_rate else lr * highest / config.learning_rate
+            is_plain = True
+            if self.iteration % config.eval_interval == 0 and not self.evaluated:
+                self._evaluate_and_save((x, y))
+                is_plain, last_collected = False, self.iteration
+                self._collect_garbage()
+            elif self.iteration - last_collected >= _COLLECT_EVERY:
+                last_collected = self.iteration
+                self._collect_garbage()
+            self.evaluated = False
+            if self.iteration == 0 and config.eval_only:
+                return
+            was_writing = self.checkpointer is not None and self.checkpointer.is_writing
+
+            x, y, loss = self._step(x, y)
+
+            now = time.perf_counter()
+            seconds, before = now - before, now
+            if is_plain and self.local_iteration >= 2:
+                self.step_times[was_writing].append(seconds)
+            wants_stop = self._report(loss, seconds, bool(stop))
+            self.iteration += 1
+            self.local_iteration += 1
+            if self.iteration > config.max_iters:
+                return
+            if wants_stop:
+                self._save()
+                return
+
+    def _step(self, x: Any, y: Any) -> tuple[Any, Any, Any]:
+        """One iteration: forward and backward over the micro-batches, then the optimizers."""
+        lap = self.lap
+        step_loss: Any = 0.0
+        loss: Any = None
+        for micro in range(self.micro_steps):
+            if self.parallel is not self.model:
+                # Gradients travel once per iteration, with the last micro-batch.
+                self.parallel.require_backward_grad_sync = micro == self.micro_steps - 1
+            with self.autocast():
+                _, loss = self.parallel(x, y)
+                loss = loss / self.micro_steps
+            lap(phases.FORWARD)
+            # The device is busy now: a good moment to fetch the next batch.
+            x, y = self.batches.next()
+            lap(phases.DATA)
+            self.scaler.scale(loss).backward()
+            loss = loss.detach()
+            step_loss = step_loss + loss
+            lap(phases.BACKWARD)
+        if self.checkpointer is not None:
+            # From here on the weights change, so a copy of them that is still being made must be finished.
+            self.checkpointer.settle()
+            self.accounts.lap(phases.STAGING)
+        if self.config.grad_clip:
+            for optimizer in self.optimizers:
+                self.scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(self.raw_model.parameters(), self.config.grad_clip)
+        for optimizer in self.optimizers:
+            self.scaler.step(optimizer)
+        self.scaler.update()
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        self.loss_sum += step_loss
+        self.loss_count += 1
+        lap(phases.OPTIMIZER)
+        # nanoGPT prints the last micro-batch's loss, we the mean of all.
+        return x, y, loss * self.micro_steps if self.config.eval == "nanogpt" else step_loss
+
+    def _report(self, loss: Any, seconds: float, wants_stop: bool) -> bool:
+        """Print and record the iteration; returns whether some process was asked to stop."""
+        config, world = self.config, self.world
+        is_printed = self.iteration % config.log_interval == 0
+        value: float | None = None
+        if is_printed and world.size > 1:
+            # The one moment at which the processes talk about anything but gradients.
+            both = torch.stack([loss.double(), torch.tensor(float(wants_stop), device=loss.device)])
+            dist.all_reduce(both)
+            mean, asked = both.tolist()
+            value = loss.item() if config.eval == "nanogpt" else mean / world.size
+            wants_stop = asked > 0
+        elif is_printed or world.device.type == "cpu":
+            value = loss.item()
+        if world.size > 1 and not is_printed:
+            wants_stop = False  # all must stop at the same iteration
+        if self.device_phases is not None and is_printed:
+            self.device_phases.settle()
+        if value is not None and not math.isfinite(value):
+            raise self._not_a_number(value)
+        if is_printed:
+            if self.local_iteration >= 5:  # let it settle first
+                mfu = self.raw_model.utilisation(config.batch_size * self.micro_steps, seconds)
+                self.running_mfu = mfu if self.running_mfu == -1.0 else 0.9 * self.running_mfu + 0.1 * mfu
+            mfu_pct = self.running_mfu * 100
+            self._print(f"iter {self.iteration}: loss {value:.4f}, time {seconds * 1000:.2f}ms, mfu {mfu_pct:.2f}%")
+        if self.checkpointer is not None and self.checkpointer.is_writing:
+            self._note_save(self.checkpointer.collect())
+        self.tick(self.iteration, seconds)
+        self.accounts.lap(phases.LOGGING)
+        self.accounts.step(self.iteration, seconds, value)
+        return wants_stop
+
+    def _not_a_number(self, value: float) -> TrainerError:
+        saved = max((done.iteration for done in self.saves if done.problem is None), default=0)
+        return TrainerError(
+            "train-nan", place=f"iteration {self.iteration}", iteration=self.iteration, value=str(value), saved=saved
+        )
+
+    # -- evaluating and saving --------------------------------------------------------------------------------
+
+    def _evaluate_and_save(self, first: tuple[Any, Any]) -> None:
+        config, world = self.config, self.world
+        running = (self.loss_sum / self.loss_count).item() if self.loss_count else None
+        if running is not None and world.size > 1:
+            shared = torch.tensor(running, dtype=torch.float64)
+            dist.all_reduce(shared)
+            running = shared.item() / world.size
+        self.loss_sum, self.loss_count = torch.zeros_like(self.loss_sum), 0
+        if config.eval == "nanogpt" and world.rank > 0:
+            return  # as in nanoGPT: the first process evaluates, the others wait for its gradients
+        start = time.perf_counter_ns()
+        losses = self.evaluator(self.model, running, first)
+        took = time.perf_counter_ns() - start
+        if world.rank > 0:
+            self._save_if(losses.val)
+            return
+        self._print(f"step {self.iteration}: train loss {losses.train:.4f}, val loss {losses.val:.4f}")
+        self.accounts.event("evaluation", self.iteration, took, train_loss=losses.train, val_loss=losses.val)
+        if not math.isfinite(losses.val):
+            raise self._not_a_number(losses.val)
+        self.accounts.lap(phases.LOGGING)
+        self._save_if(losses.val)
+
+    def _save_if(self, val_loss: float) -> None:
+        if val_loss < self.best_val_loss or self.config.always_save_checkpoint:
+            self.best_val_loss = min(val_loss, self.best_val_loss)
+            if self.iteration > 0:
+                self.evaluated = True
+                self._save()
+
+    def _save(self) -> None:
+        """Start a save. nanoGPT's line comes first, so that a log says when."""
+        state = self._small_state()  # on every rank: each has random numbers of its own
+        if self.checkpointer is None:
+            return
+        self._print(f"saving checkpoint to {self.config.out_dir}")
+        self.accounts.lap(phases.LOGGING)
+        self._note_save(self.checkpointer.collect(wait=True))
+        waited = self.accounts.lap(phases.WAITING)
+        self.checkpointer.stage({**self._large_state(), **state}, self.iteration)
+        staged = self.accounts.lap(phases.STAGING)
+        self.accounts.event("checkpoint", self.iteration, waited + staged, waiting_s=waited / 1e9)
+        self.accounts.flush()  # the records reach as far as the checkpoint
+
+    def _large_state(self) -> dict[str, Any]:
+        names = ("optimizer", "muon")
+        states = {name: each.state_dict() for name, each in zip(names, self.optimizers, strict=False)}
+        return {"model": self.raw_model.state_dict(), **states}
+
+    def _small_state(self) -> dict[str, Any]:
+        """Everything else that the next iteration depends on."""
+        rng: list[Any] = [random_state(self.world.device)]
+        if self.world.size > 1 and (self.config.dropout or self.config.eval != "nanogpt"):
+            rng = [None] * self.world.size
+            dist.all_gather_object(rng, random_state(self.world.device))
+        return {
+            "model_args": self.args.saved(),
+            "iter_num": self.iteration,
+            "best_val_loss": self.best_val_loss,
+            "config": asdict(self.config),
+            "rng": rng,
+            "data": self.batches.state(),
+            "scaler": self.scaler.state_dict(),
+            "progress": {
+                "evaluated": self.evaluated,
+                "loss_sum": self.loss_sum.item(),
+                "loss_count": self.loss_count,
+                "running_mfu": self.running_mfu,
+                "local_iteration": self.local_iteration,
+            },
+        }
+
+    def _restore(self) -> tuple[Any, Any] | None:
+        """Put everything back as it was; gives the batch that comes next. nanoGPT's checkpoints have none of this."""
+        saved, self.saved = self.saved, None
+        if saved is None or "progress" not in saved:
+            return None
+        progress = saved["progress"]
+        self.evaluated = progress["evaluated"]
+        self.loss_sum.fill_(progress["loss_sum"])
+        self.loss_count = progress["loss_count"]
+        self.running_mfu, self.local_iteration = progress["running_mfu"], progress["local_iteration"]
+        self.scaler.load_state_dict(saved["scaler"])
+        batch = self.batches.restore(saved["data"])
+        if batch is None or len(saved["rng"]) not in {1, self.world.size}:
+            self.say("train-other-batches")
+        else:
+            set_random_state(saved["rng"][self.world.rank % len(saved["rng"])], self.world.device)
+        return batch
+
+    def _note_save(self, done: checkpoint.Written | None) -> None:
+        if done is None:
+            return
+        self.saves.append(done)
+        took = int(done.seconds * 1e9)
+        facts = {"bytes": done.num_bytes, "problem": done.problem}
+        self.accounts.event("checkpoint_written", done.iteration, took, **facts)
+        if done.problem is not None:
+            self.say("train-save-failed", iteration=done.iteration, reason=done.problem)
+
+    def _save_facts(self) -> dict[str, Any]:
+        """What saving cost, and what it would have cost to wait for the disk."""
+        whole = [done for done in self.saves if done.problem is None]
+        idle, writing = (self.step_times[key] for key in (False, True))
+        slower = None
+        if idle and writing:
+            slower = (sum(writing) / len(writing)) / (sum(idle) / len(idle))
+        return {
+            "saves": len(whole),
+            "failed": len(self.saves) - len(whole),
+            "bytes": whole[-1].num_bytes if whole else None,
+            "written_in_s": sum(done.seconds for done in whole),
+            "stalled_s": self.accounts.seconds(phases.STAGING, phases.WAITING),
+            "step_while_writing_ratio": slower,
+        }
+
+    # -- small things -----------------------------------------------------------------------------------------
+
+    def _collect_garbage(self) -> None:
+        gc.collect()
+        self.accounts.event("gc", self.iteration, self.accounts.lap(phases.GC))
+
+    def _sample(self, count: int) -> str | None:
+        if self.meta is None:
+            return None
+        self.raw_model.eval()
+        start = torch.tensor([self.meta.encode("\n")], device=self.world.device)
+        tokens = self.raw_model.generate(start, count, temperature=0.8, top_k=200)[0].tolist()
+        self.accounts.lap(phases.SAMPLING)
+        return self.meta.decode(tokens)
+
+    def _print(self, line: str, *, every_rank: bool = False) -> None:
+        """A line of the log, out of the process before anything else happens."""
+        if self.world.rank == 0 or every_rank:
+            print(line, flush=True)
+        if self.log is not None:
+            with contextlib.suppress(OSError):  # a full disk costs the copy of the line, never the run
+                self.log.write(line + "\n")
+                self.log.flush()

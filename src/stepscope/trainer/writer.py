@@ -1,0 +1,118 @@
+"""The process that writes checkpoints: no PyTorch, no NumPy, so that it is there at once and weighs nothing.
+
+It is started by `checkpoint.Checkpointer` as a plain script. Jobs come over its standard input; the tensors lie in
+memory that both processes see. A job is a list of the parts of the file: names, and bytes or places in that memory.
+
+At every moment `ckpt.pt` is the old file or the new one, whole: the new one is written beside it, flushed to the disk
+and renamed. The one before stays as `ckpt-previous.pt`. The container is a zip file, as PyTorch's own, and a zip file
+carries a CRC-32 of each part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import pickle
+import struct
+import sys
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+NAME, PREVIOUS, ASIDE = "ckpt.pt", "ckpt-previous.pt", "ckpt.pt.new"
+ALIGN = 64  # bytes: tensors begin at multiples of it, in memory and in the file
+_CHUNK = 8 << 20
+
+# A part of the file: its name, and its bytes or (offset, length) in the shared memory.
+Part = tuple[str, "bytes | tuple[int, int]"]
+
+
+def write_file(folder: Path, parts: list[Part], memory: memoryview) -> int:
+    """Write a checkpoint as described above; returns its size in bytes."""
+    aside, target, previous = folder / ASIDE, folder / NAME, folder / PREVIOUS
+    try:
+        with aside.open("wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                for name, content in parts:
+                    view = content if isinstance(content, bytes) else memory[content[0] : content[0] + content[1]]
+                    _write_part(archive, name, memoryview(view), file.tell())
+            file.flush()
+            os.fsync(file.fileno())
+            size = file.tell()
+    except BaseException:
+        with contextlib.suppress(OSError):
+            aside.unlink()  # half a file on a full disk helps nobody
+        raise
+    if target.exists():
+        # A second name for the old file first: there is never a moment without `ckpt.pt`.
+        second = folder / (PREVIOUS + ".new")
+        second.unlink(missing_ok=True)
+        try:
+            os.link(target, second)
+            second.replace(previous)
+        except OSError:  # a file system without links
+            target.replace(previous)
+    aside.replace(target)
+    if os.name == "posix":
+        # The names are in the folder, and the folder is a file that must reach the disk too.
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    return size
+
+
+def _write_part(archive: zipfile.ZipFile, name: str, content: memoryview, position: int) -> None:
+    info = zipfile.ZipInfo(name)
+    is_huge = len(content) >= 1 << 31
+    header = 30 + len(name.encode()) + 4 + (20 if is_huge else 0)
+    padding = -(position + header) % ALIGN
+    info.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding  # the field that PyTorch pads with
+    with archive.open(info, "w", force_zip64=is_huge) as out:
+        for start in range(0, len(content), _CHUNK):
+            out.write(content[start : start + _CHUNK])
+
+
+def serve(memory_name: str) -> None:
+    """The writer's whole life: take a job, write it, answer, until the trainer is gone."""
+    with Path(memory_name).open("r+b") as file:
+        memory = memoryview(mmap.mmap(file.fileno(), 0))
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(10)  # the training loop goes first
+    jobs: list[bytes] = []
+    arrived = threading.Condition()
+
+    def listen() -> None:
+        """On a thread of its own, so that the trainer's end also ends a write half done: nothing is lost by that."""
+        while True:
+            size = sys.stdin.buffer.read(8)
+            body = sys.stdin.buffer.read(int.from_bytes(size, "little")) if len(size) == 8 else b""
+            if not body:
+                os._exit(0)
+            with arrived:
+                jobs.append(body)
+                arrived.notify()
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        with arrived:
+            while not jobs:
+                arrived.wait()
+            job = pickle.loads(jobs.pop(0))  # from our own parent, over a pipe that nobody else has
+        start = time.perf_counter()
+        problem, num_bytes = None, 0
+        try:
+            num_bytes = write_file(Path(job["folder"]), job["parts"], memory)
+        except OSError as trouble:
+            problem = trouble.strerror or str(trouble)
+        answer = {"seconds": time.perf_counter() - start, "num_bytes": num_bytes, "problem": problem}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
