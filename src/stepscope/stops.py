@@ -76,6 +76,10 @@ def _add(run: Run, index: int, kind: str, found: list[Stop]) -> None:
             total = _sum(last.evaluation_took_s, took_s)
             found[-1] = last._replace(end_ns=stamp or last.end_ns, evaluation_took_s=total)
             return
+        if last is not None and not last.evaluated and step in {-1, last.step}:
+            # Saved first, evaluated then: one stop all the same.
+            found[-1] = last._replace(line=line, evaluated=True, end_ns=stamp, evaluation_took_s=took_s)
+            return
     elif last is not None:
         found[-1] = last._replace(
             saved=True,

@@ -57,7 +57,7 @@ class StampEvidence(NamedTuple):
 
 def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidence | None:
     """The evidence of the stamps; None when there are none or they contradict the printed times."""
-    if run.stamps is None or not has_stamped_rows(run) or not _agree(run, baseline):
+    if run.stamps is None or not has_stamped_rows(run) or not _agree(run, stops, baseline):
         return None
     tick_s = run.stamps.resolution_ns / NS
     found = {}
@@ -78,7 +78,7 @@ def has_stamped_rows(run: Run) -> bool:
     return int((run.steps.t_ns != NO_TIME).sum()) >= _LEAST_STAMPED
 
 
-def _agree(run: Run, baseline: Baseline) -> bool:
+def _agree(run: Run, stops: list[Stop], baseline: Baseline) -> bool:
     steps = run.steps
     stamped = steps.t_ns != NO_TIME
     same = (np.diff(steps.segment) == 0) & stamped[1:] & stamped[:-1]
@@ -86,7 +86,11 @@ def _agree(run: Run, baseline: Baseline) -> bool:
     expected = _expected(run, baseline)[same]
     assert run.stamps is not None
     slack = run.stamps.resolution_ns / NS
-    fits = np.abs(elapsed - expected) <= 0.5 * expected + slack
+    # Where an evaluation or a save stopped the clock, more may have passed than was printed, but never less.
+    stopped = np.zeros(len(steps) + 1, dtype=bool)
+    stopped[[min(row, len(steps)) for row in _stopped_rows(run, stops)]] = True
+    may_exceed = stopped[1 : len(steps)][same]
+    fits = (np.abs(elapsed - expected) <= 0.5 * expected + slack) | (may_exceed & (elapsed >= 0.5 * expected - slack))
     if slack >= 0.5:
         # Whole seconds say nothing about single short steps, but over many of them they must add up.
         return bool(len(elapsed)) and bool(0.7 < (elapsed.sum() + slack) / (expected.sum() + slack) < 10)
@@ -104,24 +108,48 @@ def _expected(run: Run, baseline: Baseline) -> Floats:
 def _stopped_clock(run: Run, stops: list[Stop], baseline: Baseline) -> list[tuple[float, Outside]]:
     """Evaluations and saves for which the log's clock stands still: what the stamps have beyond the printed times."""
     steps = run.steps
-    found: list[tuple[float, Outside]] = []
     expected = _expected(run, baseline)
-    for stop in stops:
-        row = stop.next_row + (1 if run.format.events_follow_step else 0)
-        outside = (stop.evaluated and not stop.evaluation_inside) or (stop.saved and not stop.save_inside)
-        if not outside or not 0 < row < len(steps) or steps.segment[row] != steps.segment[row - 1]:
+    found: list[tuple[float, Outside]] = []
+    for row, own in _stopped_rows(run, stops).items():
+        if not 0 < row < len(steps) or steps.segment[row] != steps.segment[row - 1]:
             continue
         if steps.t_ns[row] == NO_TIME or steps.t_ns[row - 1] == NO_TIME:
             continue
+        # Between two rows there is only so much, however many stops they hold.
         left = float(steps.t_ns[row] - steps.t_ns[row - 1]) / NS - float(expected[row - 1])
-        if left <= 0:
-            continue
-        if stop.saved and stop.evaluated:
-            save = min(left, stop.save_took_s or 0.0)
-            found += [(left - save, "evaluation"), (save, "checkpoint")] if save else [(left, "evaluation")]
-        else:
-            found.append((left, "evaluation" if stop.evaluated else "checkpoint"))
+        if left > 0:
+            found += _shared(run, row, own, left, float(baseline.level[row]))
     return [(seconds, phase) for seconds, phase in found if seconds > 0]
+
+
+def _stopped_rows(run: Run, stops: list[Stop]) -> dict[int, list[Stop]]:
+    """The rows before which the log's clock stood still, with the stops that made it."""
+    found: dict[int, list[Stop]] = {}
+    for stop in stops:
+        if (stop.evaluated and not stop.evaluation_inside) or (stop.saved and not stop.save_inside):
+            found.setdefault(stop.next_row + (1 if run.format.events_follow_step else 0), []).append(stop)
+    return found
+
+
+def _shared(run: Run, row: int, stops: list[Stop], left: float, level: float) -> list[tuple[float, Outside]]:
+    """The seconds before row `row` that no printed time covers, shared between its evaluations and its saves."""
+    evaluations = [stop for stop in stops if stop.evaluated and not stop.evaluation_inside]
+    saves = [stop for stop in stops if stop.saved and not stop.save_inside]
+    if not evaluations:
+        return [(left, "checkpoint")]
+    if not saves:
+        return [(left, "evaluation")]
+    told = [stop.save_took_s for stop in saves if stop.save_took_s is not None]
+    if told:
+        save = min(left, sum(told))
+        return [(left - save, "evaluation"), (save, "checkpoint")]
+    end, began = evaluations[-1].end_ns, saves[-1].save_ns
+    if end is None or began is None or began < end:
+        return [(left, "evaluation")]  # the save stands before it, and nothing tells where it ended
+    steps_before = max(0, evaluations[-1].step - int(run.steps.step[row - 1]))
+    until = (end - int(run.steps.t_ns[row - 1])) / NS - steps_before * level
+    evaluation = min(left, max(0.0, until))
+    return [(evaluation, "evaluation"), (left - evaluation, "checkpoint")]
 
 
 def _timed(run: Run, stop: Stop, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:

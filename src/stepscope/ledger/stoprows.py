@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from stepscope.ledger.phases import Basis, Part, Phase
@@ -19,6 +21,8 @@ _ODD_EVALUATION = 3.0
 # The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
 _COLD = 1.05
 _NOTHING = (0.0, 0.0, 0.0)
+# From so many on, what is usual at an evaluation can be told from what is not.
+_ENOUGH_TOLD = 3
 
 
 class StopRows:
@@ -46,7 +50,10 @@ class StopRows:
             row, "step", step_s, "inferred", sd=around.jitter_s, source="beside", down=around.down_s, up=around.up_s
         )
         excess = self._without_printed(row, stop, around.total_s - step_s)
-        if stop.evaluation_took_s is not None or not (stop.evaluated and stop.evaluation_inside):
+        usual = self._usual_rest
+        if stop.evaluated and stop.evaluation_inside and stop.evaluation_took_s is not None and usual is not None:
+            self._split_told(row, excess, save, usual)
+        elif stop.evaluation_took_s is not None or not (stop.evaluated and stop.evaluation_inside):
             self._split_save_only(row, excess, save)
         elif self.pricing.starts_process(row):
             self._split_first(row, excess, save)
@@ -62,6 +69,43 @@ class StopRows:
             self.books.book(row, "checkpoint", min(stop.save_took_s, max(excess, 0.0)), "measured")
             excess = max(0.0, excess - stop.save_took_s)
         return excess
+
+    def _split_told(self, row: int, excess: float, save: tuple[float, float, float], usual: float) -> None:
+        """The line says what the evaluation took. What comes on top at every one of them is its preparation and its
+        closing, which such a line leaves out; what is far above that is unexplained."""
+        around = self.pricing.stop_row(row)
+        if self.pricing.starts_process(row):
+            self.books.book(row, "warmup", excess, "inferred", sd=around.jitter_s)
+            return
+        if excess > _ODD_EVALUATION * max(usual, around.one_s):
+            self._slow.add_stall(row, excess - usual)
+            self.books["evaluation"].either(excess - usual)
+            excess = usual
+        save_s = min(save[1], max(0.0, excess))
+        if save_s:
+            low, high = min(save[0], save_s), max(save_s, min(save[2], excess))
+            self.books.book(
+                row,
+                "checkpoint",
+                save_s,
+                "inferred",
+                sd=SAVE_SCATTER * save_s,
+                source="save",
+                down=save_s - low,
+                up=high - save_s,
+            )
+        self.books.book(row, "evaluation", excess - save_s, "inferred", sd=around.jitter_s)
+
+    @cached_property
+    def _usual_rest(self) -> float | None:
+        """Seconds that rows with a told evaluation usually have beyond it and their steps; None where few tell."""
+        rests = []
+        for row, stop in self.timed.items():
+            if stop.evaluation_took_s is not None and not self.pricing.starts_process(row):
+                around = self.pricing.stop_row(row)
+                told = stop.evaluation_took_s + (stop.save_took_s or 0.0)
+                rests.append(max(0.0, around.total_s - around.level_s - told))
+        return float(np.median(rests)) if len(rests) >= _ENOUGH_TOLD else None
 
     def _split_save_only(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
         """No evaluation to share with: what is above the level is the save, start-up, or unexplained."""
