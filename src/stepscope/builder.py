@@ -23,7 +23,7 @@ from stepscope.formats._prefix import Prefix
 from stepscope.lanes import Lanes, Row, looks_interleaved, rank_of
 from stepscope.quote import quote
 from stepscope.remarks import RemarkTrack
-from stepscope.rowtimes import row_times
+from stepscope.rowtimes import row_times, tick_ns
 from stepscope.run import NO_TIME, Floats, Ints, Rank, Run, Segment, StepTable
 from stepscope.segments import SegmentLog
 from stepscope.settings import Settings, Value, evaluate_constant, parse_value
@@ -617,6 +617,7 @@ class RunBuilder:
             t_ns=_ints(self._t),
             segment=segment,
         )
+        stamps = self._stamps.stamps()
         return Run(
             paths=paths,
             format=self._format,
@@ -633,8 +634,11 @@ class RunBuilder:
             remarks=self._remarks.kinds(),
             num_nonfinite=self._num_nonfinite,
             first_nonfinite=self._first_nonfinite,
-            stamps=self._stamps.stamps(),
+            stamps=stamps,
             mtime=mtime,
+            tick_ns=tick_ns(
+                self._format.clock.covers, _ints(self._figure), stamps.resolution_ns if stamps is not None else None
+            ),
             ranks=self._ranks(steps),
             num_other_rows=self._lanes.num_others,
         )

@@ -12,6 +12,9 @@ import numpy as np
 from stepscope.formats._base import Covers
 from stepscope.run import NO_TIME, Ints
 
+_TICKS_NS = (10**9, 10**8, 10**7)
+_FINE_NS = _TICKS_NS[-1]
+
 
 def row_times(
     covers: Covers,
@@ -99,3 +102,16 @@ def _nearest_span(elapsed: int, whole: int, following: int, dur: Ints, span: Int
     resumed = min(whole, int(span[following]))
     pace = max(1, int(dur[following]))
     return min((whole, resumed), key=lambda steps: abs(math.log(max(1, elapsed / steps) / pace)))
+
+
+def tick_ns(covers: Covers, figure: Ints, resolution_ns: int | None) -> int:
+    """The step in which the clock behind the rows counts; 0 where it is too fine to matter.
+
+    A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock.
+    """
+    if covers == "stamp":
+        return resolution_ns if resolution_ns is not None and resolution_ns >= _FINE_NS else 0
+    known = figure[figure != NO_TIME]
+    if not len(known) or not known.any():
+        return 0
+    return next((tick for tick in _TICKS_NS if not (known % tick).any()), 0)

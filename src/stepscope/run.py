@@ -174,6 +174,7 @@ class Run:
     first_nonfinite: tuple[int, int] | None = None  # (step, line) of the first NaN or infinite loss
     stamps: Stamps | None = None
     mtime: float | None = None
+    tick_ns: int = 0  # the step in which the clock behind the rows counts; 0 where it is fine
     ranks: tuple[Rank, ...] = ()  # where several ranks print their steps
     num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
 
@@ -195,6 +196,12 @@ class Run:
     def has_stopped_early(self) -> bool:
         """Whether the log says after its last step that training stops early by design."""
         return any(notice.kind == "early_stop" and notice.row == len(self.steps) for notice in self.notices)
+
+    @property
+    def doubt_ns(self) -> Ints:
+        """Per row, how far its time may be off because its clock counts in ticks."""
+        spans = self.steps.span if self.clock.covers in {"step", "window"} else np.minimum(self.steps.span, 1)
+        return spans * self.tick_ns
 
     @property
     def num_trainings(self) -> int:

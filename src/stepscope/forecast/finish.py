@@ -16,7 +16,7 @@ from stepscope.forecast.schedule import Schedule, plan
 from stepscope.ledger import priors
 from stepscope.ledger.phases import Ledger, Price
 from stepscope.message import Message, Seconds, Share, say
-from stepscope.run import Floats, Run
+from stepscope.run import Floats, Ints, Run
 from stepscope.stops import find_evaluations
 from stepscope.units import NS
 
@@ -155,13 +155,19 @@ def recent_level(run: Run, ledger: Ledger) -> float | None:
     rows = ledger.step.rows
     if not len(rows):
         return ledger.step.typical_s  # no normal step is printed: the level is worked out from what is
-    return _weighted_level(run.steps.dur_ns[rows[rows >= ledger.step.regimes[-1].first_row]] / NS)
+    recent = rows[rows >= ledger.step.regimes[-1].first_row]
+    return _weighted_level(run.steps.dur_ns[recent] / NS, _tick_s(run, recent))
 
 
-def _weighted_level(seconds: Floats) -> float:
+def _tick_s(run: Run, rows: Ints) -> float:
+    """How far one row may be off because its clock counts in ticks: that is no straggler."""
+    return float(np.median(run.doubt_ns[rows] / np.maximum(run.steps.span[rows], 1))) / NS
+
+
+def _weighted_level(seconds: Floats, tick_s: float) -> float:
     """A mean (sums need means) with recent rows weighing more and stragglers held to three spreads."""
     middle = float(np.median(seconds))
-    spread = max(1.4826 * float(np.median(np.abs(seconds - middle))), 0.02 * middle)
+    spread = max(1.4826 * float(np.median(np.abs(seconds - middle))), 0.02 * middle, tick_s)
     tamed = np.clip(seconds, middle - 3 * spread, middle + 3 * spread)
     weights = (np.arange(1, len(tamed) + 1) / len(tamed)) ** 2
     return float(np.average(tamed, weights=weights))
@@ -179,7 +185,7 @@ def _own_error(run: Run, ledger: Ledger) -> float:
     for share in _BACKTESTS:
         cut = int(share * len(seconds))
         if cut >= 2:
-            came, said = float(seconds[cut:].mean()), _weighted_level(seconds[:cut])
+            came, said = float(seconds[cut:].mean()), _weighted_level(seconds[:cut], _tick_s(run, ledger.step.rows))
             errors.append(np.log(max(came, _TINY_S) / max(said, _TINY_S)))
     return float(np.sqrt(np.mean(np.square(errors))))
 

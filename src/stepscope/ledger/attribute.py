@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from stepscope.ledger.accounts import Books
-from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline
+from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline, is_coarse, typical
 from stepscope.ledger.nolevel import level_between, without_level
 from stepscope.ledger.periods import TELLING, find_periods
 from stepscope.ledger.phases import Ledger, NormalStep, Regime
@@ -170,7 +170,9 @@ def _normal_step(work: Work) -> NormalStep:
             typical_s=level, low_s=0.8 * level, high_s=1.25 * level, num_rows=0, rows=np.arange(0), regimes=(only,)
         )
     return NormalStep(
-        typical_s=float(np.median(seconds)),
+        typical_s=typical(
+            seconds, work.run.steps.span[work.baseline.normal], coarse=is_coarse(work.run, work.baseline.normal)
+        ),
         low_s=float(np.quantile(seconds, 0.05, method="lower")),
         high_s=float(np.quantile(seconds, 0.95, method="higher")),
         num_rows=len(seconds),

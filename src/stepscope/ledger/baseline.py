@@ -21,6 +21,10 @@ _LEAST_EXCESS = 0.5
 _LEAST_EXCESS_MARKED = 0.25
 _LEAST_SCALE = 0.02
 _BLOCK = 200_000
+# Two ends of a row, each rounded: off by up to a tick and a half for certain.
+_TICKS_OFF = 1.5
+# A clock is coarse where one tick is more than this share of a row.
+_COARSE = 0.05
 
 
 class Baseline(NamedTuple):
@@ -44,6 +48,7 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
     if not normal.any():
         return None
     slow = np.zeros(len(seconds), dtype=bool)
+    slack = _TICKS_OFF * run.doubt_ns / 1e9 / np.maximum(run.steps.span, 1)
     level = jitter = seconds
     scale = _LEAST_SCALE
     for _ in range(3):  # each pass takes the slow rows it found out of the level
@@ -54,6 +59,7 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
         scale = _spread(residual)
         least = np.where(is_event_row, _LEAST_EXCESS_MARKED, _LEAST_EXCESS)
         found = (seconds > (1 + np.maximum(_SIGMAS * scale, least)) * upper) & (run.steps.span > 0)
+        found &= seconds - upper > slack  # a clock that counts in ticks is off by one at either end
         if np.array_equal(found & normal, slow & normal):
             slow = found
             break
@@ -61,7 +67,35 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
         if not (normal & ~slow).any():
             slow = found & ~normal
             break
+    if is_coarse(run, normal & ~slow) and (normal & ~slow).any():
+        level = _mean_level(seconds, run.steps.span, normal & ~slow)
     return Baseline(level=level, jitter=jitter, normal=normal & ~slow, slow=slow, scale=scale)
+
+
+def is_coarse(run: Run, rows: np.ndarray) -> bool:
+    """Whether the clock behind these rows counts in steps too coarse for a median to mean anything."""
+    own = rows & (run.steps.span > 0)
+    return (
+        bool(run.tick_ns)
+        and bool(own.any())
+        and bool(np.median(run.doubt_ns[own] / np.maximum(run.steps.dur_ns[own] * run.steps.span[own], 1)) > _COARSE)
+    )
+
+
+def typical(seconds: Floats, span: np.ndarray, *, coarse: bool) -> float:
+    """What a step takes: the median of the rows or, by a coarse clock, their sum over all their steps."""
+    if not coarse:
+        return float(np.median(seconds))
+    return float((seconds * span).sum() / max(1, span.sum()))
+
+
+def _mean_level(seconds: Floats, span: np.ndarray, usable: np.ndarray) -> Floats:
+    """Per row, the mean of the usable rows around it, twice as many as a median would take."""
+    kernel = np.ones(4 * _SIDE + 1)
+    total = np.convolve(np.where(usable, seconds * span, 0.0), kernel)[2 * _SIDE : 2 * _SIDE + len(seconds)]
+    steps = np.convolve(np.where(usable, span, 0.0), kernel)[2 * _SIDE : 2 * _SIDE + len(seconds)]
+    overall = typical(seconds[usable], span[usable], coarse=True)
+    return np.where(steps > 0, total / np.maximum(steps, 1), overall)
 
 
 def assumed_baseline(run: Run, level_s: float, doubt: float) -> Baseline:

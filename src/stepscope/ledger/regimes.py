@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from stepscope.ledger.baseline import Baseline
+from stepscope.ledger.baseline import Baseline, is_coarse, typical
 from stepscope.ledger.phases import Regime
 from stepscope.run import Floats, Run
 
@@ -24,8 +24,11 @@ _SAME_LEVEL = 0.03
 def find_regimes(run: Run, baseline: Baseline) -> tuple[Regime, ...]:
     """The run's levels in order; a single one when it is steady or too short to tell."""
     rows = np.flatnonzero(baseline.normal)
-    seconds = run.steps.dur_ns[rows] / 1e9
-    cuts = [0, len(rows)] if len(rows) < _LEAST_ROWS else _merge(seconds, _segment(seconds))
+    seconds, span = run.steps.dur_ns[rows] / 1e9, run.steps.span[rows]
+    coarse = is_coarse(run, baseline.normal)
+    # By a coarse clock a row is one tick more or less; what its neighbours take on average is what can be compared.
+    shown = baseline.level[rows] if coarse else seconds
+    cuts = [0, len(rows)] if len(rows) < _LEAST_ROWS else _merge(shown, _segment(shown))
     steps = run.steps.step
     return tuple(
         Regime(
@@ -33,7 +36,7 @@ def find_regimes(run: Run, baseline: Baseline) -> tuple[Regime, ...]:
             last_step=int(steps[rows[last - 1]]),
             first_row=int(rows[first]),
             last_row=int(rows[last - 1]),
-            typical_s=float(np.median(seconds[first:last])),
+            typical_s=typical(seconds[first:last], span[first:last], coarse=coarse),
         )
         for first, last in pairwise(cuts)
     )
