@@ -24,7 +24,7 @@ ORDER = [
     {"ledger"},
     {"forecast", "plan"},
     {"advice", "alarms"},
-    {"report"},
+    {"report", "live"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

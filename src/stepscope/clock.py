@@ -1,10 +1,41 @@
-"""The time of day, as something to hand over: only the outermost layer asks for it."""
+"""The time of day and waiting, as something to hand over: only the outermost layer asks for it."""
 
 from __future__ import annotations
 
 import datetime as dt
+import time
+from typing import Protocol
 
 
 def now() -> dt.datetime:
     """This moment, local, with its offset."""
     return dt.datetime.now().astimezone()
+
+
+class Clock(Protocol):
+    """What lives on a clock gets one handed over; tests hand over one of their own."""
+
+    def now(self) -> dt.datetime:
+        """This moment, local."""
+
+    def monotonic(self) -> float:
+        """Seconds that only ever grow."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+class SystemClock:
+    """The real one."""
+
+    def now(self) -> dt.datetime:
+        """This moment, local, with its offset."""
+        return now()
+
+    def monotonic(self) -> float:
+        """Seconds that only ever grow."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)

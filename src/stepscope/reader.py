@@ -148,6 +148,13 @@ class LogReader:
         self._head = b"\0" * _SNIFF_BYTES  # sniffed: from now on bytes go straight on
         return head
 
+    def settle(self) -> None:
+        """Understand what is there of a file that is still being written, however little it is."""
+        if self._blob_format is None and self._head and len(self._head) < _SNIFF_BYTES:
+            self._feed_text(self._sniff())
+        if self._blob_format is None:
+            self._take(self._splitter.settle())
+
     def end_file(self) -> None:
         """The file ends here; its last line counts even without a newline."""
         if self._blob_format is None and len(self._head) < _SNIFF_BYTES:

@@ -17,7 +17,22 @@ from stepscope import __version__
 from stepscope.errors import InputError, StepscopeError
 
 # In the order of `--help`. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
-COMMANDS = ("explain", "eta", "advise", "plan", "train", "sample", "data", "formats", "doc", "demo")
+COMMANDS = (
+    "explain",
+    "eta",
+    "advise",
+    "plan",
+    "run",
+    "watch",
+    "attach",
+    "replay",
+    "train",
+    "sample",
+    "data",
+    "formats",
+    "doc",
+    "demo",
+)
 _DEFAULT = "explain"
 
 
@@ -65,7 +80,15 @@ def _dispatch(arguments: list[str]) -> int:
         allow_abbrev=False,
     )
     module.add_arguments(parser)
-    code: int = module.run(parser.parse_intermixed_args(arguments))
+    # What stands behind "--" is somebody else's command line: not a word of it is ours to read.
+    behind: list[str] = []
+    if "--" in arguments and getattr(module, "RUNS_A_COMMAND", False):
+        cut = arguments.index("--")
+        arguments, behind = arguments[:cut], arguments[cut + 1 :]
+    args = parser.parse_intermixed_args(arguments)
+    if behind:
+        args.command = behind
+    code: int = module.run(args)
     sys.stdout.flush()
     return code
 

@@ -37,6 +37,11 @@ def add_log_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LOG",
         help="a file, a folder, - for standard input, or several files of one run; .gz, .xz, .zst too",
     )
+    add_fact_arguments(parser)
+
+
+def add_fact_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the user may state about a run."""
     parser.add_argument(
         "--config", metavar="FILE", help="the run's settings: nanoGPT's config.py (read, never run), JSON or TOML"
     )

@@ -532,3 +532,47 @@ error-data-no-download = das Laden ist gescheitert: { $reason }
     .hint = die Datei anders besorgen und nennen: stepscope data prepare shakespeare input.txt
 error-data-openwebtext = OpenWebText hat 54 GB und wird hier nicht geladen
     .hint = als .jsonl mit einem "text" je Zeile exportieren und die Dateien nennen: stepscope data prepare openwebtext part-*.jsonl
+
+## Live
+
+live-now = jetzt
+live-left = Ende
+live-steps = Schritte
+live-time = Zeit
+live-loss = Loss
+live-waiting = warte auf die ersten Zeilen ({ $duration })
+live-warmup = startet: Kompilieren, erste Berührung ({ $duration }); noch keine Prognose
+live-training = trainiert, letzte Zeile vor { $duration }
+live-evaluation = evaluiert seit { $duration }
+live-checkpoint = speichert seit { $duration }
+live-stalled = seit { $duration } keine Zeile: hängt es?
+live-finished = fertig
+live-ended = vorzeitig beendet
+live-usual = (üblich: { $duration })
+alarm-stall = Seit { $duration } keine Zeile; üblich wären { $usual }, die Grenze ist { $limit }. Sieh in den Prozess: stepscope attach PID
+run-kept = Log und Zeitstempel: { $folder }     stepscope { $folder }
+error-run-what = was soll laufen?
+    .hint = zum Beispiel: stepscope run -- python train.py
+error-needs-posix = das geht nur unter Linux und macOS
+    .hint = stepscope watch train.log     folgt einem Log auf jedem System
+error-needs-extra = dazu wird das Extra { $extra } gebraucht
+    .hint = pip install 'stepscope[{ $extra }]'
+error-bad-address = keine Adresse, an die gesendet werden kann
+    .hint = zum Beispiel: --notify mailto://user:pass@example.org
+error-bad-interval = --interval sind Sekunden, von 0.05 bis 3600
+    .hint = zum Beispiel: --interval 2
+error-watch-one-log = nur ein Log auf einmal
+    .hint = folge dem neuesten Teil des Laufs
+live-place = in { $place }
+attach-log = sein Log: { $path }
+attach-no-stack = Der Stack ist nicht zu sehen ({ $reason }). Als derselbe Benutzer starten oder erlauben: sudo sysctl kernel.yama.ptrace_scope=0
+error-no-such-process = kein solcher Prozess
+    .hint = pgrep -af python     zeigt, welche es gibt
+error-process-not-ours = dieser Prozess gehört jemand anderem
+    .hint = frage als dessen Benutzer: sudo -u BENUTZER stepscope attach { $place }
+error-process-without-log = dieser Prozess schreibt auf ein Terminal oder in eine Pipe, nicht in eine Datei
+    .hint = nenne sein Log: stepscope attach { $pid } --log train.log; oder starte ihn mit: stepscope run -- CMD
+error-bad-speed = --speed ist eine Zahl über 0
+    .hint = zum Beispiel: --speed 50
+error-replay-file = nur eine Datei kann wiederholt werden
+    .hint = speichere sie zuerst: cat > train.log

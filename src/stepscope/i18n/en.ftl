@@ -534,3 +534,47 @@ error-data-no-download = the download failed: { $reason }
     .hint = get the file another way and name it: stepscope data prepare shakespeare input.txt
 error-data-openwebtext = OpenWebText is 54 GB and is not downloaded here
     .hint = export it as .jsonl with a "text" per line and name the files: stepscope data prepare openwebtext part-*.jsonl
+
+## Live
+
+live-now = now
+live-left = end
+live-steps = steps
+live-time = time
+live-loss = loss
+live-waiting = waiting for the first lines ({ $duration })
+live-warmup = starting up: compile, first touch ({ $duration }); no forecast yet
+live-training = training, last line { $duration } ago
+live-evaluation = evaluating for { $duration }
+live-checkpoint = saving for { $duration }
+live-stalled = no line for { $duration }: stalled?
+live-finished = finished
+live-ended = ended
+live-usual = (usually { $duration })
+alarm-stall = No line for { $duration }; { $usual } would be usual, and { $limit } is the limit. Look at the process: stepscope attach PID
+run-kept = log and stamps: { $folder }     stepscope { $folder }
+error-run-what = run what?
+    .hint = for example: stepscope run -- python train.py
+error-needs-posix = this works on Linux and macOS only
+    .hint = stepscope watch train.log     follows a log on any system
+error-needs-extra = this needs the extra { $extra }
+    .hint = pip install 'stepscope[{ $extra }]'
+error-bad-address = not an address to send to
+    .hint = for example: --notify mailto://user:pass@example.org
+error-bad-interval = --interval takes seconds, from 0.05 to 3600
+    .hint = for example: --interval 2
+error-watch-one-log = one log at a time
+    .hint = watch the newest part of the run
+live-place = in { $place }
+attach-log = its log: { $path }
+attach-no-stack = The stack cannot be seen ({ $reason }). Run as the same user, or allow it: sudo sysctl kernel.yama.ptrace_scope=0
+error-no-such-process = no such process
+    .hint = pgrep -af python     lists those there are
+error-process-not-ours = this process belongs to somebody else
+    .hint = ask as its user: sudo -u USER stepscope attach { $place }
+error-process-without-log = this process prints to a terminal or a pipe, not to a file
+    .hint = name its log: stepscope attach { $pid } --log train.log; or start it with: stepscope run -- CMD
+error-bad-speed = --speed takes a number above 0
+    .hint = for example: --speed 50
+error-replay-file = only a file can be replayed
+    .hint = save it first: cat > train.log

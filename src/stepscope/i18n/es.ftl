@@ -532,3 +532,47 @@ error-data-no-download = la descarga falló: { $reason }
     .hint = consigue el archivo de otro modo e indícalo: stepscope data prepare shakespeare input.txt
 error-data-openwebtext = OpenWebText ocupa 54 GB y no se descarga aquí
     .hint = expórtalo como .jsonl con un "text" por línea e indica los archivos: stepscope data prepare openwebtext part-*.jsonl
+
+## En vivo
+
+live-now = ahora
+live-left = final
+live-steps = pasos
+live-time = tiempo
+live-loss = loss
+live-waiting = esperando las primeras líneas ({ $duration })
+live-warmup = arrancando: compilación, primer contacto ({ $duration }); aún sin pronóstico
+live-training = entrenando, última línea hace { $duration }
+live-evaluation = evaluando desde hace { $duration }
+live-checkpoint = guardando desde hace { $duration }
+live-stalled = ninguna línea desde hace { $duration }: ¿parado?
+live-finished = terminado
+live-ended = acabado antes de tiempo
+live-usual = (suele tardar { $duration })
+alarm-stall = Ninguna línea desde hace { $duration }; lo habitual serían { $usual }, y { $limit } es el límite. Mira el proceso: stepscope attach PID
+run-kept = registro y marcas de tiempo: { $folder }     stepscope { $folder }
+error-run-what = ¿qué hay que ejecutar?
+    .hint = por ejemplo: stepscope run -- python train.py
+error-needs-posix = esto solo funciona en Linux y macOS
+    .hint = stepscope watch train.log     sigue un registro en cualquier sistema
+error-needs-extra = esto necesita el extra { $extra }
+    .hint = pip install 'stepscope[{ $extra }]'
+error-bad-address = no es una dirección de envío
+    .hint = por ejemplo: --notify mailto://user:pass@example.org
+error-bad-interval = --interval son segundos, de 0.05 a 3600
+    .hint = por ejemplo: --interval 2
+error-watch-one-log = un registro cada vez
+    .hint = sigue la parte más reciente de la ejecución
+live-place = en { $place }
+attach-log = su registro: { $path }
+attach-no-stack = No se puede ver la pila ({ $reason }). Ejecútalo como el mismo usuario, o permítelo: sudo sysctl kernel.yama.ptrace_scope=0
+error-no-such-process = no hay tal proceso
+    .hint = pgrep -af python     muestra los que hay
+error-process-not-ours = este proceso es de otro usuario
+    .hint = pregunta como él: sudo -u USUARIO stepscope attach { $place }
+error-process-without-log = este proceso escribe en un terminal o una tubería, no en un archivo
+    .hint = nombra su registro: stepscope attach { $pid } --log train.log; o inícialo con: stepscope run -- CMD
+error-bad-speed = --speed es un número mayor que 0
+    .hint = por ejemplo: --speed 50
+error-replay-file = solo se puede repetir un archivo
+    .hint = guárdalo antes: cat > train.log

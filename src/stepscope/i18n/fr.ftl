@@ -532,3 +532,47 @@ error-data-no-download = le téléchargement a échoué : { $reason }
     .hint = obtenez le fichier autrement et indiquez-le : stepscope data prepare shakespeare input.txt
 error-data-openwebtext = OpenWebText pèse 54 Go et n’est pas téléchargé ici
     .hint = exportez-le en .jsonl avec un "text" par ligne et indiquez les fichiers : stepscope data prepare openwebtext part-*.jsonl
+
+## En direct
+
+live-now = maintenant
+live-left = fin
+live-steps = pas
+live-time = temps
+live-loss = loss
+live-waiting = attend les premières lignes ({ $duration })
+live-warmup = démarrage : compilation, premier contact ({ $duration }) ; pas encore de prévision
+live-training = entraîne, dernière ligne il y a { $duration }
+live-evaluation = évalue depuis { $duration }
+live-checkpoint = sauvegarde depuis { $duration }
+live-stalled = aucune ligne depuis { $duration } : bloqué ?
+live-finished = terminé
+live-ended = arrêté avant la fin
+live-usual = (d’habitude { $duration })
+alarm-stall = Aucune ligne depuis { $duration } ; { $usual } serait habituel, et { $limit } est la limite. Regardez le processus : stepscope attach PID
+run-kept = journal et horodatage : { $folder }     stepscope { $folder }
+error-run-what = lancer quoi ?
+    .hint = par exemple : stepscope run -- python train.py
+error-needs-posix = cela ne marche que sous Linux et macOS
+    .hint = stepscope watch train.log     suit un journal sur tout système
+error-needs-extra = cela demande l’extra { $extra }
+    .hint = pip install 'stepscope[{ $extra }]'
+error-bad-address = pas une adresse où envoyer
+    .hint = par exemple : --notify mailto://user:pass@example.org
+error-bad-interval = --interval se compte en secondes, de 0.05 à 3600
+    .hint = par exemple : --interval 2
+error-watch-one-log = un seul journal à la fois
+    .hint = suivez la partie la plus récente de l’exécution
+live-place = dans { $place }
+attach-log = son journal : { $path }
+attach-no-stack = La pile n’est pas visible ({ $reason }). Lancez-le sous le même utilisateur, ou permettez-le : sudo sysctl kernel.yama.ptrace_scope=0
+error-no-such-process = aucun processus de ce numéro
+    .hint = pgrep -af python     montre ceux qui existent
+error-process-not-ours = ce processus appartient à quelqu’un d’autre
+    .hint = demandez sous son utilisateur : sudo -u UTILISATEUR stepscope attach { $place }
+error-process-without-log = ce processus écrit sur un terminal ou dans un tube, pas dans un fichier
+    .hint = nommez son journal : stepscope attach { $pid } --log train.log ; ou lancez-le avec : stepscope run -- CMD
+error-bad-speed = --speed est un nombre au-dessus de 0
+    .hint = par exemple : --speed 50
+error-replay-file = seul un fichier peut être rejoué
+    .hint = enregistrez-le d’abord : cat > train.log

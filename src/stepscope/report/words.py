@@ -10,6 +10,7 @@ from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, SlowStep
 from stepscope.message import Moment, Seconds, Share
 from stepscope.report.build import Report
+from stepscope.source.nvidia_smi import Hardware
 
 STAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
 _SHOWN_SETTINGS = (
@@ -75,8 +76,12 @@ def settings_line(report: Report, language: Language, *, code: Callable[[str], s
 
 
 def hardware_details(report: Report, language: Language) -> str | None:
-    """The card's figures, as far as they are known."""
-    hardware = report.hardware
+    """The figures of the report's card, as far as they are known."""
+    return hardware_text(report.hardware, language)
+
+
+def hardware_text(hardware: Hardware | None, language: Language) -> str | None:
+    """A card's figures, as far as they are known."""
     if hardware is None:
         return None
     found = []

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from stepscope.errors import InputError
+from stepscope.source.recording import recorded_log, stamped_chunks
 
 CHUNK_BYTES = 1 << 20
 _ARCHIVE_BYTES = 1 << 16
@@ -38,9 +39,13 @@ class Source(NamedTuple):
     name: str
     path: Path | None
     mtime: float | None
+    is_recorded: bool = False  # by `stepscope run`: the arrival of each line lies beside it
 
     def chunks(self) -> Iterator[bytes]:
         """The decompressed bytes, a bounded chunk at a time. A broken archive ends where it breaks."""
+        if self.is_recorded and self.path is not None:
+            yield from stamped_chunks(self.path)
+            return
         with _open(self) as (stream, plain):
             first = True
             while True:
@@ -68,6 +73,9 @@ def resolve(argument: str) -> list[Source]:
         return [Source(name="-", path=None, mtime=None)]
     path = Path(argument)
     try:
+        log = recorded_log(path)
+        if log is not None:
+            return [Source(name=argument, path=log, mtime=log.stat().st_mtime, is_recorded=True)]
         if path.is_dir():
             return _folder(path)
         stat = path.stat()

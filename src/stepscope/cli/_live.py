@@ -1,0 +1,155 @@
+"""What the live commands share: showing views, telling alarms, and the exit code of how a run ended."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+
+from stepscope.alarms._base import Alarm
+from stepscope.cli import _common
+from stepscope.errors import UsageError
+from stepscope.i18n import Language
+from stepscope.live.watch import End, Facts, View
+from stepscope.report import live
+
+_EXIT_CODES: dict[End, int] = {"finished": 0, "ended": 4, "lost": 4}
+_PLAIN_EVERY_S = 10.0
+_ALARM_TEXT = "STEPSCOPE_ALARM"
+
+
+def add_live_arguments(parser: argparse.ArgumentParser) -> None:
+    """How to show it, and whom to tell."""
+    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    parser.add_argument(
+        "--plain", action="store_true", help="one line per update instead of a screen (default without a terminal)"
+    )
+    parser.add_argument("--interval", metavar="S", type=float, help="seconds between updates (default 1; plain 10)")
+    parser.add_argument("--exec", metavar="CMD", help="run a command at each alarm; its text is in $STEPSCOPE_ALARM")
+    parser.add_argument(
+        "--notify", metavar="URL", action="append", default=[], help="send alarms there (Apprise URL; extra `notify`)"
+    )
+
+
+def facts_of(args: argparse.Namespace) -> Facts:
+    """What the arguments state about the run."""
+    flags = _common.stated_settings(args)
+    config, _ = _common.read_companions(args)
+    return Facts(config=config, flags=flags, gpu=args.gpu, confidence=args.confidence)
+
+
+def interval_of(args: argparse.Namespace, shows_screen: bool) -> float:
+    """Seconds between two updates."""
+    if args.interval is not None and not 0.05 <= args.interval <= 3600:
+        raise UsageError("bad-interval", place=f"--interval {args.interval:g}")
+    return args.interval or (1.0 if shows_screen else _PLAIN_EVERY_S)
+
+
+def has_screen(args: argparse.Namespace) -> bool:
+    """Whether there is a terminal to draw on."""
+    import os
+
+    return sys.stdout.isatty() and not args.plain and os.environ.get("TERM") != "dumb"
+
+
+class Teller:
+    """Tells each alarm once: to a command, to addresses."""
+
+    def __init__(self, args: argparse.Namespace, language: Language) -> None:
+        self._command = args.exec
+        self._language = language
+        self._apprise = _apprise(args.notify) if args.notify else None
+
+    def tell(self, alarms: tuple[Alarm, ...]) -> None:
+        """Pass on what is new."""
+        import os
+
+        for alarm in alarms:
+            text = self._language.say(alarm.message)
+            if self._command:
+                environment = os.environ | {_ALARM_TEXT: text, f"{_ALARM_TEXT}_CODE": alarm.code}
+                try:
+                    subprocess.Popen(
+                        shlex.split(self._command), env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+                    )
+                except (OSError, ValueError) as problem:
+                    print(f"--exec: {problem}", file=sys.stderr)
+            if self._apprise is not None:
+                self._apprise(f"stepscope: {alarm.code}", text)
+
+
+def _apprise(addresses: list[str]) -> Callable[[str, str], object]:
+    try:
+        import apprise
+    except ImportError:
+        raise UsageError("needs-extra", place="--notify", extra="notify") from None
+    sender = apprise.Apprise()
+    for address in addresses:
+        if not sender.add(address):
+            raise UsageError("bad-address", place=f"--notify {address}")
+    return lambda title, body: sender.notify(title=title, body=body)
+
+
+class PlainShow:
+    """One line per view, and one per new alarm."""
+
+    def __init__(self, language: Language, teller: Teller) -> None:
+        self._language = language
+        self._teller = teller
+        self._last = ""
+
+    def __call__(self, view: View) -> None:
+        text = live.line(view, self._language)
+        if text != self._last:
+            print(text, flush=True)
+        self._last = text
+        for alarm in view.fresh:
+            print(live.alarm_text(alarm, self._language), flush=True)
+        self._teller.tell(view.fresh)
+
+    def __enter__(self) -> PlainShow:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to put back."""
+
+
+class ScreenShow:
+    """A screen that is drawn anew with each view."""
+
+    def __init__(self, language: Language, teller: Teller) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._language = language
+        self._teller = teller
+        self._console = Console(highlight=False)
+        self._live = Live(console=self._console, auto_refresh=False, transient=False)
+
+    def __call__(self, view: View) -> None:
+        from rich.text import Text
+
+        lines = live.screen(view, self._language, width=max(40, min(110, self._console.width)))
+        text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+        self._live.update(text, refresh=True)
+        self._teller.tell(view.fresh)
+
+    def __enter__(self) -> ScreenShow:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+
+def make_show(args: argparse.Namespace, language: Language) -> PlainShow | ScreenShow:
+    """The way to show views that suits the output."""
+    teller = Teller(args, language)
+    return ScreenShow(language, teller) if has_screen(args) else PlainShow(language, teller)
+
+
+def exit_code(end: End) -> int:
+    """0 the run finished, 4 it ended early or crashed."""
+    return _EXIT_CODES[end]

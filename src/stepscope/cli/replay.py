@@ -1,0 +1,63 @@
+"""print a log again at the pace at which it was written, faster or slower: for demos and trials
+
+stepscope replay train.log --speed 50 | stepscope watch - --max-steps 5000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from stepscope.errors import UsageError
+from stepscope.units import NS
+
+if TYPE_CHECKING:
+    from stepscope.run import Run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The log and the pace."""
+    parser.add_argument("log", metavar="LOG", help="a file")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times as fast as it was (default 1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print it."""
+    from stepscope.reader import read
+    from stepscope.source.files import resolve
+
+    if not args.speed > 0:
+        raise UsageError("bad-speed", place=f"--speed {args.speed:g}")
+    if args.log == "-":
+        raise UsageError("replay-file", place="-")
+    waits = _waits(read(args.log), args.speed)
+    number, due = 0, time.monotonic()
+    for source in resolve(args.log):
+        rest = b""
+        for chunk in source.chunks():
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                number += 1
+                due += waits.get(number, 0.0)
+                pause = due - time.monotonic()
+                if pause > 0:
+                    sys.stdout.flush()
+                    time.sleep(pause)
+                sys.stdout.buffer.write(line + b"\n")
+        sys.stdout.buffer.write(rest)
+    sys.stdout.flush()
+    return 0
+
+
+def _waits(run: Run, speed: float) -> dict[int, float]:
+    """Seconds before each step's line: its own time, and that of the silent steps before it at the same level."""
+    import numpy as np
+
+    steps = run.steps
+    silent = np.maximum(0, np.diff(steps.step, prepend=steps.step[:1]) - steps.span)
+    silent[np.flatnonzero(np.diff(steps.segment, prepend=-1))] = 0
+    level = float(np.median(steps.dur_ns[steps.span > 0])) / NS if (steps.span > 0).any() else 0.0
+    seconds = steps.seconds + silent * level
+    return dict(zip(steps.line.tolist(), (seconds / speed).tolist(), strict=True))

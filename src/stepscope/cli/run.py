@@ -1,0 +1,91 @@
+"""run a command, stamp every line on arrival, show the live view, keep the log and the stamps
+
+    stepscope run -- python train.py config/train_gpt2.py
+    stepscope runs/20261116-031742-train          afterwards: the whole report, with measured evaluations
+
+The command runs on a pseudo-terminal, so it neither buffers its lines nor loses its bars. Ctrl-C reaches it; closing
+the terminal or killing stepscope does not end it. Returns the command's exit code. POSIX only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from stepscope.cli import _common, _live
+from stepscope.clock import SystemClock
+from stepscope.errors import InputError, UsageError
+
+RUNS_A_COMMAND = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to run, where to keep it, and what is known about the run."""
+    parser.add_argument("command", nargs="*", metavar="-- CMD", help="the command and its arguments, after --")
+    parser.add_argument("--name", help="of the recording (default: the time and the script's name)")
+    parser.add_argument("--dir", default="runs", metavar="FOLDER", help="where recordings are kept (default: runs)")
+    _common.add_fact_arguments(parser)
+    _live.add_live_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it."""
+    if os.name != "posix":
+        raise UsageError("needs-posix", place="stepscope run")
+    from stepscope.live.gpu import read_gpu
+    from stepscope.live.runner import Runner, folder_for
+    from stepscope.live.watch import Watch
+    from stepscope.source.recording import LOG, RecordingTail
+
+    if not args.command:
+        raise UsageError("run-what", place="stepscope run")
+    language = _common.chosen_languages(args)[0]
+    facts = _live.facts_of(args)
+    shows_screen = _live.has_screen(args)
+    interval_s = _live.interval_of(args, shows_screen)
+    folder = folder_for(Path(args.dir), args.command, args.name, time.localtime())
+    try:
+        runner = Runner(folder, args.command)
+    except OSError as problem:
+        raise InputError("cannot-write", place=str(folder), reason=problem.strerror or str(problem)) from None
+    runner.pass_signals_on()
+    runner.send_size()
+    if shows_screen:
+        watch = Watch(
+            RecordingTail(folder),
+            name=str(folder),
+            facts=facts,
+            clock=SystemClock(),
+            hardware=read_gpu,
+            interval_s=interval_s,
+            is_alive=runner.is_alive,
+        )
+        with _live.make_show(args, language) as show:
+            while not watch.is_over:
+                view = watch.step()
+                if view is not None:
+                    show(view)
+                time.sleep(0.05)
+    else:
+        _pass_through(runner.is_alive, folder / LOG)
+    code = runner.exit_code()
+    print(language.text("run-kept", folder=str(folder)), file=sys.stderr)
+    return code
+
+
+def _pass_through(is_alive: Callable[[], bool], log: Path) -> None:
+    """Everything the command prints, as it comes, to our own output."""
+    out = sys.stdout.buffer
+    with log.open("rb") as file:
+        while True:
+            going = is_alive()
+            while data := file.read(1 << 16):
+                out.write(data)
+                out.flush()
+            if not going:
+                return
+            time.sleep(0.03)

@@ -1,0 +1,99 @@
+"""Start a command under a recorder, and stand between the user and it: input, window size, signals, exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from stepscope.live.recorder import INPUT, SIGNAL, SIZE, pack
+from stepscope.source.recording import EXIT, LOG, META, STAMPS
+
+
+class Runner:
+    """A command that runs under a recorder."""
+
+    def __init__(self, folder: Path, command: list[str]) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (LOG, STAMPS):
+            (folder / name).touch()
+        meta = {"command": command, "started": time.time(), "folder": str(Path.cwd())}
+        (folder / META).write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+        ours, theirs = socket.socketpair()
+        recorder = [sys.executable, "-m", "stepscope.live.recorder", str(folder), str(theirs.fileno()), "--", *command]
+        with (folder / "recorder.log").open("ab") as errors:
+            self._process = subprocess.Popen(
+                recorder,
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=errors,
+                start_new_session=True,
+                pass_fds=[theirs.fileno()],
+            )
+        theirs.close()
+        self._control: socket.socket | None = ours
+
+    def send_input(self, data: bytes) -> None:
+        """What the user typed."""
+        self._send(INPUT, data)
+
+    def send_signal(self, number: int) -> None:
+        """A signal for the command."""
+        self._send(SIGNAL, bytes([number]))
+
+    def send_size(self) -> None:
+        """The size of the user's terminal."""
+        try:
+            columns, rows = os.get_terminal_size(sys.stdout.fileno())
+        except (OSError, ValueError):
+            columns, rows = 80, 24
+        self._send(SIZE, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def _send(self, kind: bytes, data: bytes) -> None:
+        if self._control is None:
+            return
+        try:
+            self._control.sendall(pack(kind, data))
+        except OSError:
+            self._control = None
+
+    def is_alive(self) -> bool:
+        """Whether the command is still running."""
+        return self._process.poll() is None and not (self.folder / EXIT).exists()
+
+    def exit_code(self) -> int:
+        """The command's exit code, 128 + the signal where one ended it; waits for the recorder to say so."""
+        self._process.wait()
+        try:
+            found = json.loads((self.folder / EXIT).read_text(encoding="utf-8"))
+            return int(found["code"])
+        except (OSError, ValueError, KeyError):
+            return self._process.returncode if self._process.returncode >= 0 else 128 - self._process.returncode
+
+    def pass_signals_on(self) -> None:
+        """From now on Ctrl-C, a polite kill and a new window size reach the command."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+            signal.signal(number, lambda received, _: self.send_signal(received))
+        signal.signal(signal.SIGWINCH, lambda *_: self.send_size())
+
+
+def folder_for(base: Path, command: list[str], name: str | None, now: time.struct_time) -> Path:
+    """A folder for the recording that does not exist yet."""
+    if name is None:
+        script = next((word for word in command if word.endswith(".py")), command[0])
+        stem = re.sub(r"[^\w.-]+", "-", Path(script).stem) or "run"
+        name = time.strftime("%Y%m%d-%H%M%S-", now) + stem
+    folder = base / name
+    number = 2
+    while folder.exists():
+        folder = base / f"{name}-{number}"
+        number += 1
+    return folder

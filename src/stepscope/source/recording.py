@@ -1,0 +1,77 @@
+"""A run that `stepscope run` recorded: `log.txt` as it was printed, `stamps.tsv` with when each line came.
+
+Read back, every line has its arrival before it, as Unix seconds: the form in which any stamped log is read.
+A record of `stamps.tsv` is: bytes up to the end of the line, wall clock, monotonic clock (seconds).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from stepscope.source.tail import News
+
+LOG, STAMPS, EXIT, META = "log.txt", "stamps.tsv", "exit.json", "meta.json"
+_CHUNK_BYTES = 1 << 20
+
+
+def recorded_log(path: Path) -> Path | None:
+    """The log of the recording at a folder or a log file; None where there is none."""
+    folder = path if path.is_dir() else path.parent
+    log = folder / LOG
+    has_stamps = (folder / STAMPS).is_file() and log.is_file()
+    return log if has_stamps and path in {folder, log} else None
+
+
+def stamped_chunks(log: Path) -> Iterator[bytes]:
+    """The bytes of a recorded log with each line behind its arrival, a bounded chunk at a time."""
+    tail = RecordingTail(log.parent)
+    try:
+        while data := tail.look(is_final=True).data:
+            yield data
+    finally:
+        tail.close()
+
+
+class RecordingTail:
+    """The end of a recording, finished or growing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._log = (folder / LOG).open("rb")
+        self._stamps = (folder / STAMPS).open("rb")
+        self._half = b""  # the first part of a record that is still being written
+        self._offset = 0
+
+    @property
+    def mtime(self) -> float:
+        """When the log was last written."""
+        return os.fstat(self._log.fileno()).st_mtime
+
+    def look(self, *, is_final: bool = False) -> News:
+        """The lines that came since the last look, each behind its arrival; `is_final` adds an unended last line."""
+        records = self._half + self._stamps.read(_CHUNK_BYTES // 16)
+        end = records.rfind(b"\n") + 1
+        self._half = records[end:]
+        pieces = []
+        for record in records[:end].splitlines():
+            fields = record.split(b"\t")
+            if len(fields) != 3 or not fields[0].isdigit():
+                continue  # torn by a crash
+            upto = int(fields[0])
+            if upto <= self._offset:
+                continue
+            line = self._log.read(upto - self._offset)
+            self._offset += len(line)
+            pieces.append(fields[1] + b" " + line)
+        if not pieces and is_final and not end:
+            rest = self._log.read(_CHUNK_BYTES)
+            self._offset += len(rest)
+            return News(rest)
+        return News(b"".join(pieces), is_over=not pieces and (self._folder / EXIT).exists())
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._log.close()
+        self._stamps.close()

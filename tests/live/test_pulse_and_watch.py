@@ -1,0 +1,183 @@
+"""Watching on a clock of our own: what a run does now, what is told, and that the numbers are those of `explain`."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from stepscope.i18n import Language, languages
+from stepscope.live.pulse import feel
+from stepscope.live.watch import Facts, View, Watch
+from stepscope.report import json, live
+from stepscope.report.build import explain
+from stepscope.source.tail import News
+from tests.unit.logs import report_of, run_of, training
+
+START = dt.datetime(2026, 1, 5, 12, 0, tzinfo=dt.UTC)
+FACTS = Facts(config=None, flags={"max_steps": 1000}, gpu=None, confidence=0.9)
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> dt.datetime:
+        return START + dt.timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+class FakeTail:
+    """Hands out pieces at given moments."""
+
+    def __init__(self, clock: FakeClock, pieces: list[tuple[float, bytes]], *, ends: bool = False) -> None:
+        self._clock, self._pieces, self._ends = clock, list(pieces), ends
+
+    @property
+    def mtime(self) -> float:
+        return self._clock.now().timestamp()
+
+    def look(self) -> News:
+        if self._pieces and self._pieces[0][0] <= self._clock.seconds:
+            return News(self._pieces.pop(0)[1])
+        return News(is_over=self._ends and not self._pieces)
+
+
+def text_of(lines: list[str]) -> bytes:
+    return ("\n".join(lines) + "\n").encode()
+
+
+def watch_of(pieces: list[tuple[float, bytes]], *, ends: bool = False, facts: Facts = FACTS) -> tuple[Watch, FakeClock]:
+    clock = FakeClock()
+    return Watch(FakeTail(clock, pieces, ends=ends), name="train.log", facts=facts, clock=clock), clock
+
+
+def views_until(watch: Watch, clock: FakeClock, seconds: float) -> list[View]:
+    found = []
+    while clock.seconds < seconds:
+        view = watch.step()
+        if view is not None:
+            found.append(view)
+        clock.sleep(0.5)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("quiet_s", "doing"),
+    [(0.05, "training"), (2.0, "evaluation"), (20.0, "evaluation"), (25.0, "evaluation"), (300.0, "stalled")],
+)
+def test_an_evaluation_that_is_due_is_no_stall(quiet_s, doing):
+    """An evaluation usually takes 25 s: 20 s of silence before it are no stall, five minutes are."""
+    report = report_of(
+        training(499, every=1, evaluate=100, step_ms=170.0, evaluation_ms=25_000.0), max_steps=1000, eval_interval=100
+    )
+    assert feel(report, quiet_s).doing == doing
+
+
+def test_a_short_step_is_stalled_after_a_minute():
+    report = report_of(training(450, every=1, evaluate=100, step_ms=170.0), max_steps=1000, eval_interval=100)
+    assert feel(report, 0.3).doing == "training"
+    assert feel(report, 60.0).doing == "stalled"
+
+
+def test_while_it_compiles_there_is_no_stall_and_no_forecast():
+    report = explain(run_of(["tokens per iteration will be: 32,768", "compiling the model... (takes a ~minute)"]))
+    pulse = feel(report, 600.0)
+    assert pulse.doing == "warmup"
+    assert "no forecast" in live.pulse_text(pulse, Language.load("en"))
+
+
+def test_the_numbers_are_those_of_explain():
+    lines = training(600, every=10, evaluate=100)
+    cut = len(lines) // 2
+    watch, clock = watch_of([(0, text_of(lines[:cut])), (3, text_of(lines[cut:]))])
+    last = views_until(watch, clock, 10)[-1]
+    run = run_of(lines)
+    expected = explain(run, flags={"max_steps": 1000})
+    seen, wanted = json.document(last.report), json.document(expected)
+    for key in ("step", "slow", "ledger", "wall_s", "cadence", "alarms"):
+        assert seen[key] == wanted[key]
+    assert seen["forecast"]["remaining_s"] == wanted["forecast"]["remaining_s"]
+
+
+def test_half_lines_wait_for_their_other_half():
+    text = text_of(training(100, every=1))
+    pieces = [(index * 0.5, text[index * 97 : (index + 1) * 97]) for index in range(len(text) // 97 + 1)]
+    watch, clock = watch_of(pieces)
+    last = views_until(watch, clock, 60)[-1]
+    assert len(last.report.run) == 101
+    assert last.report.run.num_unread == 0
+
+
+def test_a_stall_is_told_once_and_again_after_it_went_on():
+    first, second = training(100, every=1), training(200, first=101, every=1)
+    watch, clock = watch_of([(0, text_of(first)), (200, text_of(second))])
+    told = [alarm.code for view in views_until(watch, clock, 500) for alarm in view.fresh]
+    assert told.count("stall") == 2
+
+
+def test_a_finished_run_ends_the_watch():
+    watch, _ = watch_of([(0, text_of(training(1000, every=10)))])
+    assert watch.run_to_end(lambda _: None) == "finished"
+
+
+def test_a_traceback_ends_the_watch():
+    lines = [*training(300, every=10), "Traceback (most recent call last):", '  File "train.py", line 3, in <module>']
+    lines.append("RuntimeError: boom")
+    watch, _ = watch_of([(0, text_of(lines))])
+    assert watch.run_to_end(lambda _: None) == "ended"
+
+
+def test_a_source_that_goes_away_ends_the_watch():
+    watch, _ = watch_of([(0, text_of(training(300, every=10)))], ends=True)
+    assert watch.run_to_end(lambda _: None) == "lost"
+
+
+def test_escape_sequences_never_reach_the_terminal():
+    lines = [
+        *training(300, every=10),
+        "\x1b]0;owned\x07Traceback (most recent call last):",
+        "E\x1b[2JError: \x1b[31mbad",
+    ]
+    watch, clock = watch_of([(0, text_of(lines))])
+    view = views_until(watch, clock, 5)[-1]
+    for code in languages():
+        language = Language.load(code)
+        drawn = [
+            live.line(view, language),
+            *live.screen(view, language),
+            *(live.alarm_text(a, language) for a in view.alarms),
+        ]
+        assert not any("\x1b" in text or "\x07" in text for text in drawn)
+
+
+@pytest.mark.parametrize("code", languages())
+@pytest.mark.parametrize("width", [60, 80, 110])
+def test_the_screen_fits(code, width):
+    watch, clock = watch_of([(0, text_of(training(600, every=10, evaluate=100, compile_ms=9000.0)))])
+    view = views_until(watch, clock, 5)[-1]
+    lines = live.screen(view, Language.load(code), width=width)
+    assert 5 <= len(lines) <= 24
+    assert max(len(line) for line in lines) <= width
+
+
+def test_explaining_keeps_to_its_budget():
+    """However long explaining takes, it is done so rarely that reading goes on."""
+    watch, clock = watch_of([(t * 0.5, text_of([f"iter {t}: loss 3.0, time 500.00ms"])) for t in range(400)])
+    explain_now = watch._explain
+    calls = 0
+
+    def slow() -> None:
+        nonlocal calls
+        calls += 1
+        explain_now()
+        clock.seconds += 2.0
+
+    watch._explain = slow  # type: ignore[method-assign]
+    views_until(watch, clock, 200)
+    assert calls * 2.0 <= 0.15 * 200
