@@ -69,7 +69,7 @@ def find_blob(head: bytes) -> Format | None:
     first = head.lstrip()[:400].split(b"\n")[0]
     # Nothing of what such files begin with: most logs need not ask any of those formats.
     is_table = b"," in first and b": " not in first
-    if b"\0" not in head and not first.startswith((b"{", b"[")) and not is_table:
+    if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML")) and not is_table:
         return None
     return next((fmt for fmt in catalogue() if fmt.sniff is not None and fmt.sniff(head)), None)
 

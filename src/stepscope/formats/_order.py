@@ -277,6 +277,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "MLL ",
         ],
     ),
+    ("mlperf_events", []),
     ("mlx_lm", [": Saved adapter weights to ", ": Train loss ", ": Val loss ", "Starting training..., iters: "]),
     (
         "mmengine",
@@ -431,6 +432,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("rvc", ["====> Epoch: ", "Loaded checkpoint '", "Saving model and optimizer state at epoch "]),
     ("sb3_progress", []),
     ("sb3_table", ["loss", "time_elapsed", "timesteps"]),
+    ("ssd_pytorch", [" || Loss:", "Saving state, iter:", "imer: "]),
     ("stylegan", ["Resuming from \"", "Training for ", "sec/tick", "{\"results\": {\""]),
     (
         "swin",

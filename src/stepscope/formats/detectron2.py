@@ -16,6 +16,8 @@ FORMAT = Format(
             "step",
             # The time, eta and even total_loss may be missing; the two spaces and the field that follows may not.
             rf"{_LOGGER}?(?:eta: [\w ,:/]{{1,30}}? +)?iter: (?P<step>\d+)  "
+            # Scalars of the user's own may come before the loss.
+            rf"(?:(?!total_loss|loss|time|data_time|lr)[\w/.-]{{1,60}}: {_NUMBER} {{1,2}}){{0,40}}"
             rf"(?:total_loss|loss\w*): (?P<loss>{_NUMBER}) {{1,2}}(?=[a-z])"
             r".{0,4000}?\b(?:data_time|lr|max_mem): ",
         ),
@@ -55,6 +57,12 @@ FORMAT = Format(
     ),
     setting_names={"EVAL_PERIOD": "eval_interval", "CHECKPOINT_PERIOD": "checkpoint_interval"},
     samples=(
+        Sample(
+            "d2.utils.events INFO:  eta: 0:02:41  iter: 59  fg_cls_acc: 0.81  aux/ratio: 0.02  total_loss: 4.12  "
+            "bbox_loss: 0.21  time: 0.8120  data_time: 0.1010  lr: 0.0004  max_mem: 4011M",
+            "step",
+            {"step": 59, "loss": 4.12},
+        ),
         Sample(
             "d2.utils.events INFO:  eta: 3:12:45  iter: 1239  total_loss: 0.8112  loss_cls: 0.3102  loss_rpn_loc: 0.1  "
             "time: 0.4120  data_time: 0.0131  lr: 0.02  max_mem: 9120M",

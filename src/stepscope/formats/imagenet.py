@@ -14,7 +14,7 @@ FORMAT = Format(
             "step",
             rf"{_PLACE}[:,]?\s+(?:(?!Time)[\w:.,() -]{{1,60}}\s)?{_TIME}(?:.{{0,120}}?\bLoss:? +(?P<loss>{_NUMBER}))?",
         ),
-        Line("evaluation", r" ?\* +(?:Acc|Prec)(?:uracy)?@1:? +[\d.]+"),
+        Line("evaluation", r" ?\* +(?:Acc|Prec)(?:uracy)?@1:? +[\d.]+", weak=True),  # as many others print it
         Line("start", r"=> (?:creating model|using pre-trained model) '"),
         Line("resume", r"=> loaded checkpoint '(?P<path>[^']+)'"),
         Line("chatter", r"=> (?!loaded checkpoint '|creating|using pre)\w|Test: \[ *\d+/\d+\]\s"),

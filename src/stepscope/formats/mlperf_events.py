@@ -1,0 +1,200 @@
+"""Files of MLPerf event lines and nothing else: the intervals between their moments, training apart from evaluation.
+
+Where a trainer's own lines stand among them, `mlperf.py` or that trainer's format reads the file as it comes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from ._base import Clock, Format, Line, Sample
+
+_PREFIX = rb"(?:\[\d+\] |\d+: )?"
+_EVENT = re.compile(
+    r"(?:\[\d+\] |\d+: )?:::(?:MLLOG (?P<json>\{.*\})|MLL (?P<t>\d{10}\.\d+) (?P<key>\w+): (?P<old>\{.*\})"
+    r"|MLPv\S+ \w+ (?P<t5>\d{10}\.\d+) \([^)]*\) (?P<key5>\w+)(?:: (?P<old5>.*))?)\s*$"
+)
+_ALL_EVENTS = re.compile(rb"(?:" + _PREFIX + rb":::[A-Z][^\n]*\n|\s*\n)+")
+_SNIFF_BYTES = 4096
+_UNIX = (1e9, 4.2e9)
+_FINE = 1000  # fractions of an epoch count in thousandths
+_MAX_COUNT = 1 << 53
+_ENDS = frozenset({"epoch_stop", "block_stop", "eval_start", "eval_accuracy"})
+_NUMBER = r"-?[\d.]+(?:e[-+]?\d+)?"
+_NAME = "mlperf_events"
+_MOMENT = r" unix_s (?P<unix_s>[\d.]+)"
+
+
+class _Event(NamedTuple):
+    line: int
+    t_s: float
+    key: str
+    value: object
+    about: Mapping[str, object]
+
+
+class _Block(NamedTuple):
+    """A stretch of training: up to which count, at which moment it ended, how many seconds it took."""
+
+    line: int
+    upto: float
+    t_s: float
+    seconds: float
+    loss: float | None
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first lines are events, all of them."""
+    whole = head[:_SNIFF_BYTES].rpartition(b"\n")[0].lstrip() + b"\n"
+    return b":::ML" in whole and _ALL_EVENTS.fullmatch(whole) is not None
+
+
+def to_lines(blob: bytes) -> Iterator[str]:
+    """One line per event line, so that numbers of lines stay what they are; most of them blank."""
+    texts = blob.decode("utf-8", "replace").splitlines()
+    events = [event for number, text in enumerate(texts) if (event := _parse(number, text)) is not None]
+    told: dict[int, str] = {}
+    blocks = _read(events, told)
+    scale = _FINE if any(block.upto != int(block.upto) for block in blocks) else 1
+    counts = [round(block.upto * scale) for block in blocks]
+    gaps = [after - before for before, after in pairwise(counts)]
+    # Where fractions of an epoch are counted, the first stretch is as long as the second: epochs may begin with 1.
+    first = gaps[0] if scale > 1 and gaps else (counts[0] if counts else 0)
+    for block, count, steps in zip(blocks, counts, [first, *gaps], strict=False):
+        loss = "" if block.loss is None else f" loss {block.loss:g}"
+        if steps > 0 and count < _MAX_COUNT:
+            told[block.line] = (
+                f"{_NAME}: step {count} of_these {steps} dur_s {block.seconds:.3f} unix_s {block.t_s:.3f}{loss}"
+            )
+    for number in range(len(texts)):
+        yield told.get(number, "")
+
+
+def _read(events: list[_Event], told: dict[int, str]) -> list[_Block]:
+    """The stretches of training; what else is worth a line goes to `told`."""
+    # Steps are counted finest by tracked_stats; else by whatever an epoch, a block or an evaluation counts.
+    by_stats = any(event.key == "tracked_stats" and _number(event.about.get("step")) for event in events)
+    is_counted = any(event.key in _ENDS and _count(event, 0) for event in events)
+    ends = {"tracked_stats"} if by_stats else _ENDS
+    blocks: list[_Block] = []
+    since: float | None = None
+    evaluating: float | None = None
+    length = 0.0
+    stop: _Event | None = None  # the end of a block that does not tell its count: an evaluation does
+    for event in events:
+        key, t_s, about = event.key, event.t_s, event.about
+        if key == "run_start" and since is None:
+            since = t_s
+            told[event.line] = f"{_NAME}: start unix_s {t_s:.3f}"
+        elif key == "run_stop" and since is not None:
+            told[event.line] = f"{_NAME}: stop unix_s {t_s:.3f}"
+            break
+        if since is None:
+            continue
+        if key == "block_start":
+            length = 0.0 if is_counted else _number(about.get("epoch_count")) or 0.0
+        count = _number(about.get("step")) if by_stats else _count(event, length)
+        if key in ends and evaluating is None and count and (not blocks or count > blocks[-1].upto):
+            end = stop if stop is not None and key == "eval_accuracy" and stop.t_s > since else event
+            blocks.append(_Block(end.line, count, end.t_s, end.t_s - since, _loss(event)))
+            since, stop = end.t_s, None
+        elif key in {"block_stop", "epoch_stop"} and not by_stats and not count:
+            stop = event
+        if key == "eval_start":
+            evaluating = t_s
+        elif key == "eval_accuracy" and event.line not in told and (not blocks or blocks[-1].line != event.line):
+            took = "" if evaluating is None else f" took_s {t_s - evaluating:.3f}"
+            value = _number(event.value)
+            told[event.line] = f"{_NAME}: evaluation{took} unix_s {t_s:.3f}" + (
+                "" if value is None else f" value {value:g}"
+            )
+            since = t_s if evaluating is not None else since
+        if key in {"eval_stop", "block_start", "epoch_start"} and evaluating is not None:
+            evaluating, since = None, t_s
+    return blocks
+
+
+def _count(event: _Event, length: float) -> float | None:
+    """What an event counts up to: samples, else epochs, else the last epoch of its block."""
+    for name in ("samples_count", "epoch_num", "epoch"):
+        number = _number(event.about.get(name))
+        if number:
+            return number
+    first = _number(event.about.get("first_epoch_num"))
+    return first + length - 1 if first is not None and length else None
+
+
+def _loss(event: _Event) -> float | None:
+    if event.key != "tracked_stats" or not isinstance(event.value, dict):
+        return None
+    names = (name for name in ("reduced_train_loss", "train_loss", "loss") if name in event.value)
+    return _number(event.value.get(next(names, "")))
+
+
+def _parse(number: int, text: str) -> _Event | None:
+    match = _EVENT.match(text)
+    if match is None:
+        return None
+    try:
+        if match["json"]:
+            data = json.loads(match["json"])
+            t_s = _number(data.get("time_s")) or (_number(data.get("time_ms")) or 0.0) / 1e3
+            key, value, about = data.get("key"), data.get("value"), data.get("metadata")
+        else:
+            t_s, key = float(match["t"] or match["t5"]), match["key"] or match["key5"]
+            data = json.loads(match["old"] or match["old5"] or "{}")
+            data = data if isinstance(data, dict) else {"value": data, "epoch": data}
+            value, about = data.get("value"), data.get("metadata", data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(key, str) or not _UNIX[0] < t_s < _UNIX[1]:
+        return None
+    return _Event(number, t_s, key, value, about if isinstance(about, dict) else {})
+
+
+def _number(value: object) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) < _MAX_COUNT else None  # type: ignore[arg-type]
+
+
+FORMAT = Format(
+    title="MLPerf Training results",
+    url="https://github.com/mlcommons/logging",
+    lines=(
+        Line(
+            "step",
+            rf"{_NAME}: step (?P<step>\d+) of_these (?P<per_steps>\d+) dur_s (?P<dur_s>[\d.]+){_MOMENT}"
+            rf"(?: loss (?P<loss>{_NUMBER}))?$",
+        ),
+        Line("evaluation", rf"{_NAME}: evaluation(?: took_s (?P<took_s>[\d.]+))?{_MOMENT}(?: value {_NUMBER})?$"),
+        Line("start", rf"{_NAME}: start{_MOMENT}$"),
+        Line("fact", rf"{_NAME}: stop{_MOMENT}$"),
+    ),
+    clock=Clock(
+        covers="window",
+        includes=("data", "logging"),
+        note="The time of a stretch of training from its events' moments, evaluations taken out where they have a "
+        "beginning and an end of their own. A step is what the events count: steps, samples, tokens, epochs, or "
+        "thousandths of an epoch. The run is from run_start to run_stop; there is neither a total nor an ETA.",
+    ),
+    first_step=1,
+    events_follow_step=True,
+    sniff=sniff,
+    to_lines=to_lines,
+    samples=(
+        Sample(
+            "mlperf_events: step 1536 of_these 384 dur_s 178.060 unix_s 1714898686.027",
+            "step",
+            {"step": 1536, "per_steps": 384, "dur_s": 178.06, "unix_s": 1714898686.027},
+        ),
+        Sample("mlperf_events: step 50 of_these 50 dur_s 9.5 unix_s 1714898686.027 loss 3.25", "step", {"loss": 3.25}),
+        Sample("mlperf_events: evaluation took_s 36.960 unix_s 1714898722.987 value 0.925", "evaluation"),
+        Sample("mlperf_events: start unix_s 1714897740.668", "start"),
+        Sample("mlperf_events: stop unix_s 1714899369.711", "fact"),
+        Sample(':::MLLOG {"namespace": "", "time_ms": 1714897740668, "key": "run_start"}', None),
+    ),
+)
