@@ -21,7 +21,7 @@ ORDER = [
     {"reader"},
     {"stops", "ranks"},
     {"cadence"},
-    {"ledger"},
+    {"ledger", "causes"},
     {"forecast", "plan"},
     {"advice", "alarms"},
     {"report", "live"},

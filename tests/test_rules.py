@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope import advice, alarms
+from stepscope import advice, alarms, causes
 
-RULES = {**advice.rules(), **alarms.rules()}
+RULES = {**causes.rules(), **advice.rules(), **alarms.rules()}
 
 
 @pytest.mark.parametrize("code", RULES)
 def test_a_rule_explains_itself(code):
     page = RULES[code].__doc__
     assert page.startswith(f"{code}: ")
-    why = "Why it costs time" if code in advice.rules() else "Why it matters"
+    why = "Why it costs time" if code in causes.rules() or code in advice.rules() else "Why it matters"
     for heading in ("What it looks at", why, "Example", "What to change"):
         assert f"\n{heading}\n    " in page
 
 
 def test_codes_are_unique():
-    assert len(RULES) == len(advice.rules()) + len(alarms.rules())
+    assert len(RULES) == len(causes.rules()) + len(advice.rules()) + len(alarms.rules())
 
 
 @pytest.mark.parametrize("code", RULES)

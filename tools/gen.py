@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from shot import picture
-from stepscope import advice, alarms
+from stepscope import advice, alarms, causes
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
 from stepscope.formats._base import Format
@@ -49,8 +49,8 @@ def _module_doc(fmt: Format) -> str:
 
 
 def rules_page() -> str:
-    lines = ["# Advice and alarms", "", "`stepscope doc CODE` prints one of these.", ""]
-    for title, rules in (("Advice", advice.rules()), ("Alarms", alarms.rules())):
+    lines = ["# Causes, advice and alarms", "", "`stepscope doc CODE` prints one of these.", ""]
+    for title, rules in (("Causes", causes.rules()), ("Advice", advice.rules()), ("Alarms", alarms.rules())):
         lines += [f"## {title}", ""]
         for module in rules.values():
             head, _, rest = inspect.cleandoc(module.__doc__ or "").partition("\n")

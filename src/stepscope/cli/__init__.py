@@ -19,6 +19,7 @@ from stepscope.errors import InputError, StepscopeError
 # In the order of `--help`. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
 COMMANDS = (
     "explain",
+    "why",
     "eta",
     "advise",
     "plan",

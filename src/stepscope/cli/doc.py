@@ -1,4 +1,4 @@
-"""the page of an advice rule or an alarm, by its code"""
+"""the page of a cause, an advice rule or an alarm, by its code"""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from stepscope.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The code."""
-    parser.add_argument("code", nargs="?", metavar="CODE", help="such as A101 or nan; without it, all codes are listed")
+    parser.add_argument(
+        "code", nargs="?", metavar="CODE", help="such as C09, A101 or nan; without it, all codes are listed"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a rule's docstring."""
-    from stepscope import advice, alarms
+    from stepscope import advice, alarms, causes
 
-    pages = {**advice.rules(), **alarms.rules()}
+    pages = {**causes.rules(), **advice.rules(), **alarms.rules()}
     by_lower = {code.lower(): module for code, module in pages.items()}
     if args.code is None:
         for code, module in pages.items():
@@ -25,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     found = by_lower.get(args.code.lower())
     if found is None:
-        raise UsageError("no-such-code", place=args.code, known=", ".join(pages))
+        alike = [code for code in pages if code[:1].lower() == args.code[:1].lower()]
+        raise UsageError("no-such-code", place=args.code, known=", ".join(alike or pages))
     print(inspect.cleandoc(found.__doc__ or ""))
     return 0

@@ -12,7 +12,19 @@ import math
 from stepscope.ledger.phases import Basis, Part, Phase, PhaseTotal
 from stepscope.units import NS, seconds_to_ns
 
-ORDER: tuple[Phase, ...] = ("step", "evaluation", "checkpoint", "warmup", "data", "gc", "stall", "gap", "unlogged")
+ORDER: tuple[Phase, ...] = (
+    "step",
+    "evaluation",
+    "checkpoint",
+    "warmup",
+    "data",
+    "gc",
+    "logging",
+    "communication",
+    "stall",
+    "gap",
+    "unlogged",
+)
 
 
 class Account:

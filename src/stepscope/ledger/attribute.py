@@ -11,6 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from stepscope.causes._diagnose import diagnose
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline, is_coarse, typical
 from stepscope.ledger.nolevel import level_between, without_level
@@ -18,7 +19,7 @@ from stepscope.ledger.periods import TELLING, find_periods
 from stepscope.ledger.phases import Ledger, NormalStep, Regime
 from stepscope.ledger.pricing import Pricing
 from stepscope.ledger.regimes import find_regimes
-from stepscope.ledger.slow import describe_slow
+from stepscope.ledger.slow import describe_slow, waits_beside_clock
 from stepscope.ledger.slowrows import SlowRows
 from stepscope.ledger.stamps import has_stamped_rows, read_stamps
 from stepscope.ledger.stoprows import LOG_LINE_S, StopRows
@@ -26,22 +27,23 @@ from stepscope.ledger.trainings import merged, parts_of
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.work import Work
 from stepscope.run import NO_TIME, Run
+from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import Stop, find_stops
 from stepscope.units import NS
 
 
-def attribute(run: Run, *, confidence: float = 0.9) -> Ledger:
+def attribute(run: Run, *, confidence: float = 0.9, hardware: Hardware | None = None) -> Ledger:
     """Sort the seconds of `run` into phases. An empty run gives an empty ledger.
 
     Of several trainings in one log, each is sorted by itself; the level and the prices are the last one's.
     """
     if run.num_trainings > 1:
         parts = parts_of(run)
-        return merged(parts, [_attribute(part, confidence) for part in parts])
-    return _attribute(run, confidence)
+        return merged(parts, [_attribute(part, confidence, hardware) for part in parts])
+    return _attribute(run, confidence, hardware)
 
 
-def _attribute(run: Run, confidence: float) -> Ledger:
+def _attribute(run: Run, confidence: float, hardware: Hardware | None) -> Ledger:
     stops = find_stops(run)
     is_event = np.zeros(len(run), dtype=bool)
     for stop in stops:
@@ -53,7 +55,8 @@ def _attribute(run: Run, confidence: float) -> Ledger:
         if level is None:
             return without_level(run, "evaluation" if is_event.any() else "warmup")
         baseline = assumed_baseline(run, *level)
-    return _sort(_prepare(run, stops, baseline, confidence))
+    ledger = _sort(_prepare(run, stops, baseline, confidence))
+    return diagnose(ledger, run, baseline, stops, hardware)
 
 
 def _prepare(run: Run, stops: list[Stop], baseline: Baseline, confidence: float) -> Work:
@@ -82,6 +85,8 @@ def _sort(work: Work) -> Ledger:
     for other in np.flatnonzero(special).tolist():
         if other not in work.timed:
             slow_rows.add(other)
+    for row, seconds in waits_beside_clock(run).items():
+        books.book(row, "data", seconds, "measured")
     unprinted = Unprinted(work)
     sampling_sd = unprinted.add_steps()
     for stop in work.stops:

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from stepscope.ledger.periods import Periods
+from stepscope.ledger.periods import Period, Periods
+from stepscope.message import Message
 from stepscope.run import Ints
 from stepscope.units import NS
 
@@ -23,7 +24,33 @@ Phase = Literal[
     "step", "evaluation", "checkpoint", "warmup", "data", "gc", "logging", "communication", "stall", "gap", "unlogged"
 ]
 Basis = Literal["measured", "inferred", "assumed"]
-Cause = Literal["evaluation", "checkpoint", "warmup", "data", "gc", "unexplained"]
+# Why a step was slow or a level changed, in a word. The first six came first and keep their meaning.
+Cause = Literal[
+    "evaluation",
+    "checkpoint",
+    "warmup",
+    "data",
+    "gc",
+    "unexplained",
+    "accumulation",
+    "announced",
+    "async-checkpoint",
+    "attention",
+    "denormals",
+    "heat",
+    "interruption",
+    "leak",
+    "length",
+    "logging",
+    "memory",
+    "neighbour",
+    "optimizer",
+    "power",
+    "profiler",
+    "recompile",
+    "schedule",
+    "straggler",
+]
 # How evaluation and checkpoint were told apart, best evidence first.
 Split = Literal["stamps", "contrast", "first-step", "model", "guess", "none"]
 
@@ -51,6 +78,21 @@ class PhaseTotal(NamedTuple):
     share: float
 
 
+class Finding(NamedTuple):
+    """What a cause of the catalogue makes of a slow step, a period, a level or a whole run.
+
+    `phase` is where its seconds belong once it is sure enough; None where they stay.
+    """
+
+    code: str
+    cause: Cause
+    phase: Phase | None
+    confidence: float
+    seconds: float
+    evidence: Message
+    lines: tuple[int, ...] = ()
+
+
 class SlowStep(NamedTuple):
     """A printed step that took far longer than its neighbours."""
 
@@ -62,6 +104,8 @@ class SlowStep(NamedTuple):
     confidence: float
     parts: tuple[Part, ...]
     evidence_lines: tuple[int, ...]
+    code: str | None = None
+    candidates: tuple[Finding, ...] = ()  # everything that fits, best first; the cause itself leads where there is one
 
 
 class Price(NamedTuple):
@@ -81,6 +125,21 @@ class Regime(NamedTuple):
     first_row: int
     last_row: int
     typical_s: float
+
+
+class Level(NamedTuple):
+    """A regime with what may have brought it about; `change` is against the regime before, as a share."""
+
+    regime: Regime
+    change: float | None
+    candidates: tuple[Finding, ...]
+
+
+class Rhythm(NamedTuple):
+    """A cost that comes back, and what it most likely is."""
+
+    period: Period
+    guess: Finding | None
 
 
 class NormalStep(NamedTuple):
@@ -108,6 +167,9 @@ class Ledger(NamedTuple):
     split: Split
     stamps_unusable: bool
     periods: Periods = Periods((), 0, ())
+    rhythms: tuple[Rhythm, ...] = ()
+    levels: tuple[Level, ...] = ()
+    findings: tuple[Finding, ...] = ()  # what the header says of the whole run
 
     @property
     def wall_s(self) -> float:

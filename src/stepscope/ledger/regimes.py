@@ -11,7 +11,7 @@ import numpy as np
 
 from stepscope.ledger.baseline import Baseline, is_coarse, typical
 from stepscope.ledger.phases import Regime
-from stepscope.run import Floats, Run
+from stepscope.run import Floats, Ints, Run
 
 _MAX_BLOCKS = 150
 _LEAST_ROWS = 24
@@ -26,9 +26,9 @@ def find_regimes(run: Run, baseline: Baseline) -> tuple[Regime, ...]:
     rows = np.flatnonzero(baseline.normal)
     seconds, span = run.steps.dur_ns[rows] / 1e9, run.steps.span[rows]
     coarse = is_coarse(run, baseline.normal)
-    # By a coarse clock a row is one tick more or less; what its neighbours take on average is what can be compared.
-    shown = baseline.level[rows] if coarse else seconds
-    cuts = [0, len(rows)] if len(rows) < _LEAST_ROWS else _merge(shown, _segment(shown))
+    cuts = [0, len(rows)]
+    if len(rows) >= _LEAST_ROWS:
+        cuts = _merge(seconds, span, _segment(seconds, coarse=coarse), coarse=coarse)
     steps = run.steps.step
     return tuple(
         Regime(
@@ -42,7 +42,7 @@ def find_regimes(run: Run, baseline: Baseline) -> tuple[Regime, ...]:
     )
 
 
-def _segment(seconds: Floats) -> list[int]:
+def _segment(seconds: Floats, *, coarse: bool) -> list[int]:
     """Row indices at which the level changes, with 0 and the end."""
     edges = np.linspace(0, len(seconds), min(_MAX_BLOCKS, len(seconds) // 3) + 1).astype(int)
     low, high = np.quantile(seconds, [0.01, 0.99])
@@ -50,6 +50,8 @@ def _segment(seconds: Floats) -> list[int]:
     means = np.log(np.maximum(np.add.reduceat(clipped, edges[:-1]) / np.diff(edges), 1e-12))
     differences = np.abs(np.diff(means))
     sigma = max(1.4826 * float(np.median(differences)) / np.sqrt(2), 0.002)
+    if coarse:
+        sigma = max(sigma, float(np.std(np.diff(means))) / np.sqrt(2))  # most differences are one tick or none
     count = len(means)
     total = np.concatenate([[0.0], np.cumsum(means)])
     squares = np.concatenate([[0.0], np.cumsum(means**2)])
@@ -70,11 +72,11 @@ def _segment(seconds: Floats) -> list[int]:
     return [int(edges[cut]) for cut in reversed(cuts)]
 
 
-def _merge(seconds: Floats, cuts: list[int]) -> list[int]:
+def _merge(seconds: Floats, span: Ints, cuts: list[int], *, coarse: bool) -> list[int]:
     """The cuts without those between neighbours at nearly the same level."""
     merged = list(cuts)
     while len(merged) > 2:
-        levels = [float(np.median(seconds[a:b])) for a, b in pairwise(merged)]
+        levels = [typical(seconds[a:b], span[a:b], coarse=coarse) for a, b in pairwise(merged)]
         steps = [abs(float(np.log(max(after, 1e-9) / max(before, 1e-9)))) for before, after in pairwise(levels)]
         weakest = int(np.argmin(steps))
         if steps[weakest] >= _SAME_LEVEL:

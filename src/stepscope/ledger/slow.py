@@ -1,4 +1,4 @@
-"""The slow rows, each with its cause and what speaks for it."""
+"""The slow rows, each with what its parts say; what the parts leave open is asked of the catalogue of causes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import numpy as np
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.phases import Cause, Part, Phase, SlowStep
-from stepscope.run import Run
+from stepscope.run import NO_TIME, Run
 from stepscope.stops import Stop
+from stepscope.units import NS
 
+# A wait beside the clock is a slow step when it takes this share of a normal one, as for rows inside it.
+_LONG_WAIT = 0.5
 _CAUSES: dict[Phase, Cause] = {
     "evaluation": "evaluation",
     "checkpoint": "checkpoint",
@@ -20,11 +23,31 @@ _CAUSES: dict[Phase, Cause] = {
 }
 
 
+def waits_beside_clock(run: Run) -> dict[int, float]:
+    """Seconds that rows waited for data before their clock began, where the log prints that beside the step's time."""
+    if "data" in run.clock.includes or run.clock.covers != "step":
+        return {}
+    events = run.events
+    found: dict[int, float] = {}
+    for index, kind in enumerate(events.kind):
+        row = int(events.row[index])
+        if kind == "data" and events.took_ns[index] != NO_TIME and row < len(run):
+            found[row] = found.get(row, 0.0) + int(events.took_ns[index]) / NS
+    return found
+
+
 def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, Stop]) -> tuple[SlowStep, ...]:
     """Every slow row, costliest first."""
+    waits = waits_beside_clock(run)
+    long_waits = {row for row, seconds in waits.items() if seconds > _LONG_WAIT * float(baseline.level[row])}
     found = []
-    for row in np.flatnonzero(baseline.slow).tolist():
+    for row in sorted({*np.flatnonzero(baseline.slow).tolist(), *long_waits}):
         parts = books.parts(row)
+        seconds = float(run.steps.seconds[row])
+        if not any(part.phase == "step" for part in parts):
+            parts = sorted(
+                [*parts, Part("step", seconds, seconds, seconds, "measured")], key=lambda part: -part.seconds
+            )
         evaluation = timed.get(row)
         cause: Cause = next((_CAUSES[part.phase] for part in parts if part.phase in _CAUSES), "unexplained")
         found.append(
@@ -32,20 +55,24 @@ def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, S
                 row=row,
                 step=int(run.steps.step[row]),
                 line=int(run.steps.line[row]),
-                seconds=float(run.steps.seconds[row]),
+                seconds=seconds + waits.get(row, 0.0),
                 cause=cause,
                 confidence=_confidence(cause, parts, evaluation),
                 parts=tuple(parts),
-                evidence_lines=_evidence_lines(evaluation),
+                evidence_lines=_evidence_lines(run, row, cause, evaluation),
             )
         )
     return tuple(sorted(found, key=lambda slow: (-slow.seconds, slow.row)))
 
 
-def _evidence_lines(evaluation: Stop | None) -> tuple[int, ...]:
-    if evaluation is None or not evaluation.printed:
-        return ()
-    return (evaluation.line,) if evaluation.save_line is None else (evaluation.line, evaluation.save_line)
+def _evidence_lines(run: Run, row: int, cause: Cause, evaluation: Stop | None) -> tuple[int, ...]:
+    if evaluation is not None and evaluation.printed:
+        return (evaluation.line,) if evaluation.save_line is None else (evaluation.line, evaluation.save_line)
+    if cause in {"data", "gc"}:
+        events = run.events
+        own = [index for index in np.flatnonzero(events.row == row).tolist() if events.kind[index] == cause]
+        return tuple(int(events.line[index]) for index in own[-1:])
+    return ()
 
 
 def _confidence(cause: Cause, parts: list[Part], evaluation: Stop | None) -> float:
@@ -54,7 +81,7 @@ def _confidence(cause: Cause, parts: list[Part], evaluation: Stop | None) -> flo
         return 0.0
     if cause == "warmup":
         return 0.9
-    if evaluation is None or not evaluation.printed:
+    if cause not in {"data", "gc"} and (evaluation is None or not evaluation.printed):
         return 0.7
     excess = sum(part.seconds for part in parts if part.phase != "step")
     known = sum(part.seconds for part in parts if part.phase not in {"step", "stall"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.ledger.slow import waits_beside_clock
 from stepscope.ledger.work import Work
 from stepscope.run import NO_TIME
 from stepscope.units import NS
@@ -19,6 +20,7 @@ class SlowRows:
     def __init__(self, work: Work) -> None:
         self.run, self.books = work.run, work.books
         self.pricing, self.baseline = work.pricing, work.baseline
+        self._beside = waits_beside_clock(work.run)
 
     def add(self, row: int) -> None:
         """A slow row without an evaluation: warm-up at the start of a process, else unexplained."""
@@ -40,6 +42,8 @@ class SlowRows:
         for index in np.flatnonzero((events.row == row) & (events.took_ns != NO_TIME)).tolist():
             phase = events.kind[index]
             took = min(int(events.took_ns[index]) / NS, excess)
+            if phase == "data" and row in self._beside:
+                continue
             if phase in {"gc", "data"} and took > 0:
                 self.books.book(row, "gc" if phase == "gc" else "data", took, "measured")
                 excess -= took

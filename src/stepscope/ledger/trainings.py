@@ -62,6 +62,14 @@ def merged(parts: list[Run], ledgers: list[Ledger]) -> Ledger:
         wall_high_s=between + sum(ledger.wall_high_s for ledger in ledgers),
         phases=tuple(_sum(own, wall_ns) for own in totals.values()),
         slow=tuple(sorted(slow, key=lambda one: -one.seconds)),
+        levels=tuple(
+            level._replace(
+                regime=level.regime._replace(
+                    first_row=level.regime.first_row + offset, last_row=level.regime.last_row + offset
+                )
+            )
+            for level in last.levels
+        ),
         step=step,
         stamps_unusable=any(ledger.stamps_unusable for ledger in ledgers),
     )

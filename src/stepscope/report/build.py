@@ -132,7 +132,7 @@ def explain(
     `now` is the moment of the last line when the user states it; `fallback_now` is taken when nothing else tells.
     """
     run = with_settings(run, config=config, flags=flags)
-    ledger = attribute(run, confidence=confidence)
+    ledger = attribute(run, confidence=confidence, hardware=hardware)
     end = forecast(run, ledger, confidence=confidence)
     moment, moment_from = _moment(run, hardware, now, fallback_now)
     if gpu is not None:

@@ -10,12 +10,12 @@ from typing import Any
 from stepscope import __version__
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
-from stepscope.ledger.periods import Period
 from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.quote import quote
 from stepscope.ranks import find_slowest, typical_s
 from stepscope.report.build import Report
 from stepscope.report.card import judge
+from stepscope.report.reasons import as_data, level_data, rhythm_data, what_would_settle
 from stepscope.report.words import evidence_text
 from stepscope.settings import COUNTS, Setting
 from stepscope.stops import last_stops
@@ -66,17 +66,22 @@ def document(report: Report) -> dict[str, Any]:
                 "confidence": slow.confidence,
                 "parts": [_part(part) for part in slow.parts],
                 "evidence": evidence_text(report, slow, english),
+                "code": slow.code,
+                "candidates": [as_data(finding, english) for finding in slow.candidates],
             }
             for slow in ledger.slow[:MAX_SLOW]
         ],
         "slow_count": len(ledger.slow),
         "slow_s": math.fsum(slow.seconds for slow in ledger.slow),
+        "settle": [english.say(message) for message in what_would_settle(report)],
+        "levels": [level_data(level, english) for level in ledger.levels],
+        "findings": [as_data(finding, english) for finding in ledger.findings],
         "ledger": [{**_part(total), "share": total.share, "count": total.num} for total in ledger.phases],
         "wall_s": ledger.wall_s if report.has_steps and math.isfinite(ledger.wall_high_s) else None,
         "wall_low_s": ledger.wall_low_s if report.has_steps else None,
         "wall_high_s": ledger.wall_high_s if report.has_steps and math.isfinite(ledger.wall_high_s) else None,
         "split": ledger.split,
-        "cadence": _cadence(report),
+        "cadence": _cadence(report, english),
         "forecast": _forecast(report, english),
         "advice": [
             {
@@ -162,7 +167,7 @@ def _step(report: Report) -> dict[str, Any]:
     }
 
 
-def _cadence(report: Report) -> dict[str, Any]:
+def _cadence(report: Report, english: Language) -> dict[str, Any]:
     run, ledger = report.run, report.ledger
     stops = last_stops(run)
     last = max((stop.step for stop in stops if stop.evaluated), default=None)
@@ -174,18 +179,7 @@ def _cadence(report: Report) -> dict[str, Any]:
         "evaluation": _beat(every["eval"], last, ledger.evaluation_price, last_row=last_row, total=total),
         "checkpoint": _beat(every["checkpoint"], last_save, ledger.checkpoint_price, last_row=last_row, total=total),
         "log": _beat(every["log"], last_row, None, last_row=last_row, total=total),
-        "other": [_comb(period) for period in ledger.periods.found],
-    }
-
-
-def _comb(period: Period) -> dict[str, Any]:
-    whole = period.is_whole
-    return {
-        "every": int(period.every) if whole else period.every,
-        "offset": int(period.offset) if whole else period.offset,
-        "each_s": period.each_s,
-        "guess": None,
-        "events": period.num_events,
+        "other": [rhythm_data(rhythm, english) for rhythm in ledger.rhythms],
     }
 
 

@@ -9,10 +9,12 @@ from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, SlowStep
 from stepscope.message import Moment, Seconds, Share
+from stepscope.report import reasons
 from stepscope.report.build import Report
 from stepscope.source.nvidia_smi import Hardware
 
-STAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
+STAMP_COMMAND = reasons.STAMP_COMMAND
+_WORTH_NAMING = 0.3
 _SHOWN_SETTINGS = (
     "max_steps",
     "eval_interval",
@@ -124,7 +126,12 @@ def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
     stall = sum(part.seconds for part in slow.parts if part.phase == "stall")
     if stall:
         found.append(language.text("evidence-none", duration=Seconds(stall)))
-    return "; ".join(found)
+    told = {"C01", "C02", "C04"}  # their lines and parts have said it already
+    for finding in slow.candidates[:3]:
+        if (finding.code not in told or finding.phase is not None) and finding.confidence >= _WORTH_NAMING:
+            found.append(language.say(finding.evidence))
+            found += [f"“{text}”" for _, text in reasons.quoted(report, finding.lines) if text not in quotes]
+    return "; ".join(dict.fromkeys(found))
 
 
 def slow_remarks(report: Report, language: Language) -> list[str]:
@@ -144,10 +151,14 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
             remarks.append(language.text("split-settle", command=STAMP_COMMAND))
     if ledger.stamps_unusable:
         remarks.append(language.text("stamps-unusable"))
+    remarks += reasons.rhythm_lines(report, language)
     unexplained = [slow for slow in ledger.slow if any(part.phase == "stall" for part in slow.parts)]
     if unexplained:
         seconds = sum(part.seconds for slow in unexplained for part in slow.parts if part.phase == "stall")
         remarks.append(language.text("slow-unexplained", count=len(unexplained), duration=Seconds(seconds)))
+    remarks += reasons.level_lines(report, language)
+    remarks += reasons.finding_lines(report, language)
+    remarks += [language.say(message) for message in reasons.what_would_settle(report)]
     return remarks
 
 

@@ -15,7 +15,7 @@ from stepscope.errors import InputError
 
 _NAME = re.compile(r"^\|\s+(?P<index>\d+)\s+(?P<name>\S.*?)\s{2,}(?:On|Off|N/A)\s+\|")
 _LOAD = re.compile(
-    r"(?P<temp>\d+)C\s+P\d+\s+(?:(?P<power>\d+)W|N/A)\s*/\s*(?:\d+W|N/A)"
+    r"(?P<temp>\d+)C\s+P\d+\s+(?:(?P<power>\d+)W|N/A)\s*/\s*(?:(?P<limit>\d+)W|N/A)"
     r".*?(?P<used>\d+)MiB\s*/\s*(?P<total>\d+)MiB.*?(?P<util>\d+)%"
 )
 _MIB = 1 << 20
@@ -30,6 +30,7 @@ class Hardware(NamedTuple):
     memory_total: int | None = None
     power: float | None = None
     temperature: float | None = None
+    power_limit: float | None = None
     time: dt.datetime | None = None
 
 
@@ -69,6 +70,7 @@ def parse_nvidia_smi(text: str) -> list[Hardware]:
                     memory_total=int(load["total"]) * _MIB,
                     power=float(load["power"]) if load["power"] else None,
                     temperature=float(load["temp"]),
+                    power_limit=float(load["limit"]) if load["limit"] else None,
                     time=moment,
                 )
             )

@@ -1,0 +1,54 @@
+"""C33: the first step after an evaluation is a little slow.
+
+What it looks at
+    Slow steps right after evaluations, when most evaluations have one.
+
+Why it costs time
+    Caches are cold, the loader's queue has run dry or must be refilled, clocks have dropped. It is part of the price of
+    an evaluation.
+
+Example
+    140 ms a step, 152 ms for two steps after every validation.
+
+What to change
+    Fewer evaluations; persistent loader workers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.causes._evidence import Case, Rhythmic
+from stepscope.ledger.phases import Finding
+from stepscope.message import Share, say
+
+CODE = "C33"
+PLACE = 34
+_LEAST = 4
+_MOSTLY = 0.6
+
+
+def explain_step(case: Case) -> Finding | None:
+    """A row right after an evaluation, when such rows are slow as a rule."""
+    evidence = case.evidence
+    rows = evidence.after_evaluations
+    if not case.stall_s or len(rows) < _LEAST or case.row not in rows:
+        return None
+    share = float(evidence.raised[rows].mean())
+    elsewhere = float(np.delete(evidence.raised, rows).mean())
+    if share < _MOSTLY or share < 3 * elsewhere:
+        return None
+    message = say("cause-c33-evidence", share=Share(share), count=len(rows))
+    return Finding(CODE, "evaluation", "evaluation", round(0.5 + 0.35 * share, 2), case.stall_s, message)
+
+
+def explain_period(rhythm: Rhythmic) -> Finding | None:
+    """A comb at the interval of evaluations that the log's clock leaves out."""
+    every = rhythm.evidence.run.settings.count("eval_interval")
+    if not every or rhythm.period.every % every or rhythm.evidence.times("evaluation"):
+        return None
+    beside = sum(rhythm.evidence.is_near_stop(row) for row in rhythm.period.rows)
+    if beside < _MOSTLY * len(rhythm.period.rows):
+        return None
+    message = say("cause-c33-period", count=len(rhythm.period.rows))
+    return Finding(CODE, "evaluation", "evaluation", 0.8, rhythm.period.each_s, message)

@@ -1,0 +1,71 @@
+"""C01: an evaluation is charged to the step.
+
+What it looks at
+    The evaluation's own line before the step; without one, whether the slow steps keep the evaluation's interval.
+
+Why it costs time
+    Many trainers start a step's clock at the end of the step before, so an evaluation in between counts with the step
+    that follows: `eval_iters` forward passes of each split, and the GPU does no training meanwhile.
+
+Example
+    6.7 s a step, 31.3 s at every 250th, each right under `step 250: train loss …, val loss …`.
+
+What to change
+    A larger `eval_interval`, a smaller `eval_iters`, only the validation split (the running train loss says the rest),
+    larger batches in evaluation, evaluation spread over the ranks.
+"""
+
+from __future__ import annotations
+
+import statistics
+
+from stepscope.causes._evidence import Case, Evidence, Rhythmic
+from stepscope.ledger.phases import Finding
+from stepscope.message import Seconds, say
+
+CODE = "C01"
+PLACE = 10
+_MOSTLY = 0.6
+
+
+def explain_step(case: Case) -> Finding | None:
+    """The evaluation that the step's parts hold."""
+    own = sum(part.seconds for part in case.slow.parts if part.phase == "evaluation")
+    beside = _usual_beside(case.evidence) if case.stall_s and case.slow.cause == "unexplained" else None
+    if beside is not None and case.stall_s < 3 * beside and case.evidence.is_near_stop(case.row):
+        message = say("cause-c01-beside", duration=Seconds(case.stall_s))
+        return Finding(CODE, "evaluation", "evaluation", 0.8, own + case.stall_s, message, case.slow.evidence_lines)
+    if case.slow.cause != "evaluation" or own <= 0:
+        return None
+    lines = case.slow.evidence_lines
+    usual = _usual_rest(case.evidence) if case.stall_s else None
+    if usual is not None and 0 < case.stall_s < 2 * usual:
+        message = say("cause-c01-rest", duration=Seconds(own), rest=Seconds(case.stall_s))
+        return Finding(CODE, "evaluation", "evaluation", 0.9, own + case.stall_s, message, lines)
+    message = say("cause-c01-evidence", duration=Seconds(own))
+    return Finding(CODE, "evaluation", None, case.slow.confidence, own, message, lines)
+
+
+def _usual_rest(evidence: Evidence) -> float | None:
+    """Seconds that most evaluations take beyond what their line says: metrics, gathering, tidying up."""
+    rests = [evidence.stalls.get(row, 0.0) for row in evidence.later_evaluations]
+    if not rests or sum(rest > 0 for rest in rests) < max(1, _MOSTLY * len(rests)):
+        return None
+    return statistics.median(rests)
+
+
+def _usual_beside(evidence: Evidence) -> float | None:
+    """Unexplained seconds that most evaluations have beside them, where the log puts them a line off."""
+    stops = [stop.next_row for stop in evidence.stops if stop.evaluated and stop.printed]
+    found = [max((evidence.stalls.get(row + side, 0.0) for side in (-1, 0, 1)), default=0.0) for row in stops]
+    hits = [seconds for seconds in found if seconds > 0]
+    return statistics.median(hits) if len(hits) >= max(2, _MOSTLY * len(found)) else None
+
+
+def explain_period(rhythm: Rhythmic) -> Finding | None:
+    """A comb at the interval of evaluations that print no line here."""
+    every = rhythm.evidence.run.settings.count("eval_interval")
+    if not every or rhythm.period.every % every or not rhythm.evidence.times("evaluation"):
+        return None
+    message = say("cause-c01-period", every=every, count=rhythm.period.num_events)
+    return Finding(CODE, "evaluation", "evaluation", 0.75, rhythm.period.each_s, message)

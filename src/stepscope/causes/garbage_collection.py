@@ -1,0 +1,56 @@
+"""C08: Python collects garbage in the middle of a step.
+
+What it looks at
+    A line that says so; without one, slow steps of the same height that keep no interval.
+
+Why it costs time
+    A full collection walks every live object while the GPU waits. Each rank collects at its own moment, and all others
+    wait for it.
+
+Example
+    683 ms a step, 1,350 ms at steps 20, 23, 41 …: always some 660 ms more.
+
+What to change
+    After the first step `gc.collect(); gc.freeze(); gc.disable()`, then `gc.collect()` every few hundred steps on all
+    ranks at once. Watch host memory afterwards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.causes._evidence import Case
+from stepscope.ledger.phases import Finding
+from stepscope.message import Seconds, Share, say
+
+CODE = "C08"
+PLACE = 90
+_LEAST_EVENTS = 6
+_ALIKE = 0.12  # robust deviation of the heights: collections of one heap differ by some 5 %
+_LEAST_S = 0.05
+
+
+def explain_step(case: Case) -> Finding | None:
+    """A printed collection, or one of many stalls of one height that keep no interval."""
+    printed = sum(part.seconds for part in case.slow.parts if part.phase == "gc")
+    if printed > 0:
+        confidence = round(0.98 * min(1.0, printed / max(case.excess_s, 1e-9)), 2)
+        message = say("cause-c08-printed", duration=Seconds(printed))
+        return Finding(CODE, "gc", None, confidence, printed, message, case.slow.evidence_lines)
+    evidence = case.evidence
+    rows = evidence.aperiodic
+    rows = rows[[not evidence.is_near_stop(row) for row in rows.tolist()]] if len(rows) else rows
+    if case.row not in rows or len(rows) < _LEAST_EVENTS:
+        return None
+    heights = np.array([evidence.stalls[row] for row in rows.tolist()])
+    middle = float(np.median(heights))
+    spread = 1.4826 * float(np.median(np.abs(heights - middle))) / middle
+    own = abs(case.stall_s / middle - 1)
+    if middle < _LEAST_S or spread > 2 * _ALIKE or own > 0.5:
+        return None
+    gaps = np.diff(rows)
+    # Allocation drives it, so it comes more evenly than chance; ranks that collect apart blur that.
+    is_even = float(np.std(gaps) / max(float(np.mean(gaps)), 1e-9)) < 0.8
+    confidence = (0.5 if spread <= _ALIKE else 0.3) + (0.1 if len(rows) >= 10 else 0.05) + (0.15 if is_even else 0.0)
+    message = say("cause-c08-evidence", count=len(rows), duration=Seconds(middle), share=Share(spread))
+    return Finding(CODE, "gc", "gc", round(confidence, 2), case.stall_s, message)

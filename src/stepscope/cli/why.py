@@ -1,0 +1,64 @@
+"""the whole story of one iteration: what it took, of what, why, what else it might have been
+
+    stepscope why train.log 500
+
+Exit code 0 when the log has that iteration (or one of its lines covers it), 2 when it is out of range, 3 when the log
+holds no step times.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from stepscope.cli import _common
+from stepscope.errors import UsageError
+
+if TYPE_CHECKING:
+    from stepscope.report.build import Report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The log's flags, the step, and the answer's flags."""
+    _common.add_log_arguments(parser)
+    parser.add_argument("step", metavar="STEP", help="the iteration's number as the log prints it")
+    _common.add_output_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tell the story."""
+    _common.chosen_languages(args)
+    digits = args.step.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or len(digits) > 15:
+        raise UsageError("bad-step", place=args.step)
+    report = _common.build_report(args)
+    if not report.has_steps:
+        from stepscope.report import json, markdown
+
+        empty: dict[str, _common.Renderer] = {
+            "json": lambda r, language, _: json.render(r, language),
+            **dict.fromkeys(("terminal", "markdown", "note"), lambda r, language, _: markdown.render(r, language)),
+        }
+        _common.write(args, report, empty, _common.stem_of(report) + "-why")
+        return 3
+    _check_range(report, int(digits), args)
+    from stepscope.report import why
+
+    story = why.tell(report, int(digits))
+    width, _ = _common.terminal_size(args)
+    renderers: dict[str, _common.Renderer] = {
+        "terminal": lambda _, language, __: why.render(story, language, width=width),
+        "json": lambda *_: why.render_json(story),
+        "markdown": lambda _, language, __: why.render_markdown(story, language),
+        "note": lambda _, language, __: why.render_markdown(story, language),
+    }
+    _common.write(args, report, renderers, f"{_common.stem_of(report)}-why-{digits}")
+    return 0
+
+
+def _check_range(report: Report, step: int, args: argparse.Namespace) -> None:
+    steps = report.run.steps
+    first = int((steps.step - steps.span.clip(min=1) + 1).min())
+    last = int(steps.step.max())
+    if not max(0, first) <= step <= last:
+        raise UsageError("no-such-step", place=", ".join(args.log), step=step, first=max(0, first), last=last)

@@ -1,0 +1,157 @@
+"""What the catalogue of causes found, in words and as JSON: candidates, rhythms, levels, and what would settle them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stepscope.i18n import Language
+from stepscope.ledger.periods import ENOUGH_EVENTS
+from stepscope.ledger.phases import Finding, Level, Rhythm, SlowStep
+from stepscope.message import Decimal, Message, Seconds, Share, say
+from stepscope.quote import quote
+from stepscope.report.build import Report
+
+STAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
+_SHOWN_LEVELS = 3
+_SHOWN_RHYTHMS = 3
+_WORTH_NAMING = 0.2
+
+
+def as_data(finding: Finding, english: Language) -> dict[str, Any]:
+    """A candidate for the JSON document."""
+    return {
+        "code": finding.code,
+        "cause": finding.cause,
+        "confidence": finding.confidence,
+        "seconds": finding.seconds,
+        "evidence": english.say(finding.evidence),
+        "lines": list(finding.lines),
+    }
+
+
+def level_data(level: Level, english: Language) -> dict[str, Any]:
+    """A level for the JSON document."""
+    return {
+        "first_step": level.regime.first_step,
+        "last_step": level.regime.last_step,
+        "typical_s": level.regime.typical_s,
+        "change": level.change,
+        "since_step": None if level.change is None else level.regime.first_step,
+        "candidates": [as_data(finding, english) for finding in level.candidates],
+    }
+
+
+def rhythm_data(rhythm: Rhythm, english: Language) -> dict[str, Any]:
+    """A cost that comes back, for the JSON document."""
+    period, guess = rhythm.period, rhythm.guess
+    return {
+        "every": int(period.every) if period.is_whole else period.every,
+        "offset": int(period.offset) if period.is_whole else period.offset,
+        "each_s": period.each_s,
+        "guess": guess.cause if guess else None,
+        "code": guess.code if guess else None,
+        "confidence": guess.confidence if guess else None,
+        "evidence": english.say(guess.evidence) if guess else None,
+        "events": period.num_events,
+    }
+
+
+def evidence_lines(slow: SlowStep, language: Language) -> list[str]:
+    """What the candidates of a slow step rest on: the cause itself, and whatever else is worth naming."""
+    worth = [finding for finding in slow.candidates if finding.confidence >= _WORTH_NAMING]
+    return [language.say(finding.evidence) for finding in worth[:3]]
+
+
+def short(finding: Finding, language: Language) -> str:
+    """A candidate in a few words."""
+    cause = language.text(f"cause-{finding.cause}")
+    return language.text("candidate-short", cause=cause, code=finding.code, confidence=Share(finding.confidence))
+
+
+def rhythm_lines(report: Report, language: Language) -> list[str]:
+    """The costs that come back, most seconds first."""
+    rhythms = sorted(report.ledger.rhythms, key=lambda own: -own.period.each_s * own.period.num_events)
+    found = []
+    for rhythm in rhythms[:_SHOWN_RHYTHMS]:
+        period, guess = rhythm.period, rhythm.guess
+        every = Decimal(period.every, 0 if period.is_whole else 2)
+        if guess is None:
+            key, named = "slow-rhythm-unknown", {}
+        else:
+            key, named = "slow-rhythm", {"cause": language.text(f"cause-{guess.cause}"), "code": guess.code}
+        found.append(language.text(key, every=every, duration=Seconds(period.each_s), count=period.num_events, **named))
+    return found
+
+
+def level_lines(report: Report, language: Language) -> list[str]:
+    """The changes of level with their best explanation, largest first."""
+    changed = [level for level in report.ledger.levels if level.change is not None]
+    largest = sorted(changed, key=lambda level: -abs(float(np.log1p(level.change or 0.0))))[:_SHOWN_LEVELS]
+    found = []
+    for level in sorted(largest, key=lambda level: level.regime.first_row):
+        change = level.change or 0.0
+        sentences = [
+            language.text(
+                "level-slower" if change > 0 else "level-faster",
+                step=level.regime.first_step,
+                share=Share(abs(change)),
+                duration=Seconds(level.regime.typical_s),
+            )
+        ]
+        if level.candidates:
+            best, *others = level.candidates
+            sentences.append(
+                language.text(
+                    "level-candidate",
+                    cause=language.text(f"cause-{best.cause}"),
+                    code=best.code,
+                    confidence=Share(best.confidence),
+                    evidence=language.say(best.evidence),
+                )
+            )
+            named = [short(finding, language) for finding in others[:3] if finding.confidence >= _WORTH_NAMING]
+            if named:
+                sentences.append(language.text("level-others", others=", ".join(named)))
+        else:
+            sentences.append(language.text("level-none"))
+        found.append(" ".join(sentences))
+    return found
+
+
+def finding_lines(report: Report, language: Language) -> list[str]:
+    """What the header says of the whole run."""
+    return [
+        language.text("finding-line", evidence=language.say(finding.evidence), code=finding.code)
+        for finding in report.ledger.findings
+    ]
+
+
+def what_would_settle(report: Report, slow: SlowStep | None = None) -> list[Message]:
+    """What to look at or print so that the unexplained would have a cause; empty when nothing is unexplained."""
+    run, ledger = report.run, report.ledger
+    steps = [slow] if slow is not None else list(ledger.slow)
+    open_steps = [own for own in steps if own.cause == "unexplained"]
+    levels = [] if slow is not None else [own for own in ledger.levels if own.change is not None and own.change > 0]
+    found = []
+    if open_steps:
+        if not len(run.steps.t_ns):
+            found.append(say("settle-stamps", command=STAMP_COMMAND))
+        if not np.isfinite(run.steps.data_s).any() and "data" not in run.events.kind:
+            found.append(say("settle-data"))
+        if any(finding.code == "C08" for own in open_steps for finding in own.candidates):
+            found.append(say("settle-gc"))
+        if 3 <= ledger.periods.unresolved < ENOUGH_EVENTS:
+            found.append(say("settle-events", count=ledger.periods.unresolved, enough=ENOUGH_EVENTS))
+        if (run.settings.count("world_size") or 1) > 1 and not run.ranks:
+            found.append(say("settle-ranks"))
+    on_cpu = str(run.settings["device"].value).startswith("cpu") if "device" in run.settings else False
+    if (open_steps or levels) and report.hardware is None and not on_cpu:
+        found.append(say("settle-gpu"))
+    return found
+
+
+def quoted(report: Report, lines: tuple[int, ...]) -> list[tuple[int, str]]:
+    """Kept lines of the log, fit to show."""
+    return [(line, quote(report.run.excerpts[line])) for line in lines if line in report.run.excerpts]

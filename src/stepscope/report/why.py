@@ -1,0 +1,275 @@
+"""The whole story of one step: what it took, of what, why, what else it might have been, what would settle it."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stepscope import __version__
+from stepscope.i18n import Language
+from stepscope.ledger.phases import Rhythm, SlowStep
+from stepscope.message import Decimal, Message, Seconds, Share, say
+from stepscope.report import reasons, words
+from stepscope.report.build import Report
+from stepscope.report.markdown import escape, fence
+
+SCHEMA = "stepscope.why/1"
+_BESIDE = 2
+_PAUSE_STEPS = 50
+
+
+class Story(NamedTuple):
+    """One step of a report. `row` is the line it is on, or the one that covers it; None where none does."""
+
+    report: Report
+    step: int
+    row: int | None
+    slow: SlowStep | None
+    rhythm: Rhythm | None
+    nearest: tuple[int, ...]
+
+
+def tell(report: Report, step: int) -> Story:
+    """The story of a step within the log's range."""
+    steps = report.run.steps
+    own = np.flatnonzero(steps.step == step)
+    # Of a step done twice, the slower time is the one that is asked about.
+    row = int(own[np.argmax(steps.dur_ns[own])]) if len(own) else None
+    if row is None:
+        covering = np.flatnonzero((steps.step > step) & (steps.step - steps.span < step))
+        row = int(covering[0]) if len(covering) else None
+    slow = next((found for found in report.ledger.slow if found.row == row), None)
+    rhythm = next((found for found in report.ledger.rhythms if row in found.period.rows), None)
+    after = int(np.searchsorted(steps.step, step))
+    nearest = tuple(near for near in (after - 1, after) if row is None and 0 <= near < len(steps))
+    return Story(report, step, row, slow, rhythm, nearest)
+
+
+def turned_down(story: Story) -> list[Message]:
+    """Causes that were looked for and not found, each with what would have shown it."""
+    slow, run = story.slow, story.report.run
+    if slow is None or slow.cause != "unexplained" or story.row is None:
+        return []
+    found = [say("why-not-marker"), say("why-not-first")]
+    if story.rhythm is None:
+        found.append(say("why-not-period"))
+    codes = {finding.code for finding in slow.candidates}
+    if run.settings.count("steps_per_epoch") and not codes & {"C06", "C12"}:
+        found.append(say("why-not-epoch"))
+    if np.isfinite(run.steps.data_s[story.row]) and "C35" not in codes:
+        found.append(say("why-not-data"))
+    if np.isfinite(run.steps.work[story.row]) and "C27" not in codes:
+        found.append(say("why-not-work"))
+    if "checkpoint" in run.events.kind and "C03" not in codes:
+        found.append(say("why-not-save"))
+    if "C22" not in codes and slow.seconds < _PAUSE_STEPS * max(1.0, _level(story)):
+        found.append(say("why-not-pause"))
+    return found
+
+
+def document(story: Story) -> dict[str, Any]:
+    """The story as plain data, in English."""
+    english = Language.load("en")
+    report, slow, row, steps = story.report, story.slow, story.row, story.report.run.steps
+    has_time = row is not None and steps.span[row] > 0
+    return {
+        "schema": SCHEMA,
+        "tool_version": __version__,
+        "paths": list(report.run.paths),
+        "step": story.step,
+        "printed": row is not None and int(steps.step[row]) == story.step,
+        "line": int(steps.line[row]) if row is not None else None,
+        "line_step": int(steps.step[row]) if row is not None else None,
+        "covers": int(steps.span[row]) if row is not None else None,
+        "seconds": _seconds(story) if has_time else None,
+        "normal_s": _level(story) if has_time else None,
+        "slow": slow is not None,
+        "cause": slow.cause if slow else None,
+        "code": slow.code if slow else None,
+        "confidence": slow.confidence if slow else None,
+        "parts": [
+            {"phase": part.phase, "seconds": part.seconds, "low_s": part.low_s, "high_s": part.high_s}
+            for part in (slow.parts if slow else ())
+        ],
+        "evidence": words.evidence_text(report, slow, english) if slow else None,
+        "evidence_lines": [{"line": line, "text": text} for line, text in _quotes(story)],
+        "candidates": [reasons.as_data(finding, english) for finding in (slow.candidates if slow else ())],
+        "turned_down": [english.say(message) for message in turned_down(story)],
+        "settle": [english.say(message) for message in (reasons.what_would_settle(report, slow) if slow else [])],
+        "period": reasons.rhythm_data(story.rhythm, english) if story.rhythm else None,
+        "neighbours": [
+            {"step": int(steps.step[near]), "seconds": float(steps.dur_ns[near] / 1e9)} for near in _neighbours(story)
+        ],
+    }
+
+
+def render_json(story: Story) -> str:
+    """The story as JSON text."""
+    return json.dumps(document(story), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def render(story: Story, language: Language, *, width: int = 80) -> str:
+    """The story for a terminal."""
+    lines = [language.text("why-title", step=story.step)]
+    for block in _blocks(story, language):
+        if isinstance(block, str):
+            lines += textwrap.wrap(block, width, initial_indent="  ", subsequent_indent="  ") or [""]
+        else:
+            title, items = block
+            lines += textwrap.wrap(title, width, initial_indent="  ", subsequent_indent="  ")
+            for item in items:
+                lines += textwrap.wrap(item, width, initial_indent="    - ", subsequent_indent="      ")
+    return "\n".join(lines) + "\n"
+
+
+def render_markdown(story: Story, language: Language) -> str:
+    """The story as Markdown."""
+    blocks = [f"# {language.text('why-title', step=story.step)}"]
+    quotes = language.text("why-lines")
+    for block in _blocks(story, language):
+        if isinstance(block, str):
+            blocks.append(escape(block))
+        elif block[0] == quotes:
+            blocks += [escape(quotes), fence(block[1])]
+        else:
+            blocks += [escape(block[0]), "\n".join(f"- {escape(item)}" for item in block[1])]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _blocks(story: Story, language: Language) -> list[str | tuple[str, list[str]]]:
+    """The story as sentences and titled lists."""
+    report, row, slow = story.report, story.row, story.slow
+    steps = report.run.steps
+    if row is None:
+        near = [_neighbour(report, own, language) for own in story.nearest]
+        return [(language.text("why-unprinted", step=story.step), near)]
+    blocks: list[str | tuple[str, list[str]]] = []
+    if int(steps.step[row]) != story.step:
+        blocks.append(language.text("why-inside", step=story.step, line_step=int(steps.step[row])))
+    if not steps.span[row]:
+        return [*blocks, language.text("why-no-time", step=int(steps.step[row]))]
+    blocks.append(_took(story, language))
+    if slow is None:
+        blocks.append(_normal(story, language))
+    else:
+        blocks += _why(story, slow, language)
+    if story.rhythm is not None:
+        period = story.rhythm.period
+        every = Decimal(period.every, 0 if period.is_whole else 2)
+        blocks.append(language.text("why-periodic", every=every, count=period.num_events))
+    near = [_neighbour(report, own, language) for own in _neighbours(story)]
+    if near:
+        blocks.append(language.text("why-neighbours", items=", ".join(near)))
+    if slow is not None:
+        settle = [language.say(message) for message in reasons.what_would_settle(report, slow)]
+        if settle:
+            blocks.append((language.text("why-settle"), settle))
+        if slow.code is not None:
+            blocks.append(language.text("why-page", code=slow.code))
+    return blocks
+
+
+def _took(story: Story, language: Language) -> str:
+    row, steps = story.row, story.report.run.steps
+    assert row is not None
+    level = Seconds(_level(story))
+    if steps.span[row] > 1:
+        mean = Seconds(float(steps.dur_ns[row] / 1e9))
+        count = int(steps.span[row])
+        return language.text("why-window", count=count, duration=Seconds(_seconds(story)), mean=mean, level=level)
+    return language.text("why-took", duration=Seconds(_seconds(story)), level=level)
+
+
+def _normal(story: Story, language: Language) -> str:
+    step = story.report.ledger.step
+    is_raised = story.row in story.report.ledger.periods.raised
+    if is_raised or step is None or not step.num_rows:
+        return language.text("why-raised")
+    return language.text("why-normal", span=language.span(step.low_s, step.high_s))
+
+
+def _why(story: Story, slow: SlowStep, language: Language) -> list[str | tuple[str, list[str]]]:
+    parts = " + ".join(words.part_text(part, language) for part in slow.parts)
+    blocks: list[str | tuple[str, list[str]]] = [language.text("why-made-of", parts=parts)]
+    considered = list(slow.candidates)
+    if slow.cause == "unexplained":
+        stall = sum(part.seconds for part in slow.parts if part.phase == "stall")
+        blocks.append(language.text("why-unexplained", duration=Seconds(stall)))
+    else:
+        named = next((own for own in considered if own.code == slow.code), None)
+        evidence = language.say(named.evidence) if named else words.evidence_text(story.report, slow, language)
+        blocks.append(
+            language.text(
+                "why-cause",
+                cause=language.text(f"cause-{slow.cause}"),
+                code=slow.code or "-",
+                confidence=Share(slow.confidence),
+                evidence=evidence,
+            )
+        )
+        considered = [own for own in considered if own is not named]
+    quotes = [f"{line}: {text}" for line, text in _quotes(story)]
+    if quotes:
+        blocks.append((language.text("why-lines"), quotes))
+    if considered:
+        items = [
+            language.text(
+                "why-candidate",
+                code=own.code,
+                cause=language.text(f"cause-{own.cause}"),
+                confidence=Share(own.confidence),
+                evidence=language.say(own.evidence),
+            )
+            for own in considered
+        ]
+        blocks.append((language.text("why-considered"), items))
+    down = [language.say(message) for message in turned_down(story)]
+    if down:
+        blocks.append((language.text("why-turned-down"), down))
+    return blocks
+
+
+def _quotes(story: Story) -> list[tuple[int, str]]:
+    """The log's own lines that are evidence, in their order, with those of the candidates."""
+    if story.slow is None:
+        return []
+    lines = {*story.slow.evidence_lines, *(line for own in story.slow.candidates for line in own.lines)}
+    return reasons.quoted(story.report, tuple(sorted(lines)))
+
+
+def _seconds(story: Story) -> float:
+    if story.slow is not None:
+        return story.slow.seconds
+    assert story.row is not None
+    return float(story.report.run.steps.seconds[story.row])
+
+
+def _level(story: Story) -> float:
+    """Seconds of a normal step near the row: the step's own part, or its regime's."""
+    row, report = story.row, story.report
+    assert row is not None
+    span = max(1, int(report.run.steps.span[row]))
+    part = next((own.seconds for own in (story.slow.parts if story.slow else ()) if own.phase == "step"), None)
+    if part is not None:
+        return part / span
+    step = report.ledger.step
+    regimes = step.regimes if step else ()
+    level = next((own.typical_s for own in regimes if own.first_row <= row <= own.last_row), None)
+    return level if level is not None else (step.typical_s if step else float(report.run.steps.dur_ns[row] / 1e9))
+
+
+def _neighbours(story: Story) -> list[int]:
+    if story.row is None:
+        return list(story.nearest)
+    steps = story.report.run.steps
+    near = [story.row + side for side in (*range(-_BESIDE, 0), *range(1, _BESIDE + 1))]
+    return [own for own in near if 0 <= own < len(steps) and steps.span[own] > 0]
+
+
+def _neighbour(report: Report, row: int, language: Language) -> str:
+    steps = report.run.steps
+    duration = Seconds(float(steps.dur_ns[row] / 1e9))
+    return language.text("why-neighbour", step=int(steps.step[row]), duration=duration)
