@@ -70,15 +70,24 @@ def _add(run: Run, index: int, kind: str, found: list[Stop]) -> None:
     line = int(events.line[index])
     last = found[-1] if found and found[-1].next_row == row else None
     if kind == "evaluation":
-        again = last is not None and last.evaluated and not last.saved and step in {-1, last.step}
+        saved_first = last is not None and last.saved and last.save_line is not None and last.save_line < last.line
+        again = last is not None and last.evaluated and (not last.saved or saved_first) and step in {-1, last.step}
+        if last is not None and last.saved and not last.evaluated:
+            # Saved first, evaluated then: still one stop.
+            found[-1] = last._replace(
+                step=step if step >= 0 else last.step,
+                line=line,
+                row=_timed_row(run, row, step, int(events.segment[index])),
+                evaluated=True,
+                begin_ns=_stamp(events.before_ns[index]),
+                end_ns=stamp,
+                evaluation_took_s=took_s,
+            )
+            return
         if last is not None and again:
             # Several lines of one evaluation: it ends with the last of them.
             total = _sum(last.evaluation_took_s, took_s)
             found[-1] = last._replace(end_ns=stamp or last.end_ns, evaluation_took_s=total)
-            return
-        if last is not None and not last.evaluated and step in {-1, last.step}:
-            # Saved first, evaluated then: one stop all the same.
-            found[-1] = last._replace(line=line, evaluated=True, end_ns=stamp, evaluation_took_s=took_s)
             return
     elif last is not None:
         found[-1] = last._replace(

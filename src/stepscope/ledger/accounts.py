@@ -99,9 +99,10 @@ class Books:
         source: str = "",
         down: float = 0.0,
         up: float = 0.0,
+        num: int = 1,
     ) -> None:
         """Book a part of a row and remember it: `sd` is its own doubt, `down` and `up` the one it shares."""
-        self[phase].add(seconds, basis, sd=sd)
+        self[phase].add(seconds, basis, sd=sd, num=num)
         if down > 0 or up > 0:
             self[phase].doubt(source, down, up)
         low, high = seconds - math.hypot(self.z * sd, down), seconds + math.hypot(self.z * sd, up)

@@ -53,7 +53,7 @@ def _attribute(run: Run, confidence: float, hardware: Hardware | None) -> Ledger
     if baseline is None:
         level = level_between(run, stops) if len(run) else None
         if level is None:
-            return without_level(run, "evaluation" if is_event.any() else "warmup")
+            return without_level(run, stops)
         baseline = assumed_baseline(run, *level)
     ledger = _sort(_prepare(run, stops, baseline, confidence))
     return diagnose(ledger, run, baseline, stops, hardware)
@@ -144,10 +144,11 @@ def _add_normal_rows(work: Work, rows: np.ndarray) -> None:
 def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
     """Where stamps can be trusted they give the total; what the lines leave over is start-up, gap or unlogged."""
     if work.stamps is None:
-        return False
+        return _add_dated_rest(work)
     tick = work.stamps.tick_s
-    for seconds, phase in work.stamps.outside:
-        work.books[phase].add(seconds, "measured", sd=tick)
+    for outside in work.stamps.outside:
+        # Where rows were stamped late or early, some stretches come out too short by as much as others are too long.
+        work.books[outside.phase].add(outside.seconds, "measured", sd=max(tick, -outside.seconds))
     rest = work.stamps.wall_s - work.books.seconds
     if rest > tick:
         work.books["unlogged"].add(rest, "measured", sd=tick)
@@ -158,6 +159,17 @@ def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
         work.books["step"].add(rest, "inferred", num=0)
         work.books["step"].doubt("stamps", -rest, -rest)
     return True
+
+
+def _add_dated_rest(work: Work) -> bool:
+    """A few dated lines, none of them a step's: the run took at least as long as from the first to the last of them."""
+    stamps = work.run.stamps
+    if stamps is None or not stamps.dated or work.run.num_trainings > 1 or has_stamped_rows(work.run):
+        return False
+    rest = (stamps.last_ns - stamps.first_ns) / NS - work.books.seconds
+    if rest > stamps.resolution_ns / NS:
+        work.books["unlogged"].add(rest, "measured")
+    return False
 
 
 def _normal_step(work: Work) -> NormalStep:

@@ -7,7 +7,10 @@ import math
 import numpy as np
 
 from stepscope.ledger import priors
-from stepscope.ledger.phases import Ledger, Phase, PhaseTotal
+from stepscope.ledger.accounts import Books
+from stepscope.ledger.outside import begin_ns
+from stepscope.ledger.phases import Ledger, Phase
+from stepscope.ledger.stamps import has_stamped_rows
 from stepscope.run import NO_TIME, Run
 from stepscope.stops import Stop
 from stepscope.units import NS
@@ -39,27 +42,36 @@ def level_between(run: Run, stops: list[Stop]) -> tuple[float, float] | None:
     return (middle / (1 + prior.median), 0.6) if middle > 0 else None
 
 
-def without_level(run: Run, phase: Phase) -> Ledger:
-    """No normal step was printed: the printed seconds are all that can be said."""
-    printed = int((run.steps.dur_ns * run.steps.span).sum()) if len(run) else 0
-    seconds = printed / NS
-    whole = PhaseTotal(
-        phase=phase,
-        seconds=seconds,
-        low_s=0.0,
-        high_s=seconds,
-        basis="assumed",
-        ns=printed,
-        num=len(run),
-        share=1.0,
-    )
+def without_level(run: Run, stops: list[Stop]) -> Ledger:
+    """No normal step was printed: what lines say of their own time, and the rest of the printed seconds as a whole."""
     steps = run.steps
+    printed_s = float(steps.seconds.sum()) if len(run) else 0.0
+    timed = [stop for stop in stops if stop.row is not None and stop.is_inside]
+    told = [stop.evaluation_took_s for stop in timed if stop.evaluation_took_s is not None]
+    books = Books(z=0.0)
+    if told:
+        books["evaluation"].add(min(math.fsum(told), printed_s), "measured", num=len(told))
+    rest_s = printed_s - books.seconds
+    # A trainer that prints single steps evaluates for most of such a row; a row that covers many is mostly steps.
+    phase: Phase = "warmup"
+    if timed:
+        phase = "evaluation" if run.clock.covers == "step" else "step"
+    if rest_s > 0:
+        books[phase].add(rest_s, "assumed", num=int(steps.span.sum()) if phase == "step" else len(run))
+        if not told:
+            books[phase].doubt("unknown", rest_s, 0.0)
     silent = len(run) > 1 and bool((np.diff(steps.step) > steps.span[1:])[np.diff(steps.segment) == 0].any())
+    if run.stamps is not None and len(run) and has_stamped_rows(run):
+        left = (run.stamps.last_ns - begin_ns(run)) / NS - books.seconds
+        if left > 0:
+            books["unlogged"].add(left, "measured")
+            silent = False
+    totals, wall_ns = books.close()
     return Ledger(
-        wall_ns=printed,
-        wall_low_s=seconds,
-        wall_high_s=math.inf if silent else seconds,
-        phases=(whole,) if printed else (),
+        wall_ns=wall_ns,
+        wall_low_s=wall_ns / NS,
+        wall_high_s=math.inf if silent else wall_ns / NS,
+        phases=totals if wall_ns else (),
         slow=(),
         step=None,
         evaluation_price=None,

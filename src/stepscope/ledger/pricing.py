@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -85,6 +86,26 @@ class Pricing:
         segment = self._run.segments[int(self._run.steps.segment[row])]
         return segment.fresh and row == segment.first_row
 
+    def is_first_later(self, row: int) -> bool:
+        """Whether a row holds the first evaluation after a process's first step, with enough others to tell."""
+        later = [s.row for s in self._stops if s.row is not None and s.evaluated and not self.starts_process(s.row)]
+        return len(later) > _ENOUGH_OTHERS and row == later[0]
+
+    @cached_property
+    def around_printed_s(self) -> float:
+        """What evaluations that print their own time usually take beyond it."""
+        left = []
+        for stop in self._stops:
+            if (
+                stop.row is not None
+                and stop.evaluated
+                and stop.evaluation_inside
+                and stop.evaluation_took_s is not None
+            ):
+                row = self.stop_row(stop.row)
+                left.append(row.total_s - row.level_s - stop.evaluation_took_s - (stop.save_took_s or 0.0))
+        return max(0.0, float(np.median(left))) if left else 0.0
+
     @property
     def has_later_evaluation(self) -> bool:
         """Whether any evaluation was timed that start-up is not part of."""
@@ -116,10 +137,10 @@ class Pricing:
         """What a save costs at the end of the log; None when nothing was saved, or the clock stops for it."""
         stamped = self._stamps.typical("checkpoint") if self._stamps else None
         printed = [s.save_took_s for s in self._stops if s.save_took_s is not None]
-        if stamped is not None:
-            return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
         if printed:
             return Price(seconds=float(np.median(printed)), low_s=min(printed), high_s=max(printed), basis="measured")
+        if stamped is not None:
+            return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
         if self._posterior is None or not any(s.saved for s in self._stops):
             return None
         low, middle, high = self.save_at(self._recent_level())

@@ -6,17 +6,16 @@ one instant, and then they carry nothing.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.ledger.baseline import Baseline
-from stepscope.run import NO_TIME, Floats, Run
+from stepscope.ledger.outside import Outside, OutsidePhase, begin_ns, expected_s, find_outside, stopped_rows
+from stepscope.run import NO_TIME, Run
 from stepscope.stops import Stop
 from stepscope.units import NS
 
-# Seconds that no printed time covers are one of these.
-Outside = Literal["warmup", "gap", "evaluation", "checkpoint"]
 # Of the rows with a stamp on either side, this share must fit the printed time for stamps to count.
 _AGREE = 0.6
 _LEAST_STAMPED = 3
@@ -40,11 +39,12 @@ class StampEvidence(NamedTuple):
     wall_s: float
     tick_s: float
     evaluations: dict[int, StampedEvaluation]
-    outside: tuple[tuple[float, Outside], ...]
+    outside: tuple[Outside, ...]
 
-    def typical(self, phase: Outside) -> tuple[float, float, float] | None:
+    def typical(self, phase: OutsidePhase) -> tuple[float, float, float] | None:
         """Low, middle and high of what an evaluation or a save takes by the stamps; None where they do not tell."""
-        seconds = [own for own, what in self.outside if what == phase]
+        own = [outside for outside in self.outside if outside.phase == phase]
+        seconds = [outside.seconds for outside in own if not outside.is_last]
         if phase == "evaluation":
             timed = list(self.evaluations.values())
             seconds += [e.seconds for e in timed if e.later] or [e.seconds for e in timed]
@@ -69,7 +69,7 @@ def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidenc
         wall_s=(run.stamps.last_ns - begin_ns(run)) / NS,
         tick_s=tick_s,
         evaluations=found,
-        outside=(*_outside(run), *_stopped_clock(run, stops, baseline)),
+        outside=tuple(find_outside(run, stops, baseline)),
     )
 
 
@@ -83,73 +83,18 @@ def _agree(run: Run, stops: list[Stop], baseline: Baseline) -> bool:
     stamped = steps.t_ns != NO_TIME
     same = (np.diff(steps.segment) == 0) & stamped[1:] & stamped[:-1]
     elapsed = np.diff(steps.t_ns)[same] / NS
-    expected = _expected(run, baseline)[same]
+    expected = expected_s(run, baseline)[same]
     assert run.stamps is not None
     slack = run.stamps.resolution_ns / NS
     # Where an evaluation or a save stopped the clock, more may have passed than was printed, but never less.
     stopped = np.zeros(len(steps) + 1, dtype=bool)
-    stopped[[min(row, len(steps)) for row in _stopped_rows(run, stops)]] = True
+    stopped[[min(row, len(steps)) for row in stopped_rows(run, stops)]] = True
     may_exceed = stopped[1 : len(steps)][same]
     fits = (np.abs(elapsed - expected) <= 0.5 * expected + slack) | (may_exceed & (elapsed >= 0.5 * expected - slack))
     if slack >= 0.5:
         # Whole seconds say nothing about single short steps, but over many of them they must add up.
         return bool(len(elapsed)) and bool(0.7 < (elapsed.sum() + slack) / (expected.sum() + slack) < 10)
     return bool(len(fits)) and bool(fits.mean() >= _AGREE)
-
-
-def _expected(run: Run, baseline: Baseline) -> Floats:
-    """Seconds between each row and the one before by the printed times: the row's own steps and the silent ones."""
-    steps = run.steps
-    silent = np.maximum(np.diff(steps.step) - steps.span[1:], 0)
-    expected: Floats = steps.seconds[1:] + silent * baseline.level[1:]
-    return expected
-
-
-def _stopped_clock(run: Run, stops: list[Stop], baseline: Baseline) -> list[tuple[float, Outside]]:
-    """Evaluations and saves for which the log's clock stands still: what the stamps have beyond the printed times."""
-    steps = run.steps
-    expected = _expected(run, baseline)
-    found: list[tuple[float, Outside]] = []
-    for row, own in _stopped_rows(run, stops).items():
-        if not 0 < row < len(steps) or steps.segment[row] != steps.segment[row - 1]:
-            continue
-        if steps.t_ns[row] == NO_TIME or steps.t_ns[row - 1] == NO_TIME:
-            continue
-        # Between two rows there is only so much, however many stops they hold.
-        left = float(steps.t_ns[row] - steps.t_ns[row - 1]) / NS - float(expected[row - 1])
-        if left > 0:
-            found += _shared(run, row, own, left, float(baseline.level[row]))
-    return [(seconds, phase) for seconds, phase in found if seconds > 0]
-
-
-def _stopped_rows(run: Run, stops: list[Stop]) -> dict[int, list[Stop]]:
-    """The rows before which the log's clock stood still, with the stops that made it."""
-    found: dict[int, list[Stop]] = {}
-    for stop in stops:
-        if (stop.evaluated and not stop.evaluation_inside) or (stop.saved and not stop.save_inside):
-            found.setdefault(stop.next_row + (1 if run.format.events_follow_step else 0), []).append(stop)
-    return found
-
-
-def _shared(run: Run, row: int, stops: list[Stop], left: float, level: float) -> list[tuple[float, Outside]]:
-    """The seconds before row `row` that no printed time covers, shared between its evaluations and its saves."""
-    evaluations = [stop for stop in stops if stop.evaluated and not stop.evaluation_inside]
-    saves = [stop for stop in stops if stop.saved and not stop.save_inside]
-    if not evaluations:
-        return [(left, "checkpoint")]
-    if not saves:
-        return [(left, "evaluation")]
-    told = [stop.save_took_s for stop in saves if stop.save_took_s is not None]
-    if told:
-        save = min(left, sum(told))
-        return [(left - save, "evaluation"), (save, "checkpoint")]
-    end, began = evaluations[-1].end_ns, saves[-1].save_ns
-    if end is None or began is None or began < end:
-        return [(left, "evaluation")]  # the save stands before it, and nothing tells where it ended
-    steps_before = max(0, evaluations[-1].step - int(run.steps.step[row - 1]))
-    until = (end - int(run.steps.t_ns[row - 1])) / NS - steps_before * level
-    evaluation = min(left, max(0.0, until))
-    return [(evaluation, "evaluation"), (left - evaluation, "checkpoint")]
 
 
 def _timed(run: Run, stop: Stop, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:
@@ -187,31 +132,3 @@ def _timed(run: Run, stop: Stop, baseline: Baseline, tick_s: float) -> StampedEv
         exact=rest is not None,
         later=not first,
     )
-
-
-def begin_ns(run: Run) -> int:
-    """When the log begins: at its first stamp, or where the time of its first row reaches back to."""
-    assert run.stamps is not None
-    steps = run.steps
-    if steps.t_ns[0] == NO_TIME:
-        return run.stamps.first_ns
-    return min(run.stamps.first_ns, int(steps.t_ns[0]) - int(steps.dur_ns[0] * steps.span[0]))
-
-
-def _outside(run: Run) -> list[tuple[float, Outside]]:
-    """Start-up before a process's first step, and the pause between two processes."""
-    assert run.stamps is not None
-    steps = run.steps
-    found: list[tuple[float, Outside]] = []
-    end_ns = begin_ns(run)
-    for index, segment in enumerate(run.segments):
-        first = segment.first_row
-        if steps.t_ns[first] == NO_TIME:
-            return found
-        # The printed time of the first step reaches back to where its loop began.
-        began = int(steps.t_ns[first]) - int(steps.dur_ns[first] * steps.span[first])
-        if began > end_ns:
-            found.append(((began - end_ns) / NS, "warmup" if index == 0 else "gap"))
-        last = int(steps.t_ns[first + segment.num_rows - 1])
-        end_ns = max(end_ns, last) if last != NO_TIME else end_ns
-    return found

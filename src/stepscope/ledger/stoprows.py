@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from stepscope.ledger.phases import Basis, Part, Phase
@@ -18,11 +16,13 @@ from stepscope.stops import Stop
 LOG_LINE_S = 0.004
 # An evaluation that takes this many times what others did holds something else as well.
 _ODD_EVALUATION = 3.0
+# The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
+_RECOMPILED = 1.5
 # The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
 _COLD = 1.05
+# What an evaluation prints of its time must be at least this share for the rest to be counted as its own.
+_PRINTED_PART = 0.3
 _NOTHING = (0.0, 0.0, 0.0)
-# From so many on, what is usual at an evaluation can be told from what is not.
-_ENOUGH_TOLD = 3
 
 
 class StopRows:
@@ -50,11 +50,10 @@ class StopRows:
             row, "step", step_s, "inferred", sd=around.jitter_s, source="beside", down=around.down_s, up=around.up_s
         )
         excess = self._without_printed(row, stop, around.total_s - step_s)
-        usual = self._usual_rest
-        if stop.evaluated and stop.evaluation_inside and stop.evaluation_took_s is not None and usual is not None:
-            self._split_told(row, excess, save, usual)
-        elif stop.evaluation_took_s is not None or not (stop.evaluated and stop.evaluation_inside):
+        if not (stop.evaluated and stop.evaluation_inside):
             self._split_save_only(row, excess, save)
+        elif stop.evaluation_took_s is not None:
+            self._split_around_printed(row, stop.evaluation_took_s, excess, save)
         elif self.pricing.starts_process(row):
             self._split_first(row, excess, save)
         else:
@@ -70,42 +69,28 @@ class StopRows:
             excess = max(0.0, excess - stop.save_took_s)
         return excess
 
-    def _split_told(self, row: int, excess: float, save: tuple[float, float, float], usual: float) -> None:
-        """The line says what the evaluation took. What comes on top at every one of them is its preparation and its
-        closing, which such a line leaves out; what is far above that is unexplained."""
-        around = self.pricing.stop_row(row)
-        if self.pricing.starts_process(row):
-            self.books.book(row, "warmup", excess, "inferred", sd=around.jitter_s)
+    def _split_around_printed(
+        self, row: int, printed_s: float, excess: float, save: tuple[float, float, float]
+    ) -> None:
+        """An evaluation prints what its batches took, but loads, gathers and scores around them: that is of it, too.
+
+        As much as is usual, and no more than the printed part warrants.
+        """
+        usual, around = self.pricing.around_printed_s, self.pricing.stop_row(row)
+        if self.pricing.starts_process(row) or printed_s < _PRINTED_PART * (printed_s + usual):
+            self._split_save_only(row, excess, save)
             return
-        if excess > _ODD_EVALUATION * max(usual, around.one_s):
+        if excess > _ODD_EVALUATION * usual + printed_s:
             self._slow.add_stall(row, excess - usual)
             self.books["evaluation"].either(excess - usual)
             excess = usual
-        save_s = min(save[1], max(0.0, excess))
-        if save_s:
-            low, high = min(save[0], save_s), max(save_s, min(save[2], excess))
-            self.books.book(
-                row,
-                "checkpoint",
-                save_s,
-                "inferred",
-                sd=SAVE_SCATTER * save_s,
-                source="save",
-                down=save_s - low,
-                up=high - save_s,
-            )
-        self.books.book(row, "evaluation", excess - save_s, "inferred", sd=around.jitter_s)
-
-    @cached_property
-    def _usual_rest(self) -> float | None:
-        """Seconds that rows with a told evaluation usually have beyond it and their steps; None where few tell."""
-        rests = []
-        for row, stop in self.timed.items():
-            if stop.evaluation_took_s is not None and not self.pricing.starts_process(row):
-                around = self.pricing.stop_row(row)
-                told = stop.evaluation_took_s + (stop.save_took_s or 0.0)
-                rests.append(max(0.0, around.total_s - around.level_s - told))
-        return float(np.median(rests)) if len(rests) >= _ENOUGH_TOLD else None
+        low, save_s, high = (min(seconds, excess) for seconds in save)
+        down, up = high - save_s, save_s - low
+        self.books.book(
+            row, "evaluation", excess - save_s, "inferred", sd=around.jitter_s, source="save", down=down, up=up, num=0
+        )
+        if save[1]:
+            self.books.book(row, "checkpoint", save_s, self.pricing.basis, source="save", down=up, up=down)
 
     def _split_save_only(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
         """No evaluation to share with: what is above the level is the save, start-up, or unexplained."""
@@ -125,14 +110,21 @@ class StopRows:
         around = self.pricing.stop_row(row)
         _, middle, most = self.pricing.evaluation_at(around.one_s)
         expected = middle + save[1]
-        if len(self.timed) > 3 and excess > _ODD_EVALUATION * max(expected, most + save[1]):
+        if self.pricing.is_first_later(row) and excess > _RECOMPILED * (most + save[2]):
+            # Another shape to compile, or the first save of a process: once, and then no more.
+            self.books.book(row, "warmup", excess - expected, "inferred", sd=around.jitter_s)
+            self.books["evaluation"].either(excess - expected)
+            excess = expected
+        elif len(self.timed) > 3 and excess > _ODD_EVALUATION * max(expected, most + save[1]):
             self._slow.add_stall(row, excess - expected)
             # Nor does one say that it was not the evaluation itself, or its save.
             self.books["evaluation"].either(excess - expected)
             self.books["checkpoint"].either(excess - expected if save[1] else 0.0)
             excess = expected
         low, save_s, high = (min(seconds, max(excess, 0.0)) for seconds in save)
-        basis, own = self.pricing.basis, SAVE_SCATTER * save_s
+        # Where nothing was saved there is no border to find.
+        basis: Basis = self.pricing.basis if save[1] else "inferred"
+        own = SAVE_SCATTER * save_s
         sd = float(np.hypot(around.jitter_s, own))
         self.books.book(
             row, "evaluation", excess - save_s, basis, sd=sd, source="save", down=high - save_s, up=save_s - low

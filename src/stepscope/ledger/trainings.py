@@ -6,8 +6,8 @@ import dataclasses
 import math
 
 from stepscope.cadence import with_settings
+from stepscope.ledger.outside import begin_ns
 from stepscope.ledger.phases import Ledger, PhaseTotal
-from stepscope.ledger.stamps import begin_ns
 from stepscope.run import Run
 from stepscope.settings import Settings
 from stepscope.units import NS
@@ -88,7 +88,9 @@ def _between_s(before: Run, after: Run, one: Ledger, other: Ledger) -> float:
         return 0.0
     if not len(after.steps.t_ns):
         return 0.0
-    return max(0.0, (begin_ns(after) - before.stamps.last_ns) / NS)
+    # Where only its first lines have stamps, a training went on for as long as its ledger says.
+    ended_ns = max(before.stamps.last_ns, before.stamps.first_ns + one.wall_ns)
+    return max(0.0, (begin_ns(after) - ended_ns) / NS)
 
 
 def _sum(totals: list[PhaseTotal], wall_ns: int) -> PhaseTotal:

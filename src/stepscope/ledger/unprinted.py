@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.ledger.outside import is_after_last_row
 from stepscope.ledger.prices import SAVE_SCATTER
 from stepscope.ledger.work import Work
 from stepscope.run import Floats
@@ -93,6 +94,8 @@ class Unprinted:
 
     def add_stop(self, stop: Stop) -> None:
         """A stop whose step was not printed: the price it has elsewhere. A save that ends the log is not over yet."""
+        if self.stamps is not None and is_after_last_row(self.run, stop):
+            return  # the stamps tell
         level = float(self.baseline.level[min(stop.next_row, len(self.run) - 1)])
         basis = self.pricing.basis
         stamped = self.stamps.evaluations.get(stop.line) if self.stamps else None
