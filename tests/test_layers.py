@@ -17,7 +17,7 @@ ORDER = [
     {"rowtimes", "stamptrack", "remarks", "totals", "eventlog", "fate"},
     {"segments", "lanes"},
     {"builder"},
-    {"bulk"},
+    {"bulk", "parts"},
     {"reader"},
     {"stops", "ranks"},
     {"cadence"},

@@ -24,7 +24,7 @@ from stepscope.lanes import Lanes, Row, looks_interleaved, rank_of
 from stepscope.quote import quote
 from stepscope.remarks import RemarkTrack
 from stepscope.rowtimes import row_times, tick_ns
-from stepscope.run import NO_TIME, Floats, Ints, Rank, Run, Segment, StepTable
+from stepscope.run import NO_TIME, Floats, Ints, Notice, Rank, Run, Segment, StepTable
 from stepscope.segments import SegmentLog
 from stepscope.settings import Settings, Value, evaluate_constant, parse_value
 from stepscope.stamptrack import StampTrack
@@ -76,6 +76,9 @@ class RunBuilder:
         self._has_loss = False  # a line with the loss confirmed this segment
         self._shape: re.Pattern[str] | None = None
         self._stamps = StampTrack()
+        self._own = self._stamps, self._fate  # of the run's own files, while another rank's is read
+        self._side: Fate | None = None
+        self._last_notices: list[Notice] = []  # how other ranks ended, by their own files
         self._clock_epoch: int | None = None
         self._clock_base = 0
 
@@ -91,7 +94,17 @@ class RunBuilder:
 
     def begin_file(self, rank: int | None) -> None:
         """The next lines come from another file of the run, perhaps one rank's own."""
-        self._lanes.of_file = rank
+        lanes, self._lanes.of_file = self._lanes, rank
+        if rank is not None and lanes.own_rank is None:
+            lanes.own_rank = rank
+        is_side = rank is not None and rank != lanes.own_rank
+        if self._side is None:
+            self._own = self._stamps, self._fate
+        elif self._side.notices:
+            self._last_notices += self._side.notices
+        # Another rank's file has its own stamps and its own end; neither is the run's.
+        self._side = Fate() if is_side else None
+        self._stamps, self._fate = (StampTrack(), self._side) if self._side is not None else self._own
         self._fate.in_traceback = False
 
     def expect_prefix(self, shape: re.Pattern[str] | None) -> None:
@@ -127,6 +140,8 @@ class RunBuilder:
 
     def _apply(self, index: int, match: re.Match[str], prefix: Prefix | None) -> None:
         line = self._format.lines[index]
+        if self._side is not None and line.kind != "step":
+            return  # the run's own rank tells the rest
         if line.kind == "chatter":
             self._fate.hear(match.string, line=self.num_lines, row=len(self._step))
             self._values.update(line.sets)
@@ -190,6 +205,8 @@ class RunBuilder:
             data=_number(groups.get("data_s")),
             work=_work(groups, figure),
         )
+        if self._side is not None:
+            self._side.notices.clear()  # whatever was told before, this rank went on
         if not self._is_other_rank(row, prefix):
             self._totals.note(groups, len(self._step), on_step=True)
             self._append(row)
@@ -567,7 +584,8 @@ class RunBuilder:
             if self._fate.is_fatal:
                 self._segments.note_end()
             return
-        self._remarks.note(text, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
+        if self._side is None:
+            self._remarks.note(text, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
         self._unread(text)
 
     def _unread(self, text: str) -> None:
@@ -617,7 +635,7 @@ class RunBuilder:
             t_ns=_ints(self._t),
             segment=segment,
         )
-        stamps = self._stamps.stamps()
+        stamps = self._own[0].stamps() if self._side is not None else self._stamps.stamps()
         return Run(
             paths=paths,
             format=self._format,
@@ -629,7 +647,7 @@ class RunBuilder:
             events=self._events.table(),
             segments=segments,
             settings=self._settings(),
-            notices=tuple(self._fate.notices),
+            notices=self._notices(),
             excerpts={**self._remarks.texts, **self._events.excerpts},
             remarks=self._remarks.kinds(),
             num_nonfinite=self._num_nonfinite,
@@ -642,6 +660,12 @@ class RunBuilder:
             ranks=self._ranks(steps),
             num_other_rows=self._lanes.num_others,
         )
+
+    def _notices(self) -> tuple[Notice, ...]:
+        """What the run's own files tell of its fate, and how the files of other ranks end."""
+        own = self._own[1] if self._side is not None else self._fate
+        others = [*self._last_notices, *(self._side.notices if self._side is not None else [])]
+        return (*own.notices, *(notice._replace(row=len(self._step)) for notice in others))
 
     def _ranks(self, steps: StepTable) -> tuple[Rank, ...]:
         """The ranks that print their own steps, the run's own among them, in their order."""

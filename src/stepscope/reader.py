@@ -6,6 +6,7 @@ so a finished log, a growing one and a pipe are all read by the same code.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
 from stepscope.builder import RunBuilder
@@ -14,6 +15,7 @@ from stepscope.errors import InputError
 from stepscope.formats import _detect
 from stepscope.formats._base import Format
 from stepscope.formats._claim import claim, prefix_shape
+from stepscope.parts import Arrangement, Head, Part, arrange, family
 from stepscope.quote import quote
 from stepscope.run import Run
 from stepscope.source.files import Source, resolve
@@ -21,6 +23,9 @@ from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
 
 _MAX_PENDING = 20_000
 _SNIFF_BYTES = 4096
+# How much of a file is looked at to find its place among others.
+_HEAD_ROWS = 8
+_TAIL_BYTES = 1 << 16
 _SETTLE_BYTES = 1 << 16
 # A log without any step is still known by its header: this many different lines, and not much else beside them.
 _ENOUGH_HEADER = 2
@@ -31,7 +36,7 @@ Progress = Callable[[int], None]
 
 
 def read(*paths: str, progress: Progress | None = None) -> Run:
-    """Read a log: a file, a folder, `-` for standard input, or several files of one run in their order.
+    """Read a log: a file, a folder, `-` for standard input, or several files of one run in any order.
 
     `progress` is called with the number of bytes read so far, about once a megabyte.
     """
@@ -39,41 +44,83 @@ def read(*paths: str, progress: Progress | None = None) -> Run:
 
 
 def read_sources(sources: Sequence[Source], *, progress: Progress | None = None) -> Run:
-    """Read one run from sources already opened or chosen, in their order."""
-    reader = LogReader(paths=[source.name for source in sources])
+    """Read one run from its files: ranks beside each other, parts in the order of their stamps or steps."""
+    plan = Arrangement(tuple(Part(source, None) for source in sources), "given", ())
+    if len(sources) > 1 and all(source.path is not None for source in sources):
+        plan = arrange([_head(source) for source in sources])
+    reader = LogReader(paths=[part.source.name for part in plan.parts])
     total = 0
-    for source in sources:
-        reader.begin_file()
-        for chunk in source.chunks():
+    for part in plan.parts:
+        reader.begin_file(part.rank)
+        for chunk in part.source.chunks():
             reader.feed(chunk)
             total += len(chunk)
             if progress is not None:
                 progress(total)
         reader.end_file()
-    return reader.run(mtime=sources[-1].mtime)
+    run = reader.run(mtime=max((source.mtime for source in sources if source.mtime is not None), default=None))
+    return dataclasses.replace(run, order=plan.order, repeated_paths=plan.repeated)
 
 
 def _pick(path: str) -> list[Source]:
-    """The sources to read for one argument: of a folder, the file with the most steps in its first megabyte."""
+    """The sources to read for one argument: of a folder, the file with the most steps, and what belongs to it."""
     sources = resolve(path)
     if len(sources) == 1:
         return sources
-    best: tuple[int, Source] | None = None
-    for source in sources:
-        reader = LogReader(paths=[source.name])
-        try:
-            chunk = next(iter(source.chunks()), b"")
-            reader.begin_file()
-            reader.feed(chunk)
-            reader.end_file()
-            score = len(reader.run())
-        except InputError:
-            continue
-        if best is None or score > best[0]:
-            best = (score, source)
-    if best is None:
+    heads = [(head, score) for head, score in map(_score, sources) if score is not None]
+    if not heads:
         raise InputError("folder-without-log", place=path)
-    return [best[1]]
+    best, _ = max(heads, key=lambda item: item[1] or 0)
+    return [head.source for head in family(best, [head for head, _ in heads])]
+
+
+def _score(source: Source) -> tuple[Head, int | None]:
+    """The beginning of a file, and how many steps it holds; None when it is no log."""
+    try:
+        run = _read_piece(source, next(iter(source.chunks()), b""))
+    except InputError:
+        return _blank(source), None
+    return _head_of(source, run), len(run)
+
+
+def _head(source: Source) -> Head:
+    """The beginning of a file, and where it ends."""
+    head, _ = _score(source)
+    return head
+
+
+def _blank(source: Source) -> Head:
+    return Head(source, None, (), None, None, None, None, dated=False)
+
+
+def _read_piece(source: Source, piece: bytes, fmt: Format | None = None) -> Run:
+    reader = LogReader(paths=[source.name], format=fmt)
+    reader.begin_file()
+    reader.feed(piece)
+    reader.end_file()
+    return reader.run()
+
+
+def _head_of(source: Source, run: Run) -> Head:
+    steps = run.steps
+    figures = steps.dur_ns[:_HEAD_ROWS].tolist()
+    last, last_ns = (int(steps.step[-1]) if len(run) else None), run.stamps.last_ns if run.stamps else None
+    tail = source.tail(_TAIL_BYTES)
+    if tail and len(run):
+        end = _read_piece(source, tail, run.format)
+        if len(end) and end.format.first_epoch == run.format.first_epoch:
+            last = max(int(end.steps.step[-1]), last or 0)
+        last_ns = end.stamps.last_ns if end.stamps is not None else last_ns
+    return Head(
+        source,
+        run.format.name,
+        tuple(zip(steps.step[:_HEAD_ROWS].tolist(), figures, strict=True)),
+        int(steps.step[0]) if len(run) else None,
+        last,
+        run.stamps.first_ns if run.stamps else None,
+        last_ns,
+        dated=bool(run.stamps and run.stamps.dated),
+    )
 
 
 class LogReader:
@@ -98,9 +145,13 @@ class LogReader:
         self._bulk: BulkReader | None = None
         self._rest = b""
         self._settle_bytes = settle_bytes
+        self._rank: int | None = None
 
-    def begin_file(self) -> None:
-        """Start the next file of the same run."""
+    def begin_file(self, rank: int | None = None) -> None:
+        """Start the next file of the same run, perhaps one rank's own."""
+        self._rank = rank
+        if self._builder is not None:
+            self._builder.begin_file(rank)
         self._splitter = LineSplitter()
         self._head = b""
         self._blob_format = None
@@ -164,6 +215,7 @@ class LogReader:
             if self._builder is None:
                 self._format = self._blob_format
                 self._builder = RunBuilder(self._blob_format)
+                self._builder.begin_file(self._rank)
             self._take(self._blob_format.to_lines(self._head))
             self._head = b""
             return
@@ -212,6 +264,7 @@ class LogReader:
     def _settle(self, fmt: Format, text: str = "") -> None:
         self._format = fmt
         self._builder = RunBuilder(fmt)
+        self._builder.begin_file(self._rank)
         if text:
             self._builder.expect_prefix(prefix_shape(claim(fmt, text)))
         pending, self._pending = self._pending, []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -175,6 +175,8 @@ class Run:
     stamps: Stamps | None = None
     mtime: float | None = None
     tick_ns: int = 0  # the step in which the clock behind the rows counts; 0 where it is fine
+    order: Literal["given", "stamps", "steps"] = "given"  # what several files were sorted by
+    repeated_paths: tuple[str, ...] = ()  # files left out because another one holds the same lines
     ranks: tuple[Rank, ...] = ()  # where several ranks print their steps
     num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
 

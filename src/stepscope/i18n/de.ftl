@@ -702,3 +702,11 @@ error-no-such-step = das Log hat keine Iteration { $step }
     .hint = es geht von { $first } bis { $last }
 error-bad-step = ein Schritt ist eine ganze Zahl
     .hint = zum Beispiel: stepscope why train.log 500
+alarm-files-order = { $by ->
+    [stamps] Die Dateien wurden in der Reihenfolge ihrer Zeitstempel gelesen: { $paths }
+   *[other] Die Dateien wurden in der Reihenfolge ihrer Iterationen gelesen: { $paths }
+  }
+alarm-files-repeated = { $count ->
+    [one] Diese Datei enthält dieselben Zeilen wie eine andere und wurde weggelassen: { $paths }
+   *[other] Diese Dateien enthalten dieselben Zeilen wie andere und wurden weggelassen: { $paths }
+  }

@@ -704,3 +704,11 @@ error-no-such-step = the log has no iteration { $step }
     .hint = it goes from { $first } to { $last }
 error-bad-step = a step is a whole number
     .hint = for example: stepscope why train.log 500
+alarm-files-order = { $by ->
+    [stamps] The files were read in the order of their time stamps: { $paths }
+   *[other] The files were read in the order of their iterations: { $paths }
+  }
+alarm-files-repeated = { $count ->
+    [one] This file holds the same lines as another one and was left out: { $paths }
+   *[other] These files hold the same lines as others and were left out: { $paths }
+  }

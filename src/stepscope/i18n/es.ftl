@@ -702,3 +702,11 @@ error-no-such-step = el log no tiene la iteración { $step }
     .hint = va de { $first } a { $last }
 error-bad-step = un paso es un número entero
     .hint = por ejemplo: stepscope why train.log 500
+alarm-files-order = { $by ->
+    [stamps] Los archivos se leyeron en el orden de sus marcas de tiempo: { $paths }
+   *[other] Los archivos se leyeron en el orden de sus iteraciones: { $paths }
+  }
+alarm-files-repeated = { $count ->
+    [one] Este archivo contiene las mismas líneas que otro y se dejó fuera: { $paths }
+   *[other] Estos archivos contienen las mismas líneas que otros y se dejaron fuera: { $paths }
+  }

@@ -702,3 +702,11 @@ error-no-such-step = le log n’a pas d’itération { $step }
     .hint = il va de { $first } à { $last }
 error-bad-step = un pas est un nombre entier
     .hint = par exemple : stepscope why train.log 500
+alarm-files-order = { $by ->
+    [stamps] Les fichiers ont été lus dans l’ordre de leurs horodatages : { $paths }
+   *[other] Les fichiers ont été lus dans l’ordre de leurs itérations : { $paths }
+  }
+alarm-files-repeated = { $count ->
+    [one] Ce fichier contient les mêmes lignes qu’un autre et a été laissé de côté : { $paths }
+   *[other] Ces fichiers contiennent les mêmes lignes que d’autres et ont été laissés de côté : { $paths }
+  }

@@ -51,6 +51,8 @@ def document(report: Report) -> dict[str, Any]:
             "segments": len(run.segments),
             "encoding": run.encoding,
             "trainings": _trainings(report),
+            "order": run.order,
+            "repeated_paths": list(run.repeated_paths),
             "other_writer_steps": run.num_other_rows,
             "first_unread": [{"line": line, "text": text} for line, text in run.first_unread],
         },

@@ -64,6 +64,21 @@ class Source(NamedTuple):
                 first = False
                 yield chunk
 
+    def tail(self, size: int) -> bytes:
+        """The last bytes of a plain file, from the start of a line; none of one that is short, packed or a pipe."""
+        if self.path is None:
+            return b""
+        try:
+            with self.path.open("rb") as stream:
+                is_packed = any(stream.read(6).startswith(magic) for magic in _MAGIC)
+                length = stream.seek(0, 2)
+                if is_packed or length <= CHUNK_BYTES:
+                    return b""
+                stream.seek(length - size)
+                return stream.read(size).partition(b"\n")[2]
+        except OSError:
+            return b""
+
 
 def resolve(argument: str) -> list[Source]:
     """The sources an argument stands for: one file, standard input, or a folder's candidates (best guess first)."""

@@ -1,0 +1,183 @@
+"""Several files of one run: which of them are ranks, which follow each other and in which order, which say the same.
+
+Nothing is opened here: the reader hands over the beginning and the end of each file.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Literal, NamedTuple
+
+from stepscope.source.files import Source
+
+Order = Literal["given", "stamps", "steps"]
+
+_COMPRESSED = re.compile(r"\.(?:gz|xz|zst|bz2)$")
+_ROTATED = re.compile(r"\.\d{1,4}$")
+_LEAST_SAME = 3
+
+
+class Head(NamedTuple):
+    """What the beginning of a file says, and how far it goes. Steps are None where it holds none."""
+
+    source: Source
+    format: str | None
+    rows: tuple[tuple[int, int], ...]  # the first steps with their figures
+    first_step: int | None
+    last_step: int | None
+    first_ns: int | None
+    last_ns: int | None
+    dated: bool
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The first steps."""
+        return tuple(step for step, _ in self.rows)
+
+
+class Part(NamedTuple):
+    """A file to read, and the rank whose file it is."""
+
+    source: Source
+    rank: int | None
+
+
+class Arrangement(NamedTuple):
+    """What to read in which order, what that order is, and the files that only repeat another one."""
+
+    parts: tuple[Part, ...]
+    order: Order
+    repeated: tuple[str, ...]
+
+
+def arrange(heads: list[Head]) -> Arrangement:
+    """Sort the files of one run: ranks told apart, repeated ones left out, the others by stamps, else by steps."""
+    kept, repeated = _without_repeated(heads)
+    ranks = _ranks(kept)
+    lowest = min(ranks.values(), default=None)
+    # The run's own rank comes first, whole; the others are read beside it.
+    groups: dict[int | None, list[Head]] = {}
+    for head in kept:
+        rank = ranks.get(head.source.name)
+        groups.setdefault(None if rank is None else rank, []).append(head)
+    order: Order = "given"
+    parts: list[Part] = []
+    for rank in sorted(groups, key=lambda number: (number is not None and number != lowest, number or 0)):
+        ordered, how = _ordered(groups[rank])
+        if [head.source for head in ordered] != [head.source for head in groups[rank]]:
+            order = how
+        parts += [Part(head.source, rank) for head in ordered]
+    return Arrangement(tuple(parts), order, repeated)
+
+
+def family(best: Head, heads: list[Head]) -> list[Head]:
+    """Of a folder's files, those that belong to the run of `best`: its ranks, rotated parts and resumed parts."""
+    alike = [head for head in heads if head.format == best.format and head.rows and _is_kin(best, head)]
+    if len(alike) < 2:
+        return [best]
+    ranks = _ranks(alike)
+    if best.source.name in ranks:
+        return [head for head in alike if head.source.name in ranks]
+    ordered, _ = _ordered(alike)
+    chain = [ordered[0]]
+    for head in ordered[1:]:
+        if _follows(chain[-1], head) or _is_rotated(head, best):
+            chain.append(head)
+    return chain if best in chain else [best]
+
+
+def _without_repeated(heads: list[Head]) -> tuple[list[Head], tuple[str, ...]]:
+    """The files without those whose lines another one holds too; of two the one that goes further stays."""
+    kept: list[Head] = []
+    repeated = []
+    for head in heads:
+        twin = next((index for index, other in enumerate(kept) if _is_same_text(head, other)), None)
+        if twin is None:
+            kept.append(head)
+        elif (head.last_step or 0) > (kept[twin].last_step or 0):
+            repeated.append(kept[twin].source.name)
+            kept[twin] = head
+        else:
+            repeated.append(head.source.name)
+    return kept, tuple(repeated)
+
+
+def _is_same_text(one: Head, other: Head) -> bool:
+    """Whether two files begin with the same rows, in times that are never quite the same by chance."""
+    num = min(len(one.rows), len(other.rows))
+    if num < _LEAST_SAME or one.rows[:num] != other.rows[:num] or one.first_ns != other.first_ns:
+        return False
+    return len({figure for _, figure in one.rows[:num]}) > 1 or one.first_ns is not None
+
+
+def _ranks(heads: list[Head]) -> dict[str, int]:
+    """The rank of each file by its name, where files that differ in a number print the same steps at the same time."""
+    groups: dict[tuple[str, int], dict[Head, int]] = {}
+    for head in heads:
+        for place, number in _number_places(head).items():
+            groups.setdefault(place, {})[head] = number
+    found: dict[str, int] = {}
+    for group in sorted(groups.values(), key=len, reverse=True):
+        first, *others = group
+        # Each launch of a resumed run has ranks of its own.
+        if others and first.rows and all(_are_simultaneous(first, other) for other in others):
+            for head, number in group.items():
+                found.setdefault(head.source.name, number)
+    return found
+
+
+def _number_places(head: Head) -> dict[tuple[str, int], int]:
+    """Each number in a file's name (or its folder's), by the name without it."""
+    path = PurePath(_COMPRESSED.sub("", head.source.name))
+    name = f"{path.parent.name}/{path.name}" if path.parent.name else path.name
+    return {
+        (name[: match.start()] + "#" + name[match.end() :], match.start()): int(match[0])
+        for match in re.finditer(r"\d{1,5}", name)
+    }
+
+
+def _are_simultaneous(one: Head, other: Head) -> bool:
+    """Whether two files print the same steps over the same time: ranks of one run."""
+    if one.format != other.format or one.first_step != other.first_step:
+        return False
+    if None not in (one.first_ns, one.last_ns, other.first_ns, other.last_ns):
+        return max(one.first_ns or 0, other.first_ns or 0) <= min(one.last_ns or 0, other.last_ns or 0)
+    num = min(len(one.rows), len(other.rows))
+    spacing = one.steps[1] - one.steps[0] if len(one.rows) > 1 else 1
+    last = abs((one.last_step or 0) - (other.last_step or 0))
+    return one.steps[:num] == other.steps[:num] and last <= 2 * max(1, spacing)
+
+
+def _ordered(heads: list[Head]) -> tuple[list[Head], Order]:
+    """By their first stamp where every file has one of the same kind, else by their first step, else as given."""
+    if len(heads) < 2:
+        return heads, "given"
+    if all(head.first_ns is not None for head in heads) and len({head.dated for head in heads}) == 1:
+        return sorted(heads, key=lambda head: head.first_ns or 0), "stamps"
+    if all(head.first_step is not None for head in heads):
+        # Two attempts that begin alike: the one written last is the later one.
+        return sorted(heads, key=lambda head: (head.first_step or 0, head.source.mtime or 0.0)), "steps"
+    return heads, "given"
+
+
+def _is_kin(best: Head, head: Head) -> bool:
+    if head.source == best.source:
+        return True
+    one, other = (_COMPRESSED.sub("", each.source.name) for each in (best, head))
+    if _ROTATED.sub("", one) == _ROTATED.sub("", other):
+        return True
+    return bool(_number_places(best).keys() & _number_places(head).keys())
+
+
+def _is_rotated(head: Head, best: Head) -> bool:
+    one, other = (_COMPRESSED.sub("", each.source.name) for each in (best, head))
+    return _ROTATED.sub("", one) == _ROTATED.sub("", other)
+
+
+def _follows(before: Head, after: Head) -> bool:
+    """Whether a file goes on where the other one ended, or a little before: a resumed run's next part."""
+    if before.last_step is None or after.first_step is None or before.first_step is None:
+        return False
+    spacing = after.steps[1] - after.steps[0] if len(after.rows) > 1 else 1
+    return before.first_step < after.first_step <= before.last_step + 2 * spacing
