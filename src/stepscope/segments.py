@@ -71,7 +71,9 @@ class SegmentLog:
 
     def _is_new_training(self, row: int, step: int, before: int, *, spacing: int, first: int, totals: Totals) -> bool:
         if step > max(self._first_step, first) + spacing or self._resumed:
-            return False  # goes on in the middle
+            # Goes on in the middle; far beyond where the other ended, and towards another total, it is not the same.
+            told = totals.last_before(row)
+            return step > before + spacing and told is not None and totals.max_steps not in (None, told.value)
         if self._launch and self._own_launch and not self._launch & self._own_launch:
             return True  # announced in other words: another phase
         last = totals.last_before(row)
