@@ -135,6 +135,7 @@ class LogReader:
         self._num_bytes = 0
         self._format = format
         self._pending: list[str] = []
+        self._inferred: tuple[int, Format | None] | None = None
         self._candidates: dict[str, set[int]] = {}
         self._num_weak: dict[str, int] = {}
         self._num_claimed = 0
@@ -243,6 +244,8 @@ class LogReader:
         """Hold lines back until one of them tells which format this is; then read them all with it."""
         if len(self._pending) < _MAX_PENDING:
             self._pending.append(line)
+            if len(self._pending) == _MAX_PENDING and self._settle_inferred():
+                return
         text = line.strip()
         if not text:
             return
@@ -271,9 +274,43 @@ class LogReader:
         for line in pending:
             self._builder.add(line)
 
+    def _settle_inferred(self) -> bool:
+        """So many lines and no format claims them: go by their structure, if it is that of a training."""
+        fmt = self._infer()
+        if fmt is None or not fmt.is_timed:
+            return False
+        self._settle(fmt)
+        return True
+
+    def _infer(self) -> Format | None:
+        """The format that the lines so far suggest by their structure."""
+        if self._inferred is None or self._inferred[0] != len(self._pending):
+            from stepscope.formats._infer import infer
+
+            self._inferred = len(self._pending), infer(self._pending)
+        return self._inferred[1]
+
     def run(self, *, mtime: float | None = None) -> Run:
         """The Run of everything read so far."""
-        if self._builder is None and self._candidates:
+        builder = self._builder or self._builder_so_far()
+        return builder.run(
+            paths=self._paths, encoding=self._encoding or self._splitter.encoding or "utf-8", mtime=mtime
+        )
+
+    def _builder_so_far(self) -> RunBuilder:
+        """What the lines held back make when no line has told their format: nothing is settled by asking."""
+        fmt = self._likeliest()
+        if fmt is None:
+            raise self._not_a_log()
+        builder = RunBuilder(fmt)
+        for line in self._pending:
+            builder.add(line)
+        return builder
+
+    def _likeliest(self) -> Format | None:
+        """Nothing but bars, then the structure of steps with times, then a header, then steps without times."""
+        header = None
+        if self._candidates:
             # No step yet, but perhaps a header that only one trainer writes. One such line may be a coincidence.
             best = max(self._candidates, key=lambda name: len(self._candidates[name]))
             fmt = _detect.find_format(best)
@@ -281,13 +318,13 @@ class LogReader:
             is_known = len(self._candidates[best]) >= _ENOUGH_HEADER and is_mostly_header
             # Nothing but bars: whose else should they be?
             has_bars = self._num_weak.get(best, 0) >= max(_ENOUGH_HEADER, _WEAK_SHARE * self._num_considered)
-            if fmt is not None and (is_known or has_bars):
-                self._settle(fmt)
-        if self._builder is None:
-            raise self._not_a_log()
-        return self._builder.run(
-            paths=self._paths, encoding=self._encoding or self._splitter.encoding or "utf-8", mtime=mtime
-        )
+            if has_bars:
+                return fmt
+            header = fmt if is_known else None
+        inferred = self._infer()
+        if inferred is not None and (inferred.is_timed or header is None):
+            return inferred
+        return header
 
     def _not_a_log(self) -> InputError:
         if self._num_bytes == 0:

@@ -40,6 +40,9 @@ def row_times(
         known = figure != NO_TIME
         span = np.where(per > 0, per, since) if covers == "window" else np.ones(num, dtype=np.int64)
         if is_total:
+            # The first line of a process covers the steps from its beginning, but no more than the others do.
+            first = np.minimum(step - first_step + 1, max(1, int(np.median(since))))
+            span = np.where(is_first & (per <= 0), np.maximum(1, first), span)
             figure = np.where(known, figure // np.maximum(span, 1), figure)
         dur, span = np.where(known, figure, 0), np.where(known, span, 0)
         return _within_stamps(dur, span, t_ns, is_first) if covers == "window" else (dur, span)

@@ -45,6 +45,10 @@ def run(args: argparse.Namespace) -> int:
     _common.write(args, report, renderers, _common.stem_of(report) + "-eta")
     if isinstance(end, Forecast) and report.run.settings["max_steps"].origin == "default":
         print(languages[0].text("assume-default-total", count=end.schedule.max_steps), file=sys.stderr)
+    if report.run.format.inferred is not None and args.format == "terminal":
+        from stepscope.report.inferred import inferred_lines
+
+        print(inferred_lines(report, languages[0])[0].rstrip(" :") + ".", file=sys.stderr)
     return 0 if isinstance(end, Forecast) else 3
 
 

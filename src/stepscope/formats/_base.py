@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, NamedTuple
 
+from stepscope.message import Message
 from stepscope.settings import Value
 from stepscope.units import parse_count
 
@@ -83,6 +84,21 @@ class Clock(NamedTuple):
     note: str
 
 
+class Assumption(NamedTuple):
+    """Something a format takes for granted that nobody stated: what, why, and how sure (0 to 1)."""
+
+    message: Message
+    because: Message | None
+    confidence: float
+
+
+class Inferred(NamedTuple):
+    """How sure a format is that was worked out from the log itself, and what it assumes."""
+
+    confidence: float
+    assumptions: tuple[Assumption, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Format:
     """A trainer's log: one of these per file of this folder, under the name FORMAT."""
@@ -127,6 +143,8 @@ class Format:
     sniff: Callable[[bytes], bool] | None = None
     to_lines: Callable[[bytes], Iterator[str]] | None = None
     name: str = ""
+    # Set where the format is not from the catalogue or a person, but read off the log's own structure.
+    inferred: Inferred | None = None
 
     def canonical(self, key: str) -> str:
         """Stepscope's name for one of this trainer's settings."""

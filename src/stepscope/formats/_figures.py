@@ -36,6 +36,8 @@ def parse_clock(text: str) -> float | None:
 SCALES: dict[str, Callable[[Any], Any]] = {
     "dur_ms": lambda number: number / 1e3,
     "dur_s": lambda number: number,
+    "dur_us": lambda number: number / 1e6,
+    "dur_min": lambda number: number * 60,
     "dur_clock": lambda number: number,
     "elapsed_ms": lambda number: number / 1e3,
     "elapsed_s": lambda number: number,

@@ -33,7 +33,7 @@ _US = re.compile(
 # What else stands before a line: logging.basicConfig's own form, Docker Compose, Ray, absl's file and line.
 _LOGGER = re.compile(
     r"(?:INFO|DEBUG|WARNING|ERROR):[\w.]+:|[\w.-]{1,40}-\d+\s+\| |\(\w[\w.:]* pid=\d+(?:, ip=[\d.]+)?\) "
-    r"|(?:INFO|WARNING|ERROR) [\w./-]+:\d+\] "
+    r"|(?:INFO|WARNING|ERROR) [\w./-]+:\d+\] |(?:INFO|DEBUG|WARNING|ERROR)\s+(?=\[?\d{4}-\d\d-\d\d[T ])"
 )
 _MONTH = re.compile(
     r"\[?(?:[A-Z][a-z]{2} )?(?P<m>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) "

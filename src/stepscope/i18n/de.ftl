@@ -259,8 +259,8 @@ error-binary = keine Textdatei
     .hint = nennen Sie, was der Trainer ausgegeben hat, zum Beispiel: python -u train.py | tee train.log
 error-broken-archive = eine komprimierte Datei, die sich nicht entpacken lässt: { $reason }
     .hint = entpacken Sie von Hand, was noch da ist: zcat { $place } | stepscope -
-error-not-a-training-log = kein Format im Katalog erkennt diese Datei
-    .hint = stepscope formats try { $path }     zeigt, wie weit jedes Format kommt
+error-not-a-training-log = kein Format erkennt diese Datei, und ihr Aufbau ist nicht der eines Trainingslogs
+    .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie man ein neues beibringt
 error-no-such-config = keine solche Config-Datei
     .hint = --config erwartet die Datei, mit der der Lauf gestartet wurde, zum Beispiel config/train_gpt2.py
 error-config-is-folder = die Config ist ein Ordner
@@ -710,3 +710,32 @@ alarm-files-repeated = { $count ->
     [one] Diese Datei enthält dieselben Zeilen wie eine andere und wurde weggelassen: { $paths }
    *[other] Diese Dateien enthalten dieselben Zeilen wie andere und wurden weggelassen: { $paths }
   }
+## Logs in unbekanntem Format
+
+section-inferred = Wie dieses Log gelesen wurde
+inferred-intro = Kein Format des Katalogs erkennt dieses Log; es wurde nach seinem Aufbau gelesen ({ $confidence } sicher):
+inferred-item = { $text } ({ $confidence } sicher)
+inferred-teach = Zum Berichtigen: stepscope formats try { $path } --suggest > my.toml, my.toml ändern und --format-file my.toml angeben
+infer-step = „{ $text }“ gilt als Iteration: eine ganze Zahl, die von Zeile zu Zeile steigt.
+infer-step-epoch = „{ $epoch }“ gilt als Epoche und „{ $batch }“ als Iteration darin: Sie beginnt mit jeder Epoche von vorn.
+infer-step-is-epoch = „{ $text }“ gilt als Iteration: Es gibt eine Zeile je Epoche.
+infer-time-none = Von keiner Zahl in diesen Zeilen ist bekannt, dass sie eine Zeit ist.
+infer-time-stamps = Die Zeiten sind die Abstände zwischen den Zeitstempeln der Zeilen.
+infer-time-step = „{ $text }“ gilt als Zeit einer Iteration, in { $unit }.
+infer-time-total = „{ $text }“ gilt als Zeit aller Iterationen seit der Zeile davor, in { $unit }.
+infer-time-clock = „{ $text }“ gilt als Uhr, die von Zeile zu Zeile weiterläuft, in { $unit }.
+infer-time-rate = „{ $text }“ gilt als Iterationen je Sekunde.
+infer-because-stamps = Das passt zu den Zeitstempeln.
+infer-because-clock = Das passt zur laufenden Uhr in derselben Zeile.
+infer-because-rate = Das passt zur Rate in derselben Zeile.
+infer-because-left = Das passt zur Restzeit, die die Zeile nennt.
+infer-because-spacing = Den Ausschlag geben Zeilen, die mehr oder weniger Iterationen umfassen als die anderen.
+infer-because-unit = Die Einheit steht dabei; sonst bestätigt es nichts im Log.
+infer-because-name = So heißt die Zahl; dass sie Sekunden zählt, bestätigt nichts im Log.
+infer-because-size = Sie hat keine Einheit, und bei dieser Größe sind Sekunden am wahrscheinlichsten.
+infer-total = „{ $text }“ gilt als Zahl der Iterationen.
+infer-batches = „{ $text }“ gilt als Zahl der Iterationen je Epoche.
+infer-evaluation = Zeilen wie „{ $text }“ gelten als Evaluierungen.
+infer-checkpoint = Zeilen wie „{ $text }“ gelten als Speichern.
+infer-doubt-interval = „{ $text }“ kann die Zeit einer Iteration sein oder die aller { $count } seit der Zeile davor. Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.
+infer-doubt-unit = „{ $text }“ hat keine Einheit und kann die Zeit einer Iteration oder mehrerer sein ({ $count } seit der Zeile davor). Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.

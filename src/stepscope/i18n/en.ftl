@@ -261,8 +261,8 @@ error-binary = not a text file
     .hint = point at what the trainer printed, for example: python -u train.py | tee train.log
 error-broken-archive = a compressed file that cannot be unpacked: { $reason }
     .hint = unpack it by hand to see what is left: zcat { $place } | stepscope -
-error-not-a-training-log = no format in the catalogue claims this file
-    .hint = stepscope formats try { $path }     shows how far each format gets
+error-not-a-training-log = no format claims this file, and its structure is not that of a training log
+    .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
 error-no-such-config = no such config file
     .hint = --config takes the file the run was started with, for example config/train_gpt2.py
 error-config-is-folder = the config is a folder
@@ -712,3 +712,32 @@ alarm-files-repeated = { $count ->
     [one] This file holds the same lines as another one and was left out: { $paths }
    *[other] These files hold the same lines as others and were left out: { $paths }
   }
+## Logs of no known format
+
+section-inferred = How this log was read
+inferred-intro = No format of the catalogue claims this log, so it was read by its structure ({ $confidence } sure):
+inferred-item = { $text } ({ $confidence } sure)
+inferred-teach = To put it right: stepscope formats try { $path } --suggest > my.toml, change my.toml, and add --format-file my.toml
+infer-step = “{ $text }” is taken for the iteration: a whole number that goes up from line to line.
+infer-step-epoch = “{ $epoch }” is taken for the epoch and “{ $batch }” for the iteration in it: it starts anew with every epoch.
+infer-step-is-epoch = “{ $text }” is taken for the iteration: there is one line per epoch.
+infer-time-none = No number in these lines is known to be a time.
+infer-time-stamps = The times are those between the time stamps of the lines.
+infer-time-step = “{ $text }” is taken for the time of one iteration, in { $unit }.
+infer-time-total = “{ $text }” is taken for the time of all iterations since the line before, in { $unit }.
+infer-time-clock = “{ $text }” is taken for a clock that runs on from line to line, in { $unit }.
+infer-time-rate = “{ $text }” is taken for iterations a second.
+infer-because-stamps = It fits the time stamps.
+infer-because-clock = It fits the running clock in the same line.
+infer-because-rate = It fits the rate in the same line.
+infer-because-left = It fits the time left that the line prints.
+infer-because-spacing = Lines that cover more or fewer iterations than the others settle it.
+infer-because-unit = Its unit is printed; nothing else in the log confirms it.
+infer-because-name = It is named like one; nothing in the log confirms that it counts seconds.
+infer-because-size = It has no unit, and for a number of this size seconds are the likeliest.
+infer-total = “{ $text }” is taken for the number of iterations.
+infer-batches = “{ $text }” is taken for the iterations of an epoch.
+infer-evaluation = Lines like “{ $text }” are taken for evaluations.
+infer-checkpoint = Lines like “{ $text }” are taken for saves.
+infer-doubt-interval = “{ $text }” may be the time of one iteration or of all { $count } since the line before. Nothing in the log tells which, so no times were read.
+infer-doubt-unit = “{ $text }” has no unit and may be the time of one iteration or of several ({ $count } since the line before). Nothing in the log tells which, so no times were read.

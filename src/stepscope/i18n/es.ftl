@@ -259,8 +259,8 @@ error-binary = no es un archivo de texto
     .hint = indique lo que imprimió el entrenador, por ejemplo: python -u train.py | tee train.log
 error-broken-archive = un archivo comprimido que no se puede abrir: { $reason }
     .hint = descomprímalo a mano para ver qué queda: zcat { $place } | stepscope -
-error-not-a-training-log = ningún formato del catálogo reconoce este archivo
-    .hint = stepscope formats try { $path }     muestra hasta dónde llega cada formato
+error-not-a-training-log = ningún formato reconoce este archivo, y su estructura no es la de un registro de entrenamiento
+    .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo enseñar uno nuevo
 error-no-such-config = no existe el archivo de configuración
     .hint = --config espera el archivo con que se lanzó la ejecución, por ejemplo config/train_gpt2.py
 error-config-is-folder = la configuración es una carpeta
@@ -710,3 +710,32 @@ alarm-files-repeated = { $count ->
     [one] Este archivo contiene las mismas líneas que otro y se dejó fuera: { $paths }
    *[other] Estos archivos contienen las mismas líneas que otros y se dejaron fuera: { $paths }
   }
+## Registros de formato desconocido
+
+section-inferred = Cómo se leyó este registro
+inferred-intro = Ningún formato del catálogo reconoce este registro, así que se leyó por su estructura (seguridad: { $confidence }):
+inferred-item = { $text } (seguridad: { $confidence })
+inferred-teach = Para corregirlo: stepscope formats try { $path } --suggest > my.toml, cambia my.toml y añade --format-file my.toml
+infer-step = «{ $text }» se toma por la iteración: un número entero que sube de línea en línea.
+infer-step-epoch = «{ $epoch }» se toma por la época y «{ $batch }» por la iteración dentro de ella: empieza de nuevo en cada época.
+infer-step-is-epoch = «{ $text }» se toma por la iteración: hay una línea por época.
+infer-time-none = De ningún número de estas líneas consta que sea un tiempo.
+infer-time-stamps = Los tiempos son los que median entre las marcas de tiempo de las líneas.
+infer-time-step = «{ $text }» se toma por el tiempo de una iteración, en { $unit }.
+infer-time-total = «{ $text }» se toma por el tiempo de todas las iteraciones desde la línea anterior, en { $unit }.
+infer-time-clock = «{ $text }» se toma por un reloj que sigue corriendo de línea en línea, en { $unit }.
+infer-time-rate = «{ $text }» se toma por iteraciones por segundo.
+infer-because-stamps = Concuerda con las marcas de tiempo.
+infer-because-clock = Concuerda con el reloj de la misma línea.
+infer-because-rate = Concuerda con el ritmo de la misma línea.
+infer-because-left = Concuerda con el tiempo restante que imprime la línea.
+infer-because-spacing = Lo deciden las líneas que abarcan más o menos iteraciones que las demás.
+infer-because-unit = Su unidad está impresa; nada más en el registro lo confirma.
+infer-because-name = Se llama como tal; nada en el registro confirma que cuente segundos.
+infer-because-size = No lleva unidad, y para un número de este tamaño lo más probable son segundos.
+infer-total = «{ $text }» se toma por el número de iteraciones.
+infer-batches = «{ $text }» se toma por las iteraciones de una época.
+infer-evaluation = Las líneas como «{ $text }» se toman por evaluaciones.
+infer-checkpoint = Las líneas como «{ $text }» se toman por guardados.
+infer-doubt-interval = «{ $text }» puede ser el tiempo de una iteración o el de las { $count } desde la línea anterior. Nada en el registro dice cuál, así que no se leyó ningún tiempo.
+infer-doubt-unit = «{ $text }» no lleva unidad y puede ser el tiempo de una iteración o de varias ({ $count } desde la línea anterior). Nada en el registro dice cuál, así que no se leyó ningún tiempo.

@@ -259,8 +259,8 @@ error-binary = ce n’est pas un fichier texte
     .hint = indiquez ce que l’entraîneur a affiché, par exemple : python -u train.py | tee train.log
 error-broken-archive = un fichier compressé impossible à ouvrir : { $reason }
     .hint = décompressez à la main ce qui en reste : zcat { $place } | stepscope -
-error-not-a-training-log = aucun format du catalogue ne reconnaît ce fichier
-    .hint = stepscope formats try { $path }     montre jusqu’où va chaque format
+error-not-a-training-log = aucun format ne reconnaît ce fichier, et sa structure n’est pas celle d’un journal d’entraînement
+    .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en enseigner un nouveau
 error-no-such-config = aucun fichier de configuration de ce nom
     .hint = --config attend le fichier avec lequel l’exécution a été lancée, par exemple config/train_gpt2.py
 error-config-is-folder = la configuration est un dossier
@@ -710,3 +710,32 @@ alarm-files-repeated = { $count ->
     [one] Ce fichier contient les mêmes lignes qu’un autre et a été laissé de côté : { $paths }
    *[other] Ces fichiers contiennent les mêmes lignes que d’autres et ont été laissés de côté : { $paths }
   }
+## Journaux de format inconnu
+
+section-inferred = Comment ce journal a été lu
+inferred-intro = Aucun format du catalogue ne reconnaît ce journal ; il a été lu d’après sa structure (sûr à { $confidence }) :
+inferred-item = { $text } (sûr à { $confidence })
+inferred-teach = Pour corriger : stepscope formats try { $path } --suggest > my.toml, modifiez my.toml et ajoutez --format-file my.toml
+infer-step = « { $text } » est pris pour l’itération : un nombre entier qui monte de ligne en ligne.
+infer-step-epoch = « { $epoch } » est pris pour l’époque et « { $batch } » pour l’itération dans celle-ci : elle recommence à chaque époque.
+infer-step-is-epoch = « { $text } » est pris pour l’itération : il y a une ligne par époque.
+infer-time-none = D’aucun nombre de ces lignes on ne sait que c’est un temps.
+infer-time-stamps = Les temps sont ceux entre les horodatages des lignes.
+infer-time-step = « { $text } » est pris pour le temps d’une itération, en { $unit }.
+infer-time-total = « { $text } » est pris pour le temps de toutes les itérations depuis la ligne précédente, en { $unit }.
+infer-time-clock = « { $text } » est pris pour une horloge qui court de ligne en ligne, en { $unit }.
+infer-time-rate = « { $text } » est pris pour des itérations par seconde.
+infer-because-stamps = Cela concorde avec les horodatages.
+infer-because-clock = Cela concorde avec l’horloge de la même ligne.
+infer-because-rate = Cela concorde avec le débit de la même ligne.
+infer-because-left = Cela concorde avec le temps restant que la ligne affiche.
+infer-because-spacing = Les lignes qui couvrent plus ou moins d’itérations que les autres tranchent.
+infer-because-unit = Son unité est imprimée ; rien d’autre dans le journal ne le confirme.
+infer-because-name = Il se nomme ainsi ; rien dans le journal ne confirme qu’il compte des secondes.
+infer-because-size = Il n’a pas d’unité, et pour un nombre de cette taille les secondes sont le plus probable.
+infer-total = « { $text } » est pris pour le nombre d’itérations.
+infer-batches = « { $text } » est pris pour les itérations d’une époque.
+infer-evaluation = Les lignes comme « { $text } » sont prises pour des évaluations.
+infer-checkpoint = Les lignes comme « { $text } » sont prises pour des sauvegardes.
+infer-doubt-interval = « { $text } » peut être le temps d’une itération ou celui des { $count } depuis la ligne précédente. Rien dans le journal ne dit lequel, donc aucun temps n’a été lu.
+infer-doubt-unit = « { $text } » n’a pas d’unité et peut être le temps d’une itération ou de plusieurs ({ $count } depuis la ligne précédente). Rien dans le journal ne dit lequel, donc aucun temps n’a été lu.

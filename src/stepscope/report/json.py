@@ -15,8 +15,10 @@ from stepscope.quote import quote
 from stepscope.ranks import find_slowest, typical_s
 from stepscope.report.build import Report
 from stepscope.report.card import judge
+from stepscope.report.inferred import assumption_text
 from stepscope.report.reasons import as_data, level_data, rhythm_data, what_would_settle
 from stepscope.report.words import evidence_text
+from stepscope.run import Run
 from stepscope.settings import COUNTS, Setting
 from stepscope.stops import last_stops
 
@@ -54,6 +56,7 @@ def document(report: Report) -> dict[str, Any]:
             "order": run.order,
             "repeated_paths": list(run.repeated_paths),
             "other_writer_steps": run.num_other_rows,
+            "inferred": _inferred(run, english),
             "first_unread": [{"line": line, "text": text} for line, text in run.first_unread],
         },
         "settings": {name: _setting(run.settings.get(name)) for name in _SETTINGS},
@@ -133,6 +136,19 @@ def _trainings(report: Report) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _inferred(run: Run, english: Language) -> dict[str, Any] | None:
+    inferred = run.format.inferred
+    if inferred is None:
+        return None
+    return {
+        "confidence": inferred.confidence,
+        "assumptions": [
+            {"text": assumption_text(assumption, english), "confidence": assumption.confidence}
+            for assumption in inferred.assumptions
+        ],
+    }
 
 
 def _setting(setting: Setting | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from stepscope.i18n import Language
 from stepscope.quote import quote
 from stepscope.report import words
 from stepscope.report.build import Report
+from stepscope.report.inferred import inferred_lines
 
 _SHOWN_SLOW = 10
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~])")
@@ -35,6 +36,9 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
         blocks += [f"{mark} {language.text('section-time')}", _time(report, language)]
     blocks += [f"{mark} {language.text('section-finish')}", *_finish(report, language)]
     blocks += [f"{mark} {language.text('section-change')}", _change(report, language)]
+    inferred = inferred_lines(report, language)
+    if inferred:
+        blocks += [f"{mark} {language.text('section-inferred')}", "\n".join(f"- {escape(line)}" for line in inferred)]
     blocks += [f"{mark} {language.text('section-log')}", _read(report, language)]
     return blocks
 

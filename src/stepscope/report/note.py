@@ -10,6 +10,7 @@ from stepscope.i18n import Language
 from stepscope.message import Seconds, Share
 from stepscope.report import markdown, words
 from stepscope.report.build import Report
+from stepscope.report.inferred import inferred_lines
 
 _TITLE_STEPS = 5
 _PLAIN = re.compile(r"[A-Za-zÀ-ÿ][\w À-ÿ,.’'()-]*\Z")
@@ -42,13 +43,19 @@ def eta_body(report: Report, language: Language) -> str:
     """The short note without its front matter."""
     end = report.forecast
     if isinstance(end, NoForecast) or end.is_finished:
-        return "\n\n".join(words.finish_lines(report, language)) + "\n"
+        return "\n\n".join([*words.finish_lines(report, language), *_inferred(report, language)]) + "\n"
     blocks = [f"### {language.text('section-progress')}", _bullets(_progress(report, end, language))]
     blocks += [f"### {language.text('section-evaluations')}", _bullets(_evaluations(report, end, language))]
     blocks += [f"### {language.text('section-estimate')}", _bullets(_estimate(report, end, language))]
     if end.assumptions:
         blocks += [language.text("note-assumptions"), _bullets([language.say(message) for message in end.assumptions])]
-    return "\n\n".join(blocks) + "\n"
+    return "\n\n".join([*blocks, *_inferred(report, language)]) + "\n"
+
+
+def _inferred(report: Report, language: Language) -> list[str]:
+    """What a log of no known format was taken for."""
+    lines = [markdown.escape(line) for line in inferred_lines(report, language)]
+    return [f"### {language.text('section-inferred')}", _bullets(lines)] if lines else []
 
 
 def front_matter(title: str, language: Language, translated: bool) -> str:

@@ -16,6 +16,7 @@ from stepscope.ledger.phases import Phase, PhaseTotal
 from stepscope.quote import quote
 from stepscope.report import card, words
 from stepscope.report.build import Report
+from stepscope.report.inferred import inferred_lines
 
 _SHOWN_SLOW = 6
 _BAR = 24
@@ -65,6 +66,7 @@ class _Drawing:
             self._slow()
         self._finish()
         self._change()
+        self._inferred()
         self._read()
 
     def _section(self, key: str) -> None:
@@ -176,6 +178,14 @@ class _Drawing:
             table.add_row("", Text(_glued(costs), style="dim"))
         self.console.print(table)
         self._say(words.change_scope(self.report, self.language), "dim")
+
+    def _inferred(self) -> None:
+        lines = inferred_lines(self.report, self.language)
+        if not lines:
+            return
+        self._section("section-inferred")
+        for line in lines:
+            self._say(line)
 
     def _read(self) -> None:
         if self.report.run.num_unread:

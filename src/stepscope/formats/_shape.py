@@ -1,0 +1,117 @@
+"""A line of an unknown log taken apart: its numbers, the word before each, the unit behind it, and the text between.
+
+Two lines of one shape have the same text between their numbers. What the numbers mean is `_infer`'s question.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+FieldKind = Literal["number", "clock", "words", "stamp"]
+MAX_CHARS = 2000
+_MAX_FIELDS = 60
+
+NUMBER = (
+    r"(?:[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d|,\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?(?:[KMBG](?![A-Za-z]))?"
+    r"|[-+]?\.\d+(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|NAN|inf|Inf|INF)(?![a-ln-rt-yA-Z]))"
+)
+CLOCK = r"(?:(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?)"
+WORDS = r"(?:\d+[dhms](?: ?\d+(?:\.\d+)?(?:ms|[hms]))*)(?![\w/])"
+STAMP = r"(?:\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?)"
+PATTERNS: dict[FieldKind, str] = {"number": NUMBER, "clock": CLOCK, "words": WORDS, "stamp": STAMP}
+
+_TOKEN = re.compile(
+    rf"(?<![\w.#])(?:(?P<stamp>{STAMP})|(?P<clock>(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?(?![:\d])(?!\.\d))"
+    rf"|(?P<words>{WORDS})|(?P<number>{NUMBER}))"
+)
+# A bar drawn with signs says nothing that its numbers do not.
+_BAR = re.compile(r"\|[\s\d█▏▎▍▌▋▊▉░▒=#>.-]{0,200}\|(?=\s*$)|[━╸╺─█▏▎▍▌▋▊▉░▒=#>.\-]{6,}")
+_UNIT = re.compile(
+    r"\s?(?P<unit>%|(?:ms|µs|us|seconds?|secs?|s|minutes?|mins?|m|hours?|h)(?![A-Za-z\d])"
+    r"(?:\s?(?:/|per)\s?[A-Za-z]+)?"
+    r"|[A-Za-z]+\s?(?:/|per)\s?(?:seconds?|secs?|s)(?![A-Za-z\d]))"
+)
+_WORD = re.compile(r"[A-Za-z_][\w./%-]*")
+_BREAK = re.compile(r"[|,;\]})]|\s[-–]\s|\t")
+
+
+class Field(NamedTuple):
+    """A number of a line: `key` is the words before it, lower case; `unit` what stands behind."""
+
+    kind: FieldKind
+    text: str
+    key: str
+    unit: str
+    start: int
+    end: int
+
+
+class Shape(NamedTuple):
+    """A line's numbers, and the texts around them: one more than there are numbers, blanks drawn together."""
+
+    fields: tuple[Field, ...]
+    texts: tuple[str, ...]
+
+    @property
+    def skeleton(self) -> tuple[str, ...]:
+        """What lines of one kind have in common."""
+        between = zip(self.texts, self.fields, strict=False)
+        return (*(f"{text}\0{field.kind[0]}" for text, field in between), self.texts[-1])
+
+
+def take_apart(line: str) -> Shape:
+    """The shape of a line, of its first two thousand characters."""
+    line = line[:MAX_CHARS]
+    fields: list[Field] = []
+    texts: list[str] = []
+    last = after = 0
+    for match in _TOKEN.finditer(line):
+        if len(fields) >= _MAX_FIELDS:
+            break
+        kind: FieldKind = match.lastgroup  # type: ignore[assignment]
+        if kind == "number" and _is_name(line, match):
+            continue
+        between = line[last : match.start()]
+        named = line[max(last, after) : match.start()]
+        unit = _UNIT.match(line, match.end())
+        fields.append(
+            Field(
+                kind,
+                match[0],
+                _key(named),
+                re.sub(r"\s", "", unit["unit"]).lower().replace("per", "/") if unit else "",
+                match.start(),
+                match.end(),
+            )
+        )
+        texts.append(squeeze(between))
+        last = match.end()
+        after = unit.end() if unit else last
+    texts.append(squeeze(line[last:]))
+    return Shape(tuple(fields), tuple(texts))
+
+
+def _is_name(line: str, match: re.Match[str]) -> bool:
+    """Whether digits are part of a name: a version, a path, an address."""
+    behind = line[match.end() : match.end() + 2]
+    return bool(re.match(r"[A-Za-z_]\w|\.\w", behind)) and not _UNIT.match(line, match.end()) and not _glued(behind)
+
+
+def _glued(behind: str) -> bool:
+    return behind[:1] in {"x", "G", "M", "K", "B", "T", "z", "i"}
+
+
+def squeeze(text: str) -> str:
+    """Text with bars gone, blanks drawn together, and those beside a number gone unless nothing else parts it."""
+    text = re.sub(r"\s+", " ", _BAR.sub("\1", text))
+    return text if text.isspace() else text.strip()
+
+
+def _key(between: str) -> str:
+    """The words right before a number: behind the last comma, bar or bracket, at most four."""
+    text = re.sub(
+        r"\s*/\s*(?=[a-z])", "/", re.sub(r"\(([A-Za-z/%]+)\)", r" \1 ", between.replace('"', " ").replace("'", " "))
+    )
+    words = _WORD.findall(_BREAK.split(text)[-1])
+    return " ".join(words[-4:]).lower().strip("./-% ")

@@ -1,0 +1,136 @@
+"""Logs of loggers nobody has heard of: read by their structure, or not at all; a guess never passes for knowledge."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from stepscope.errors import InputError
+from stepscope.reader import LogReader
+from stepscope.report.build import explain
+from tests.unit.foreign import NON_LOGS
+from tests.unit.invented import STYLES, loss, simulate, stamp
+
+
+def read_text(text):
+    reader = LogReader(paths=["unknown.log"])
+    reader.begin_file()
+    reader.feed(text.encode())
+    reader.end_file()
+    return reader.run()
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_an_invented_logger_is_read(name):
+    log = STYLES[name]()
+    run = read_text(log.text)
+    report = explain(run)
+    assert run.format.name == "generic"
+    assert (len(run), int(run.steps.step[-1])) == (log.rows, log.last)
+    assert report.ledger.step.typical_s == pytest.approx(log.typical_s, rel=0.05)
+    if log.wall_s is not None:
+        assert report.ledger.wall_s == pytest.approx(log.wall_s, rel=0.05)
+    assert run.events.kind.count("evaluation") == log.evaluations
+    assert run.events.kind.count("checkpoint") == log.checkpoints
+    assert run.settings.count("max_steps") == log.max_steps
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_it_says_what_it_assumed_and_how_sure_it_is(name):
+    inferred = read_text(STYLES[name]().text).format.inferred
+    assert 0.4 <= inferred.confidence < 1
+    keys = [assumption.message.key for assumption in inferred.assumptions]
+    assert keys[0].startswith("infer-step")
+    assert keys[1].startswith("infer-time")
+    assert all(0 < assumption.confidence < 1 for assumption in inferred.assumptions)
+
+
+def because(name):
+    return read_text(STYLES[name]().text).format.inferred.assumptions[1].because.key
+
+
+def test_the_evidence_that_settled_a_figure_is_named():
+    assert because("milliseconds_and_stamps") == "infer-because-stamps"
+    assert because("interval_total_and_stamps") == "infer-because-stamps"
+    assert because("interval_total_told_by_the_first_line") == "infer-because-spacing"
+    assert because("time_left_settles_the_interval") == "infer-because-left"
+    assert because("bar_with_figures") == "infer-because-clock"
+    assert because("bare_seconds") == "infer-because-size"
+
+
+def doubtful(line, *, every=100, num=4000):
+    steps = simulate(num, evaluate=0, save=0)
+    return "\n".join(line(step) for step in steps if step.number % every == every - 1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda s: f"step {s.number} loss {loss(s.number):.3f} time {41.4 + s.seconds / 50:.2f}",
+        lambda s: f"step {s.number} loss {loss(s.number):.3f} took {4.1 + s.seconds / 50:.2f}s",
+        lambda s: (
+            f"iter {s.number} | train loss {loss(s.number):.3f} | elapsed_time 41{random.Random(s.number).randrange(9)}"
+        ),
+    ],
+    ids=["no unit", "of one step or of a hundred", "seconds or milliseconds"],
+)
+def test_two_readings_equally_likely_give_steps_without_times(line):
+    """And the doubt is said, with what to do."""
+    run = read_text(doubtful(line))
+    assert len(run) == 40
+    assert not explain(run).has_steps
+    assert run.format.inferred.assumptions[1].message.key.startswith("infer-doubt")
+
+
+def test_steps_without_any_time_are_read_as_such():
+    run = read_text(doubtful(lambda s: f"step {s.number} loss {loss(s.number):.3f} lr 3.0e-4"))
+    assert len(run) == 40
+    assert not run.format.is_timed
+
+
+@pytest.mark.parametrize("make", NON_LOGS, ids=lambda make: make.__name__)
+def test_what_is_no_training_log_is_refused(make):
+    with pytest.raises(InputError) as caught:
+        read_text(make(random.Random(3)))
+    assert caught.value.key == "not-a-training-log"
+
+
+def test_ranks_are_not_steps():
+    lines = [
+        f"[{rank}] step {s.number} loss {loss(s.number):.3f} dt {s.seconds:.3f}s"
+        for s in simulate(200)
+        for rank in (0,)
+    ]
+    assert len(read_text("\n".join(lines))) == 200
+
+
+def test_a_log_longer_than_what_is_held_back_is_read_to_its_end():
+    """The format is settled on the way; the rest goes through the bulk engine."""
+    steps = simulate(30_000, evaluate=0, save=0)
+    text = "\n".join(f"it {s.number} of 30000 :: loss={loss(s.number):.4f} dt={s.seconds:.3f}s" for s in steps)
+    run = read_text(text + "\n")
+    assert (len(run), int(run.steps.step[-1])) == (30_000, 29_999)
+    assert explain(run).ledger.wall_s == pytest.approx(steps[-1].own, rel=0.01)
+
+
+def test_asking_in_between_does_not_change_the_answer():
+    log = STYLES["evaluations_and_saves"]().text.encode()
+    reader, once = LogReader(paths=["a"]), LogReader(paths=["a"])
+    for one in (reader, once):
+        one.begin_file()
+    for start in range(0, len(log), 9000):
+        reader.feed(log[start : start + 9000])
+        if start > 9000:
+            reader.run()
+    once.feed(log)
+    for one in (reader, once):
+        one.end_file()
+    assert reader.run().steps.step.tolist() == once.run().steps.step.tolist()
+    assert reader.run().steps.dur_ns.tolist() == once.run().steps.dur_ns.tolist()
+
+
+def test_a_known_trainer_later_in_the_file_wins_over_structure():
+    lines = [f"download {i}/90 {stamp(i)}" for i in range(90)]
+    lines += [f"iter {i}: loss 2.1, time {100 + i % 3:.2f}ms, mfu 3.00%" for i in range(40)]
+    assert read_text("\n".join(lines)).format.name == "nanogpt"
