@@ -24,7 +24,7 @@ ORDER = [
     {"ledger", "causes"},
     {"forecast", "plan"},
     {"advice", "alarms"},
-    {"report", "live"},
+    {"report", "live", "compare"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

@@ -23,6 +23,7 @@ COMMANDS = (
     "eta",
     "advise",
     "plan",
+    "compare",
     "run",
     "watch",
     "attach",

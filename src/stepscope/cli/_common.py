@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from stepscope.run import Run
 
 FORMATS = ("terminal", "json", "markdown", "note")
-_SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"}
+EXPORTS = ("trace", "csv", "mllog", "svg")
+_SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"} | {
+    "trace": ".trace.json",
+    "csv": ".csv",
+    "mllog": ".mllog",
+    "svg": ".svg",
+}
 # (report, language, is a translation) → text
 _COUNTS = frozenset({*COUNTS, "max_iters"})
 Renderer = Callable[["Report", Language, bool], str]
@@ -64,14 +70,14 @@ def add_fact_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="fail when a line of the log is not understood")
 
 
-def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+def add_output_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str, ...] = FORMATS) -> None:
     """How and where to answer."""
     parser.add_argument(
         "--lang",
         metavar="L[,L…]",
         help=f"language: {', '.join(languages())} (default: the locale's); several with -o FOLDER",
     )
-    parser.add_argument("--format", choices=FORMATS, default="terminal", help="how to answer (default: terminal)")
+    parser.add_argument("--format", choices=formats, default="terminal", help="how to answer (default: terminal)")
     parser.add_argument(
         "-o", "--output", metavar="PATH", help="write to a file, or to a folder with one file per language"
     )

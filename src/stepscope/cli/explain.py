@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags and the answer's."""
     _common.add_log_arguments(parser)
-    _common.add_output_arguments(parser)
+    _common.add_output_arguments(parser, formats=_common.FORMATS + _common.EXPORTS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,6 +45,11 @@ def show(args: argparse.Namespace, report: Report) -> None:
         from stepscope.report import markdown
 
         renderers["markdown"] = lambda r, language, _: markdown.render(r, language)
+    elif args.format in _common.EXPORTS:
+        import importlib
+
+        export = importlib.import_module(f"stepscope.report.{args.format}")
+        renderers[args.format] = lambda r, language, _: export.render(r, language)
     else:
         from stepscope.report import note
 

@@ -739,3 +739,21 @@ infer-evaluation = Zeilen wie „{ $text }“ gelten als Evaluierungen.
 infer-checkpoint = Zeilen wie „{ $text }“ gelten als Speichern.
 infer-doubt-interval = „{ $text }“ kann die Zeit einer Iteration sein oder die aller { $count } seit der Zeile davor. Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.
 infer-doubt-unit = „{ $text }“ hat keine Einheit und kann die Zeit einer Iteration oder mehrerer sein ({ $count } seit der Zeile davor). Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.
+
+## Läufe vergleichen
+
+compare-slower = Der zweite Lauf ist { $share } langsamer: { $before } → { $after } je 1.000.
+compare-faster = Der zweite Lauf ist { $share } schneller: { $before } → { $after } je 1.000.
+compare-same = Beide Läufe brauchen gleich lang: { $before } je 1.000.
+compare-most = Der größte Teil des Unterschieds ist { $phase }: { $share } davon.
+compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): mehr als Rauschen.
+compare-noise = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): Das kann Rauschen sein.
+compare-too-few = Zu wenige normale Iterationen, um einen Unterschied von Rauschen zu trennen.
+compare-unit-steps = je 1.000 Iterationen
+compare-unit-tokens = je Million Tokens
+compare-settings-same = Dieselben Einstellungen, soweit die Logs es sagen.
+compare-settings = Einstellungen, die sich unterscheiden: { $settings }
+compare-no-times = { $path }: keine Iteration mit Zeit zum Vergleichen.
+compare-no-tokens = Nicht jedes Log nennt seine Tokens: nach Iterationen verglichen.
+error-compare-needs-two = compare braucht mindestens zwei Logs
+    .hint = zum Beispiel: stepscope compare old.log new.log

@@ -741,3 +741,21 @@ infer-evaluation = Lines like “{ $text }” are taken for evaluations.
 infer-checkpoint = Lines like “{ $text }” are taken for saves.
 infer-doubt-interval = “{ $text }” may be the time of one iteration or of all { $count } since the line before. Nothing in the log tells which, so no times were read.
 infer-doubt-unit = “{ $text }” has no unit and may be the time of one iteration or of several ({ $count } since the line before). Nothing in the log tells which, so no times were read.
+
+## Comparing runs
+
+compare-slower = The second run is { $share } slower: { $before } → { $after } per 1,000.
+compare-faster = The second run is { $share } faster: { $before } → { $after } per 1,000.
+compare-same = Both runs take the same time: { $before } per 1,000.
+compare-most = Most of the difference is { $phase }: { $share } of it.
+compare-real = A normal iteration differs by { $low } to { $high } at { $confidence }: more than noise.
+compare-noise = A normal iteration differs by { $low } to { $high } at { $confidence }: that may be noise.
+compare-too-few = Too few normal iterations to tell a difference in them from noise.
+compare-unit-steps = per 1,000 iterations
+compare-unit-tokens = per million tokens
+compare-settings-same = The same settings, as far as the logs tell.
+compare-settings = Settings that differ: { $settings }
+compare-no-times = { $path }: no iteration with a time to compare.
+compare-no-tokens = Not every log tells its tokens: compared by iterations.
+error-compare-needs-two = compare takes two logs or more
+    .hint = for example: stepscope compare old.log new.log

@@ -739,3 +739,21 @@ infer-evaluation = Las líneas como «{ $text }» se toman por evaluaciones.
 infer-checkpoint = Las líneas como «{ $text }» se toman por guardados.
 infer-doubt-interval = «{ $text }» puede ser el tiempo de una iteración o el de las { $count } desde la línea anterior. Nada en el registro dice cuál, así que no se leyó ningún tiempo.
 infer-doubt-unit = «{ $text }» no lleva unidad y puede ser el tiempo de una iteración o de varias ({ $count } desde la línea anterior). Nada en el registro dice cuál, así que no se leyó ningún tiempo.
+
+## Comparar ejecuciones
+
+compare-slower = La segunda ejecución es un { $share } más lenta: { $before } → { $after } por cada 1000.
+compare-faster = La segunda ejecución es un { $share } más rápida: { $before } → { $after } por cada 1000.
+compare-same = Las dos tardan lo mismo: { $before } por cada 1000.
+compare-most = La mayor parte de la diferencia es { $phase }: el { $share }.
+compare-real = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: es más que ruido.
+compare-noise = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: puede ser ruido.
+compare-too-few = Hay muy pocas iteraciones normales para distinguir una diferencia del ruido.
+compare-unit-steps = por 1000 iteraciones
+compare-unit-tokens = por millón de tokens
+compare-settings-same = Los mismos ajustes, hasta donde dicen los registros.
+compare-settings = Ajustes distintos: { $settings }
+compare-no-times = { $path }: no hay ninguna iteración con tiempo que comparar.
+compare-no-tokens = No todos los registros dicen sus tokens: comparados por iteraciones.
+error-compare-needs-two = compare necesita dos registros o más
+    .hint = por ejemplo: stepscope compare old.log new.log

@@ -739,3 +739,21 @@ infer-evaluation = Les lignes comme « { $text } » sont prises pour des évalua
 infer-checkpoint = Les lignes comme « { $text } » sont prises pour des sauvegardes.
 infer-doubt-interval = « { $text } » peut être le temps d’une itération ou celui des { $count } depuis la ligne précédente. Rien dans le journal ne dit lequel, donc aucun temps n’a été lu.
 infer-doubt-unit = « { $text } » n’a pas d’unité et peut être le temps d’une itération ou de plusieurs ({ $count } depuis la ligne précédente). Rien dans le journal ne dit lequel, donc aucun temps n’a été lu.
+
+## Comparer des exécutions
+
+compare-slower = La seconde exécution est { $share } plus lente : { $before } → { $after } pour 1 000.
+compare-faster = La seconde exécution est { $share } plus rapide : { $before } → { $after } pour 1 000.
+compare-same = Les deux exécutions prennent le même temps : { $before } pour 1 000.
+compare-most = L’essentiel de la différence est { $phase } : { $share }.
+compare-real = Une itération normale diffère de { $low } à { $high } à { $confidence } : plus que du bruit.
+compare-noise = Une itération normale diffère de { $low } à { $high } à { $confidence } : ce peut être du bruit.
+compare-too-few = Trop peu d’itérations normales pour distinguer une différence du bruit.
+compare-unit-steps = pour 1 000 itérations
+compare-unit-tokens = par million de tokens
+compare-settings-same = Les mêmes réglages, d’après les journaux.
+compare-settings = Réglages différents : { $settings }
+compare-no-times = { $path } : aucune itération avec un temps à comparer.
+compare-no-tokens = Tous les journaux ne donnent pas leurs tokens : comparés par itérations.
+error-compare-needs-two = compare demande deux journaux ou plus
+    .hint = par exemple : stepscope compare old.log new.log

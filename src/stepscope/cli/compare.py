@@ -1,0 +1,67 @@
+"""two runs side by side: what got slower, which phase, and whether it is more than noise
+
+    stepscope compare old.log new.log
+    stepscope compare base.log a.log b.log --align tokens --format json
+
+Seconds per 1,000 iterations (or per million tokens) of each phase, so that runs of different lengths compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from stepscope.cli import _common
+from stepscope.errors import InputError, UsageError
+
+_FORMATS = ("terminal", "json", "markdown")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The logs, and how to compare them."""
+    parser.add_argument("log", nargs="+", metavar="LOG", help="the first run, then those to compare with it")
+    parser.add_argument("--align", choices=("step", "tokens"), default="step", help="what counts as the same work")
+    parser.add_argument("--config", metavar="FILE", help="settings of all of them")
+    parser.add_argument("--confidence", metavar="C", type=float, default=0.9, help="of the intervals (default 0.9)")
+    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    parser.add_argument("--format", choices=_FORMATS, default="terminal", help="how to answer (default: terminal)")
+    parser.add_argument("-o", "--output", metavar="PATH", help="write the answer to a file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare them."""
+    from stepscope.compare import compare
+    from stepscope.configfile import read_config
+    from stepscope.reader import read
+    from stepscope.report import comparison as drawn
+    from stepscope.report.build import explain
+
+    if len(args.log) < 2:
+        raise UsageError("compare-needs-two", place=args.log[0])
+    if not 0.5 <= args.confidence <= 0.99:
+        raise UsageError("bad-confidence")
+    language = _common.chosen_languages(args)[0]
+    config = read_config(Path(args.config)) if args.config else None
+    reports = [explain(read(path), config=config, confidence=args.confidence) for path in args.log]
+    for report, path in zip(reports, args.log, strict=True):
+        if report.ledger.step is None or not report.ledger.wall_s:
+            print(language.text("compare-no-times", path=path), file=sys.stderr)
+            return 3
+    found = compare(reports, align=args.align, confidence=args.confidence)
+    if found.align != args.align:
+        print(language.text("compare-no-tokens"), file=sys.stderr)
+    if args.format == "json":
+        text = drawn.render_json(found)
+    elif args.format == "markdown":
+        text = drawn.render_markdown(found, language)
+    else:
+        text = drawn.render(found, language, width=_common.terminal_size(args)[0])
+    if args.output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        Path(args.output).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise InputError("cannot-write", place=args.output, reason=problem.strerror or str(problem)) from None
+    return 0
