@@ -12,7 +12,7 @@ ORDER = [
     {"trainer"},
     {"errors", "units", "clock", "quote", "message", "settings"},
     {"i18n", "source", "configfile"},
-    {"formats"},
+    {"formats", "columns"},
     {"run"},
     {"rowtimes", "stamptrack", "remarks", "totals", "eventlog", "fate"},
     {"segments", "lanes"},

@@ -8,16 +8,18 @@ from __future__ import annotations
 import copy
 import math
 import re
-from array import array
 from bisect import bisect_left
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from stepscope.columns import Column
 from stepscope.eventlog import KINDS as EVENTS
 from stepscope.eventlog import EventLog
 from stepscope.fate import Fate
 from stepscope.formats._base import Format, convert
-from stepscope.formats._claim import claim, is_indented
+from stepscope.formats._claim import Claim, claim, is_indented
 from stepscope.formats._figures import AHEAD, SCALES, figure_ns, full_count, step_number, whole
 from stepscope.formats._prefix import Prefix
 from stepscope.lanes import Lanes, Row, looks_interleaved, rank_of
@@ -34,8 +36,41 @@ from stepscope.units import NS
 _MAX_UNREAD = 5
 _MAX_FIGURE_S = 1e9
 _SPACED = 2
-_NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
+_ROOM = 1.1  # rows of a log may get shorter on the way
+NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
 _NOT_SETTINGS = frozenset({"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"})
+
+
+class Rows(NamedTuple):
+    """Step rows that were read together, in the order of the file; a column that none of them has is None."""
+
+    step: Ints
+    line: Ints
+    figure: Ints | None  # nanoseconds
+    loss: Floats | None
+    is_bad: npt.NDArray[np.bool_] | None  # where a loss is printed and is no number
+    mfu: Floats | None  # in percent
+    data: Floats | None
+    work: Floats | None
+    t_ns: Ints | None
+    prefix: Prefix | None  # that all stamps are like
+
+    def part(self, first: int, last: int) -> Rows:
+        """The rows from `first` up to `last`."""
+        if last - first == len(self.step):
+            return self
+        return Rows(
+            step=self.step[first:last],
+            line=self.line[first:last],
+            figure=None if self.figure is None else self.figure[first:last],
+            loss=None if self.loss is None else self.loss[first:last],
+            is_bad=None if self.is_bad is None else self.is_bad[first:last],
+            mfu=None if self.mfu is None else self.mfu[first:last],
+            data=None if self.data is None else self.data[first:last],
+            work=None if self.work is None else self.work[first:last],
+            t_ns=None if self.t_ns is None else self.t_ns[first:last],
+            prefix=self.prefix,
+        )
 
 
 class RunBuilder:
@@ -47,15 +82,17 @@ class RunBuilder:
         self.num_lines = 0
         self._num_unread = 0
         self._first_unread: list[tuple[int, str]] = []
-        self._step = array("q")
-        self._figure = array("q")
-        self._per = array("q")  # how many steps the figure was printed for, where the line says so
-        self._loss = array("d")
-        self._mfu = array("d")
-        self._data = array("d")  # seconds a step waited for its batch, and how much work it did, where printed
-        self._work = array("d")
-        self._line = array("q")
-        self._t = array("q")
+        self._step = Column(np.int32)
+        self._figure = Column(np.int64)
+        self._loss = Column(np.float64)
+        self._mfu = Column(np.float64)
+        self._line = Column(np.int32)
+        # What few logs have is empty until a row has it: how many steps its figure was printed for, its stamp, the
+        # seconds it waited for its batch, how much work it did.
+        self._per = Column(np.int32, missing=0)
+        self._t = Column(np.int64, missing=NO_TIME)
+        self._data = Column(np.float64, missing=math.nan)
+        self._work = Column(np.float64, missing=math.nan)
         self._ahead: dict[str, str | None] = {}  # step, epoch and batch as the lines before a step line tell them
         self._segments = SegmentLog()
         self._doubtful: tuple[int, int] | None = None  # last step and spacing before a segment nobody announced
@@ -82,16 +119,6 @@ class RunBuilder:
         self._clock_epoch: int | None = None
         self._clock_base = 0
 
-    @property
-    def told(self) -> tuple[int | None, int | None, int | None]:
-        """The total, the epochs and the batches in force: a step line that says otherwise is news."""
-        return self._totals.told
-
-    @property
-    def own_rank(self) -> int | None:
-        """The rank whose rows make the run; None until one is known."""
-        return self._lanes.own_rank
-
     def begin_file(self, rank: int | None) -> None:
         """The next lines come from another file of the run, perhaps one rank's own."""
         lanes, self._lanes.of_file = self._lanes, rank
@@ -117,11 +144,7 @@ class RunBuilder:
         text = line.strip()
         if not text:
             return
-        found = claim(self._format, text, self._last_kind)
-        if found.which is None and self._shape is not None:
-            known = self._shape.match(found.text)
-            if known is not None and known.end() < len(found.text):
-                found = claim(self._format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
+        found = self.claim(text)
         if self._fate.in_traceback and is_indented(line, found.prefix):
             told = None if found.which is None else self._format.lines[found.which].kind
             if told not in {"step", "evaluation"}:
@@ -136,29 +159,37 @@ class RunBuilder:
             return
         if self._format.lines[found.which].kind == "step":
             self._last_kind = found.which  # what comes next is most likely another one
-        self._apply(found.which, found.match, found.prefix)
+        self._apply(found.which, found.match.groupdict(), found.match.string, found.prefix)
 
-    def _apply(self, index: int, match: re.Match[str], prefix: Prefix | None) -> None:
+    def claim(self, text: str) -> Claim:
+        """Which line of the format a stripped line is."""
+        found = claim(self._format, text, self._last_kind)
+        if found.which is None and self._shape is not None:
+            known = self._shape.match(found.text)
+            if known is not None and known.end() < len(found.text):
+                found = claim(self._format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
+        return found
+
+    def _apply(self, index: int, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
         line = self._format.lines[index]
         if self._side is not None and line.kind != "step":
             return  # the run's own rank tells the rest
         if line.kind == "chatter":
-            self._fate.hear(match.string, line=self.num_lines, row=len(self._step))
+            self._fate.hear(text, line=self.num_lines, row=len(self._step))
             self._values.update(line.sets)
             return
         self._fate.in_traceback = False
-        groups = match.groupdict()
         if line.kind == "step":
-            self._add_step(groups, match.string, prefix)
+            self._add_step(groups, text, prefix)
         elif line.kind in EVENTS:
-            self._add_event(line.kind, groups, match.string, prefix)
+            self._add_event(line.kind, groups, text, prefix)
         elif line.kind == "setting":
             if self._step and not self._segments.starting:
-                self._unread(match.string)  # after the first step, `name = value` is nobody's config echo
+                self._unread(text)  # after the first step, `name = value` is nobody's config echo
             else:
-                self._add_setting(groups["key"], groups["value"])
+                self._add_setting(groups["key"] or "", groups["value"] or "")
         elif line.kind == "remark":
-            self._remarks.note(match.string, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
+            self._remarks.note(text, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
         else:
             self._add_fact(index, groups)
         self._values.update(line.sets)
@@ -167,7 +198,7 @@ class RunBuilder:
         own = groups.keys()
         if self._ahead:
             groups = groups | {name: told for name, told in self._ahead.items() if not groups.get(name)}
-        if not own & _NAMES_STEP:
+        if not own & NAMES_STEP:
             self._add_figures(groups)
             return
         if self._totals.learn_epoch_length(groups, len(self._step)):
@@ -276,16 +307,13 @@ class RunBuilder:
         self._segments.calm()
         self._step.append(step)
         self._figure.append(figure)
-        self._per.append(new.per)
+        self._per.append_at(row, new.per)
         self._loss.append(math.nan if new.loss is None else new.loss)
         self._mfu.append(new.mfu / 100 if new.mfu is not None and 0 < new.mfu < math.inf else math.nan)
-        self._data.append(new.data if new.data is not None and 0 <= new.data < _MAX_FIGURE_S else math.nan)
-        self._work.append(new.work)
+        self._data.append_at(row, new.data if new.data is not None and 0 <= new.data < _MAX_FIGURE_S else math.nan)
+        self._work.append_at(row, new.work)
         self._line.append(new.line)
-        if new.stamp != NO_TIME and not self._t:
-            self._t.extend([NO_TIME] * row)
-        if self._t or new.stamp != NO_TIME:
-            self._t.append(new.stamp)
+        self._t.append_at(row, new.stamp)
         if new.loss is not None and not math.isfinite(new.loss):
             self._note_nonfinite(step)
 
@@ -308,7 +336,7 @@ class RunBuilder:
         if self._step[row] != new.step or self._figure[row] != new.figure:
             return False
         if self._t and new.stamp != NO_TIME:
-            return self._t[row] == new.stamp
+            return bool(self._t[row] == new.stamp)
         # Without stamps, only times that are never quite the same show that these are the same lines.
         around = self._figure[max(0, row - 1) : row + 2]
         return len(set(around)) == len(around) > 1 and new.loss is not None and self._loss[row] == new.loss
@@ -415,82 +443,149 @@ class RunBuilder:
             *(self._data, self._work, self._line, self._t),
         )
         for column in columns:
-            del column[first:]
+            column.cut(first)
         self._remarks.cut_rows(first, num)
         self._events.cut_rows(first, num, max(0, len(self._segments.starts) - 1))
         self._fate.drop_rows(first, num)
 
-    def add_rows(
-        self,
-        *,
-        step: Ints,
-        figure: Ints,
-        loss: Floats,
-        has_loss: np.ndarray,
-        mfu: Floats,
-        data: Floats,
-        line: Ints,
-        t_ns: Ints | None,
-        prefix: Prefix | None,
-    ) -> None:
-        """Many rows at once, as if their lines had been added one by one."""
-        if not len(step):
-            return
+    @property
+    def outlook(self) -> tuple[object, ...]:
+        """What the next line is seen against; while it stays the same, rows can be read ahead of their turn."""
+        return *self._totals.told, self._bar_total, self._lanes.own_rank, self._fate.is_ignored
+
+    def judge(
+        self, *, total: int | None, epochs: int | None, batches: int | None, prefix: Prefix | None
+    ) -> Literal["row", "bar", "news", "line"]:
+        """What lines that tell this are: rows of the run, another bar, news in the first of them, or neither."""
+        if self._format.bars_nest and total != self._bar_total:
+            return "news" if self._bar_total is None else "bar"
+        if self._totals.is_uneven or not self._lanes.is_own(prefix):
+            return "line"
+        told = zip((total, epochs, batches), self._totals.told, strict=True)
+        return "row" if all(own in (None, known) for own, known in told) else "news"
+
+    def pass_bar(self, total: int | None, line: int) -> None:
+        """Another bar than the training's."""
+        self.num_lines = line
         self._fate.in_traceback = False
+        self._last_bar = total
+
+    @property
+    def is_on_bar(self) -> bool:
+        """Whether a loss that comes next belongs to the row before it."""
+        return not self._format.bars_nest or self._last_bar is None or self._last_bar == self._bar_total
+
+    def confirm_losses(self) -> None:
+        """Lines with the losses of rows have been read."""
+        self._has_loss = True
+        self._fate.in_traceback = False
+
+    @property
+    def in_traceback(self) -> bool:
+        """Whether the next line may be part of a traceback."""
+        return self._fate.in_traceback
+
+    @property
+    def wants_unread(self) -> int:
+        """How many more lines that nobody understood must be seen."""
+        return max(_MAX_UNREAD - len(self._first_unread), int(self._fate.is_ignored))
+
+    def is_deaf_to(self, text: str) -> bool:
+        """Whether a line that nobody understands would only be counted."""
+        return self._remarks.is_full(text)
+
+    def count_unread(self, num: int) -> None:
+        """So many lines more that nobody understood."""
+        self._num_unread += num
+
+    def add_event(self, which: int, groups: dict[str, str | None], text: str, line: int) -> None:
+        """An event whose line was taken apart already."""
+        self.num_lines = line
+        self._apply(which, groups, text, None)
+
+    def add_row(self, rows: Rows, index: int) -> None:
+        """One of many rows, as if its line had been added."""
+        self._fate.in_traceback = False
+        self.num_lines = int(rows.line[index])
+        if rows.t_ns is not None and rows.prefix is not None:
+            self._stamps.note(rows.prefix._replace(t_ns=int(rows.t_ns[index])))
+        is_bad = rows.is_bad is not None and bool(rows.is_bad[index])
+        loss, mfu, data, work = (
+            math.nan if column is None else float(column[index])
+            for column in (rows.loss, rows.mfu, rows.data, rows.work)
+        )
+        row = Row(
+            int(rows.step[index]),
+            NO_TIME if rows.figure is None else int(rows.figure[index]),
+            None if math.isnan(loss) and not is_bad else loss,
+            None if math.isnan(mfu) else mfu,
+            per=0,
+            line=self.num_lines,
+            stamp=self._stamps.take(),
+            data=None if math.isnan(data) else data,
+            work=work,
+        )
+        self._append(row)
+
+    def stage_rows(self, rows: Rows) -> bool:
+        """Put rows that follow each other behind the end; False when the first must be added by itself."""
+        t_ns = self._stamps.place(rows.t_ns, rows.prefix)
         ordinary = (
             self._segments.starts
             and not self._segments.starting
+            and not self._ahead
             and self._doubtful is None
             and self._copied_row is None
             and self._lanes.other is None
-            and self._lanes.of_file is None
-            and step[0] > self._step[-1]
-            and bool((np.diff(step) > 0).all())
-            and (self._format.clock.covers != "cumulative" or self._is_rising(figure))
-            and (t_ns is None) == (not self._t)
+            and rows.step[0] > self._step[-1]
+            and (self._format.clock.covers != "cumulative" or self._rises_to(rows.figure))
+            and (t_ns is None) == (rows.t_ns is None)
             and not (t_ns is None and self._stamps.is_new)
-            and (t_ns is None or bool((t_ns != NO_TIME).all()))
         )
         if not ordinary:
-            for index in range(len(step)):
-                self.num_lines = int(line[index])
-                if t_ns is not None and prefix is not None and t_ns[index] != NO_TIME:
-                    self._stamps.note(prefix._replace(t_ns=int(t_ns[index])))
-                own_loss = float(loss[index]) if has_loss[index] else None
-                own_mfu = None if math.isnan(mfu[index]) else float(mfu[index])
-                row = Row(
-                    int(step[index]),
-                    int(figure[index]),
-                    own_loss,
-                    own_mfu,
-                    per=0,
-                    line=self.num_lines,
-                    stamp=self._stamps.take(),
-                    data=float(data[index]),
-                )
-                if not self._is_other_rank(row, prefix):
-                    self._append(row)
-            return
-        self._segments.calm()
-        self._step.frombytes(step.tobytes())
-        self._figure.frombytes(figure.tobytes())
-        self._per.frombytes(bytes(8 * len(step)))
-        self._loss.frombytes(np.where(has_loss, loss, math.nan).tobytes())
-        self._mfu.frombytes(np.where((mfu > 0) & (mfu < math.inf), mfu / 100, math.nan).tobytes())
-        self._data.frombytes(np.where((data >= 0) & (data < _MAX_FIGURE_S), data, math.nan).tobytes())
-        self._work.frombytes(np.full(len(step), math.nan).tobytes())
-        self._line.frombytes(line.tobytes())
-        if t_ns is not None and prefix is not None:
-            self._t.frombytes(t_ns.tobytes())
-            self._stamps.note_many(t_ns, prefix)
-        bad = has_loss & ~np.isfinite(loss)
-        if bad.any():
-            self._num_nonfinite += int(bad.sum())
-            first = int(np.argmax(bad))
-            self._first_nonfinite = self._first_nonfinite or (int(step[first]), int(line[first]))
+            return False
+        first, num = len(self._step), len(rows.step)
+        self._step.stage(rows.step)
+        self._line.stage(rows.line)
+        self._figure.stage(rows.figure if rows.figure is not None else np.full(num, NO_TIME))
+        self._loss.stage(rows.loss if rows.loss is not None else np.full(num, math.nan))
+        self._mfu.stage(_mfu_share(rows.mfu) if rows.mfu is not None else np.full(num, math.nan))
+        data = rows.data
+        if data is not None:
+            data = np.where((data >= 0) & (data < _MAX_FIGURE_S), data, math.nan)
+        for column, values in ((self._per, None), (self._t, t_ns), (self._data, data), (self._work, rows.work)):
+            column.stage_at(first, num, values)
+        return True
 
-    def _is_rising(self, figure: Ints) -> bool:
-        return self._figure[-1] <= figure[0] and bool((np.diff(figure) >= 0).all())
+    def show_rows(self, rows: Rows, first: int, last: int) -> None:
+        """Let the staged rows from `first` up to `last` count."""
+        num = last - first
+        if not num:
+            return
+        self._fate.in_traceback = False
+        self._segments.calm()
+        for column in (self._step, self._line, self._figure, self._loss, self._mfu):
+            column.show(num)
+        for column in (self._per, self._t, self._data, self._work):
+            if column:
+                column.show(num)
+        if rows.prefix is not None and rows.t_ns is not None:
+            self._stamps.note_many(self._t, num)
+        if rows.is_bad is not None and rows.is_bad[first:last].any():
+            bad = rows.is_bad[first:last]
+            self._num_nonfinite += int(bad.sum())
+            at = first + int(np.argmax(bad))
+            self._first_nonfinite = self._first_nonfinite or (int(rows.step[at]), int(rows.line[at]))
+
+    def expect_rows(self, share_read: float) -> None:
+        """Make room for the rows to come, when this share of the log has been read."""
+        num = int(len(self._step) / share_read * _ROOM)
+        for column in (self._step, self._line, self._figure, self._loss, self._mfu, self._t, self._data, self._work):
+            if column:
+                column.expect(num)
+
+    def _rises_to(self, figure: Ints | None) -> bool:
+        return figure is not None and self._figure[-1] <= figure[0]
 
     def _add_event(self, kind: str, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
         self._stamps.note_inside(groups)
@@ -612,28 +707,30 @@ class RunBuilder:
             )
             for index, start in enumerate(starts)
         )
-        segment = np.repeat(np.arange(len(segments), dtype=np.int64), [s.num_rows for s in segments])
-        dur_ns, span = row_times(
+        first_rows = np.array([start.row for start in starts], dtype=np.int64)
+        step, figure, t_ns = self._step.share(), self._figure.share(), self._t.share()
+        dur_ns, spans = row_times(
             self._format.clock.covers,
-            step=_ints(self._step),
-            figure=_ints(self._figure),
-            per=_ints(self._per),
-            t_ns=_ints(self._t),
-            segment=segment,
+            step=step,
+            figure=figure,
+            per=self._per.share(),
+            t_ns=t_ns,
+            first_rows=first_rows,
             first_step=self._format.first_step,
             is_total=self._format.figure_is_total,
         )
+        nothing = np.broadcast_to(np.float64(math.nan), len(step))
         steps = StepTable(
-            step=_ints(self._step),
+            step=step,
             dur_ns=dur_ns,
-            span=span,
-            loss=np.array(self._loss, dtype=np.float64),
-            mfu=np.array(self._mfu, dtype=np.float64),
-            data_s=np.array(self._data, dtype=np.float64),
-            work=np.array(self._work, dtype=np.float64),
-            line=_ints(self._line),
-            t_ns=_ints(self._t),
-            segment=segment,
+            spans=spans,
+            loss=self._loss.share(),
+            mfu=self._mfu.share(),
+            data_s=self._data.share() if self._data else nothing,
+            work=self._work.share() if self._work else nothing,
+            line=self._line.share(),
+            t_ns=t_ns,
+            first_rows=first_rows,
         )
         stamps = self._own[0].stamps() if self._side is not None else self._stamps.stamps()
         return Run(
@@ -655,7 +752,7 @@ class RunBuilder:
             stamps=stamps,
             mtime=mtime,
             tick_ns=tick_ns(
-                self._format.clock.covers, _ints(self._figure), stamps.resolution_ns if stamps is not None else None
+                self._format.clock.covers, self._figure.share(), stamps.resolution_ns if stamps is not None else None
             ),
             ranks=self._ranks(steps),
             num_other_rows=self._lanes.num_others,
@@ -673,7 +770,7 @@ class RunBuilder:
         if not lanes.ranks or lanes.own_rank is None:
             return ()
         found = [lane.rank(number, self._format) for number, lane in lanes.ranks.items()]
-        found.append(rank_of(lanes.own_rank, self._format, steps.step, _ints(self._figure), steps.t_ns))
+        found.append(rank_of(lanes.own_rank, self._format, steps.step, self._figure.share(), steps.t_ns))
         return tuple(sorted(found))
 
     def _settings(self) -> Settings:
@@ -706,5 +803,7 @@ def _work(groups: dict[str, str | None], figure: int | None) -> float:
     return rate * figure / NS if rate is not None and figure is not None and figure > 0 else math.nan
 
 
-def _ints(column: array[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.array(column, dtype=np.int64)
+def _mfu_share(percent: Floats) -> Floats:
+    share = percent / 100
+    share[~((percent > 0) & (percent < math.inf))] = math.nan
+    return share

@@ -62,9 +62,8 @@ class EventLog:
         for column, value in zip(self._columns, values, strict=True):
             column.append(value)
         self._loss.append(math.nan if loss is None else loss)
-        took = figure_ns(
-            {"dur_ms": groups.get("took_ms"), "dur_s": groups.get("took_s"), "dur_clock": groups.get("took_clock")}
-        )
+        told = {"dur_ms": groups.get("took_ms"), "dur_s": groups.get("took_s"), "dur_clock": groups.get("took_clock")}
+        took = figure_ns(told) if any(told.values()) else None
         self._took.append(NO_TIME if took is None or took < 0 else took)
         if len(self.excerpts) < _MAX_EXCERPTS:
             self.excerpts[line] = text[:_MAX_EXCERPT_CHARS]

@@ -15,27 +15,27 @@ class Fate:
     def __init__(self) -> None:
         self.notices: list[Notice] = []
         self.in_traceback = False
-        self._is_ignored = False  # of the traceback that is being read, or that comes next
+        self.is_ignored = False  # of the traceback that is being read, or that comes next
 
     def take(self, text: str, *, line: int, row: int) -> bool:
         """Take a line that belongs to no format; whether it tells of the run's fate."""
         kind = _notices.classify(text)
         if kind == "traceback":
             self.in_traceback = True
-            if not self._is_ignored:
+            if not self.is_ignored:
                 self._add(kind, text, line, row)
             return True
         if self.in_traceback and kind in {None, "error"}:
             self.in_traceback = False
             exception = _notices.EXCEPTION.match(text)
             if exception is not None:
-                if not self._is_ignored:
+                if not self.is_ignored:
                     self._add("exception", text, line, row, exception["type"].rpartition(".")[2])
-                self._is_ignored = False
+                self.is_ignored = False
                 return True
-        self._is_ignored = _notices.is_ignored(text)
+        self.is_ignored = _notices.is_ignored(text)
         if kind is None:
-            return self._is_ignored
+            return self.is_ignored
         self.in_traceback = False
         self._add(kind, text, line, row)
         return True

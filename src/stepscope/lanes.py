@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.formats._base import Format
+from stepscope.formats._prefix import Prefix
 from stepscope.rowtimes import row_times
-from stepscope.run import NO_TIME, Rank
+from stepscope.run import NO_TIME, Rank, steps_since
 
 # A second writer that goes on alone for this many rows is the run; the first has ended.
 _ALONE_ROWS = 30
@@ -72,17 +73,18 @@ def rank_of(
     """One rank's steps, each with its seconds by the rank's own lines."""
     if not len(t_ns):
         t_ns = np.full(len(step), NO_TIME, dtype=np.int64)
-    segment = np.cumsum(np.concatenate([[0], np.diff(step) <= 0])) if len(step) else step
-    dur_ns, span = row_times(
+    first_rows = np.flatnonzero(np.diff(step, prepend=-1 if not len(step) else step[0]) <= 0)
+    dur_ns, spans = row_times(
         fmt.clock.covers,
         step=step,
         figure=figure,
-        per=np.zeros(len(step), dtype=np.int64),
+        per=np.empty(0, dtype=np.int64),
         t_ns=t_ns,
-        segment=segment,
+        first_rows=first_rows,
         first_step=fmt.first_step,
     )
-    return Rank(number=number, step=step[span > 0], dur_ns=dur_ns[span > 0], num_steps=len(step))
+    timed = (steps_since(step, first_rows) if spans is None else spans) > 0
+    return Rank(number=number, step=step[timed], dur_ns=dur_ns[timed], num_steps=len(step))
 
 
 class Lanes:
@@ -116,6 +118,14 @@ class Lanes:
         if rank is None:
             return self.of_file
         return None if is_bare and self._bare_are_ranks is False else rank
+
+    def is_own(self, prefix: Prefix | None) -> bool:
+        """Whether lines behind this prefix are known to be the run's own."""
+        rank = prefix.rank if prefix is not None else None
+        is_bare = prefix is not None and prefix.is_bare
+        if is_bare and rank is not None and self._bare_are_ranks is None:
+            return False
+        return self.writer(rank, is_bare=is_bare) in (None, self.own_rank)
 
     def are_line_numbers(self, step: int) -> bool:
         """Whether a step row with yet another bare number shows that such numbers are no ranks."""

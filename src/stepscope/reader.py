@@ -27,6 +27,7 @@ _SNIFF_BYTES = 4096
 _HEAD_ROWS = 8
 _TAIL_BYTES = 1 << 16
 _SETTLE_BYTES = 1 << 16
+_LOOKED_AT = 1 << 23  # bytes after which the number of rows to come is estimated
 # A log without any step is still known by its header: this many different lines, and not much else beside them.
 _ENOUGH_HEADER = 2
 _HEADER_SHARE = 0.05
@@ -48,7 +49,8 @@ def read_sources(sources: Sequence[Source], *, progress: Progress | None = None)
     plan = Arrangement(tuple(Part(source, None) for source in sources), "given", ())
     if len(sources) > 1 and all(source.path is not None for source in sources):
         plan = arrange([_head(source) for source in sources])
-    reader = LogReader(paths=[part.source.name for part in plan.parts])
+    num_bytes = sum(source.size or 0 for source in sources)
+    reader = LogReader(paths=[part.source.name for part in plan.parts], num_bytes=num_bytes)
     total = 0
     for part in plan.parts:
         reader.begin_file(part.rank)
@@ -127,9 +129,16 @@ class LogReader:
     """Grows a Run from bytes. `run()` may be called at any time and does not disturb the reading."""
 
     def __init__(
-        self, *, paths: Sequence[str] = (), format: Format | None = None, settle_bytes: int = _SETTLE_BYTES
+        self,
+        *,
+        paths: Sequence[str] = (),
+        format: Format | None = None,
+        settle_bytes: int = _SETTLE_BYTES,
+        num_bytes: int = 0,
     ) -> None:
+        """`num_bytes` is how many are to be expected, as far as that is known."""
         self._paths = tuple(paths)
+        self._num_expected, self._num_fed = num_bytes, 0
         self._splitter = LineSplitter()
         self._encoding: str | None = None
         self._num_bytes = 0
@@ -144,7 +153,6 @@ class LogReader:
         self._head = b""
         self._blob_format: Format | None = None
         self._bulk: BulkReader | None = None
-        self._rest = b""
         self._settle_bytes = settle_bytes
         self._rank: int | None = None
 
@@ -156,10 +164,11 @@ class LogReader:
         self._splitter = LineSplitter()
         self._head = b""
         self._blob_format = None
-        self._bulk, self._rest = None, b""
+        self._bulk = None
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the log."""
+        self._num_fed += len(chunk)
         if self._blob_format is not None:
             self._head += chunk
             return
@@ -178,17 +187,16 @@ class LogReader:
             if self._builder is not None and self._format is not None:
                 rest = self._splitter.take_rest()
                 if rest is not None:
-                    self._bulk, self._rest = BulkReader(self._format, self._builder), rest
+                    self._bulk = BulkReader(self._format, self._builder, rest)
         if self._bulk is None or not chunk:
             return
-        data = self._rest + chunk
-        end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
-        self._rest = data[end:]
-        if end:
-            self._bulk.feed(data[:end])
-        if len(self._rest) > MAX_LINE_CHARS:
+        self._bulk.feed(chunk)
+        if self._builder is not None and _LOOKED_AT <= self._num_fed < self._num_expected:
+            self._builder.expect_rows(self._num_fed / self._num_expected)
+            self._num_expected = 0
+        if self._bulk.num_rest > MAX_LINE_CHARS:
             # A monstrous line: the ordinary way knows how to cut it.
-            rest, self._rest, self._bulk = self._rest, b"", None
+            rest, self._bulk = self._bulk.take_rest(), None
             self._take(self._splitter.feed(rest))
 
     def _sniff(self) -> bytes:
@@ -221,8 +229,8 @@ class LogReader:
             self._head = b""
             return
         if self._bulk is not None:
-            self._take(self._splitter.feed(self._rest))
-            self._bulk, self._rest = None, b""
+            self._take(self._splitter.feed(self._bulk.take_rest()))
+            self._bulk = None
         self._take(self._splitter.close())
         self._num_bytes += self._splitter.num_bytes
         self._encoding = self._encoding or self._splitter.encoding

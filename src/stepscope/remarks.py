@@ -27,7 +27,7 @@ class RemarkTrack:
 
     def note(self, text: str, *, line: int, row: int, t_ns: int) -> None:
         """Keep a line that stands before the step row `row`."""
-        name = " ".join(_DIGITS.sub("#", text[:_CHARS]).split()[:_WORDS])
+        name = _name_of(text)
         known = self._found.get(name)
         if known is None:
             if len(self._found) >= _MAX_KINDS:
@@ -36,6 +36,13 @@ class RemarkTrack:
         if len(known) < _MAX_OF_ONE and len(self.texts) < _MAX_IN_ALL:
             known.append((line, row, t_ns))
             self.texts[line] = text[:_CHARS]
+
+    def is_full(self, text: str) -> bool:
+        """Whether no more lines of this kind will be kept."""
+        known = self._found.get(_name_of(text))
+        if known is None:
+            return len(self._found) >= _MAX_KINDS
+        return len(known) >= _MAX_OF_ONE or len(self.texts) >= _MAX_IN_ALL
 
     def cut_rows(self, first: int, num: int) -> None:
         """Rows from `first` on, `num` of them, turned out not to belong to the run: remarks move to what is left."""
@@ -49,3 +56,7 @@ class RemarkTrack:
             for name, found in self._found.items()
             if found
         )
+
+
+def _name_of(text: str) -> str:
+    return " ".join(_DIGITS.sub("#", text[:_CHARS]).split()[:_WORDS])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -27,41 +28,65 @@ _LAST_WORDS_LINES = 60
 
 @dataclass(frozen=True, kw_only=True)
 class StepTable:
-    """One row per printed step, in the order of the file."""
+    """One row per printed step, in the order of the file. Whole numbers are as narrow as they may be.
+
+    A log may have tens of millions of rows: what follows from the other columns is worked out when it is asked for.
+    """
 
     step: Ints
     dur_ns: Ints  # of one step: the printed one, or the mean of those the row covers
-    span: Ints  # how many steps `dur_ns` is the mean of; 0 where the row has no time
+    spans: Ints | None  # None: every row covers the steps since the one before it
     loss: Floats
     mfu: Floats
     data_s: Floats  # waiting for the batch of one step, where the line says so; a mean where `dur_ns` is one
     work: Floats  # tokens or whatever else the step had to do, where the line says so
     line: Ints
     t_ns: Ints  # arrival or printed stamp; empty when the log has none
-    segment: Ints
+    first_rows: Ints  # of the segments
 
     def __len__(self) -> int:
         return len(self.step)
 
     def cut(self, rows: slice, first_segment: int) -> StepTable:
-        """Some rows as a table of their own, whose segments count from 0."""
+        """Some rows as a table of their own, from the first of a segment on."""
+        own = self.first_rows[first_segment:].tolist()
         return StepTable(
             step=self.step[rows],
             dur_ns=self.dur_ns[rows],
-            span=self.span[rows],
+            spans=None if self.spans is None else self.spans[rows],
             loss=self.loss[rows],
             mfu=self.mfu[rows],
             data_s=self.data_s[rows],
             work=self.work[rows],
             line=self.line[rows],
             t_ns=self.t_ns[rows],
-            segment=self.segment[rows] - first_segment,
+            first_rows=np.array([row - rows.start for row in own if row < rows.stop], dtype=np.int64),
         )
 
     @property
     def seconds(self) -> Floats:
         """Seconds each row stands for: its mean times the steps it covers."""
         return self.dur_ns * self.span / NS
+
+    @cached_property
+    def span(self) -> Ints:
+        """How many steps `dur_ns` is the mean of; 0 where the row has no time."""
+        return steps_since(self.step, self.first_rows) if self.spans is None else self.spans
+
+    @cached_property
+    def segment(self) -> Ints:
+        """Which segment each row belongs to."""
+        if len(self.first_rows) == 1:
+            return np.broadcast_to(np.int64(0), len(self))
+        counts = np.diff(self.first_rows, append=len(self))
+        return np.repeat(np.arange(len(self.first_rows), dtype=np.int64), counts)
+
+
+def steps_since(step: Ints, first_rows: Ints) -> Ints:
+    """How many steps each row is after the one before it; 1 for the first of a segment."""
+    since: Ints = np.diff(step, prepend=0)
+    since[first_rows] = 1
+    return since
 
 
 @dataclass(frozen=True, kw_only=True)

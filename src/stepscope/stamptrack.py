@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
+from stepscope.columns import Column
 from stepscope.formats._prefix import DAY_NS, Prefix, split_prefix
 from stepscope.run import NO_TIME, Ints, Stamps
 from stepscope.units import NS
@@ -62,12 +65,25 @@ class StampTrack:
             if prefix is not None:
                 self.note(prefix)
 
-    def note_many(self, t_ns: Ints, prefix: Prefix) -> None:
-        """Rows with these stamps have been taken."""
-        self.before = int(t_ns[-2]) if len(t_ns) > 1 else self.last
-        self.last = int(t_ns[-1])
+    def place(self, t_ns: Ints | None, prefix: Prefix | None) -> Ints | None:
+        """Stamps of many rows as `note` would take them one by one; None when it would not take them as they are."""
+        if t_ns is None or prefix is None or self.last is None:
+            return None
+        if prefix.dated != self._dated or (prefix.zoned and not self._zoned) or prefix.decimals > self._decimals:
+            return None
+        if not prefix.dated and prefix.daily != self._daily:
+            return None
+        if prefix.dated or not prefix.daily:
+            return t_ns
+        t_ns = t_ns + self._day * DAY_NS
+        is_past_midnight = t_ns[0] < self.last - DAY_NS // 2 or (np.diff(t_ns) < -(DAY_NS // 2)).any()
+        return None if is_past_midnight else t_ns
+
+    def note_many(self, stamps: Column, num: int) -> None:
+        """Rows with stamps have been taken, the last of them with these."""
+        self.before = stamps[-2] if num > 1 else self.last
+        self.last = stamps[-1]
         self.is_new = False
-        self._decimals = max(self._decimals, prefix.decimals)
 
     @property
     def moment(self) -> int:

@@ -53,6 +53,11 @@ class Totals:
         """The total, the epochs and the batches in force."""
         return self._value("total"), self._value("epochs"), self._value("batches")
 
+    @property
+    def is_uneven(self) -> bool:
+        """Whether epochs differ in length."""
+        return bool(self._offsets)
+
     def _value(self, name: str) -> int | None:
         told = self._told.get(name)
         return told.value if told is not None else None

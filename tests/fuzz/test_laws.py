@@ -34,14 +34,23 @@ def run_of(*chunks):
 def columns(run):
     steps, events = run.steps, run.events
     return [
-        *(column.tolist() for column in (steps.step, steps.dur_ns, steps.line, steps.segment, steps.t_ns)),
+        *(column.tolist() for column in (steps.step, steps.dur_ns, steps.span, steps.line, steps.segment, steps.t_ns)),
         repr(steps.loss.tolist()),
+        repr(steps.mfu.tolist()),
         events.kind,
         *(column.tolist() for column in (events.step, events.row, events.line, events.segment)),
+        *(column.tolist() for column in (events.t_ns, events.before_ns, events.took_ns)),
+        repr(events.val_loss.tolist()),
         run.num_lines,
         run.num_unread,
+        run.first_unread,
         run.notices,
         run.segments,
+        run.settings,
+        run.excerpts,
+        run.num_nonfinite,
+        run.first_nonfinite,
+        run.stamps,
     ]
 
 

@@ -97,14 +97,14 @@ def words_of(fmt: Format) -> set[str]:
     """Words of which a line that tells of a format contains one; the empty word where nothing is certain."""
     if fmt.sniff is not None:
         return set()
-    settling = {word for line in fmt.lines if line.kind in SETTLING for word in _certain_words(line.pattern)}
-    others = {word for line in fmt.lines if line.kind in _TELLING - SETTLING for word in _certain_words(line.pattern)}
+    settling = {word for line in fmt.lines if line.kind in SETTLING for word in certain_words(line.pattern)}
+    others = {word for line in fmt.lines if line.kind in _TELLING - SETTLING for word in certain_words(line.pattern)}
     words = settling | {word for word in others if word}
     # A word that holds another one is found with it.
     return {word for word in words if not any(other != word and other in word for other in words)}
 
 
-def _certain_words(pattern: str) -> set[str]:
+def certain_words(pattern: str) -> set[str]:
     """Words of which every match of a pattern contains one: just one, or one per alternative; empty for none."""
     parser: Any = re._parser  # type: ignore[attr-defined]
     best = max(_choices(parser.parse(pattern)), key=_worth, default={""})

@@ -47,6 +47,16 @@ SCALES: dict[str, Callable[[Any], Any]] = {
     "it_per_s": lambda number: 1 / number,
     "s_per_it": lambda number: number,
 }
+# Those whose number is a plain multiple: of so many nanoseconds.
+LINEAR_NS = {
+    "dur_ms": 10**6,
+    "dur_s": NS,
+    "elapsed_ms": 10**6,
+    "elapsed_s": NS,
+    "elapsed_min": 60 * NS,
+    "elapsed_h": 3600 * NS,
+    "s_per_it": NS,
+}
 CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
 # What a line may tell of the step line that follows it.
 AHEAD = frozenset({"step", "epoch", "batch", "loss", *SCALES})

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
 
 from stepscope.units import MONTHS, NS
 
@@ -57,9 +53,6 @@ _BETWEEN = re.compile(
 _YEARS = (1990, 2190)
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 DAY_NS = 86_400 * NS
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Prefix(NamedTuple):
@@ -162,24 +155,6 @@ def _stamp_at(text: str, position: int) -> tuple[_Stamp, re.Match[str]] | None:
         dated = bool(parts.get("y"))
         return _Stamp(t_ns, dated, zone is not None, daily=False, decimals=len(fraction)), match
     return None
-
-
-def stamp_ns(parts: Mapping[str, Floats], *, month: str | None, zone: str | None, decimals: int) -> Ints:
-    """The nanoseconds of many stamps of one shape, from the numbers of their parts."""
-    fraction = np.rint(parts["f"] * 10.0 ** (9 - decimals)).astype(np.int64) if "f" in parts else 0
-    if "e" in parts:
-        return parts["e"].astype(np.int64) * NS + fraction
-    clock = (parts["h"] * 3600 + parts["mi"] * 60 + parts["s"]).astype(np.int64) * NS + fraction
-    years = parts.get("y", np.full(len(clock), 2000.0))
-    months = np.full(len(clock), float(MONTHS[month])) if month else parts["mo"]
-    dates = (years * 10_000 + months * 100 + parts["d"]).astype(np.int64)
-    days = np.zeros(len(clock), dtype=np.int64)
-    impossible = np.zeros(len(clock), dtype=bool)
-    for date in set(dates.tolist()):  # few: a chunk of a log spans a day or two
-        day = _days(date // 10_000, date // 100 % 100, date % 100)
-        days[dates == date] = 0 if day is None else day
-        impossible |= (dates == date) & (day is None)
-    return np.where(impossible, np.iinfo(np.int64).min, days * DAY_NS + clock - _offset_ns(zone))
 
 
 def _days(year: int, month: int, day: int) -> int | None:

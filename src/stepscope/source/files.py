@@ -34,12 +34,13 @@ class _Readable(Protocol):
 
 
 class Source(NamedTuple):
-    """One readable thing: a file or standard input. `mtime` is None where there is no such thing."""
+    """One readable thing: a file or standard input. `mtime` and `size` (in bytes) are None where there are none."""
 
     name: str
     path: Path | None
     mtime: float | None
     is_recorded: bool = False  # by `stepscope run`: the arrival of each line lies beside it
+    size: int | None = None
 
     def chunks(self) -> Iterator[bytes]:
         """The decompressed bytes, a bounded chunk at a time. A broken archive ends where it breaks."""
@@ -99,7 +100,7 @@ def resolve(argument: str) -> list[Source]:
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError("unreadable", place=argument, reason=reason) from None
-    return [Source(name=argument, path=path, mtime=stat.st_mtime)]
+    return [Source(name=argument, path=path, mtime=stat.st_mtime, size=stat.st_size)]
 
 
 def _folder(folder: Path) -> list[Source]:
@@ -117,7 +118,7 @@ def _folder(folder: Path) -> list[Source]:
     found.sort(key=lambda item: item[:3])
     if not found:
         raise InputError("folder-without-log", place=str(folder))
-    return [Source(name=str(path), path=path, mtime=mtime) for *_, path, mtime in found]
+    return [Source(name=str(path), path=path, mtime=mtime, size=-size) for *_, size, path, mtime in found]
 
 
 def _nearest(path: Path) -> str:

@@ -1,0 +1,113 @@
+"""Columns that grow at the end, one value or a block of them at a time, as narrow as their values allow.
+
+A block can be *staged* behind the visible end and shown row by row later: that costs nothing per row, and what reads
+the column in between sees exactly the rows that came before it in the file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_FIRST_ROWS = 64
+
+
+class Column:
+    """One growing column. Whole numbers start as 32 bits and are widened when one does not fit."""
+
+    __slots__ = ("_data", "_missing", "_num", "_num_shared")
+
+    def __init__(self, dtype: npt.DTypeLike, missing: float = 0) -> None:
+        """`missing` is what rows have that came before the first one with a value."""
+        self._missing = missing
+        self._data: npt.NDArray[Any] = np.empty(_FIRST_ROWS, dtype=dtype)
+        self._num = 0
+        self._num_shared = 0  # so many rows are also somebody else's: copied before they are changed
+
+    def __len__(self) -> int:
+        return self._num
+
+    def __getitem__(self, row: int | slice) -> Any:
+        if isinstance(row, slice):
+            return self._data[: self._num][row]
+        return self._data[row if row >= 0 else self._num + row].item()
+
+    def __setitem__(self, row: int, value: float) -> None:
+        row = row if row >= 0 else self._num + row
+        if row < self._num_shared:
+            self._grow(len(self._data))
+        self._data[row] = value
+
+    def append(self, value: float) -> None:
+        """One more row."""
+        if self._num == len(self._data):
+            self._reserve(self._num + 1)
+        if self._data.dtype == np.int32 and not -(1 << 31) <= value < 1 << 31:
+            self._grow(len(self._data), np.int64)
+        self._data[self._num] = value
+        self._num += 1
+
+    def append_at(self, row: int, value: float) -> None:
+        """The value of row `row` of a column that stays empty until one is there."""
+        if self._num == 0:
+            if value == self._missing or value != value:  # noqa: PLR0124 NaN
+                return
+            self._fill_up(row)
+        self.append(value)
+
+    def stage_at(self, row: int, num: int, values: npt.NDArray[Any] | None) -> None:
+        """Stage `num` values from row `row` on in a column that stays empty until one is there."""
+        if self._num == 0 and values is None:
+            return
+        self._fill_up(row)
+        self.stage(np.full(num, self._missing) if values is None else values)
+
+    def _fill_up(self, row: int) -> None:
+        """Give rows before `row` that have no value the missing one."""
+        if row > self._num:
+            self._reserve(row)
+            self._data[self._num : row] = self._missing
+            self._num = row
+
+    def stage(self, values: npt.NDArray[Any]) -> None:
+        """Put rows behind the end, not yet visible; they go to the place of what was staged before."""
+        end = self._num + len(values)
+        self._reserve(end)
+        if self._data.dtype == np.int32 and len(values) and not -(1 << 31) <= values.min() <= values.max() < 1 << 31:
+            self._grow(len(self._data), np.int64)
+        self._data[self._num : end] = values
+
+    def show(self, num: int) -> None:
+        """Make the next `num` staged rows visible."""
+        self._num += num
+
+    def cut(self, num: int) -> None:
+        """Keep only the first `num` rows."""
+        num = min(num, self._num)
+        if num < self._num_shared:
+            self._grow(len(self._data))
+        self._num = num
+
+    def share(self) -> npt.NDArray[Any]:
+        """The rows so far, never to change: without a copy, because rows are only ever added behind them."""
+        self._num_shared = self._num
+        rows = self._data[: self._num]
+        rows.flags.writeable = False
+        return rows
+
+    def expect(self, num: int) -> None:
+        """Make room for so many rows in all. Memory that is never written to costs nothing; copying it later does."""
+        if num > len(self._data):
+            self._grow(num)
+
+    def _reserve(self, num: int) -> None:
+        if num > len(self._data):
+            self._grow(max(num, 2 * len(self._data)))
+
+    def _grow(self, num: int, dtype: npt.DTypeLike | None = None) -> None:
+        """Move to memory of our own with room for `num` rows."""
+        grown = np.empty(num, dtype=dtype or self._data.dtype)
+        grown[: self._num] = self._data[: self._num]
+        self._data, self._num_shared = grown, 0
