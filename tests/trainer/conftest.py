@@ -68,7 +68,11 @@ class Run:
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], settings: dict[str, object]) -> None:
         self.folder = folder
         self.said: list[tuple[str, dict[str, object]]] = []
-        self.outcome = train(build(settings), say=lambda key, **args: self.said.append((key, args)))
+        self.outcome = train(
+            build(settings),
+            say=lambda key, **args: self.said.append((key, args)),
+            header=[f"Overriding: {name} = {value}" for name, value in settings.items()],
+        )
         self.log = capsys.readouterr().out
 
     @property

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 import torch
 
 from stepscope.reader import read
 from stepscope.report.build import explain
-from stepscope.trainer.accounts import Accounts, read_step_times, summary
+from stepscope.trainer.accounts import (
+    BACKWARD,
+    DEVICE,
+    FORWARD,
+    Accounts,
+    DevicePhases,
+    read_step_times,
+    summary,
+)
 from stepscope.trainer.config import TrainerError, build
 from stepscope.trainer.model import GPT, ModelArgs, _orthogonal
 from tests.trainer.conftest import TINY, losses_of, records_of
@@ -44,7 +53,8 @@ def test_losses_are_nanogpts_own(trained):
 
 def test_lines_have_nanogpts_shape(trained):
     log = trained(max_iters=10).log
-    shapes = [re.sub(r"\d+(,\d{3})*(\.\d+)?", "#", line) for line in log.splitlines()]
+    lines = [line for line in log.splitlines() if not line.startswith("Overriding: ")]
+    shapes = [re.sub(r"\d+(,\d{3})*(\.\d+)?", "#", line) for line in lines]
     folder = re.escape(shapes[1].partition("(inside ")[2])
     assert re.fullmatch(r"tokens per iteration will be: #", shapes[0])
     assert re.fullmatch(rf"found vocab_size = # \(inside {folder}", shapes[1])
@@ -90,9 +100,10 @@ def test_a_step_cut_by_a_kill_does_not_spoil_the_side_file(trained):
     assert read_step_times(path)[0].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_explain_on_the_printed_log_agrees_with_the_ledger(trained, tmp_path):
+@pytest.mark.parametrize("way", ["nanogpt", "fixed"])
+def test_explain_on_the_printed_log_agrees_with_the_ledger(trained, tmp_path, way):
     """The trainer knows the truth; the log alone must lead to it, within the stated interval."""
-    run = trained(max_iters=60, eval="nanogpt", eval_iters=20, eval_interval=20)
+    run = trained(max_iters=60, eval=way, eval_iters=40, eval_interval=20)
     path = tmp_path / "printed.log"
     path.write_text(run.log)
     truth = summary(run.outcome.ledger)
@@ -114,6 +125,31 @@ def test_accounts_add_up_and_can_be_corrected():
     assert accounts.seconds(2) == took / 1e9
     ledger = accounts.close()
     assert sum(ledger["phases"].values()) == pytest.approx(ledger["wall_s"], abs=1e-3)
+
+
+def test_seconds_of_a_gpu_are_divided_as_the_gpu_divided_them():
+    """Two steps queued at once: the host saw none of it, the device ran 3 parts forward and 6 backward."""
+    moments = iter([0.0, 3.0, 9.0, 50.0, 53.0, 59.0])  # an evaluation between the steps
+
+    class Event:
+        def record(self):
+            self.at = next(moments)
+
+        def elapsed_time(self, later):
+            return later.at - self.at
+
+    accounts = Accounts()
+    device = DevicePhases(accounts, Event)
+    for _ in range(2):
+        device.begin()
+        device.lap(FORWARD)
+        device.lap(BACKWARD)
+    time.sleep(0.02)
+    device.settle()
+    forward, backward = accounts.seconds(FORWARD), accounts.seconds(BACKWARD)
+    assert backward == pytest.approx(2 * forward, rel=1e-3)
+    assert forward + backward > 0.02
+    assert accounts.seconds(DEVICE) == pytest.approx(0, abs=1e-6)
 
 
 def test_the_settings_of_an_evaluation_do_not_change_what_is_trained_on(trained):

@@ -17,7 +17,8 @@ import math
 import os
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -158,39 +159,43 @@ class DevicePhases:
     """On a GPU the host only queues work: its laps tell when work was *given*, events on the device when it ran.
 
     An event is recorded at each phase's end and read when the host waits for the device anyway (at a printed step);
-    the seconds between two such moments are then divided as the device divided them.
+    the seconds of the steps since the last such moment are then divided as the device divided them.
     """
 
-    def __init__(self, accounts: Accounts) -> None:
-        import torch
-
-        self._torch = torch
+    def __init__(self, accounts: Accounts, new_event: Callable[[], Any]) -> None:
         self._accounts = accounts
-        self._events: list[tuple[int, Any]] = []
+        self._new_event = new_event
+        self._events: list[tuple[int | None, Any]] = []
         self._host = [0] * len(PHASES)
+
+    def _record(self, phase: int | None) -> None:
+        event = self._new_event()
+        event.record()
+        self._events.append((phase, event))
+
+    def begin(self) -> None:
+        """A step begins: what the device did before (an evaluation) is none of its phases."""
+        self._record(None)
 
     def lap(self, phase: int) -> int:
         """As `Accounts.lap`, and remember the device's own moment."""
-        event = self._torch.cuda.Event(enable_timing=True)
-        event.record()
-        self._events.append((phase, event))
+        self._record(phase)
         took = self._accounts.lap(phase)
         self._host[phase] += took
         return took
 
     def settle(self) -> None:
-        """Called after a synchronisation: divide the host's seconds of the window by the device's."""
-        waited = self._accounts.lap(DEVICE)
+        """Called when the device has caught up: the host's seconds of the steps become the device's."""
+        total = self._accounts.lap(DEVICE) + sum(self._host)
         ran = [0.0] * len(PHASES)
-        for (_, earlier), (phase, later) in zip(self._events, self._events[1:], strict=False):
-            ran[phase] += earlier.elapsed_time(later)
+        for (_, earlier), (phase, later) in pairwise(self._events):
+            if phase is not None:
+                ran[phase] += earlier.elapsed_time(later)
         if sum(ran) > 0:
-            total = waited + sum(self._host)
             for phase, host in enumerate(self._host):
                 if host or ran[phase]:
-                    share = int(total * ran[phase] / sum(ran))
-                    self._accounts.move(share - host, DEVICE, phase)
-        self._events = self._events[-1:]
+                    self._accounts.move(int(total * ran[phase] / sum(ran)) - host, DEVICE, phase)
+        self._events.clear()
         self._host = [0] * len(PHASES)
 
 

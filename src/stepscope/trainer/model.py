@@ -191,9 +191,6 @@ class GPT(nn.Module):
         x = self.transformer["wte"](tokens)
         if "wpe" in self.transformer:
             x = x + self.transformer["wpe"](torch.arange(tokens.size(1), device=tokens.device))
-        else:
-            # Embeddings start at 0.02 for the sake of the output; the blocks want vectors of unit size.
-            x = F.rms_norm(x, (x.size(-1),))
         x = self.transformer["drop"](x)
         for block in self.transformer["h"]:
             x = block(x)

@@ -177,7 +177,9 @@ class Trainer:
         if world.size > 1:
             devices = [world.device.index] if world.device.type == "cuda" else None
             self.parallel = DistributedDataParallel(self.model, device_ids=devices)
-        self.device_phases = DevicePhases(self.accounts) if world.device.type == "cuda" else None
+        self.device_phases: DevicePhases | None = None
+        if world.device.type == "cuda":
+            self.device_phases = DevicePhases(self.accounts, lambda: torch.cuda.Event(enable_timing=True))
         self.lap = self.accounts.lap if self.device_phases is None else self.device_phases.lap
         if world.rank == 0 and not config.eval_only:
             self.checkpointer = checkpoint.Checkpointer(self.folder, self._large_state(), world.device)
@@ -318,6 +320,8 @@ class Trainer:
                 return
             was_writing = self.checkpointer is not None and self.checkpointer.is_writing
 
+            if self.device_phases is not None:
+                self.device_phases.begin()
             x, y, loss = self._step(x, y)
 
             now = time.perf_counter()
@@ -416,6 +420,8 @@ class Trainer:
     def _evaluate_and_save(self, first: tuple[Any, Any]) -> None:
         config, world = self.config, self.world
         running = (self.loss_sum / self.loss_count).item() if self.loss_count else None
+        if self.device_phases is not None:
+            self.device_phases.settle()  # what the device still had to do belongs to the steps before
         if running is not None and world.size > 1:
             shared = torch.tensor(running, dtype=torch.float64)
             dist.all_reduce(shared)

@@ -1,0 +1,375 @@
+"""The trainer beside nanoGPT: same losses, step time, checkpoints, evaluation, time to a loss, kills.
+
+    python bench/train.py --nanogpt PATH/TO/nanoGPT                everything (hours on two cores: the race is long)
+    python bench/train.py --nanogpt PATH --only same,step          some of it
+    python bench/train.py --only accounting,checkpoint,evaluation,kill      what needs no checkout
+
+Two programs are compared by letting them run in turns: one is stopped (SIGSTOP) while the other has the machine, so
+neighbours and clocks are the same for both. Ratios are medians over the turns, with the central 90 % of a bootstrap.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from stepscope.trainer.accounts import BACKWARD, DATA, FORWARD, LOGGING, OPTIMIZER, STAGING, Accounts
+from stepscope.trainer.config import Plain, TrainConfig, build
+from stepscope.trainer.data import Split, prepare_stdlib
+
+SIZES: dict[str, dict[str, int]] = {
+    # The README's CPU recipe, and the network of config/train_shakespeare_char.py at a CPU's batch size.
+    "tiny": {"n_layer": 4, "n_head": 4, "n_embd": 128, "block_size": 64, "batch_size": 12},
+    "baby": {"n_layer": 6, "n_head": 6, "n_embd": 384, "block_size": 256, "batch_size": 12},
+}
+COMMON: dict[str, Plain] = {
+    "device": "cpu",
+    "compile": False,
+    "dtype": "float32",
+    "dropout": 0.0,
+    "gradient_accumulation_steps": 1,
+    "learning_rate": 1e-3,
+    "min_lr": 1e-4,
+    "beta2": 0.99,
+    "warmup_iters": 100,
+    "lr_decay_iters": 5000,
+    "max_iters": 5000,
+    "log_interval": 1,
+}
+# What the modern recipe wants instead: it warms up faster and bears higher rates.
+MODERN: dict[str, Plain] = {"recipe": "modern", "learning_rate": 3e-3, "min_lr": 3e-4, "warmup_iters": 20}
+ITERATION = re.compile(r"iter (\d+): loss (\S+), time (\S+)ms")
+EVALUATION = re.compile(r"step (\d+): train loss \S+, val loss (\S+)")
+
+
+class Program:
+    """A trainer that runs only when it is its turn."""
+
+    def __init__(self, command: Sequence[str], folder: Path) -> None:
+        self.seconds = 0.0  # of its turns so far
+        self._turn = 0.0
+        self._process = subprocess.Popen(
+            [sys.executable, "-u", *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self.take_turn()
+
+    def take_turn(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+        self._turn = time.perf_counter()
+
+    def rest(self) -> None:
+        self.seconds += time.perf_counter() - self._turn
+        self._process.send_signal(signal.SIGSTOP)
+
+    def line(self) -> str | None:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline() or None
+
+    def clock(self) -> float:
+        return self.seconds + time.perf_counter() - self._turn
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+def flags(settings: Mapping[str, Plain]) -> list[str]:
+    return [f"--{name}={value}" for name, value in settings.items()]
+
+
+def nanogpt(checkout: Path, folder: Path, settings: Mapping[str, Plain]) -> Program:
+    return Program([str(checkout / "train.py"), *flags({**settings, "dataset": "stdlib", "out_dir": "theirs"})], folder)
+
+
+def ours(folder: Path, settings: Mapping[str, Plain]) -> Program:
+    config = folder / "empty.py"  # nanoGPT's defaults, as nanoGPT has them
+    config.write_text("")
+    return Program(
+        ["-m", "stepscope", "train", str(config), *flags({**settings, "dataset": "stdlib", "out_dir": "ours"})], folder
+    )
+
+
+def workplace(checkout: Path | None) -> Path:
+    """A folder with the corpus under data/stdlib, where both programs look for it."""
+    folder = Path(tempfile.mkdtemp(prefix="stepscope-bench-"))
+    prepare_stdlib(folder / "data" / "stdlib")
+    if checkout is not None:
+        for name in ("model.py", "configurator.py"):
+            (folder / name).symlink_to(checkout.resolve() / name)
+    return folder
+
+
+def interval(values: list[float]) -> tuple[float, float, float]:
+    """Median and the central 90 % of a bootstrap of it."""
+    chance = random.Random(1)
+    medians = sorted(statistics.median(chance.choices(values, k=len(values))) for _ in range(2000))
+    return statistics.median(values), medians[100], medians[1899]
+
+
+def same(checkout: Path) -> None:
+    """200 iterations of both: the largest difference of a printed loss."""
+    folder = workplace(checkout)
+    settings = {**COMMON, **SIZES["tiny"], "max_iters": 200, "eval_interval": 50, "eval_iters": 4, "dropout": 0.1}
+    found = []
+    for program in (nanogpt(checkout, folder, settings), ours(folder, {**settings, "eval": "nanogpt"})):
+        lines = iter(program.line, None)
+        found.append([float(match[2]) for line in lines if (match := ITERATION.match(line))])
+        program.end()
+    worst = max(abs(a - b) for a, b in zip(*found, strict=True))
+    print(f"same: {len(found[0])} iterations, largest difference of a printed loss {worst:.4f}", flush=True)
+
+
+def step(checkout: Path, sizes: list[str], turns: int) -> None:
+    """Step time of both, in turns of twelve iterations; the one that a change of turns falls into does not count."""
+    for size in sizes:
+        _step_of(checkout, size, turns)
+
+
+def _step_of(checkout: Path, size: str, turns: int) -> None:
+    folder = workplace(checkout)
+    settings = {**COMMON, **SIZES[size], "eval_interval": 100000, "eval_iters": 1}
+    programs = [nanogpt(checkout, folder, settings), ours(folder, settings)]
+    ratios = []
+    for program in programs:
+        _iterations(program, 10)
+        program.rest()
+    for turn in range(turns):
+        medians = {}
+        for program in programs if turn % 2 else programs[::-1]:
+            program.take_turn()
+            medians[program] = statistics.median(_iterations(program, 12)[1:])
+            program.rest()
+        ratios.append(medians[programs[1]] / medians[programs[0]])
+    for program in programs:
+        program.end()
+    print(f"step, {size}: ours / nanoGPT's {_shown(interval(ratios))} over {turns} turns", flush=True)
+
+
+def _iterations(program: Program, count: int) -> list[float]:
+    times: list[float] = []
+    while len(times) < count:
+        line = program.line()
+        assert line is not None, "the program ended"
+        if match := ITERATION.match(line):
+            times.append(float(match[3]))
+    return times
+
+
+def _shown(found: tuple[float, float, float]) -> str:
+    return f"{found[0]:.3f} ({found[1]:.3f} to {found[2]:.3f})"
+
+
+def accounting() -> None:
+    """What the calls of one step cost, as a share of a step of 40 ms."""
+    accounts = Accounts(Path(tempfile.mkdtemp(prefix="stepscope-bench-")))
+    count = 20_000
+    start = time.perf_counter()
+    for number in range(count):
+        for phase in (FORWARD, DATA, BACKWARD, STAGING, OPTIMIZER, LOGGING):
+            accounts.lap(phase)
+        accounts.step(number, 0.04, 2.5)
+    each = (time.perf_counter() - start) / count
+    accounts.close()
+    print(f"accounting: {each * 1e6:.1f} µs a step, {each / 0.04:.3%} of 40 ms", flush=True)
+
+
+def checkpoint(rounds: int) -> None:
+    """A state of GPT-2's size: the stall of a save beside torch.save's, and a small network's steps meanwhile."""
+    from stepscope.trainer.checkpoint import Checkpointer
+    from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
+
+    torch.manual_seed(1)
+    folder = Path(tempfile.mkdtemp(prefix="stepscope-bench-"))
+    large = GPT(ModelArgs(12, 12, 768, 1024, False, 50304, 0.0))
+    (adam,) = make_optimizers(large, TrainConfig())
+    state = {"model": large.state_dict(), "optimizer": adam.state_dict(), "model_args": {}, "iter_num": 1}
+    small = GPT(ModelArgs(4, 4, 128, 64, False, 96, 0.0))
+    tokens = torch.zeros((12, 64), dtype=torch.long)
+
+    def one_step() -> float:
+        start = time.perf_counter()
+        small(tokens, tokens)[1].backward()
+        small.zero_grad()
+        return time.perf_counter() - start
+
+    saver = Checkpointer(folder, state, torch.device("cpu"))
+    stalls, slower = [], []
+    for round_number in range(rounds + 1):
+        start = time.perf_counter()
+        torch.save(state, folder / "theirs.pt")
+        theirs = time.perf_counter() - start
+        idle = [one_step() for _ in range(40)]
+        start = time.perf_counter()
+        saver.stage(state, round_number)
+        stall = time.perf_counter() - start
+        busy = []
+        while (done := saver.collect()) is None:
+            busy.append(one_step())
+        assert done.problem is None, done.problem
+        idle += [one_step() for _ in range(40)]
+        if round_number:  # the first touch of memory and disk is not what is asked
+            stalls.append(stall / theirs)
+            slower.append(statistics.mean(busy) / statistics.mean(idle))
+            print(f"  save {theirs:.2f} s, stall {stall:.3f} s, written in {done.seconds:.2f} s", flush=True)
+    saver.close()
+    print(f"checkpoint, {saver.num_bytes / 1e9:.2f} GB: stall / torch.save {_shown(interval(stalls))}; ", end="")
+    print(f"step while writing / idle {_shown(interval(slower))}", flush=True)
+
+
+def evaluation() -> None:
+    """Two states of one run, 50 iterations apart: noise of their difference, and time, against nanoGPT's way."""
+    from stepscope.trainer.evaluate import FIXED_SHARE, Evaluator
+    from stepscope.trainer.model import load_model
+
+    folder = workplace(None)
+    settings = {**COMMON, **SIZES["tiny"], "eval_interval": 50, "eval_iters": 4, "max_iters": 250}
+    program = ours(folder, settings)
+    for _ in iter(program.line, None):
+        pass
+    program.end()
+    from stepscope.trainer.checkpoint import load
+
+    earlier, later = folder / "earlier", folder / "ours"
+    earlier.mkdir()
+    (later / "ckpt-previous.pt").rename(earlier / "ckpt.pt")
+    models = [load_model(load(place), place="") for place in (earlier, later)]
+    size = SIZES["tiny"]
+    val = Split(folder / "data" / "stdlib" / "val.bin", block_size=size["block_size"])
+    generator = torch.Generator().manual_seed(3)
+    losses: list[list[float]] = [[], []]
+    with torch.inference_mode():
+        for _ in range(200):
+            starts = torch.randint(len(val) - size["block_size"], (size["batch_size"],), generator=generator)
+            x, y = val.windows(starts, torch.device("cpu"))
+            for model, found in zip(models, losses, strict=True):
+                found.append(model(x, y)[1].item())
+    independent = (statistics.variance(losses[0]) + statistics.variance(losses[1])) ** 0.5
+    paired = statistics.stdev(b - a for a, b in zip(*losses, strict=True)) / FIXED_SHARE**0.5
+    took: dict[str, list[float]] = {"nanogpt": [], "fixed": []}
+    splits = {"train": val, "val": val}
+    for _ in range(7):
+        for way, times in took.items():
+            config = build({**size, "eval": way, "eval_iters": 40})
+            evaluator = Evaluator(
+                config, splits, torch.device("cpu"), autocast=torch.enable_grad, accounts=Accounts(), reduce=None
+            )
+            start = time.perf_counter()
+            evaluator(models[0], 2.0, (None, None))
+            times.append(time.perf_counter() - start)
+    ratio = interval([b / a for a, b in zip(took["nanogpt"], took["fixed"], strict=True)])
+    print(f"evaluation: noise of a difference, fixed / nanoGPT's {paired / independent:.2f}; time {_shown(ratio)}")
+
+
+def race(checkout: Path, size: str, targets: list[int]) -> None:
+    """Seconds until the modern recipe is where nanoGPT is at some iterations; evaluations and saves counted."""
+    folder = workplace(checkout)
+    settings = {**COMMON, **SIZES[size], "eval_interval": 25, "eval_iters": 5}
+    theirs, modern = nanogpt(checkout, folder, settings), ours(folder, {**settings, **MODERN})
+    curves: dict[Program, list[tuple[int, float, float]]] = {theirs: [], modern: []}
+    theirs.rest()
+    modern.rest()
+    while not curves[theirs] or curves[theirs][-1][0] < max(targets):
+        for program, curve in curves.items():
+            if program is modern and curves[theirs] and curve and curve[-1][0] >= curves[theirs][-1][0]:
+                continue  # far enough ahead
+            program.take_turn()
+            while line := program.line():
+                if match := EVALUATION.match(line):
+                    curve.append((int(match[1]), program.clock(), float(match[2])))
+                    print(f"  {'modern' if program is modern else 'nanoGPT'} {match[0]}", flush=True)
+                    break
+            program.rest()
+    for program in curves:
+        program.end()
+    for target in targets:
+        seconds, loss = next((t, loss) for step, t, loss in curves[theirs] if step >= target)
+        reached = next(((step, t) for step, t, value in curves[modern] if value <= loss), None)
+        if reached is None:
+            print(f"race, {size}: nanoGPT's {loss:.4f} at {target} was not reached")
+        else:
+            print(
+                f"race, {size}: {loss:.4f} (nanoGPT at {target}: {seconds:.0f} s) after {reached[0]} iterations, ",
+                end="",
+            )
+            print(f"{reached[1]:.0f} s: {seconds / reached[1]:.1f} times sooner", flush=True)
+
+
+def kill(times: int) -> None:
+    """kill -9 at random moments, half of them while a save is under way; then the losses of the whole run."""
+    from stepscope.trainer.accounts import read_step_times
+
+    folder = workplace(None)
+    settings = {**COMMON, **SIZES["tiny"], "n_layer": 2, "n_embd": 64, "eval_interval": 5, "eval_iters": 4}
+    settings |= {"max_iters": 12 * times}
+    found: dict[int, str] = {}
+    whole = ours(folder, settings)
+    expected = {int(m[1]): m[2] for line in iter(whole.line, None) if (m := ITERATION.match(line))}
+    (folder / "ours").rename(folder / "whole")
+    chance, done = random.Random(5), 0
+    while done <= times:
+        begin = "resume" if (folder / "ours" / "ckpt.pt").exists() else "scratch"
+        program = ours(folder, {**settings, "init_from": begin})
+        mark = "saving" if done % 2 else "iter"
+        count = chance.randint(1, 2 if done % 2 else 9)
+        while line := program.line():
+            if match := ITERATION.match(line):
+                assert found.setdefault(int(match[1]), match[2]) == match[2], f"iteration {match[1]} came out otherwise"
+            count -= line.startswith(mark)
+            if count == 0 and done < times:
+                time.sleep(chance.random() * 0.03)
+                break
+        program.end()
+        done += 1
+    assert found == expected
+    steps, _ = read_step_times(folder / "ours" / "steps.bin")
+    print(f"kill: {times} kills, {len(steps)} steps done for {len(expected)}, every loss as in the uninterrupted run")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nanogpt", type=Path, help="a checkout of github.com/karpathy/nanoGPT")
+    parser.add_argument("--only", help="some of: same,step,accounting,checkpoint,evaluation,race,kill")
+    parser.add_argument("--size", choices=tuple(SIZES), help="of the step times and the race (default: tiny and baby)")
+    parser.add_argument("--turns", type=int, default=20, help="of the step times")
+    parser.add_argument("--targets", default="225,1000", help="nanoGPT's iterations to race for")
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
+    args = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(args.threads)
+    torch.set_num_threads(args.threads)
+    sizes = [args.size] if args.size else list(SIZES)
+    everything: dict[str, Callable[[], object]] = {
+        "accounting": accounting,
+        "checkpoint": lambda: checkpoint(4),
+        "evaluation": evaluation,
+        "kill": lambda: kill(args.kills),
+    }
+    if args.nanogpt is not None:
+        everything |= {
+            "same": lambda: same(args.nanogpt),
+            "step": lambda: step(args.nanogpt, sizes, args.turns),
+            "race": lambda: race(args.nanogpt, sizes[-1], [int(text) for text in args.targets.split(",")]),
+        }
+    wanted = args.only.split(",") if args.only else list(everything)
+    if missing := [name for name in wanted if name not in everything]:
+        print(f"no such part, or it needs --nanogpt: {', '.join(missing)}", file=sys.stderr)
+        return 2
+    for name in wanted:
+        everything[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,127 @@
+"""The commands: what a person types, and what they are told."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import re
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from stepscope.trainer import device as device_module
+from stepscope.trainer.config import TrainerError, build
+from stepscope.trainer.device import pick_precision, probe_bfloat16
+from stepscope.trainer.model import GPT, ModelArgs, load_gpt2
+from tests.trainer.conftest import TINY
+
+FAST = ["--max_iters=4", "--eval_interval=2", "--n_layer=1", "--n_embd=32", "--block_size=16", "--eval_iters=4"]
+
+
+def test_without_arguments_it_trains_samples_and_ends_with_the_ledger(cli, tmp_path):
+    """The same path as no arguments at all, only shorter."""
+    out_dir = tmp_path / "out"
+    code, out, err = cli("train", *FAST, f"--out_dir={out_dir}", "--log_interval=1", "--lang=en")
+    assert code == 0, err
+    assert re.search(r"^iter 4: loss \d\.\d{4}, time \d+\.\d\dms, mfu -100\.00%$", out, re.MULTILINE)
+    assert "Overriding: recipe = modern" in out
+    assert "What it writes by now:" in err
+    assert "backward" in err
+    assert "stepscope sample" in err
+    assert (out_dir / "train.log").read_text() == out
+    shares = [float(text) for text in re.findall(r"  ([\d.]+)%$", err, re.MULTILINE)]
+    assert sum(shares) == pytest.approx(100, abs=2)
+
+
+def test_sampling_from_what_was_trained(cli, tmp_path):
+    cli("train", *FAST, f"--out_dir={tmp_path}", "--lang=en")
+    flags = [f"--out_dir={tmp_path}", "--num_samples=2", "--max_new_tokens=20", "--start=def "]
+    first = cli("sample", *flags)
+    assert first[0] == 0
+    texts = first[1].split("\n---------------\n")
+    assert [len(text) for text in texts] == [24, 24, 0]
+    assert all(text.startswith("def ") for text in texts[:2])
+    assert cli("sample", *flags) == first  # one seed, one text
+    code, _, err = cli("sample", f"--out_dir={tmp_path}", "--start=ä", "--lang=en")
+    assert code == 1
+    assert "train-unknown-character" in err
+
+
+@pytest.mark.parametrize("code", ["en", "es", "de", "fr"])
+def test_what_is_missing_is_said_in_every_language(cli, tmp_path, code):
+    status, _, err = cli("sample", f"--out_dir={tmp_path}", "--lang", code)
+    assert status == 1
+    assert "[train-no-checkpoint]" in err
+
+
+@pytest.mark.parametrize("command", ["train", "sample"])
+def test_without_pytorch_it_says_what_to_install(cli, monkeypatch, command):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else real(name))
+    code, _, err = cli(command, "--lang=en")
+    assert code == 1
+    assert "stepscope[train]" in err
+
+
+def test_a_nanogpt_config_and_flags_over_it(cli, tmp_path, corpus):
+    config = tmp_path / "config.py"
+    lines = [f"{name} = {value!r}" for name, value in TINY.items()]
+    config.write_text("# a tiny network\n" + "\n".join(lines) + f"\nout_dir = {str(tmp_path / 'out')!r}\n")
+    code, out, err = cli("train", config, f"--dataset={corpus}", "--max_iters=2", "--batch_size=3", "--lang=en")
+    assert code == 0, err
+    assert f"Overriding config with {config}:\n# a tiny network\n" in out
+    assert "Overriding: batch_size = 3" in out
+    assert "tokens per iteration will be: 96" in out
+    assert "What it writes by now" not in err
+
+
+def test_the_precision_follows_the_probe(monkeypatch):
+    config = build({**TINY, "dtype": "bfloat16"})
+    cpu = torch.device("cpu")
+    said: list[str] = []
+
+    def say(key, **_):
+        said.append(key)
+
+    for answer, wanted in ((0.6, "bfloat16"), (1.7, "float32"), (None, "float32")):
+        monkeypatch.setattr(device_module, "probe_bfloat16", lambda _, answer=answer: answer)
+        assert pick_precision(config, cpu, say) == wanted
+    assert said == ["train-bf16-slower", "train-bf16-crashes"]
+    assert pick_precision(build({**TINY, "dtype": "auto"}), cpu, say) == "float32"
+
+
+def test_the_probe_survives_what_it_probes():
+    """Whatever bfloat16 does on this machine, a number or None comes back and this process lives on."""
+    slower = probe_bfloat16(build(TINY))
+    assert slower is None or (math.isfinite(slower) and slower > 0)
+
+
+def test_gpt2s_weights_come_from_a_local_folder(tmp_path):
+    """In Hugging Face's layout: linear layers the other way round, no head of their own."""
+    torch.manual_seed(3)
+    args = ModelArgs(n_layer=2, n_head=2, n_embd=8, block_size=16, bias=True, vocab_size=40, dropout=0.0)
+    model = GPT(args)
+    weights = {}
+    for name, value in model.state_dict().items():
+        if name != "lm_head.weight":
+            turned = name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight"))
+            weights[name.removeprefix("transformer.")] = (value.t() if turned else value).contiguous()
+    save_file(weights, tmp_path / "model.safetensors")
+    shape = {"n_layer": 2, "n_head": 2, "n_embd": 8, "n_positions": 16, "vocab_size": 40}
+    (tmp_path / "config.json").write_text(json.dumps(shape))
+    loaded = load_gpt2("gpt2", str(tmp_path), dropout=0.0)
+    tokens = torch.arange(10).view(1, 10)
+    assert torch.equal(loaded(tokens, tokens)[0], model(tokens, tokens)[0])
+    (tmp_path / "config.json").write_text(json.dumps({**shape, "n_embd": 16}))
+    with pytest.raises(TrainerError, match="train-bad-gpt2"):
+        load_gpt2("gpt2", str(tmp_path), dropout=0.0)
+
+
+def test_a_folder_that_cannot_be_written_is_told(cli, tmp_path):
+    target = tmp_path / "file"
+    target.write_text("in the way")
+    code, _, err = cli("train", *FAST, f"--out_dir={target}", "--lang=en")
+    assert code == 1
+    assert "train-out-dir" in err
