@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES = $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: all demo test check docs bench clean
+.PHONY: all demo browser test check docs bench clean
 all: test
 
 $(BIN)/python:
@@ -26,12 +26,18 @@ demo: $(VENV)/.installed
 	@$(BIN)/stepscope demo
 
 # Exactly what CI runs: format, lint, types, generated files, tests (the real logs too, where they lie beside the checkout).
-test: $(VENV)/.dev
+test: $(VENV)/.dev browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tools/gen.py --check
 	$(BIN)/python -m pytest
+
+# The browser of the page's tests: the system's own, installed where that is allowed.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	  { echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
+	  echo "no Chromium, and it cannot be installed here: the page's tests are skipped"
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/gen.py

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from stepscope.run import Run
 
 FORMATS = ("terminal", "json", "markdown", "note")
-EXPORTS = ("trace", "csv", "mllog", "svg")
+EXPORTS = ("html", "trace", "csv", "mllog", "svg")
 _SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"} | {
+    "html": ".html",
     "trace": ".trace.json",
     "csv": ".csv",
     "mllog": ".mllog",

@@ -757,3 +757,9 @@ compare-no-times = { $path }: keine Iteration mit Zeit zum Vergleichen.
 compare-no-tokens = Nicht jedes Log nennt seine Tokens: nach Iterationen verglichen.
 error-compare-needs-two = compare braucht mindestens zwei Logs
     .hint = zum Beispiel: stepscope compare old.log new.log
+
+## Die Seite
+
+page-strip = Jede Iteration
+page-strip-hint = Ziehen vergrößert, Doppelklick oder Pos1 zeigt alles, Rad oder + und − vergrößern, Pfeiltasten verschieben. Punkte sind langsame Iterationen; zeige auf einen, um seine Teile zu sehen.
+page-whatif = Was wäre, wenn

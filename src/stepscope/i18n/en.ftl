@@ -759,3 +759,9 @@ compare-no-times = { $path }: no iteration with a time to compare.
 compare-no-tokens = Not every log tells its tokens: compared by iterations.
 error-compare-needs-two = compare takes two logs or more
     .hint = for example: stepscope compare old.log new.log
+
+## The page
+
+page-strip = Every iteration
+page-strip-hint = Drag to zoom, double-click or Home to see all, wheel or + and − to zoom, arrow keys to move. Dots are slow iterations; point at one for its parts.
+page-whatif = What if

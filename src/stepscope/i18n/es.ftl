@@ -757,3 +757,9 @@ compare-no-times = { $path }: no hay ninguna iteración con tiempo que comparar.
 compare-no-tokens = No todos los registros dicen sus tokens: comparados por iteraciones.
 error-compare-needs-two = compare necesita dos registros o más
     .hint = por ejemplo: stepscope compare old.log new.log
+
+## La página
+
+page-strip = Cada iteración
+page-strip-hint = Arrastra para ampliar, doble clic o Inicio para verlo todo, rueda o + y − para ampliar, flechas para moverte. Los puntos son iteraciones lentas; señala uno para ver sus partes.
+page-whatif = Y si

@@ -757,3 +757,9 @@ compare-no-times = { $path } : aucune itération avec un temps à comparer.
 compare-no-tokens = Tous les journaux ne donnent pas leurs tokens : comparés par itérations.
 error-compare-needs-two = compare demande deux journaux ou plus
     .hint = par exemple : stepscope compare old.log new.log
+
+## La page
+
+page-strip = Chaque itération
+page-strip-hint = Glissez pour zoomer, double-cliquez ou Début pour tout voir, molette ou + et − pour zoomer, flèches pour déplacer. Les points sont des itérations lentes ; pointez-en une pour voir ses parties.
+page-whatif = Et si
