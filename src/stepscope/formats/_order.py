@@ -132,6 +132,7 @@ ORDER: list[tuple[str, list[str]]] = [
     (
         "gnmt",
         [
+            "MLL",
             "Run arguments: Namespace(",
             "Running evaluation on test set",
             "Saving model to ",
@@ -497,7 +498,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("torchtune", ["Model checkpoint ", "|Loss: "]),
-    ("torchvision", ["Epoch: [", "Namespace(", "Resumin", "Total time: "]),
+    ("torchvision", ["Epoch: [", "MLL", "Namespace(", "Resumin", "Total time: "]),
     ("ultralytics", [" parameters", "Instances", "it/s", "s/it"]),
     (
         "verl",

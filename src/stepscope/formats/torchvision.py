@@ -1,6 +1,6 @@
 """torchvision's reference scripts and others that copied their MetricLogger. Its eta is for the epoch alone."""
 
-from . import _coco
+from . import _coco, _mllog
 from ._base import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
@@ -22,13 +22,13 @@ FORMAT = Format(
         Line("chatter", r"Epoch: \[\d+(?:/\d+)?\] +Total time: "),
         Line("chatter", rf"Test: +(?:EMA +)?(?:\[ *\d+/\d+\] +{_ETA}|Acc@1)"),
         Line("chatter", r"Averaged stats: |Training time |Run time "),
-        Line("chatter", r"(?:\d+: )?:{0,3}MLL(?:OG)? "),
         Line(
             "chatter",
             r"(?:\d+: +)?(?:\| )?distributed init \(rank \d+\)|Start training\s*$|Creating (?:data loaders|model)",
         ),
         Line("chatter", r"DALI iterator does not support resetting|(?:\d+: +)?\S+\.py:\d+: \w*Warning: "),
         Line("chatter", r"\d{1,3}%.{0,40} [\d.]+[kMG]?/[\d.]+[kMG] \["),  # weights being downloaded
+        *_mllog.LINES,
         *_coco.LINES,
     ),
     clock=Clock(
@@ -58,7 +58,7 @@ FORMAT = Format(
         Sample("Epoch: [0] Total time: 0:18:38 (0.5192 s / it)", "chatter"),
         Sample("Test:  [  0/193]  eta: 0:00:35  model_time: 0.11 (0.11)  time: 0.18  data: 0.03", "chatter"),
         Sample("Averaged stats: model_time: 0.1147 (0.1165)", "chatter"),
-        Sample(':::MLLOG {"namespace": "", "time_ms": 1652458387301, "key": "run_start"}', "chatter"),
+        *_mllog.SAMPLES,
         Sample("| distributed init (rank 3): env://", "chatter"),
         Sample("/env/lib/torch/functional.py:504: UserWarning: torch.meshgrid", "chatter"),
         Sample("11% 10.4M/95.8M [00:00<00:02, 37.1MB/s]", "chatter"),

@@ -12,7 +12,7 @@ import numpy as np
 
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.outside import Outside, OutsidePhase, begin_ns, expected_s, find_outside, stopped_rows
-from stepscope.run import NO_TIME, Run
+from stepscope.run import NO_TIME, Floats, Ints, Run
 from stepscope.stops import Stop
 from stepscope.units import NS
 
@@ -79,22 +79,28 @@ def has_stamped_rows(run: Run) -> bool:
 
 
 def _agree(run: Run, stops: list[Stop], baseline: Baseline) -> bool:
-    steps = run.steps
-    stamped = steps.t_ns != NO_TIME
-    same = (np.diff(steps.segment) == 0) & stamped[1:] & stamped[:-1]
-    elapsed = np.diff(steps.t_ns)[same] / NS
-    expected = expected_s(run, baseline)[same]
+    elapsed, expected, rows = _between(run, baseline)
     assert run.stamps is not None
     slack = run.stamps.resolution_ns / NS
     # Where an evaluation or a save stopped the clock, more may have passed than was printed, but never less.
-    stopped = np.zeros(len(steps) + 1, dtype=bool)
-    stopped[[min(row, len(steps)) for row in stopped_rows(run, stops)]] = True
-    may_exceed = stopped[1 : len(steps)][same]
+    stopped = sorted(stopped_rows(run, stops))
+    may_exceed = np.searchsorted(stopped, rows[:, 1], side="right") > np.searchsorted(stopped, rows[:, 0], side="right")
     fits = (np.abs(elapsed - expected) <= 0.5 * expected + slack) | (may_exceed & (elapsed >= 0.5 * expected - slack))
     if slack >= 0.5:
         # Whole seconds say nothing about single short steps, but over many of them they must add up.
         return bool(len(elapsed)) and bool(0.7 < (elapsed.sum() + slack) / (expected.sum() + slack) < 10)
     return bool(len(fits)) and bool(fits.mean() >= _AGREE)
+
+
+def _between(run: Run, baseline: Baseline) -> tuple[Floats, Floats, Ints]:
+    """Seconds from each stamped row to the next one, what the printed times have for them, and the two rows."""
+    steps = run.steps
+    stamped = np.flatnonzero(steps.t_ns != NO_TIME)
+    rows = np.stack([stamped[:-1], stamped[1:]], axis=1)
+    rows = rows[steps.segment[rows[:, 0]] == steps.segment[rows[:, 1]]]
+    passed = np.concatenate([[0.0], np.cumsum(expected_s(run, baseline))])
+    elapsed = (steps.t_ns[rows[:, 1]] - steps.t_ns[rows[:, 0]]) / NS
+    return elapsed, passed[rows[:, 1]] - passed[rows[:, 0]], rows
 
 
 def _timed(run: Run, stop: Stop, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:
