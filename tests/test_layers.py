@@ -19,6 +19,7 @@ ORDER = [
     {"builder"},
     {"bulk", "parts"},
     {"reader"},
+    {"mfu"},
     {"stops", "ranks"},
     {"cadence"},
     {"ledger", "causes"},

@@ -7,10 +7,12 @@ unless the user said so on the command line.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from stepscope.mfu import Contradiction, contradictions_by_mfu, world_size_by_mfu
 from stepscope.run import Run
 from stepscope.settings import Settings, Value
 from stepscope.stops import find_evaluations
@@ -18,6 +20,8 @@ from stepscope.stops import find_evaluations
 # From this many events on, their spacing is evidence enough to overrule a config file.
 _ENOUGH_EVENTS = 3
 _MOSTLY = 0.7
+# nanoGPT's tokens per iteration are the product of these.
+_TOKENS = ("gradient_accumulation_steps", "batch_size", "block_size")
 
 
 def with_settings(
@@ -34,17 +38,32 @@ def with_settings(
     if settings.count("checkpoint_interval") is None and run.format.saves_only_after_evaluation:
         settings = _with_checkpoint_interval(own, settings)
     settings = _with_accumulation(settings)
+    if "world_size" not in settings and (ranks := world_size_by_mfu(own, settings)) is not None:
+        settings = settings.replaced("world_size", ranks, "detected")
     return dataclasses.replace(run, settings=settings)
 
 
-def contradictions(run: Run) -> list[tuple[str, Value, Value]]:
-    """Settings that the log's own lines disprove: (name, what was stated, what the lines show)."""
-    found: list[tuple[str, Value, Value]] = []
+def contradictions(run: Run) -> list[Contradiction]:
+    """Settings that the log's own lines disprove."""
+    settings = run.settings
+    found = [
+        Contradiction(name, stated.value, settings[name].value)
+        for name, stated in settings.overruled.items()
+        if stated.origin in {"config", "log"} and name in {"eval_interval", "log_interval"}
+    ]
     every, num_events = evaluation_interval(run)
-    stated = run.settings.count("eval_interval")
-    if every and stated and num_events >= _ENOUGH_EVENTS and every % stated:
-        found.append(("eval_interval", stated, every))
-    return found
+    stated_every = settings.count("eval_interval")
+    if every and stated_every and num_events >= _ENOUGH_EVENTS and every % stated_every:
+        found.append(Contradiction("eval_interval", stated_every, every))
+    sizes = [settings.get(name) for name in _TOKENS]
+    printed = settings.get("tokens_per_step")
+    if printed is not None and printed.origin == "log" and all(size and size.origin != "default" for size in sizes):
+        product = math.prod(settings.count(name) or 0 for name in _TOKENS)
+        tokens = settings.count("tokens_per_step")
+        if product and tokens and product != tokens:
+            found.append(Contradiction("tokens_per_step", product, tokens))
+            return found
+    return found + contradictions_by_mfu(run.training(-1))
 
 
 def log_interval(run: Run) -> tuple[int | None, int]:

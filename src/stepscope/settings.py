@@ -41,8 +41,11 @@ class Setting(NamedTuple):
 class Settings(Mapping[str, Setting]):
     """Settings by Stepscope's own names; an immutable mapping."""
 
-    def __init__(self, values: Mapping[str, Setting] | None = None) -> None:
+    def __init__(
+        self, values: Mapping[str, Setting] | None = None, overruled: Mapping[str, Setting] | None = None
+    ) -> None:
         self._values = dict(values or {})
+        self.overruled = dict(overruled or {})  # what was stated, where something else is believed
 
     def __getitem__(self, name: str) -> Setting:
         return self._values[name]
@@ -60,11 +63,15 @@ class Settings(Mapping[str, Setting]):
             known = merged.get(name)
             if known is None or _RANK[origin] >= _RANK[known.origin]:
                 merged[name] = Setting(value, origin)
-        return Settings(merged)
+        return Settings(merged, self.overruled)
 
     def replaced(self, name: str, value: Value, origin: Origin) -> Settings:
         """These settings with `name` overruled whatever its origin was."""
-        return Settings({**self._values, name: Setting(value, origin)})
+        known = self._values.get(name)
+        overruled = dict(self.overruled)
+        if known is not None and _RANK[known.origin] > _RANK[origin] and known.value != value:
+            overruled[name] = known
+        return Settings({**self._values, name: Setting(value, origin)}, overruled)
 
     def number(self, name: str) -> float | None:
         """The value as a number, or None when it is unknown or none."""

@@ -183,6 +183,7 @@ alarm-restarted = { $count ->
   }
 alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }.
 alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; das Log gilt.
+alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die gedruckten mfu und Zeiten passen zu { $seen }: Prüfe die Konfiguration, oder ob diese Kopie des Trainers ihre mfu auf die Spitzenleistung einer anderen Karte bezieht.
 alarm-line = Zeile { $line }
 
 ## Was gelesen wurde

@@ -185,6 +185,7 @@ alarm-restarted = { $count ->
   }
 alarm-slowdown = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now.
 alarm-contradiction = { $setting } is stated as { $stated }, but the log shows { $seen }; the log is believed.
+alarm-contradiction-mfu = { $setting } is stated as { $stated }, but the printed mfu and step times fit { $seen }: check the config, or whether this copy of the trainer counts its mfu against another card’s peak.
 alarm-line = line { $line }
 
 ## What was read

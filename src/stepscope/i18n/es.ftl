@@ -183,6 +183,7 @@ alarm-restarted = { $count ->
   }
 alarm-slowdown = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }.
 alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra { $seen }; se cree al log.
+alarm-contradiction-mfu = { $setting } figura como { $stated }, pero el mfu y los tiempos impresos corresponden a { $seen }: revisa la configuración, o si esta copia del entrenador calcula el mfu con el pico de otra tarjeta.
 alarm-line = línea { $line }
 
 ## Qué se leyó

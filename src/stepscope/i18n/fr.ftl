@@ -183,6 +183,7 @@ alarm-restarted = { $count ->
   }
 alarm-slowdown = Les itérations sont plus lentes de { $share } depuis l’itération { $step } : { $before } avant, { $after } maintenant.
 alarm-contradiction = { $setting } est indiqué à { $stated }, mais le log montre { $seen } ; c’est le log qui est cru.
+alarm-contradiction-mfu = { $setting } est indiqué à { $stated }, mais le mfu et les temps imprimés correspondent à { $seen } : vérifie la configuration, ou si cette copie de l’entraîneur rapporte son mfu à la puissance d’une autre carte.
 alarm-line = ligne { $line }
 
 ## Ce qui a été lu

@@ -14,6 +14,8 @@ from stepscope.stops import Stop
 
 # Printing a line (and wandb, and a flush) takes up to this long and is inside the next step's time.
 LOG_LINE_S = 0.004
+# On a machine that slows every step down, writing a line and handing it over slows down with it.
+_WRITING = 0.01
 # An evaluation that takes this many times what others did holds something else as well.
 _ODD_EVALUATION = 3.0
 # The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
@@ -164,7 +166,7 @@ class StopRows:
         around, tick = self.pricing.stop_row(row), stamped.uncertainty_s
         basis: Basis = "measured" if stamped.exact else "inferred"
         # The line before was still being written when the evaluation's clock began.
-        early = min(LOG_LINE_S, 0.05 * stamped.seconds)
+        early = min(max(2 * LOG_LINE_S, _WRITING * around.one_s), 0.05 * stamped.seconds)
         self.books.book(row, "evaluation", stamped.seconds, basis, sd=tick, source="late", down=early, up=LATE_S)
         rest = around.total_s - stamped.seconds
         if self.pricing.starts_process(row) and rest > (1 + FIRST_TOUCH[2]) * around.level_s + save[2]:
