@@ -133,7 +133,7 @@ def test_a_config_is_read_and_never_run(cli, tmp_path):
         ["--confidence", "7"],
         ["--max-steps", "0"],
         ["--lang", "en,de"],
-        ["--format", "html"],
+        ["--format", "pdf"],
         ["--nonsense"],
     ],
 )

@@ -26,6 +26,7 @@ ORDER = [
     {"forecast", "plan"},
     {"advice", "alarms"},
     {"report", "live", "compare"},
+    {"web"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

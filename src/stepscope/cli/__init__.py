@@ -28,6 +28,7 @@ COMMANDS = (
     "watch",
     "attach",
     "replay",
+    "serve",
     "train",
     "sample",
     "data",

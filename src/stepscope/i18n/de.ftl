@@ -764,3 +764,23 @@ error-compare-needs-two = compare braucht mindestens zwei Logs
 page-strip = Jede Iteration
 page-strip-hint = Ziehen vergrößert, Doppelklick oder Pos1 zeigt alles, Rad oder + und − vergrößern, Pfeiltasten verschieben. Punkte sind langsame Iterationen; zeige auf einen, um seine Teile zu sehen.
 page-whatif = Was wäre, wenn
+
+## Die Web-App
+
+web-all-runs = alle Läufe
+web-column-run = Lauf
+web-column-state = Stand
+web-column-left = Restzeit
+web-column-overhead = nicht Training
+web-compare = Vergleichen
+web-no-runs = Kein Trainingslog unter diesem Ordner.
+web-paste = Ein anderes Log
+web-paste-hint = Füge hier Zeilen eines Logs ein, oder lass eine Datei auf diese Seite fallen. Sie wird im Speicher gelesen und nirgends behalten.
+web-explain = Erklären
+serve-hint = Strg-C beendet es. Die Adresse trägt das Token, das einen Browser hereinlässt.
+error-serve-needs-token = über diesen Rechner hinaus zu lauschen braucht ein eigenes Token
+    .hint = zum Beispiel: --host 0.0.0.0 --token "$(openssl rand -hex 16)"
+error-bad-port = kein Port
+    .hint = zum Beispiel: --port 8000
+error-cannot-listen = dort kann nicht gelauscht werden: { $reason }
+    .hint = nimm einen anderen Port, oder keinen für einen freien

@@ -766,3 +766,23 @@ error-compare-needs-two = compare takes two logs or more
 page-strip = Every iteration
 page-strip-hint = Drag to zoom, double-click or Home to see all, wheel or + and − to zoom, arrow keys to move. Dots are slow iterations; point at one for its parts.
 page-whatif = What if
+
+## The web app
+
+web-all-runs = all runs
+web-column-run = run
+web-column-state = state
+web-column-left = time left
+web-column-overhead = not training
+web-compare = Compare
+web-no-runs = No training log below this folder.
+web-paste = Another log
+web-paste-hint = Paste lines of a log here, or drop a file on this page. It is read in memory and kept nowhere.
+web-explain = Explain
+serve-hint = Ctrl-C stops it. The address carries the token that lets a browser in.
+error-serve-needs-token = listening beyond this machine needs a token of your own
+    .hint = for example: --host 0.0.0.0 --token "$(openssl rand -hex 16)"
+error-bad-port = not a port
+    .hint = for example: --port 8000
+error-cannot-listen = cannot listen there: { $reason }
+    .hint = take another port, or none for a free one

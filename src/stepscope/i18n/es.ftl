@@ -764,3 +764,23 @@ error-compare-needs-two = compare necesita dos registros o más
 page-strip = Cada iteración
 page-strip-hint = Arrastra para ampliar, doble clic o Inicio para verlo todo, rueda o + y − para ampliar, flechas para moverte. Los puntos son iteraciones lentas; señala uno para ver sus partes.
 page-whatif = Y si
+
+## La aplicación web
+
+web-all-runs = todas las ejecuciones
+web-column-run = ejecución
+web-column-state = estado
+web-column-left = tiempo restante
+web-column-overhead = sin entrenar
+web-compare = Comparar
+web-no-runs = No hay ningún registro de entrenamiento en esta carpeta.
+web-paste = Otro registro
+web-paste-hint = Pega aquí líneas de un registro, o suelta un archivo sobre esta página. Se lee en memoria y no se guarda.
+web-explain = Explicar
+serve-hint = Ctrl-C lo detiene. La dirección lleva el token que deja entrar al navegador.
+error-serve-needs-token = escuchar más allá de esta máquina requiere un token propio
+    .hint = por ejemplo: --host 0.0.0.0 --token "$(openssl rand -hex 16)"
+error-bad-port = no es un puerto
+    .hint = por ejemplo: --port 8000
+error-cannot-listen = no se puede escuchar ahí: { $reason }
+    .hint = usa otro puerto, o ninguno para uno libre

@@ -764,3 +764,23 @@ error-compare-needs-two = compare demande deux journaux ou plus
 page-strip = Chaque itération
 page-strip-hint = Glissez pour zoomer, double-cliquez ou Début pour tout voir, molette ou + et − pour zoomer, flèches pour déplacer. Les points sont des itérations lentes ; pointez-en une pour voir ses parties.
 page-whatif = Et si
+
+## L’application web
+
+web-all-runs = toutes les exécutions
+web-column-run = exécution
+web-column-state = état
+web-column-left = temps restant
+web-column-overhead = hors entraînement
+web-compare = Comparer
+web-no-runs = Aucun journal d’entraînement sous ce dossier.
+web-paste = Un autre journal
+web-paste-hint = Collez ici des lignes d’un journal, ou déposez un fichier sur cette page. Il est lu en mémoire et n’est gardé nulle part.
+web-explain = Expliquer
+serve-hint = Ctrl-C l’arrête. L’adresse porte le jeton qui laisse entrer un navigateur.
+error-serve-needs-token = écouter au-delà de cette machine demande un jeton à vous
+    .hint = par exemple : --host 0.0.0.0 --token "$(openssl rand -hex 16)"
+error-bad-port = pas un port
+    .hint = par exemple : --port 8000
+error-cannot-listen = impossible d’écouter là : { $reason }
+    .hint = prenez un autre port, ou aucun pour un port libre

@@ -1,0 +1,1 @@
+"""The same answers as a web page on this machine. Needs the extra `web`."""
