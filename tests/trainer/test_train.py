@@ -86,8 +86,8 @@ def test_every_step_is_recorded_with_its_phases(trained):
     records = records_of(run.folder)
     by_kind = {kind: [r for r in records if r["kind"] == kind] for kind in {str(r["kind"]) for r in records}}
     assert [r["step"] for r in by_kind["step"]] == list(range(21))
-    assert [r["step"] for r in by_kind["evaluation"]] == [0, 10, 20]
-    assert [r["step"] for r in by_kind["checkpoint"]] == [10, 20]
+    assert [r["at_step"] for r in by_kind["evaluation"]] == [0, 10, 20]
+    assert [r["at_step"] for r in by_kind["checkpoint"]] == [10, 20]
     assert [r["duration_s"] for r in by_kind["step"]] == pytest.approx(seconds.tolist(), abs=1e-6)
     for record in by_kind["step"][1:]:
         # A step's duration ends before its line is printed; the printing belongs to the next one.
@@ -240,6 +240,9 @@ def test_an_evaluation_alone(trained):
     run = trained(eval_only=True)
     assert run.log.splitlines()[-1].startswith("step 0: train loss ")
     assert not (run.folder / "ckpt.pt").exists()
+    trained(name="more", max_iters=10)
+    again = trained(name="more", init_from="resume", eval_only=True)
+    assert again.log.splitlines()[-1].startswith("step 10: train loss ")
 
 
 def test_only_the_best_is_kept_where_that_was_asked(trained):

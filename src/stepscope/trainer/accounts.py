@@ -115,8 +115,9 @@ class Accounts:
         """The record of something between two steps."""
         if self._jsonl is None:
             return
-        record = {"kind": kind, "step": step, "monotonic_s": time.monotonic(), "time": time.time()}
-        self._records.append(json.dumps({**record, "duration_s": took_ns / 1e9, **facts}) + "\n")
+        # Names of its own: a reader that knows neither must not take it for a step.
+        record = {"kind": kind, "at_step": step, "monotonic_s": time.monotonic(), "wall_clock": time.time()}
+        self._records.append(json.dumps({**record, "took_s": took_ns / 1e9, **facts}) + "\n")
 
     def flush(self) -> None:
         """Hand what was recorded to the operating system; a full disk costs the record, never the run."""

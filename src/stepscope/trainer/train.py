@@ -291,7 +291,8 @@ class Trainer:
             self.accounts.facts["checkpoint"] = self._save_facts()
             ledger = self.accounts.close()
             if self.log is not None:
-                self.log.close()
+                with contextlib.suppress(OSError):
+                    self.log.close()
         return Outcome(ledger, self.iteration, stop[0] if stop else None, sample)
 
     def _loop(self, stop: list[int]) -> None:
@@ -308,7 +309,7 @@ class Trainer:
                     # Both optimizers follow one schedule, each from its own height.
                     group["lr"] = lr if highest == config.learning_rate else lr * highest / config.learning_rate
             is_plain = True
-            if self.iteration % config.eval_interval == 0 and not self.evaluated:
+            if config.eval_only or (self.iteration % config.eval_interval == 0 and not self.evaluated):
                 self._evaluate_and_save((x, y))
                 is_plain, last_collected = False, self.iteration
                 self._collect_garbage()
@@ -316,7 +317,7 @@ class Trainer:
                 last_collected = self.iteration
                 self._collect_garbage()
             self.evaluated = False
-            if self.iteration == 0 and config.eval_only:
+            if config.eval_only:
                 return
             was_writing = self.checkpointer is not None and self.checkpointer.is_writing
 
@@ -471,7 +472,7 @@ class Trainer:
     def _small_state(self) -> dict[str, Any]:
         """Everything else that the next iteration depends on."""
         rng: list[Any] = [random_state(self.world.device)]
-        if self.world.size > 1 and (self.config.dropout or self.config.eval != "nanogpt"):
+        if self.world.size > 1 and self.config.eval != "nanogpt":
             rng = [None] * self.world.size
             dist.all_gather_object(rng, random_state(self.world.device))
         return {
@@ -502,7 +503,9 @@ class Trainer:
         self.loss_count = progress["loss_count"]
         self.running_mfu, self.local_iteration = progress["running_mfu"], progress["local_iteration"]
         self.scaler.load_state_dict(saved["scaler"])
-        batch = self.batches.restore(saved["data"])
+        # nanoGPT's order is a different one in each process, and a checkpoint has the first one's only.
+        is_shared = self.config.eval != "nanogpt" or self.world.size == 1
+        batch = self.batches.restore(saved["data"]) if is_shared else None
         if batch is None or len(saved["rng"]) not in {1, self.world.size}:
             self.say("train-other-batches")
         else:
