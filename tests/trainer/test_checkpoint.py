@@ -99,6 +99,7 @@ def test_a_resumed_run_equals_the_uninterrupted_one_to_the_bit(trained, changes)
     trained(name="parts", max_iters=20, lr_decay_iters=40, **changes)
     # The checkpoint is of iteration 20, before its step: that step is done again, and comes out the same.
     resumed = trained(name="parts", init_from="resume", **changes)
+    assert checkpoint.load(resumed.folder)["config"]["threads"] == 1
     assert resumed.losses == whole.losses
     assert len(whole.losses) == 41
     one, other = (checkpoint.load(run.folder) for run in (whole, resumed))

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from stepscope.trainer import device as device_module
 from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.device import pick_precision, probe_bfloat16
+from stepscope.trainer.device import pick_precision, pick_threads, probe_bfloat16
 from stepscope.trainer.model import GPT, ModelArgs, load_gpt2
 from tests.trainer.conftest import TINY
 
@@ -90,6 +90,17 @@ def test_the_precision_follows_the_probe(monkeypatch):
         assert pick_precision(config, cpu, say) == wanted
     assert said == ["train-bf16-slower", "train-bf16-crashes"]
     assert pick_precision(build({**TINY, "dtype": "auto"}), cpu, say) == "float32"
+
+
+def test_threads_are_those_that_are_idle(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    for load, wanted in ((0.2, 4), (1.1, 3), (9.0, 1)):
+        monkeypatch.setattr(device_module.os, "getloadavg", lambda load=load: (load, 0, 0))
+        assert pick_threads(build(TINY)) == wanted
+    assert pick_threads(build({**TINY, "threads": 2})) == 2
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    assert pick_threads(build(TINY)) == 4
 
 
 def test_the_probe_survives_what_it_probes():

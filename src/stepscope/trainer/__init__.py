@@ -1,6 +1,7 @@
 """A trainer that does nanoGPT's job, accounts for every second of it and cannot lose its checkpoint.
 
 Read in this order: `config` (the settings), `data` (tokens), `model` (the network and its optimizers), `device` (where
-it runs), `accounts` (where the time goes), `checkpoint` (saving without stopping), `evaluate`, and `train` (the loop).
+it runs), `accounts` (where the time goes), `checkpoint` and `writer` (saving without stopping), `evaluate`, `start`
+(putting it together) and `train` (the loop).
 Nothing here imports the rest of Stepscope; of the rest only the commands `train`, `sample` and `data` import this.
 """

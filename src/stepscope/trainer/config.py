@@ -77,6 +77,7 @@ class TrainConfig:
     muon_lr: float = _setting(0.03, "highest learning rate of the matrices under --recipe=modern")
     eval: str = _setting("fixed", "fixed: the same few batches every time; nanogpt: its own, number for number")
     eval_train: bool = _setting(False, "with --eval=fixed, evaluate the training split too")
+    threads: int = _setting(0, "of a CPU; 0: as many as are idle when the run starts")
     gpt2_folder: str = _setting("", "folder with GPT-2's config.json and model.safetensors")
 
 
@@ -114,7 +115,7 @@ _CHOICES = {
 _LEAST = {
     **dict.fromkeys(("eval_interval", "log_interval", "eval_iters", "gradient_accumulation_steps"), 1),
     **dict.fromkeys(("batch_size", "block_size", "n_layer", "n_head", "n_embd"), 1),
-    **dict.fromkeys(("max_iters", "warmup_iters", "lr_decay_iters", "grad_clip", "weight_decay", "seed"), 0),
+    **dict.fromkeys(("max_iters", "warmup_iters", "lr_decay_iters", "grad_clip", "weight_decay", "seed", "threads"), 0),
     **dict.fromkeys(("learning_rate", "min_lr", "muon_lr", "dropout", "beta1", "beta2"), 0),
 }
 _BELOW_ONE = ("dropout", "beta1", "beta2")

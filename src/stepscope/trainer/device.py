@@ -80,6 +80,20 @@ def pick_precision(config: TrainConfig, device: torch.device, say: Callable[...,
     return "float32"
 
 
+def pick_threads(config: TrainConfig) -> int:
+    """How many threads a CPU run uses. A thread that shares its core with a neighbour holds up all the others.
+
+    Two threads beside one busy neighbour were measured at a quarter of the speed of two on an idle machine, and at a
+    third of the speed of one. A checkpoint keeps the number: another one adds in another order.
+    """
+    if config.threads:
+        return config.threads
+    most: int = torch.get_num_threads()
+    if "OMP_NUM_THREADS" in os.environ or not hasattr(os, "getloadavg"):
+        return most
+    return max(1, min(most, round(most - os.getloadavg()[0])))
+
+
 def probe_bfloat16(config: TrainConfig) -> float | None:
     """Time of a training step in bfloat16 over one in float32, from a child process; None when that died."""
     shape = {name: getattr(config, name) for name in ("n_head", "n_embd", "block_size", "bias", "recipe")}

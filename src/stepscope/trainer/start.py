@@ -1,0 +1,232 @@
+"""Everything a run has before its first step: data, network, optimizers, and room for its checkpoints.
+
+What a step must not pay for is done here: graphs are compiled, memory is touched, the writer process is started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from stepscope.trainer import accounts as phases
+from stepscope.trainer import checkpoint
+from stepscope.trainer.accounts import Accounts, DevicePhases, open_folder
+from stepscope.trainer.config import TrainConfig, TrainerError
+from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, find_folder, read_meta
+from stepscope.trainer.device import World, pick_precision, pick_threads
+from stepscope.trainer.evaluate import Evaluator
+from stepscope.trainer.model import GPT, ModelArgs, load_gpt2, load_model, make_optimizers
+from stepscope.trainer.writer import NAME
+
+# Say something to the person: a key and its values. The words are the command line's.
+Say = Callable[..., None]
+# Called after every iteration with its number and its seconds.
+Tick = Callable[[int, float], None]
+
+
+def silent(*args: object, **named: object) -> None:
+    """Nobody listens: a test, or a process that is not the first."""
+
+
+class Start:
+    """One process of one run, up to the first step."""
+
+    def __init__(
+        self, config: TrainConfig, world: World, *, say: Say, tick: Tick, header: Sequence[str], started_ns: int
+    ) -> None:
+        self.world, self.say, self.tick = world, say if world.rank == 0 else silent, tick
+        self.folder = Path(config.out_dir)
+        self.log: IO[str] | None = None
+        if world.rank == 0:
+            open_folder(self.folder, resumed=config.init_from == "resume")
+            self.log = (self.folder / "train.log").open("a", encoding="utf-8")
+        self.accounts = Accounts(self.folder if world.rank == 0 else None, started_ns=started_ns)
+        self.config, self.header = config, header
+        self.saved: dict[str, Any] | None = None  # the checkpoint that a resumed run starts from
+        self.micro_steps = config.gradient_accumulation_steps // world.size
+        self.checkpointer: checkpoint.Checkpointer | None = None
+        self.saves: list[checkpoint.Written] = []
+        self.step_times: dict[bool, list[float]] = {False: [], True: []}  # by whether a save was being written
+        self.iteration, self.best_val_loss = 0, 1e9
+        self.evaluated = False  # at this iteration, before the checkpoint that a resumed run came from
+        self.loss_sum, self.loss_count = torch.zeros((), device=world.device), 0
+        self.running_mfu, self.local_iteration = -1.0, 0
+
+    def set_up(self) -> None:
+        """Data, network, optimizers; then everything that a step must not pay for."""
+        config, world = self.config, self.world
+        for line in self.header:
+            self._print(line)
+        if config.gradient_accumulation_steps % world.size:
+            place = f"gradient_accumulation_steps = {config.gradient_accumulation_steps}"
+            raise TrainerError("train-accumulation", place=place, processes=world.size)
+        tokens = config.gradient_accumulation_steps * config.batch_size * config.block_size
+        self._print(f"tokens per iteration will be: {tokens:,}", every_rank=True)
+        # One seed per process: the weights are rank 0's, dropout is each one's own.
+        torch.manual_seed(config.seed + world.rank)
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+        self.saved = checkpoint.load(self.folder, say=self.say) if config.init_from == "resume" else None
+        config = replace(config, dtype=pick_precision(config, world.device, self.say))
+        if world.device.type == "cpu":
+            before = 0 if self.saved is None else int(self.saved.get("config", {}).get("threads", 0))
+            config = replace(config, threads=pick_threads(replace(config, threads=config.threads or before)))
+            torch.set_num_threads(config.threads)
+        self.config = config
+        half = config.dtype != "float32"
+        dtype = getattr(torch, config.dtype)
+        self.autocast = lambda: torch.autocast(world.device.type, dtype) if half else contextlib.nullcontext()
+        self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.dtype == "float16")
+        # One process makes the embedded corpus, the others wait for it.
+        if world.rank > 0:
+            dist.barrier()
+        folder = find_folder(config)
+        if world.rank == 0 and world.size > 1:
+            dist.barrier()
+        self.meta = read_meta(folder)
+        if self.meta is not None:
+            self._print(f"found vocab_size = {self.meta.vocab_size} (inside {folder / 'meta.pkl'})")
+        self.raw_model = self._make_model().to(world.device)
+        self.args = self.raw_model.args
+        splits = {
+            name: Split(folder / f"{name}.bin", block_size=config.block_size, vocab_size=self.args.vocab_size)
+            for name in ("train", "val")
+        }
+        self.batches = Batches(splits["train"], config, world.device, rank=world.rank, world_size=world.size)
+        self.optimizers = make_optimizers(self.raw_model, config)
+        self._describe_optimizers()
+        self.evaluator = Evaluator(
+            config,
+            splits,
+            world.device,
+            autocast=self.autocast,
+            accounts=self.accounts,
+            rank=world.rank,
+            world_size=world.size,
+            reduce=dist.all_reduce if world.size > 1 else None,
+        )
+        if self.saved is not None:
+            self._load_optimizers(self.saved)
+        self.accounts.lap(phases.STARTUP)
+        self.model: Any = self._compile() if config.compile else self.raw_model
+        self.parallel: Any = self.model
+        if world.size > 1:
+            devices = [world.device.index] if world.device.type == "cuda" else None
+            self.parallel = DistributedDataParallel(self.model, device_ids=devices)
+        self.device_phases: DevicePhases | None = None
+        if world.device.type == "cuda":
+            self.device_phases = DevicePhases(self.accounts, lambda: torch.cuda.Event(enable_timing=True))
+        self.lap = self.accounts.lap if self.device_phases is None else self.device_phases.lap
+        if world.rank == 0 and not config.eval_only:
+            self.checkpointer = checkpoint.Checkpointer(self.folder, self._large_state(), world.device)
+
+    # -- the network, new or loaded ---------------------------------------------------------------------------
+
+    def _make_model(self) -> GPT:
+        config = self.config
+        shape = {name: getattr(config, name) for name in ("n_layer", "n_head", "n_embd", "block_size", "bias")}
+        own_vocabulary = None if self.meta is None else self.meta.vocab_size
+        if config.init_from == "scratch":
+            self._print("Initializing a new model from scratch")
+            if own_vocabulary is None:
+                self._print("defaulting to vocab_size of GPT-2 to 50304 (50257 rounded up for efficiency)")
+            args = ModelArgs(
+                **shape, vocab_size=own_vocabulary or GPT2_VOCABULARY, dropout=config.dropout, recipe=config.recipe
+            )
+            model = GPT(args)
+        elif config.init_from == "resume":
+            self._print(f"Resuming training from {config.out_dir}")
+            assert self.saved is not None
+            model = load_model(self.saved, place=str(self.folder / NAME), dropout=config.dropout)
+            self._follow(model, shape)
+        else:
+            self._print(f"Initializing from OpenAI GPT-2 weights: {config.init_from}")
+            model = load_gpt2(config.init_from, config.gpt2_folder, config.dropout)
+        if own_vocabulary is not None and own_vocabulary > model.args.vocab_size:
+            raise TrainerError(
+                "train-vocabulary", place=config.dataset, token=own_vocabulary - 1, vocab_size=model.args.vocab_size
+            )
+        if config.block_size > model.args.block_size:
+            place = f"block_size = {config.block_size}"
+            raise TrainerError("train-block-size", place=place, block_size=model.args.block_size)
+        if config.block_size < model.args.block_size:
+            model.crop(config.block_size)
+        self._print(f"number of parameters: {model.num_parameters() / 1e6:.2f}M")
+        return model
+
+    def _follow(self, model: GPT, shape: dict[str, Any]) -> None:
+        """A checkpoint's shape wins over the settings; what that overrides is said."""
+        assert self.saved is not None
+        differing = [name for name in (*shape, "recipe") if getattr(model.args, name) != getattr(self.config, name)]
+        for name in differing:
+            if name != "block_size":
+                now, asked = str(getattr(model.args, name)), str(getattr(self.config, name))
+                self.say("train-from-checkpoint", setting=name, value=now, asked=asked)
+        self.config = replace(self.config, recipe=model.args.recipe)
+        self.iteration = int(self.saved.get("iter_num", 0))
+        self.best_val_loss = float(self.saved.get("best_val_loss", 1e9))
+
+    def _load_optimizers(self, saved: dict[str, Any]) -> None:
+        for name, optimizer in zip(("optimizer", "muon"), self.optimizers, strict=False):
+            if name not in saved:
+                continue
+            try:
+                optimizer.load_state_dict(saved[name])
+            except (ValueError, KeyError, TypeError) as problem:
+                place = str(self.folder / NAME)
+                raise TrainerError("train-bad-checkpoint", place=place, reason=str(problem)) from None
+            for group in optimizer.param_groups:
+                if "fused" in group:  # nanoGPT's own says None on a CPU
+                    group["fused"], group["foreach"] = True, None
+
+    def _describe_optimizers(self) -> None:
+        """nanoGPT's three lines; the counts are over both optimizers."""
+        sizes: dict[bool, list[int]] = {True: [], False: []}
+        for p in self.raw_model.parameters():
+            sizes[p.dim() >= 2].append(p.numel())
+        for decays, word in ((True, "decayed"), (False, "non-decayed")):
+            counts = sizes[decays]
+            self._print(f"num {word} parameter tensors: {len(counts)}, with {sum(counts):,} parameters")
+        self._print("using fused AdamW: True")
+
+    def _compile(self) -> Any:
+        """Compile, and use both graphs once before the clock starts: the first iteration is then like the others."""
+        self._print("compiling the model... (takes a ~minute)")
+        model = torch.compile(self.raw_model)
+        config = self.config
+        before = torch.get_rng_state()
+        tokens = torch.zeros((config.batch_size, config.block_size), dtype=torch.long, device=self.world.device)
+        with self.autocast():
+            _, loss = model(tokens, tokens)
+        loss.backward()
+        self.raw_model.zero_grad(set_to_none=True)
+        model.eval()
+        with torch.no_grad() if config.eval == "nanogpt" else torch.inference_mode(), self.autocast():
+            model(tokens, tokens)
+        model.train()
+        torch.set_rng_state(before)
+        took = self.accounts.lap(phases.COMPILE)
+        self.accounts.event("compile", self.iteration, took)
+        return model
+
+    # -- small things -----------------------------------------------------------------------------------------
+
+    def _large_state(self) -> dict[str, Any]:
+        names = ("optimizer", "muon")
+        states = {name: each.state_dict() for name, each in zip(names, self.optimizers, strict=False)}
+        return {"model": self.raw_model.state_dict(), **states}
+
+    def _print(self, line: str, *, every_rank: bool = False) -> None:
+        """A line of the log, out of the process before anything else happens."""
+        if self.world.rank == 0 or every_rank:
+            print(line, flush=True)
+        if self.log is not None:
+            with contextlib.suppress(OSError):  # a full disk costs the copy of the line, never the run
+                self.log.write(line + "\n")
+                self.log.flush()
