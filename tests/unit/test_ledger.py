@@ -135,3 +135,24 @@ def test_the_run_can_be_asked_for_while_it_grows():
     assert len(reader.run()) >= 2900
     reader.end_file()
     assert len(reader.run()) == 3001
+
+
+def test_a_contrast_of_few_evaluations_says_how_many_it_needs():
+    """Two evaluations with and three without a save, all different: the difference says little yet."""
+    from stepscope.i18n import Language
+    from stepscope.report.words import slow_remarks
+
+    lines = []
+    for step in range(0, 501):
+        took = 100.0
+        if step % 100 == 0:
+            took += 2000 + 300 * ((step // 100) % 3)
+            lines.append(f"step {step}: train loss 3.0, val loss 3.1")
+            if step in {100, 200}:
+                lines.append("saving checkpoint to out")
+                took += 150
+        lines.append(f"iter {step}: loss 3.0, time {took:.2f}ms")
+    report = report_of(lines)
+    assert report.ledger.split == "contrast"
+    remarks = slow_remarks(report, Language.load("en"))
+    assert any("about 20 evaluations" in remark and "has 6" in remark for remark in remarks)

@@ -91,6 +91,7 @@ split-contrast = Evaluierung und Checkpoint sind durch den Vergleich von Evaluie
 split-first-step = Evaluierung und Checkpoint sind durch die erste Evaluierung getrennt, die nichts speichert.
 split-model = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung. Die Aufteilung ist aus der Zahl der Forward-Pässe und den üblichen Kosten des Speicherns berechnet; die Spannen sagen, wie weit sie danebenliegen kann.
 split-guess = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung, und wie viele Batches eine Evaluierung rechnet, ist nicht bekannt (geben Sie --set eval_iters=N an). Die Aufteilung ist aus den üblichen Kosten des Speicherns vermutet; die Spannen sagen, wie weit sie danebenliegen kann.
+split-not-yet = Was ein Speichern kostet, ist noch nicht auflösbar: Dazu braucht es etwa { $needed } Evaluierungen mit und ohne Speichern, das Log hat { $count }.
 split-settle = Um es zu klären, versehen Sie die Zeilen mit Zeitstempeln: { $command }
 stamps-unusable = Die Zeitstempel an den Zeilen widersprechen den ausgegebenen Zeiten (eine blockweise gepufferte Pipe?) und werden nicht verwendet. Starten Sie python mit -u.
 evidence-marker = folgt auf „{ $line }“
@@ -183,7 +184,7 @@ alarm-restarted = { $count ->
   }
 alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }.
 alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; das Log gilt.
-alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die gedruckten mfu und Zeiten passen zu { $seen }: Prüfe die Konfiguration, oder ob diese Kopie des Trainers ihre mfu auf die Spitzenleistung einer anderen Karte bezieht.
+alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die gedruckten mfu und Zeiten passen zu { $seen }: Prüfen Sie die Konfiguration, oder ob diese Kopie des Trainers ihre mfu auf die Spitzenleistung einer anderen Karte bezieht.
 alarm-line = Zeile { $line }
 
 ## Was gelesen wurde

@@ -16,8 +16,13 @@ from stepscope.stops import Stop
 LOG_LINE_S = 0.004
 # On a machine that slows every step down, writing a line and handing it over slows down with it.
 _WRITING = 0.01
-# An evaluation that takes this many times what others did holds something else as well.
+# What is this many times the usual is something else, or something else as well.
 _ODD_EVALUATION = 3.0
+# What had less of a chance than this is left out of an interval of 90 %.
+_COUNTS = 0.1
+# Most of such a row is its evaluation, so what strikes it strikes the evaluation (on timed runs with neighbours, up to
+# five times as long as usual); beyond this it hung, and that says nothing about evaluations.
+_HUNG_EVALUATION = 10.0
 # The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
 _RECOMPILED = 1.5
 # The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
@@ -117,12 +122,16 @@ class StopRows:
             self.books.book(row, "warmup", excess - expected, "inferred", sd=around.jitter_s)
             self.books["evaluation"].either(excess - expected)
             excess = expected
-        elif len(self.timed) > 3 and excess > _ODD_EVALUATION * max(expected, most + save[1]):
+        elif len(self.timed) > 3 and excess > _HUNG_EVALUATION * max(expected, most + save[1]):
             self._slow.add_stall(row, excess - expected)
             # Nor does one say that it was not the evaluation itself, or its save.
             self.books["evaluation"].either(excess - expected)
             self.books["checkpoint"].either(excess - expected if save[1] else 0.0)
             excess = expected
+        elif excess > _ODD_EVALUATION * expected and around.level_s > _COUNTS * (around.level_s + expected):
+            # The step in it is long enough to have been struck instead.
+            self.books["evaluation"].doubt("odd", excess - expected, 0.0)
+            self.books["step"].either(excess - expected)
         low, save_s, high = (min(seconds, max(excess, 0.0)) for seconds in save)
         # Where nothing was saved there is no border to find.
         basis: Basis = self.pricing.basis if save[1] else "inferred"
