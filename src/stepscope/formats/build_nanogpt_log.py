@@ -1,25 +1,19 @@
 """The log.txt that build-nanogpt writes beside its output: step, kind and value, and no time whatever."""
 
-from ._base import Clock, Format, Line, Sample
+from ._base import Line, Sample
+from ._untimed_log import untimed_log
 
 _NUMBER = r"(?:\d+\.\d+|nan|inf)"
 
-FORMAT = Format(
-    title="build-nanogpt's log.txt",
-    url="https://github.com/karpathy/build-nanogpt",
+FORMAT = untimed_log(
+    "build-nanogpt's log.txt",
+    "https://github.com/karpathy/build-nanogpt",
     lines=(
         # All anchored and to the end of the line: three words are little to know a trainer by.
         Line("step", rf"^(?P<step>\d+) train (?P<loss>{_NUMBER})\s*$"),
         Line("evaluation", rf"^(?P<step>\d+) val (?P<val_loss>{_NUMBER})\s*$"),
         Line("evaluation", rf"^(?P<step>\d+) hella {_NUMBER}\s*$"),
     ),
-    is_timed=False,
-    clock=Clock(
-        covers="stamp",  # its own lines have none; a shell may have put one before each
-        includes=("evaluation", "checkpoint", "data", "logging"),
-        note="This file has no time: steps and losses only. The trainer's printed output has the time of every step.",
-    ),
-    evaluates_first_step=True,
     samples=(
         Sample("1250 train 4.018826", "step", {"step": 1250, "loss": 4.018826}),
         Sample("88 train nan", "step", {"step": 88}),

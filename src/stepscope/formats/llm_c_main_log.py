@@ -1,24 +1,18 @@
 """The main.log that llm.c writes into its output folder: steps and losses, and no time whatever."""
 
-from ._base import Clock, Format, Line, Sample
+from ._base import Line, Sample
+from ._untimed_log import untimed_log
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 
-FORMAT = Format(
-    title="llm.c's main.log",
-    url="https://github.com/karpathy/llm.c",
+FORMAT = untimed_log(
+    "llm.c's main.log",
+    "https://github.com/karpathy/llm.c",
     lines=(
         Line("step", rf"s:(?P<step>\d+) trl:(?P<loss>{_NUMBER})(?: lr:{_NUMBER})?(?: norm: *{_NUMBER})?\s*$"),
         Line("evaluation", rf"s:(?P<step>\d+) tel:(?P<val_loss>{_NUMBER})\s*$"),
         Line("evaluation", rf"s:(?P<step>\d+) eval:{_NUMBER}\s*$"),
     ),
-    is_timed=False,
-    clock=Clock(
-        covers="stamp",  # its own lines have none; a shell may have put one before each
-        includes=("evaluation", "checkpoint", "data", "logging"),
-        note="This file has no time: steps and losses only. The trainer's printed output has the time of every step.",
-    ),
-    evaluates_first_step=True,
     samples=(
         Sample("s:320 trl:5.8812", "step", {"step": 320, "loss": 5.8812}),
         Sample("s:320 trl:5.8812 lr:0.000274 norm:0.88", "step", {"step": 320, "loss": 5.8812}),

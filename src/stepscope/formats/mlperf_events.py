@@ -83,6 +83,7 @@ def _read(events: list[_Event], told: dict[int, str]) -> list[_Block]:
     blocks: list[_Block] = []
     since: float | None = None
     evaluating: float | None = None
+    evaluated: float | None = None  # the count of the last evaluation: several ranks may tell of it
     length = 0.0
     stop: _Event | None = None  # the end of a block that does not tell its count: an evaluation does
     for event in events:
@@ -106,14 +107,15 @@ def _read(events: list[_Event], told: dict[int, str]) -> list[_Block]:
             stop = event
         if key == "eval_start":
             evaluating = t_s
-        elif key == "eval_accuracy" and event.line not in told and (not blocks or blocks[-1].line != event.line):
+        elif key == "eval_accuracy" and (count is None or count != evaluated) and event.line not in told:
             took = "" if evaluating is None else f" took_s {t_s - evaluating:.3f}"
             value = _number(event.value)
             told[event.line] = f"{_NAME}: evaluation{took} unix_s {t_s:.3f}" + (
                 "" if value is None else f" value {value:g}"
             )
             since = t_s if evaluating is not None else since
-        if key in {"eval_stop", "block_start", "epoch_start"} and evaluating is not None:
+            evaluating, evaluated = None, count
+        elif key == "eval_stop" or (key in {"block_start", "epoch_start"} and evaluating is not None):
             evaluating, since = None, t_s
     return blocks
 

@@ -1,0 +1,77 @@
+"""MLflow's SQLite store: the metrics of the run that was logged to last, each with its moment and step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+from ._base import Clock, Format, Sample
+from ._columns import find_columns
+from ._tables import MOMENT, table_lines, write_rows
+
+_NAME = "mlflow_db"
+_MAGIC = b"SQLite format 3\0"
+_METRICS = "SELECT key, value, timestamp, step, is_nan FROM metrics WHERE run_uuid = ? ORDER BY step, timestamp"
+# Of the run whose metrics go on the longest; system metrics have a clock of their own.
+_LAST_RUN = "SELECT run_uuid FROM metrics WHERE key NOT LIKE 'system/%' ORDER BY timestamp DESC, rowid DESC LIMIT 1"
+
+
+def sniff(head: bytes) -> bool:
+    """Whether this is an SQLite file; whose it is shows in its tables."""
+    return head.startswith(_MAGIC)
+
+
+def to_lines(blob: bytes) -> Iterator[str]:
+    """The steps of the run that was logged to last, in the order of its steps."""
+    import sqlite3
+
+    rows: dict[int, dict[str, object]] = {}
+    try:
+        with closing(sqlite3.connect(":memory:")) as store:
+            store.deserialize(blob)
+            run = store.execute(_LAST_RUN).fetchone()
+            found = store.execute(_METRICS, run).fetchall() if run else []
+    except sqlite3.Error:
+        return  # torn, or another program's
+    for key, value, timestamp, step, is_nan in found:
+        if not isinstance(key, str) or key.startswith("system/") or not isinstance(step, int):
+            continue
+        row = rows.setdefault(step, {"step": step, "timestamp": timestamp})
+        row[key] = float("nan") if is_nan else value
+        # The row of a step is complete with the last of its metrics.
+        row["timestamp"] = timestamp
+    names = ("step", "timestamp", *dict.fromkeys(name for row in rows.values() for name in row))
+    table = list(rows.values())
+    columns = find_columns(tuple(dict.fromkeys(names)), table)
+    if columns is not None and columns.stamp is not None:
+        columns = columns._replace(kind="stamp", clock=columns.stamp).with_metrics(names)
+        yield from write_rows(_NAME, table, columns)
+
+
+FORMAT = Format(
+    title="MLflow database",
+    url="https://github.com/mlflow/mlflow",
+    lines=table_lines(_NAME, MOMENT),
+    clock=Clock(
+        covers="stamp",
+        includes=("evaluation", "checkpoint", "data", "logging"),
+        note="The moment of each call to log_metric, in milliseconds: the difference of two holds everything that "
+        "happened between them. Of several runs in the file the one logged to last is read. A value logged without a "
+        "step has step 0. Neither a total nor an ETA is written.",
+    ),
+    sniff=sniff,
+    to_lines=to_lines,
+    samples=(
+        Sample(
+            "mlflow_db: step 12 unix_s 1731600000.500000 loss 3.25",
+            "step",
+            {"step": 12, "unix_s": 1731600000.5, "loss": 3.25},
+        ),
+        Sample(
+            "mlflow_db: evaluation step 12 unix_s 1731600001.000000 val_loss 3.5",
+            "evaluation",
+            {"step": 12, "val_loss": 3.5},
+        ),
+        Sample("mlflow_db: step 12 loss 3.25", None),  # without its moment
+    ),
+)

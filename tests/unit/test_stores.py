@@ -1,0 +1,125 @@
+"""Files that hold a run without being its log: MLflow's database, MLPerf's events; and figures told a line ahead."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from stepscope.reader import LogReader
+from stepscope.report.build import explain
+
+
+def read_bytes(data):
+    reader = LogReader(paths=["run"])
+    reader.begin_file()
+    reader.feed(data)
+    reader.end_file()
+    return reader.run()
+
+
+def read_lines(*lines):
+    return read_bytes("".join(f"{line}\n" for line in lines).encode())
+
+
+def mlflow_store(metrics):
+    with closing(sqlite3.connect(":memory:")) as store:
+        store.execute("CREATE TABLE metrics (key, value, timestamp, run_uuid, step, is_nan)")
+        store.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, 0)", metrics)
+        store.commit()
+        return store.serialize()
+
+
+def test_of_an_mlflow_database_the_run_logged_to_last_is_read():
+    earlier = [("loss", 9.0, 1_700_000_000_000 + 1000 * step, "a", step) for step in range(5)]
+    later = [("train_loss", 3.0, 1_800_000_000_000 + 2000 * step, "b", step) for step in range(8)]
+    later.append(("val_loss", 2.5, 1_800_000_014_500, "b", 7))
+    run = read_bytes(mlflow_store(earlier + later))
+    assert run.format.name == "mlflow_db"
+    assert run.steps.step.tolist() == list(range(8))
+    assert run.steps.seconds[1:7] == pytest.approx(2.0)
+    assert run.events.kind.count("evaluation") == 1
+
+
+def test_a_database_without_metrics_has_no_steps():
+    assert len(read_bytes(mlflow_store([]))) == 0
+
+
+def event(key, at_s, **about):
+    return f":::MLLOG {json.dumps({'key': key, 'metadata': about, 'value': None, 'time_ms': int(1.8e12 + at_s * 1e3)})}"
+
+
+def test_mlperf_events_give_training_apart_from_evaluation():
+    """Four blocks of 100 samples at half a second each, an evaluation of 7 s after each of them."""
+    lines, now = [event("init_stop", 0), event("run_start", 10)], 10.0
+    for block in range(1, 5):
+        now += 50
+        lines += [event("eval_start", now, samples_count=100 * block)]
+        now += 7
+        lines += [event("eval_accuracy", now, samples_count=100 * block), event("eval_stop", now)]
+    lines.append(event("run_stop", now))
+    run = read_lines(*lines)
+    report = explain(run)
+    assert run.format.name == "mlperf_events"
+    assert run.steps.seconds / run.steps.span == pytest.approx(0.5)
+    assert report.ledger.wall_s == pytest.approx(4 * 57)
+    assert report.ledger.seconds("evaluation") == pytest.approx(3 * 7, abs=7.1)
+
+
+def test_fractions_of_an_epoch_count_in_thousandths():
+    lines = [event("run_start", 0)]
+    for n in range(1, 6):
+        lines += [event(key, 20 * n, epoch_num=1 + 0.05 * n) for key in ("eval_start", "eval_accuracy")]
+    run = read_lines(*lines)
+    assert run.steps.step.tolist() == [1050, 1100, 1150, 1200, 1250]
+    assert run.steps.span.tolist() == [50] * 5
+
+
+def test_a_clock_told_on_the_line_before_belongs_to_the_step():
+    tables = [
+        line
+        for n in range(1, 6)
+        for line in (
+            f"|    time_elapsed         | {10 * n}          |",
+            f"|    total_timesteps      | {2048 * n}       |",
+            f"|    loss                 | {0.5 / n:.3f}       |",
+        )
+    ]
+    run = read_lines(*tables, "| eval/ | |", "|    total_timesteps      | 99999       |")
+    assert run.format.name == "sb3_table"
+    assert run.steps.step.tolist() == [2048 * n for n in range(1, 6)]
+    assert run.steps.seconds[1:] == pytest.approx(10 / 2048 * 2048)
+    assert run.steps.loss[1] == 0.25
+
+
+def test_steps_printed_as_thousands_are_counted_on():
+    rows = [f"{step}" if step < 1000 else f"{step / 1000:.0f}K" for step in range(200, 4001, 200)]
+    lines = [
+        f"INFO 2025-03-04 05:{n // 6:02d}:{n % 6 * 10:02d} train.py:23 step:{row} smpl:5K ep:2 epch:0.2 loss:1.2 x:1"
+        for n, row in enumerate(rows)
+    ]
+    run = read_lines(*lines)
+    assert run.steps.step.tolist() == list(range(200, 4001, 200))
+
+
+def test_the_clock_of_an_epoch_runs_on_through_the_run():
+    bars = [
+        f"Epoch {epoch}: 50%|█████     | {batch}/20 [00:{2 * batch:02d}<00:10,  0.50it/s, v_num=0, train_loss=0.5]"
+        for epoch in range(3)
+        for batch in (5, 10, 15, 20)
+    ]
+    run = read_lines(*bars)
+    assert run.format.name == "lightning_bar"
+    assert run.steps.step[-1] == 60
+    assert run.steps.seconds.sum() == pytest.approx(120)
+    assert len(run.segments) == 1
+
+
+def test_the_seconds_of_a_whole_window_are_shared_among_its_steps():
+    lines = ["INFO:tensorflow:loss = 2.0, step = 1"]
+    lines += [f"INFO:tensorflow:loss = 1.9, step = {1 + 100 * n} (25.000 sec)" for n in range(1, 6)]
+    run = read_lines(*lines)
+    assert run.steps.span.tolist() == [0, 100, 100, 100, 100, 100]
+    assert run.steps.seconds[1:] == pytest.approx(25)
