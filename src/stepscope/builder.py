@@ -22,11 +22,12 @@ from stepscope.formats._base import Format, convert
 from stepscope.formats._claim import Claim, claim, is_indented
 from stepscope.formats._figures import AHEAD, SCALES, figure_ns, full_count, step_number, whole
 from stepscope.formats._prefix import Prefix
+from stepscope.formats._runtimes import parse_runtime
 from stepscope.lanes import Lanes, Row, looks_interleaved, rank_of
 from stepscope.quote import quote
 from stepscope.remarks import RemarkTrack
-from stepscope.rowtimes import row_times, tick_ns
-from stepscope.run import NO_TIME, Floats, Ints, Notice, Rank, Run, Segment, StepTable
+from stepscope.rowtimes import is_interval, is_interval_work, row_times, tick_ns
+from stepscope.run import NO_TIME, EventTable, Floats, Ints, Notice, Rank, Run, Runtime, Segment, Stamps, StepTable
 from stepscope.segments import SegmentLog
 from stepscope.settings import Settings, Value, evaluate_constant, parse_value
 from stepscope.stamptrack import StampTrack
@@ -34,6 +35,8 @@ from stepscope.totals import Totals
 from stepscope.units import NS
 
 _MAX_UNREAD = 5
+_MAX_RUNTIMES = 15
+_ENOUGH_ROWS = 5_000  # to see what a figure covers
 _MAX_FIGURE_S = 1e9
 _SPACED = 2
 _ROOM = 1.1  # rows of a log may get shorter on the way
@@ -115,6 +118,7 @@ class RunBuilder:
         self._stamps = StampTrack()
         self._own = self._stamps, self._fate  # of the run's own files, while another rank's is read
         self._side: Fate | None = None
+        self._runtimes: list[Runtime] = []
         self._last_notices: list[Notice] = []  # how other ranks ended, by their own files
         self._clock_epoch: int | None = None
         self._clock_base = 0
@@ -170,10 +174,18 @@ class RunBuilder:
                 found = claim(self._format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
         return found
 
+    def _hear(self, text: str) -> None:
+        """A line that carries no step: it may say how long the whole took."""
+        found = parse_runtime(text)
+        if found is not None and self._side is None:
+            self._runtimes = [*self._runtimes[-_MAX_RUNTIMES:], Runtime(*found, self.num_lines, len(self._step))]
+
     def _apply(self, index: int, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
         line = self._format.lines[index]
         if self._side is not None and line.kind != "step":
             return  # the run's own rank tells the rest
+        if line.kind in {"chatter", "fact"}:
+            self._hear(text)
         if line.kind == "chatter":
             self._fate.hear(text, line=self.num_lines, row=len(self._step))
             self._values.update(line.sets)
@@ -675,6 +687,7 @@ class RunBuilder:
                         self._totals.state(value, len(self._step))
 
     def _add_unclaimed(self, text: str) -> None:
+        self._hear(text)
         if self._fate.take(text, line=self.num_lines, row=len(self._step)):
             if self._fate.is_fatal:
                 self._segments.note_end()
@@ -709,15 +722,18 @@ class RunBuilder:
         )
         first_rows = np.array([start.row for start in starts], dtype=np.int64)
         step, figure, t_ns = self._step.share(), self._figure.share(), self._t.share()
+        stamps = self._own[0].stamps() if self._side is not None else self._stamps.stamps()
+        events = self._events.table()
+        per_interval = self._format.clock.covers == "step" and self._prints_intervals(first_rows, events, stamps)
         dur_ns, spans = row_times(
-            self._format.clock.covers,
+            "window" if per_interval else self._format.clock.covers,
             step=step,
             figure=figure,
             per=self._per.share(),
             t_ns=t_ns,
             first_rows=first_rows,
             first_step=self._format.first_step,
-            is_total=self._format.figure_is_total,
+            is_total=per_interval or self._format.figure_is_total,
         )
         nothing = np.broadcast_to(np.float64(math.nan), len(step))
         steps = StepTable(
@@ -732,7 +748,6 @@ class RunBuilder:
             t_ns=t_ns,
             first_rows=first_rows,
         )
-        stamps = self._own[0].stamps() if self._side is not None else self._stamps.stamps()
         return Run(
             paths=paths,
             format=self._format,
@@ -741,7 +756,7 @@ class RunBuilder:
             num_unread=self._num_unread,
             first_unread=tuple(self._first_unread),
             steps=steps,
-            events=self._events.table(),
+            events=events,
             segments=segments,
             settings=self._settings(),
             notices=self._notices(),
@@ -754,9 +769,25 @@ class RunBuilder:
             tick_ns=tick_ns(
                 self._format.clock.covers, self._figure.share(), stamps.resolution_ns if stamps is not None else None
             ),
+            is_interval=per_interval,
+            runtimes=tuple(self._runtimes),
             ranks=self._ranks(steps),
             num_other_rows=self._lanes.num_others,
         )
+
+    def _prints_intervals(self, first_rows: Ints, events: EventTable, stamps: Stamps | None) -> bool:
+        """Whether the figure that should be one step's turns out to be the interval's; the first rows show it."""
+        num = min(len(self._step), _ENOUGH_ROWS)
+        step, figure, t_ns = (column.share()[:num] for column in (self._step, self._figure, self._t))
+        begins = np.zeros(num, dtype=bool)
+        begins[first_rows[first_rows < num]] = True
+        tokens = self._values.get("tokens_per_step")
+        counts = isinstance(tokens, int) and tokens > 0 and bool(self._work)
+        if counts and is_interval_work(step, self._work.share()[:num], begins, float(tokens or 0)):
+            return True
+        is_event = begins.copy()
+        is_event[events.row[events.row < num]] = True
+        return is_interval(step, figure, t_ns, is_event, tick_ns=stamps.resolution_ns if stamps is not None else 0)
 
     def _notices(self) -> tuple[Notice, ...]:
         """What the run's own files tell of its fate, and how the files of other ranks end."""

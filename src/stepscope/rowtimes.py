@@ -11,12 +11,17 @@ from itertools import pairwise
 import numpy as np
 
 from stepscope.formats._base import Covers
-from stepscope.run import NO_TIME, Ints, steps_since
+from stepscope.run import NO_TIME, Floats, Ints, steps_since
 
 _BLOCK = 1 << 18  # rows worked on together: a log of any length needs no more memory than its columns and this
 
 _TICKS_NS = (10**9, 10**8, 10**7)
 _FINE_NS = _TICKS_NS[-1]
+# Intervals of so many steps tell a step's time from the interval's, if so many of them agree this closely.
+_TELLING_SPACING = 3
+_LEAST_INTERVALS = 5
+_NEAR = 0.15
+_MOSTLY = 0.8
 
 
 def row_times(
@@ -176,3 +181,31 @@ def tick_ns(covers: Covers, figure: Ints, resolution_ns: int | None) -> int:
         if not ticks:
             return 0
     return ticks[0] if ticked else 0
+
+
+def is_interval_work(step: Ints, work: Floats, begins: np.ndarray, tokens_per_step: float) -> bool:
+    """Whether a rate times the printed time makes the tokens of the whole interval between two lines, not of a step."""
+    spacing = np.diff(step)
+    own = ~begins[1:] & (spacing >= _TELLING_SPACING) & (work[1:] > 0)
+    if int(own.sum()) < _LEAST_INTERVALS:
+        return False
+    return bool((np.abs(work[1:][own] / tokens_per_step / spacing[own] - 1) <= _NEAR).mean() >= _MOSTLY)
+
+
+def is_interval(step: Ints, figure: Ints, t_ns: Ints, is_special: np.ndarray, *, tick_ns: int) -> bool:
+    """Whether figures that should be one step's are the whole interval's between two printed lines.
+
+    Forks print the interval's time in the same words; the stamps give them away. Special rows (the first of a process,
+    those with an evaluation) are left out.
+    """
+    if len(t_ns) < len(step) or len(step) < _LEAST_INTERVALS:
+        return False
+    spacing, elapsed, printed = np.diff(step), np.diff(t_ns), figure[1:]
+    known = (t_ns[1:] != NO_TIME) & (t_ns[:-1] != NO_TIME) & (printed != NO_TIME) & (printed > 0)
+    own = known & (spacing >= _TELLING_SPACING) & (elapsed > 0) & ~is_special[1:]
+    if int(own.sum()) < _LEAST_INTERVALS:
+        return False
+    slack = _NEAR * elapsed[own] + tick_ns
+    whole = np.abs(elapsed[own] - printed[own]) <= slack
+    single = np.abs(elapsed[own] - printed[own] * spacing[own]) <= slack
+    return bool(whole.mean() >= _MOSTLY and single.mean() < 1 - _MOSTLY)

@@ -167,6 +167,15 @@ class RemarkKind(NamedTuple):
         return RemarkKind(self.name, self.line[own], self.row[own] - first_row, self.t_ns[own])
 
 
+class Runtime(NamedTuple):
+    """How long the whole took, by a line of the log: what the line calls it, and where it stands."""
+
+    name: str
+    seconds: float
+    line: int
+    row: int
+
+
 class Stamps(NamedTuple):
     """The time stamps that stand before lines. Only their differences are certain unless `dated`."""
 
@@ -202,6 +211,8 @@ class Run:
     tick_ns: int = 0  # the step in which the clock behind the rows counts; 0 where it is fine
     order: Literal["given", "stamps", "steps"] = "given"  # what several files were sorted by
     repeated_paths: tuple[str, ...] = ()  # files left out because another one holds the same lines
+    is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
+    runtimes: tuple[Runtime, ...] = ()
     ranks: tuple[Rank, ...] = ()  # where several ranks print their steps
     num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
 
@@ -279,6 +290,11 @@ class Run:
     @property
     def clock(self) -> Clock:
         """What the log's time figure means."""
+        if self.is_interval:
+            return self.format.clock._replace(
+                covers="window",
+                note="The time stamps show that the printed time is that of all steps since the last line, not of one.",
+            )
         return self.format.clock
 
     def __len__(self) -> int:

@@ -6,6 +6,7 @@ import datetime as dt
 
 import pytest
 
+from stepscope.report.json import document
 from tests.unit.logs import report_of
 
 START = dt.datetime(2026, 3, 4, 5, 6, 7)
@@ -79,3 +80,67 @@ def test_seconds_that_the_printed_time_leaves_out_are_unlogged():
     assert ledger.seconds("unlogged") == pytest.approx(6 * 50 * 0.1, rel=0.25)
     # The first window's beginning is nowhere: its own figure is all there is.
     assert ledger.wall_s == pytest.approx(6 * 50 * 0.6, abs=6)
+
+
+def nanogpt(last, *, every=10, step_s=0.2, printed="step", stamped=True):
+    """nanoGPT, or a fork that prints the time of the whole interval in the same words."""
+    lines = []
+    for step in range(0, last + 1, every):
+        time_s = step_s * (every if printed == "interval" and step else 1)
+        stamp = moment(step * step_s, decimals=3) + " " if stamped else ""
+        lines.append(f"{stamp}iter {step}: loss 3.{step:04d}, time {time_s * 1e3:.2f}ms")
+    return lines
+
+
+def test_a_fork_that_prints_the_interval_is_caught():
+    """2,000 ms in the words of one iteration, but the stamps are 2 s apart and ten iterations lie between."""
+    report = report_of(nanogpt(800, printed="interval"), max_steps=1600)
+    assert report.ledger.step.typical_s == pytest.approx(0.2, rel=0.01)
+    assert report.forecast.remaining_s == pytest.approx(160, rel=0.02)
+    assert document(report)["clock"]["covers"] == "window"
+
+
+def test_one_iteration_in_ten_stays_one_iteration():
+    report = report_of(nanogpt(800), max_steps=1600)
+    assert report.ledger.step.typical_s == pytest.approx(0.2, rel=0.01)
+    assert document(report)["clock"]["covers"] == "step"
+
+
+def test_clocks_side_by_side():
+    answer = document(report_of(mmengine(6, extra_s=0.1)))
+    clocks = {clock["name"]: clock for clock in answer["clocks"]}
+    assert clocks["stamps"]["used"]
+    assert not clocks["printed"]["used"]
+    assert clocks["stamps"]["seconds"] == pytest.approx(answer["wall_s"], rel=0.02)
+    assert clocks["printed"]["seconds"] == pytest.approx(6 * 50 * 0.5, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{'train_runtime': 60.0, 'train_samples_per_second': 5.1, 'train_loss': 1.2}",
+        "Training took 1.0 minutes",
+        "Total training time: 0:01:00",
+        "real\t1m0.000s",
+    ],
+)
+def test_a_printed_total_beyond_the_steps_is_unlogged(line):
+    """100 steps of 0.2 s make 20 s; the log says that the whole took a minute."""
+    report = report_of([*nanogpt(99, every=1, stamped=False), line])
+    assert report.ledger.seconds("unlogged") == pytest.approx(40, abs=0.5)
+    assert report.ledger.wall_s == pytest.approx(60, abs=0.5)
+    names = [clock["name"] for clock in document(report)["clocks"]]
+    assert len(names) == 2
+
+
+def test_a_long_stall_is_told():
+    """An hour between two lines, and nothing says why."""
+    lines = torchtitan(300, step_s=2.0)
+    later = [
+        f"[titan] {moment(step * 2.0 + 3600)} - root - INFO - step: {step}  loss:  2.10000  grad_norm:  0.1  "
+        f"memory: 13.37GiB(42.62%)  tps: 231  tflops: 1.00  mfu: 6.15%"
+        for step in range(301, 601)
+    ]
+    (alarm,) = report_of([*lines, *later]).alarms
+    assert (alarm.code, alarm.step) == ("stall", 301)
+    assert alarm.message.args["duration"].value == pytest.approx(3600, rel=0.01)

@@ -17,6 +17,7 @@ from stepscope.formats._base import Format
 from stepscope.formats._claim import Claim
 from stepscope.formats._figures import AHEAD, CLOCK_FIGURES, LINEAR_NS, SCALES, parse_clock
 from stepscope.formats._prefix import Prefix, split_prefix
+from stepscope.formats._runtimes import parse_runtime
 from stepscope.source.lines import ANSI
 from stepscope.units import NS
 
@@ -141,7 +142,8 @@ def make_plan(fmt: Format, builder: RunBuilder, line: bytes) -> Plan:
     if fmt.lines[found.which].sets:
         return Plan(SLOW, shape)
     if kind == "chatter":
-        return Plan(NOTHING if found.prefix is None and _notices.closing_words(found.text) is None else SLOW, shape)
+        is_silent = _notices.closing_words(found.text) is None and parse_runtime(found.text) is None
+        return Plan(NOTHING if found.prefix is None and is_silent else SLOW, shape)
     if kind != "step" or fmt.clock_is_epoch or _tells_ahead(_patterns(fmt, {"fact", "start", "resume"})):
         return Plan(SLOW, shape)
     try:

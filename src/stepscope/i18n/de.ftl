@@ -785,3 +785,5 @@ error-bad-port = kein Port
     .hint = zum Beispiel: --port 8000
 error-cannot-listen = dort kann nicht gelauscht werden: { $reason }
     .hint = nimm einen anderen Port, oder keinen für einen freien
+alarm-unexplained = Zwischen den Iterationen { $before } und { $step } vergingen { $duration }, die nichts im Log erklärt.
+clocks-differ = Nach den Zeitstempeln dauerte das Log { $stamps }, nach den ausgegebenen Zeiten { $printed }: { $rest } stehen in keiner ausgegebenen Zahl.

@@ -787,3 +787,5 @@ error-bad-port = not a port
     .hint = for example: --port 8000
 error-cannot-listen = cannot listen there: { $reason }
     .hint = take another port, or none for a free one
+alarm-unexplained = Between iterations { $before } and { $step }, { $duration } passed that nothing in the log explains.
+clocks-differ = By its time stamps the log took { $stamps }, by its printed times { $printed }: { $rest } are in no printed figure.

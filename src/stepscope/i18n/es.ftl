@@ -785,3 +785,5 @@ error-bad-port = no es un puerto
     .hint = por ejemplo: --port 8000
 error-cannot-listen = no se puede escuchar ahí: { $reason }
     .hint = usa otro puerto, o ninguno para uno libre
+alarm-unexplained = Entre las iteraciones { $before } y { $step } pasaron { $duration } que nada en el log explica.
+clocks-differ = Según sus marcas de tiempo el log duró { $stamps }; según los tiempos impresos, { $printed }: { $rest } no figuran en ninguna cifra impresa.

@@ -785,3 +785,5 @@ error-bad-port = pas un port
     .hint = par exemple : --port 8000
 error-cannot-listen = impossible d’écouter là : { $reason }
     .hint = prenez un autre port, ou aucun pour un port libre
+alarm-unexplained = Entre les itérations { $before } et { $step }, { $duration } se sont écoulées sans que rien dans le log ne l’explique.
+clocks-differ = D’après ses horodatages, le log a duré { $stamps } ; d’après les temps affichés, { $printed } : { $rest } ne figurent dans aucun chiffre affiché.

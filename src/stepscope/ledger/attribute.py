@@ -31,6 +31,9 @@ from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import Stop, find_stops
 from stepscope.units import NS
 
+# A printed total that is less than this share above what the steps make says nothing new.
+_TOLD_SLACK = 0.01
+
 
 def attribute(run: Run, *, confidence: float = 0.9, hardware: Hardware | None = None) -> Ledger:
     """Sort the seconds of `run` into phases. An empty run gives an empty ledger.
@@ -144,6 +147,7 @@ def _add_normal_rows(work: Work, rows: np.ndarray) -> None:
 def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
     """Where stamps can be trusted they give the total; what the lines leave over is start-up, gap or unlogged."""
     if work.stamps is None:
+        _add_told_rest(work)
         return _add_dated_rest(work)
     tick = work.stamps.tick_s
     for outside in work.stamps.outside:
@@ -159,6 +163,17 @@ def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
         work.books["step"].add(rest, "inferred", num=0)
         work.books["step"].doubt("stamps", -rest, -rest)
     return True
+
+
+def _add_told_rest(work: Work) -> None:
+    """A line at the end says how long the whole took: what the steps leave of it is in no other line."""
+    run = work.run
+    totals = [runtime.seconds for runtime in run.runtimes if runtime.row == len(run)]
+    if not totals or len(run.segments) != 1 or not run.segments[0].fresh:
+        return
+    rest = max(totals) - work.books.seconds
+    if rest > _TOLD_SLACK * max(totals):
+        work.books["unlogged"].add(rest, "measured")
 
 
 def _add_dated_rest(work: Work) -> bool:

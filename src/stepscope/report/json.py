@@ -15,6 +15,7 @@ from stepscope.quote import quote
 from stepscope.ranks import find_slowest, typical_s
 from stepscope.report.build import Report
 from stepscope.report.card import judge
+from stepscope.report.clocks import read_clocks
 from stepscope.report.inferred import assumption_text
 from stepscope.report.reasons import as_data, level_data, rhythm_data, what_would_settle
 from stepscope.report.words import evidence_text
@@ -115,6 +116,7 @@ def document(report: Report) -> dict[str, Any]:
             for alarm in report.alarms
         ],
         "hardware": _hardware(report),
+        "clocks": [clock._asdict() for clock in read_clocks(report)],
         "ranks": [{"rank": rank.number, "steps": rank.num_steps, "typical_s": typical_s(rank)} for rank in run.ranks],
         "slowest_rank": slowest.number if slowest is not None else None,
     }

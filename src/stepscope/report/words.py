@@ -8,9 +8,10 @@ from collections.abc import Callable
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, SlowStep
-from stepscope.message import Moment, Seconds, Share
+from stepscope.message import Moment, Seconds, Share, say
 from stepscope.report import reasons
 from stepscope.report.build import Report
+from stepscope.report.clocks import read_clocks
 from stepscope.source.nvidia_smi import Hardware
 
 STAMP_COMMAND = reasons.STAMP_COMMAND
@@ -30,6 +31,8 @@ _SHOWN_SETTINGS = (
     "block_size",
 )
 _GIB = 1 << 30
+# Clocks that differ by less than this share of the whole are not worth a sentence.
+_WORTH_A_CLOCK = 0.03
 
 
 def headline(report: Report, language: Language) -> str:
@@ -160,6 +163,7 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
             remarks.append(language.text("split-settle", command=STAMP_COMMAND))
     if ledger.stamps_unusable:
         remarks.append(language.text("stamps-unusable"))
+    remarks += clock_remarks(report, language)
     remarks += reasons.rhythm_lines(report, language)
     unexplained = [slow for slow in ledger.slow if any(part.phase == "stall" for part in slow.parts)]
     if unexplained:
@@ -169,6 +173,19 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
     remarks += reasons.finding_lines(report, language)
     remarks += [language.say(message) for message in reasons.what_would_settle(report)]
     return remarks
+
+
+def clock_remarks(report: Report, language: Language) -> list[str]:
+    """Where two clocks of the log differ by more than rounding: what each says, and the difference."""
+    clocks = {clock.name: clock for clock in read_clocks(report)}
+    stamps, printed = clocks.get("stamps"), clocks.get("printed")
+    if stamps is None or printed is None or not stamps.used:
+        return []
+    rest = stamps.seconds - printed.seconds
+    if rest < _WORTH_A_CLOCK * stamps.seconds:
+        return []
+    both = {"stamps": Seconds(stamps.seconds), "printed": Seconds(printed.seconds), "rest": Seconds(rest)}
+    return [language.say(say("clocks-differ", **both))]
 
 
 def more_slow(hidden: list[SlowStep], language: Language) -> str:
