@@ -32,6 +32,7 @@ def _same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", os.devnull)  # nobody's own formats
     monkeypatch.delenv("LANG", raising=False)
     time.tzset()
     yield

@@ -7,6 +7,7 @@ so a finished log, a growing one and a pipe are all read by the same code.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 from stepscope.builder import RunBuilder
@@ -15,6 +16,7 @@ from stepscope.errors import InputError
 from stepscope.formats import _detect
 from stepscope.formats._base import Format
 from stepscope.formats._claim import claim, prefix_shape
+from stepscope.formats._taught import taught_formats
 from stepscope.parts import Arrangement, Head, Part, arrange, family
 from stepscope.quote import quote
 from stepscope.run import Run
@@ -82,7 +84,8 @@ def _score(source: Source) -> tuple[Head, int | None]:
         run = _read_piece(source, next(iter(source.chunks()), b""))
     except InputError:
         return _blank(source), None
-    return _head_of(source, run), len(run)
+    # What a format claims is the log; what merely looks like one is taken where there is nothing else.
+    return _head_of(source, run), len(run) if run.format.inferred is None else min(len(run), 1)
 
 
 def _head(source: Source) -> Head:
@@ -143,6 +146,8 @@ class LogReader:
         self._encoding: str | None = None
         self._num_bytes = 0
         self._format = format
+        # What the user taught is asked before the catalogue.
+        self._taught = taught_formats() if format is None else ()
         self._pending: list[str] = []
         self._inferred: tuple[int, Format | None] | None = None
         self._candidates: dict[str, set[int]] = {}
@@ -202,11 +207,17 @@ class LogReader:
     def _sniff(self) -> bytes:
         """Find out whether the file is no text of lines; give back the bytes to read as text, if any."""
         head = self._head
-        self._blob_format = _detect.find_blob(head[:_SNIFF_BYTES])
+        if not self._is_taught(head):
+            self._blob_format = _detect.find_blob(head[:_SNIFF_BYTES])
         if self._blob_format is not None:
             return b""
         self._head = b"\0" * _SNIFF_BYTES  # sniffed: from now on bytes go straight on
         return head
+
+    def _is_taught(self, head: bytes) -> bool:
+        """Whether a taught format claims a line of the file's beginning: then it is a text of lines."""
+        lines = head[:_SNIFF_BYTES].decode("utf-8", errors="replace").splitlines() if self._taught else []
+        return any(_detect.settles(fmt, line.strip()) for fmt in self._taught for line in lines if line.strip())
 
     def settle(self) -> None:
         """Understand what is there of a file that is still being written, however little it is."""
@@ -259,7 +270,7 @@ class LogReader:
             return
         self._num_considered += 1
         claimed = False
-        for fmt in _detect.suspects(text):
+        for fmt in itertools.chain(self._taught, _detect.suspects(text)):
             which = _detect.telling_line(fmt, text)
             if which is None:
                 continue
@@ -284,7 +295,7 @@ class LogReader:
 
     def _settle_inferred(self) -> bool:
         """So many lines and no format claims them: go by their structure, if it is that of a training."""
-        fmt = self._infer()
+        fmt = self._plugin() or self._infer()
         if fmt is None or not fmt.is_timed:
             return False
         self._settle(fmt)
@@ -311,6 +322,7 @@ class LogReader:
         if fmt is None:
             raise self._not_a_log()
         builder = RunBuilder(fmt)
+        builder.begin_file(self._rank)
         for line in self._pending:
             builder.add(line)
         return builder
@@ -321,7 +333,7 @@ class LogReader:
         if self._candidates:
             # No step yet, but perhaps a header that only one trainer writes. One such line may be a coincidence.
             best = max(self._candidates, key=lambda name: len(self._candidates[name]))
-            fmt = _detect.find_format(best)
+            fmt = next((own for own in self._taught if own.name == best), None) or _detect.find_format(best)
             is_mostly_header = self._num_claimed >= _HEADER_SHARE * self._num_considered
             is_known = len(self._candidates[best]) >= _ENOUGH_HEADER and is_mostly_header
             # Nothing but bars: whose else should they be?
@@ -329,10 +341,19 @@ class LogReader:
             if has_bars:
                 return fmt
             header = fmt if is_known else None
+        plugin = self._plugin()
+        if plugin is not None:
+            return plugin
         inferred = self._infer()
         if inferred is not None and (inferred.is_timed or header is None):
             return inferred
         return header
+
+    def _plugin(self) -> Format | None:
+        """The format of another package that claims a line, where no format of ours does."""
+        plugins = _detect.plugins()
+        texts = [text for line in self._pending if (text := line.strip())] if plugins else []
+        return next((fmt for text in texts for fmt in plugins if _detect.settles(fmt, text)), None)
 
     def _not_a_log(self) -> InputError:
         if self._num_bytes == 0:

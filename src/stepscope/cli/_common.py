@@ -68,7 +68,28 @@ def add_fact_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nvidia-smi", metavar="FILE", help="a saved nvidia-smi table of the card")
     parser.add_argument("--gpu", metavar="NAME", help="the card's name")
     parser.add_argument("--confidence", metavar="C", type=float, default=0.9, help="of the intervals (default 0.9)")
+    add_format_argument(parser)
     parser.add_argument("--strict", action="store_true", help="fail when a line of the log is not understood")
+
+
+def add_format_argument(parser: argparse.ArgumentParser) -> None:
+    """A format that the catalogue does not have."""
+    parser.add_argument(
+        "--format-file",
+        metavar="FILE",
+        action="append",
+        type=_teach,
+        default=[],
+        help="a format taught in TOML, asked before all others; `stepscope formats try LOG --suggest` writes one",
+    )
+
+
+def _teach(path: str) -> str:
+    """Learn a format while the command line is read, so that whatever reads a log later knows it."""
+    from stepscope.formats._taught import teach
+
+    teach(path)
+    return path
 
 
 def add_output_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str, ...] = FORMATS) -> None:

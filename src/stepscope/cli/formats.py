@@ -1,31 +1,50 @@
-"""the catalogue of log formats: list it, `show NAME`, or `try FILE` to see how far each one gets"""
+"""the catalogue of log formats: list it, `show NAME`, or `try FILE` to see how far each one gets
+
+`try FILE --suggest` writes a format file to start from, made from the structure of the log:
+
+  stepscope formats try run.log --suggest > mine.toml
+  stepscope run.log --format-file mine.toml
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
+from typing import NamedTuple
 
 from stepscope.cli import _common
 from stepscope.errors import InputError, UsageError
 from stepscope.formats._base import Format
 from stepscope.formats._claim import claim
-from stepscope.formats._detect import catalogue, find_format
+from stepscope.formats._detect import catalogue, find_format, plugins, words_of
+from stepscope.formats._taught import config_folder, taught_formats
 from stepscope.i18n import Language
 from stepscope.quote import quote
+
+_MAX_LINES = 200_000
+_MAX_SHAPES = 60
+_SHOWN = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`show NAME` or `try FILE`."""
     parser.add_argument("action", nargs="?", choices=("show", "try"), help="without it: list the formats")
     parser.add_argument("what", nargs="?", metavar="NAME|FILE")
+    parser.add_argument(
+        "--suggest", action="store_true", help="with try: write a format file for this log to start from"
+    )
+    _common.add_format_argument(parser)
     parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
 
 
 def run(args: argparse.Namespace) -> int:
     """List, show or try."""
     language = _common.chosen_languages(args)[0]
+    if args.suggest and args.action != "try":
+        raise UsageError("suggest-needs-file")
     if args.action is None:
-        for fmt in catalogue():
+        for fmt in _all_formats():
             print(f"{fmt.name:<16}{fmt.title:<20}{fmt.url}")
         return 0
     if args.what is None:
@@ -36,14 +55,23 @@ def run(args: argparse.Namespace) -> int:
             raise InputError("no-such-format", place=args.what)
         sys.stdout.write(page(found, language))
         return 0
-    return _try(args.what, language)
+    lines = _lines_of(args.what)
+    return _suggest(args.what, lines, language) if args.suggest else _try(args.what, lines, language)
+
+
+def _all_formats() -> tuple[Format, ...]:
+    return (*taught_formats(), *catalogue(), *plugins())
 
 
 def page(fmt: Format, language: Language) -> str:
-    """A format's page: what its figure means, and its lines with their samples."""
+    """A format's page: what its figure means, what it is known by, and its lines with their samples."""
     lines = [language.text("formats-title", name=fmt.name, title=fmt.title), fmt.url, ""]
     lines.append(language.text("formats-clock", covers=fmt.clock.covers, includes=", ".join(fmt.clock.includes)))
-    lines += [fmt.clock.note, "", language.text("formats-lines")]
+    lines.append(fmt.clock.note)
+    words = sorted(word for word in words_of(fmt) if word)
+    if words:
+        lines.append(language.text("formats-words", words=", ".join(f"“{word}”" for word in words)))
+    lines += ["", language.text("formats-lines")]
     for kind in dict.fromkeys(line.kind for line in fmt.lines):
         for sample in fmt.samples:
             if sample.kind == kind:
@@ -51,8 +79,7 @@ def page(fmt: Format, language: Language) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _try(path: str, language: Language) -> int:
-    """How many lines of a file each format claims, and where it first does not understand."""
+def _lines_of(path: str) -> list[str]:
     from stepscope.source.files import resolve
     from stepscope.source.lines import LineSplitter
 
@@ -60,36 +87,113 @@ def _try(path: str, language: Language) -> int:
     lines: list[str] = []
     for chunk in resolve(path)[0].chunks():
         lines.extend(splitter.feed(chunk))
-        if len(lines) > 200_000:
+        if len(lines) > _MAX_LINES:
             break
     lines.extend(splitter.close())
     if not any(line.strip() for line in lines):
         raise InputError("empty", place=path)
     if splitter.looks_binary:
         raise InputError("binary", place=path)
-    claimed_any = False
-    for fmt in catalogue():
-        claimed, steps, miss = _coverage(fmt, lines)
-        claimed_any = claimed_any or claimed > 0
-        print(language.text("formats-try-claimed", name=fmt.name, count=claimed, lines=len(lines), steps=steps))
-        if miss is not None:
-            print("  " + language.text("formats-try-first-miss", line=miss[0], text=miss[1]))
-    if not claimed_any:
+    return lines
+
+
+class _Coverage(NamedTuple):
+    """How far a format got with a file: lines claimed, steps among them, and where it gave up."""
+
+    fmt: Format
+    claimed: int
+    steps: int
+    line: int
+    column: int
+    text: str
+
+
+def _try(path: str, lines: list[str], language: Language) -> int:
+    """What would read a file, how many of its lines each format claims, and where each one gives up."""
+    code = _verdict(path, language)
+    shapes = _distinct(lines)
+    found = [_coverage(fmt, lines, shapes) for fmt in _all_formats()]
+    found.sort(key=lambda coverage: (-coverage.steps, -coverage.claimed, -coverage.column))
+    shown = [coverage for coverage in found if coverage.claimed or coverage.column > 1][:_SHOWN]
+    for coverage in shown:
+        name, count, steps = coverage.fmt.name, coverage.claimed, coverage.steps
+        print(language.text("formats-try-claimed", name=name, count=count, lines=len(lines), steps=steps))
+        if coverage.text:
+            print("  " + language.text("formats-try-gave-up", line=coverage.line, column=coverage.column))
+            print(f"    {coverage.text}")
+            print("    " + " " * (min(coverage.column, len(coverage.text)) - 1) + "^")
+    print(language.text("formats-try-others", count=len(found) - len(shown)))
+    return code
+
+
+def _verdict(path: str, language: Language) -> int:
+    """Say what Stepscope reads the file as."""
+    from stepscope.reader import read
+    from stepscope.report.inferred import assumption_lines
+
+    try:
+        run = read(path)
+    except InputError as problem:
+        if problem.key != "not-a-training-log":
+            raise
         print(language.text("formats-try-none"), file=sys.stderr)
-    return 0 if claimed_any else 1
+        return 1
+    print(language.text("formats-try-read-as", name=run.format.name, steps=len(run)))
+    for line in assumption_lines(run.format, language):
+        print(f"  {line}")
+    return 0
 
 
-def _coverage(fmt: Format, lines: list[str]) -> tuple[int, int, tuple[int, str] | None]:
-    claimed = steps = 0
-    miss: tuple[int, str] | None = None
+def _distinct(lines: list[str]) -> list[tuple[int, str]]:
+    """The first line of each shape, with its number: enough to see where a format gives up."""
+    from stepscope.formats._shape import take_apart
+
+    found: dict[tuple[str, ...], tuple[int, str]] = {}
     for number, line in enumerate(lines, 1):
         text = line.strip()
-        if not text:
-            continue
-        index = claim(fmt, text).which
-        if index is None:
-            miss = miss or (number, quote(text))
-        else:
+        if text and len(found) < _MAX_SHAPES:
+            found.setdefault(take_apart(text).skeleton, (number, text))
+    return list(found.values())
+
+
+def _coverage(fmt: Format, lines: list[str], shapes: list[tuple[int, str]]) -> _Coverage:
+    from stepscope.formats._partial import furthest
+
+    claimed = steps = 0
+    words = [word for word in words_of(fmt) if word]
+    missed: dict[int, str] = {}
+    may_claim = fmt.sniff is None and (not words or any(word in text for _, text in shapes for word in words))
+    for number, line in enumerate(lines, 1) if may_claim else ():
+        text = line.strip()
+        index = claim(fmt, text).which if text else None
+        if index is not None:
             claimed += 1
             steps += fmt.lines[index].kind == "step"
-    return claimed, steps, miss
+        elif text and len(missed) < _MAX_SHAPES:
+            missed[number] = text
+    reach = [(furthest(fmt, text), number, text) for number, text in shapes if number in missed] if may_claim else []
+    column, number, text = max(reach, key=lambda item: (item[0], -item[1]), default=(0, 0, ""))
+    return _Coverage(fmt, claimed, steps, number, column + 1, quote(text) if text else "")
+
+
+def _suggest(path: str, lines: list[str], language: Language) -> int:
+    """Write a format file made from the log's structure; from nothing but its lines where it has none."""
+    from stepscope.formats._infer import infer
+    from stepscope.formats._suggest import blank, to_toml
+    from stepscope.report.inferred import assumption_text
+
+    fmt = infer(lines[:_MAX_LINES], settle_doubts=True)
+    remarks = [
+        language.text("suggest-what", path=quote(path, 200)),
+        language.text("suggest-where", folder=str(config_folder()), path=quote(path, 200)),
+        language.text("suggest-groups"),
+        language.text("suggest-total"),
+    ]
+    if fmt is None:
+        print(language.text("suggest-none"), file=sys.stderr)
+        fmt = blank([text for _, text in _distinct(lines)])
+    text = to_toml(
+        fmt, title=quote(Path(path).name, 60), say=lambda item: assumption_text(item, language), remarks=remarks
+    )
+    sys.stdout.write(text)
+    return 0

@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from stepscope import formats
+from stepscope.errors import InputError
 from stepscope.formats._base import Format, LineKind, match_line
 from stepscope.formats._claim import claim
 from stepscope.formats._order import ORDER
@@ -45,6 +46,27 @@ def catalogue() -> tuple[Format, ...]:
     known = [name for name, _ in ORDER]
     fresh = [name for name in names() if name not in known]
     return tuple(load(name) for name in [*fresh, *known])
+
+
+@cache
+def plugins() -> tuple[Format, ...]:
+    """Formats that other packages bring, by the entry point group `stepscope.formats`.
+
+    Looking for them takes longer than reading a small log, so they are asked only where no format of ours claims one.
+    """
+    from importlib.metadata import entry_points
+
+    found = []
+    for entry in sorted(entry_points(group="stepscope.formats"), key=lambda entry: entry.name):
+        try:
+            loaded = entry.load()
+        except Exception as problem:  # another package's code may fail in any way; which one, is what helps
+            raise InputError("broken-plugin", place=entry.value, name=entry.name, reason=str(problem)) from None
+        fmt = getattr(loaded, "FORMAT", loaded)
+        if not isinstance(fmt, Format):
+            raise InputError("broken-plugin", place=entry.value, name=entry.name, reason=type(fmt).__name__)
+        found.append(dataclasses.replace(fmt, name=entry.name))
+    return tuple(found)
 
 
 def suspects(text: str) -> Iterator[Format]:
@@ -141,8 +163,13 @@ def _choices(parsed: Any) -> Iterator[set[str]]:
 
 
 def find_format(name: str) -> Format | None:
-    """The format of that name, or None."""
-    return load(name) if name in names() else None
+    """The format of that name, taught, ours or another package's; None when there is none."""
+    from stepscope.formats._taught import taught_formats
+
+    taught = next((fmt for fmt in taught_formats() if fmt.name == name), None)
+    if taught is not None or name in names():
+        return taught or load(name)
+    return next((fmt for fmt in plugins() if fmt.name == name), None)
 
 
 def _takes_for_step(fmt: Format, text: str) -> bool:

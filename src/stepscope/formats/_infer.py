@@ -14,12 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from stepscope.formats._assume import assumptions_of
-from stepscope.formats._base import Clock, Format, Inferred, Line, Sample
+from stepscope.formats._base import Assumption, Clock, Format, Inferred, Line, Sample
 from stepscope.formats._candidate import MAX_KINDS, Candidate, find_candidates
 from stepscope.formats._counter import LEAST_ROWS, find_counter
 from stepscope.formats._happenings import Happenings, find_happenings, gaps_of
 from stepscope.formats._kinds import Sorted, sort_lines
-from stepscope.formats._settle import Choice
+from stepscope.formats._settle import Choice, Doubt, as_one_step
 from stepscope.formats._write import common_fields, has_key, write_pattern
 
 NAME = "generic"
@@ -37,18 +37,26 @@ _GROUPS = {
 }
 
 
-def infer(lines: Sequence[str]) -> Format | None:
-    """The format of a log by its lines; None when it does not look like the log of a training."""
+def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None:
+    """The format of a log by its lines; None when it does not look like the log of a training.
+
+    `settle_doubts` reads a figure that may mean several things as the time of one step: a start for somebody who knows
+    better, never an answer.
+    """
     found = sort_lines(lines)
     candidates = find_candidates(found)
     if not candidates:
         return None
     best = max(candidates, key=lambda candidate: candidate.value)
     others = [kind for kind in found.kinds if kind is not best.kind]
-    return _assemble(best, find_happenings(others, best.numbers, best.counter, best.kind.shape), found)
+    told = find_happenings(others, best.numbers, best.counter, best.kind.shape)
+    assumptions = assumptions_of(best, told)
+    if settle_doubts and isinstance(best.clock, Doubt):
+        best = best._replace(clock=as_one_step(best.clock))
+    return _assemble(best, told, assumptions, found)
 
 
-def _assemble(best: Candidate, told: Happenings, found: Sorted) -> Format | None:
+def _assemble(best: Candidate, told: Happenings, assumptions: list[Assumption], found: Sorted) -> Format | None:
     counter, kind, clock = best.counter, best.kind, best.clock
     groups = _step_groups(best)
     shapes = list({entry.shape.skeleton: entry.shape for entry in [kind.entries[0], *best.entries]}.values())
@@ -59,7 +67,6 @@ def _assemble(best: Candidate, told: Happenings, found: Sorted) -> Format | None
     if sample is None:
         return None
     events = [event for event in told.all if step.regex.match(event.sample.text) is None]
-    assumptions = assumptions_of(best, told)
     confidence = math.prod(assumption.confidence for assumption in assumptions[:2])
     if confidence < LEAST_CONFIDENCE or (clock is None and counter.weight < 0.9):
         return None

@@ -40,6 +40,7 @@ SURE = {
     "size": 0.65,
 }
 _PER_STEP_SURE = 0.9
+LEAST_SURE = 0.5
 _STAMPS_SURE = 0.9
 # Nobody waits for a step of ten seconds and prints it in milliseconds when it is one of many; and a bare number up to
 # ten is seconds: a step of a few milliseconds would be printed as 3.2 only under a name that says so.
@@ -83,6 +84,13 @@ class Doubt(NamedTuple):
 
     column: Column
     interval: int
+
+
+def as_one_step(doubt: Doubt) -> Choice:
+    """The first of the readings that are in doubt."""
+    column = doubt.column
+    meaning = Meaning(column, "step", column.unit_s or 1.0, "name", 0.5, float(np.nanmedian(column.values)))
+    return Choice("window" if doubt.interval > 1 else "step", meaning, "name", LEAST_SURE)
 
 
 def choose(columns: list[Column], rows: Rows) -> Choice | Doubt | None:

@@ -238,7 +238,6 @@ formats-clock = Ihre Zeitangabe umfasst: { $covers }; darin enthalten: { $includ
 formats-lines = Zeilen, die es kennt:
 formats-try-none = Kein Format im Katalog erkennt diese Datei.
 formats-try-claimed = { $name }: { $count } von { $lines } Zeilen erkannt, davon { $steps } mit einer Iteration
-formats-try-first-miss = erste nicht verstandene Zeile: { $line }: { $text }
 demo-intro = Der Referenzfall: nanoGPT auf einer RTX 4070, gefragt um 02:30. Dasselbe von Hand: { $command }
 written = geschrieben: { $path }
 error-title = Fehler
@@ -787,3 +786,47 @@ error-cannot-listen = dort kann nicht gelauscht werden: { $reason }
     .hint = nimm einen anderen Port, oder keinen für einen freien
 alarm-unexplained = Zwischen den Iterationen { $before } und { $step } vergingen { $duration }, die nichts im Log erklärt.
 clocks-differ = Nach den Zeitstempeln dauerte das Log { $stamps }, nach den ausgegebenen Zeiten { $printed }: { $rest } stehen in keiner ausgegebenen Zahl.
+## Formate, die man beibringt
+
+formats-words = Eine Zeile wird ihm gezeigt, wenn sie eines davon enthält: { $words }.
+formats-try-gave-up = aufgegeben in Zeile { $line }, Spalte { $column }:
+formats-try-others = { $count ->
+    [one] Ein weiteres Format erkennt keine Zeile.
+   *[other] { $count } weitere Formate erkennen keine Zeile.
+  }
+formats-try-read-as = Gelesen als { $name }: { $steps } Iterationen.
+suggest-what = Eine Formatdatei für Stepscope, gemacht aus dem Aufbau von { $path }.
+suggest-where = In { $folder } ablegen oder nennen: stepscope { $path } --format-file FILE
+suggest-groups = Benannte Gruppen sind Werte: step oder epoch und batch, total, loss; eine Zeit ist dur_s, dur_ms, elapsed_s, elapsed_clock, it_per_s, …
+suggest-total = clock.covers ist step, window (ein Mittel), cumulative oder stamp; figure_is_total = true, wenn die Zeit die aller Iterationen seit der Zeile davor ist.
+suggest-none = Nichts in dieser Datei zählt Iterationen: Was folgt, ist ein Formular zum Ausfüllen.
+error-suggest-needs-file = --suggest gehört zu try und einer Datei
+    .hint = stepscope formats try run.log --suggest > mine.toml
+error-no-such-format-file = die Formatdatei lässt sich nicht lesen: { $reason }
+    .hint = stepscope formats try run.log --suggest > mine.toml     schreibt eine
+error-format-file-too-large = zu groß für eine Formatdatei
+    .hint = ist das das Log? Dann --format-file weglassen
+error-format-file-not-text = die Formatdatei ist kein UTF-8-Text
+    .hint = als UTF-8 speichern
+error-format-file-syntax = die Formatdatei ist kein TOML: { $reason }
+    .hint = ein Muster steht in einfachen Anführungszeichen: pattern = '…'
+error-format-key-missing = { $field } fehlt
+    .hint = stepscope formats try run.log --suggest     schreibt eine Datei mit allem Nötigen
+error-format-key-unknown = den Schlüssel { $field } gibt es nicht
+    .hint = es gibt: { $known }
+error-format-key-type = { $field } hat einen Wert der falschen Art
+    .hint = so sieht er aus: { $wanted }
+error-format-bad-value = { $field } kann nicht { $value } sein
+    .hint = eines von: { $known }
+error-format-bad-pattern = das Muster ist kein regulärer Ausdruck: { $reason }
+    .hint = ein Zeichen, das für sich selbst steht, braucht einen Backslash: \[ \( \. \|
+error-format-slow-pattern = das Muster wiederholt etwas, das sich wiederholt, und könnte ewig brauchen
+    .hint = einer der Wiederholungen ein Ende geben, etwa { $example } statt + oder *
+error-format-unknown-group = einen Wert namens { $group } gibt es nicht
+    .hint = es gibt: { $known }
+error-format-sample-missed = das Muster gibt in Spalte { $column } seines Beispiels auf: { $text }
+    .hint = das Muster ändern oder das Beispiel
+error-format-no-step = keine Zeile ist von der Art step
+    .hint = ein [[lines]] braucht kind = 'step' und ein Muster mit (?P<step>\d+)
+error-broken-plugin = das Format { $name } eines anderen Pakets lässt sich nicht laden: { $reason }
+    .hint = dieses Paket reparieren oder entfernen

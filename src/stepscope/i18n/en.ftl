@@ -240,7 +240,6 @@ formats-clock = Its time figure covers: { $covers }; inside it: { $includes }.
 formats-lines = Lines it knows:
 formats-try-none = No format in the catalogue claims this file.
 formats-try-claimed = { $name }: { $count } of { $lines } lines claimed, { $steps } of them steps
-formats-try-first-miss = first line it did not understand: { $line }: { $text }
 demo-intro = The reference case: nanoGPT on an RTX 4070, asked about at 02:30. The same by hand: { $command }
 written = written: { $path }
 error-title = error
@@ -789,3 +788,47 @@ error-cannot-listen = cannot listen there: { $reason }
     .hint = take another port, or none for a free one
 alarm-unexplained = Between iterations { $before } and { $step }, { $duration } passed that nothing in the log explains.
 clocks-differ = By its time stamps the log took { $stamps }, by its printed times { $printed }: { $rest } are in no printed figure.
+## Formats that a user teaches
+
+formats-words = A line is shown to it when it contains one of: { $words }.
+formats-try-gave-up = gave up at line { $line }, column { $column }:
+formats-try-others = { $count ->
+    [one] One more format claims no line.
+   *[other] { $count } more formats claim no line.
+  }
+formats-try-read-as = Read as { $name }: { $steps } iterations.
+suggest-what = A format file for Stepscope, made from the structure of { $path }.
+suggest-where = Put it into { $folder }, or name it: stepscope { $path } --format-file FILE
+suggest-groups = Named groups are values: step or epoch and batch, total, loss; a time is dur_s, dur_ms, elapsed_s, elapsed_clock, it_per_s, …
+suggest-total = clock.covers is step, window (a mean), cumulative or stamp; figure_is_total = true when the time is that of all iterations since the line before.
+suggest-none = Nothing in this file counts iterations: the file below is a form to fill in.
+error-suggest-needs-file = --suggest goes with try and a file
+    .hint = stepscope formats try run.log --suggest > mine.toml
+error-no-such-format-file = the format file cannot be read: { $reason }
+    .hint = stepscope formats try run.log --suggest > mine.toml     writes one
+error-format-file-too-large = too large for a format file
+    .hint = is this the log? Then leave --format-file out
+error-format-file-not-text = the format file is not UTF-8 text
+    .hint = save it as UTF-8
+error-format-file-syntax = the format file is not TOML: { $reason }
+    .hint = a pattern goes into single quotes: pattern = '…'
+error-format-key-missing = { $field } is missing
+    .hint = stepscope formats try run.log --suggest     writes a file with everything that is needed
+error-format-key-unknown = there is no key { $field }
+    .hint = there are: { $known }
+error-format-key-type = { $field } has a value of the wrong kind
+    .hint = it looks like this: { $wanted }
+error-format-bad-value = { $field } cannot be { $value }
+    .hint = one of: { $known }
+error-format-bad-pattern = the pattern is no regular expression: { $reason }
+    .hint = a sign that stands for itself needs a backslash: \[ \( \. \|
+error-format-slow-pattern = the pattern repeats something that repeats, and could take forever
+    .hint = give one of the repeats an end, such as { $example } instead of + or *
+error-format-unknown-group = there is no value named { $group }
+    .hint = there are: { $known }
+error-format-sample-missed = the pattern gives up at column { $column } of its sample: { $text }
+    .hint = change the pattern, or the sample
+error-format-no-step = no line is of kind step
+    .hint = one [[lines]] needs kind = 'step' and a pattern with (?P<step>\d+)
+error-broken-plugin = the format { $name } of another package cannot be loaded: { $reason }
+    .hint = repair or remove that package

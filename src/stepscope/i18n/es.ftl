@@ -238,7 +238,6 @@ formats-clock = Su cifra de tiempo abarca: { $covers }; incluye: { $includes }.
 formats-lines = Líneas que conoce:
 formats-try-none = Ningún formato del catálogo reconoce este archivo.
 formats-try-claimed = { $name }: reconoce { $count } de { $lines } líneas, { $steps } de ellas con una iteración
-formats-try-first-miss = primera línea que no entendió: { $line }: { $text }
 demo-intro = El caso de referencia: nanoGPT en una RTX 4070, consultado a las 02:30. Lo mismo a mano: { $command }
 written = escrito: { $path }
 error-title = error
@@ -787,3 +786,47 @@ error-cannot-listen = no se puede escuchar ahí: { $reason }
     .hint = usa otro puerto, o ninguno para uno libre
 alarm-unexplained = Entre las iteraciones { $before } y { $step } pasaron { $duration } que nada en el log explica.
 clocks-differ = Según sus marcas de tiempo el log duró { $stamps }; según los tiempos impresos, { $printed }: { $rest } no figuran en ninguna cifra impresa.
+## Formatos que enseña el usuario
+
+formats-words = Se le muestra una línea cuando contiene: { $words }.
+formats-try-gave-up = se rindió en la línea { $line }, columna { $column }:
+formats-try-others = { $count ->
+    [one] Otro formato más no reconoce ninguna línea.
+   *[other] Otros { $count } formatos no reconocen ninguna línea.
+  }
+formats-try-read-as = Se lee como { $name }: { $steps } iteraciones.
+suggest-what = Un archivo de formato para Stepscope, hecho a partir de la estructura de { $path }.
+suggest-where = Ponlo en { $folder } o nómbralo: stepscope { $path } --format-file FILE
+suggest-groups = Los grupos con nombre son valores: step o epoch y batch, total, loss; un tiempo es dur_s, dur_ms, elapsed_s, elapsed_clock, it_per_s, …
+suggest-total = clock.covers es step, window (una media), cumulative o stamp; figure_is_total = true cuando el tiempo es el de todas las iteraciones desde la línea anterior.
+suggest-none = Nada en este archivo cuenta iteraciones: lo que sigue es un formulario por rellenar.
+error-suggest-needs-file = --suggest va con try y un archivo
+    .hint = stepscope formats try run.log --suggest > mine.toml
+error-no-such-format-file = no se puede leer el archivo de formato: { $reason }
+    .hint = stepscope formats try run.log --suggest > mine.toml     escribe uno
+error-format-file-too-large = demasiado grande para un archivo de formato
+    .hint = ¿es el registro? Entonces quita --format-file
+error-format-file-not-text = el archivo de formato no es texto UTF-8
+    .hint = guárdalo como UTF-8
+error-format-file-syntax = el archivo de formato no es TOML: { $reason }
+    .hint = un patrón va entre comillas simples: pattern = '…'
+error-format-key-missing = falta { $field }
+    .hint = stepscope formats try run.log --suggest     escribe un archivo con todo lo necesario
+error-format-key-unknown = no existe la clave { $field }
+    .hint = existen: { $known }
+error-format-key-type = { $field } tiene un valor de otro tipo
+    .hint = es así: { $wanted }
+error-format-bad-value = { $field } no puede ser { $value }
+    .hint = uno de: { $known }
+error-format-bad-pattern = el patrón no es una expresión regular: { $reason }
+    .hint = un signo que se representa a sí mismo lleva una barra invertida: \[ \( \. \|
+error-format-slow-pattern = el patrón repite algo que se repite y podría no acabar nunca
+    .hint = pon fin a una de las repeticiones, por ejemplo { $example } en vez de + o *
+error-format-unknown-group = no existe ningún valor llamado { $group }
+    .hint = existen: { $known }
+error-format-sample-missed = el patrón se rinde en la columna { $column } de su ejemplo: { $text }
+    .hint = cambia el patrón o el ejemplo
+error-format-no-step = ninguna línea es del tipo step
+    .hint = un [[lines]] necesita kind = 'step' y un patrón con (?P<step>\d+)
+error-broken-plugin = no se puede cargar el formato { $name } de otro paquete: { $reason }
+    .hint = repara o quita ese paquete

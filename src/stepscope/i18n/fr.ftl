@@ -238,7 +238,6 @@ formats-clock = Son chiffre de temps couvre : { $covers } ; y sont inclus : { $i
 formats-lines = Lignes qu’il connaît :
 formats-try-none = Aucun format du catalogue ne reconnaît ce fichier.
 formats-try-claimed = { $name } : { $count } lignes reconnues sur { $lines }, dont { $steps } avec une itération
-formats-try-first-miss = première ligne non comprise : { $line } : { $text }
 demo-intro = Le cas de référence : nanoGPT sur une RTX 4070, interrogé à 02:30. La même chose à la main : { $command }
 written = écrit : { $path }
 error-title = erreur
@@ -787,3 +786,47 @@ error-cannot-listen = impossible d’écouter là : { $reason }
     .hint = prenez un autre port, ou aucun pour un port libre
 alarm-unexplained = Entre les itérations { $before } et { $step }, { $duration } se sont écoulées sans que rien dans le log ne l’explique.
 clocks-differ = D’après ses horodatages, le log a duré { $stamps } ; d’après les temps affichés, { $printed } : { $rest } ne figurent dans aucun chiffre affiché.
+## Formats que l’on enseigne
+
+formats-words = Une ligne lui est montrée quand elle contient : { $words }.
+formats-try-gave-up = abandon à la ligne { $line }, colonne { $column } :
+formats-try-others = { $count ->
+    [one] Un autre format ne reconnaît aucune ligne.
+   *[other] { $count } autres formats ne reconnaissent aucune ligne.
+  }
+formats-try-read-as = Lu comme { $name } : { $steps } itérations.
+suggest-what = Un fichier de format pour Stepscope, fait d’après la structure de { $path }.
+suggest-where = Mettez-le dans { $folder } ou nommez-le : stepscope { $path } --format-file FILE
+suggest-groups = Les groupes nommés sont des valeurs : step ou epoch et batch, total, loss ; un temps est dur_s, dur_ms, elapsed_s, elapsed_clock, it_per_s, …
+suggest-total = clock.covers vaut step, window (une moyenne), cumulative ou stamp ; figure_is_total = true quand le temps est celui de toutes les itérations depuis la ligne précédente.
+suggest-none = Rien dans ce fichier ne compte d’itérations : ce qui suit est un formulaire à remplir.
+error-suggest-needs-file = --suggest va avec try et un fichier
+    .hint = stepscope formats try run.log --suggest > mine.toml
+error-no-such-format-file = le fichier de format ne peut pas être lu : { $reason }
+    .hint = stepscope formats try run.log --suggest > mine.toml     en écrit un
+error-format-file-too-large = trop gros pour un fichier de format
+    .hint = est-ce le journal ? Alors enlevez --format-file
+error-format-file-not-text = le fichier de format n’est pas du texte UTF-8
+    .hint = enregistrez-le en UTF-8
+error-format-file-syntax = le fichier de format n’est pas du TOML : { $reason }
+    .hint = un motif se met entre guillemets simples : pattern = '…'
+error-format-key-missing = { $field } manque
+    .hint = stepscope formats try run.log --suggest     écrit un fichier avec tout ce qu’il faut
+error-format-key-unknown = la clé { $field } n’existe pas
+    .hint = il y a : { $known }
+error-format-key-type = { $field } a une valeur du mauvais genre
+    .hint = elle ressemble à ceci : { $wanted }
+error-format-bad-value = { $field } ne peut pas être { $value }
+    .hint = l’un de : { $known }
+error-format-bad-pattern = le motif n’est pas une expression régulière : { $reason }
+    .hint = un signe qui vaut pour lui-même prend une barre oblique inverse : \[ \( \. \|
+error-format-slow-pattern = le motif répète ce qui se répète et pourrait ne jamais finir
+    .hint = donnez une fin à l’une des répétitions, par exemple { $example } au lieu de + ou *
+error-format-unknown-group = aucune valeur ne s’appelle { $group }
+    .hint = il y a : { $known }
+error-format-sample-missed = le motif abandonne à la colonne { $column } de son exemple : { $text }
+    .hint = changez le motif, ou l’exemple
+error-format-no-step = aucune ligne n’est du genre step
+    .hint = un [[lines]] demande kind = 'step' et un motif avec (?P<step>\d+)
+error-broken-plugin = le format { $name } d’un autre paquet ne peut pas être chargé : { $reason }
+    .hint = réparez ou retirez ce paquet

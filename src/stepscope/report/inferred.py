@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.formats._base import Assumption
+from stepscope.formats._base import Assumption, Format
 from stepscope.i18n import Language
 from stepscope.message import Share
 from stepscope.quote import quote
@@ -15,11 +15,19 @@ def inferred_lines(report: Report, language: Language) -> list[str]:
     if inferred is None:
         return []
     path = report.run.paths[0] if report.run.paths else "-"
-    lines = [language.text("inferred-intro", confidence=Share(inferred.confidence))]
-    for assumption in inferred.assumptions:
+    lines = assumption_lines(report.run.format, language)
+    return [*lines, language.text("inferred-teach", path=quote(path, 200))]
+
+
+def assumption_lines(fmt: Format, language: Language) -> list[str]:
+    """How sure a format is that was worked out from a log, and each thing it assumes; nothing for any other."""
+    if fmt.inferred is None:
+        return []
+    lines = [language.text("inferred-intro", confidence=Share(fmt.inferred.confidence))]
+    for assumption in fmt.inferred.assumptions:
         text = assumption_text(assumption, language)
         lines.append(language.text("inferred-item", text=text, confidence=Share(assumption.confidence)))
-    return [*lines, language.text("inferred-teach", path=quote(path, 200))]
+    return lines
 
 
 def assumption_text(assumption: Assumption, language: Language) -> str:
