@@ -463,7 +463,10 @@ class RunBuilder:
     @property
     def outlook(self) -> tuple[object, ...]:
         """What the next line is seen against; while it stays the same, rows can be read ahead of their turn."""
-        return *self._totals.told, self._bar_total, self._lanes.own_rank, self._fate.is_ignored
+        return (
+            *(*self._totals.told, self._totals.is_uneven, self._bar_total),
+            *(self._lanes.own_rank, self._lanes.are_bare_ranks, self._fate.is_ignored),
+        )
 
     def judge(
         self, *, total: int | None, epochs: int | None, batches: int | None, prefix: Prefix | None
@@ -486,6 +489,10 @@ class RunBuilder:
     def is_on_bar(self) -> bool:
         """Whether a loss that comes next belongs to the row before it."""
         return not self._format.bars_nest or self._last_bar is None or self._last_bar == self._bar_total
+
+    def set_loss(self, loss: float) -> None:
+        """The loss of the last row, where its own line has none."""
+        self._set_loss(loss)
 
     def confirm_losses(self) -> None:
         """Lines with the losses of rows have been read."""
@@ -514,30 +521,6 @@ class RunBuilder:
         """An event whose line was taken apart already."""
         self.num_lines = line
         self._apply(which, groups, text, None)
-
-    def add_row(self, rows: Rows, index: int) -> None:
-        """One of many rows, as if its line had been added."""
-        self._fate.in_traceback = False
-        self.num_lines = int(rows.line[index])
-        if rows.t_ns is not None and rows.prefix is not None:
-            self._stamps.note(rows.prefix._replace(t_ns=int(rows.t_ns[index])))
-        is_bad = rows.is_bad is not None and bool(rows.is_bad[index])
-        loss, mfu, data, work = (
-            math.nan if column is None else float(column[index])
-            for column in (rows.loss, rows.mfu, rows.data, rows.work)
-        )
-        row = Row(
-            int(rows.step[index]),
-            NO_TIME if rows.figure is None else int(rows.figure[index]),
-            None if math.isnan(loss) and not is_bad else loss,
-            None if math.isnan(mfu) else mfu,
-            per=0,
-            line=self.num_lines,
-            stamp=self._stamps.take(),
-            data=None if math.isnan(data) else data,
-            work=work,
-        )
-        self._append(row)
 
     def stage_rows(self, rows: Rows) -> bool:
         """Put rows that follow each other behind the end; False when the first must be added by itself."""
@@ -575,6 +558,7 @@ class RunBuilder:
         if not num:
             return
         self._fate.in_traceback = False
+        self._last_bar = self._bar_total
         self._segments.calm()
         for column in (self._step, self._line, self._figure, self._loss, self._mfu):
             column.show(num)

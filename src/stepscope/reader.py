@@ -197,6 +197,7 @@ class LogReader:
             return
         self._bulk.feed(chunk)
         if self._builder is not None and _LOOKED_AT <= self._num_fed < self._num_expected:
+            self._bulk.flush()
             self._builder.expect_rows(self._num_fed / self._num_expected)
             self._num_expected = 0
         if self._bulk.num_rest > MAX_LINE_CHARS:
@@ -223,6 +224,8 @@ class LogReader:
         """Understand what is there of a file that is still being written, however little it is."""
         if self._blob_format is None and self._head and len(self._head) < _SNIFF_BYTES:
             self._feed_text(self._sniff())
+        if self._bulk is not None:
+            self._bulk.flush()
         if self._blob_format is None:
             self._take(self._splitter.settle())
 
@@ -311,6 +314,8 @@ class LogReader:
 
     def run(self, *, mtime: float | None = None) -> Run:
         """The Run of everything read so far."""
+        if self._bulk is not None:
+            self._bulk.flush()
         builder = self._builder or self._builder_so_far()
         return builder.run(
             paths=self._paths, encoding=self._encoding or self._splitter.encoding or "utf-8", mtime=mtime

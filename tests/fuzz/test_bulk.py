@@ -70,9 +70,111 @@ def long_logs(draw: st.DrawFn) -> bytes:
 
 
 @settings(max_examples=25)
-@given(long_logs(), st.sampled_from([1 << 20, 5000, 1777]))
-def test_bulk_and_line_by_line_give_the_same_run(data, size):
+@given(long_logs(), st.sampled_from([1 << 20, 5000, 1777]), st.booleans())
+def test_bulk_and_line_by_line_give_the_same_run(data, size, two_threads):
+    with pytest.MonkeyPatch.context() as patch:
+        if two_threads:
+            patch.setattr("stepscope.bulk.reader._BYTES_FOR_TWO", 0)
+            patch.setattr("stepscope.bulk.reader._num_cores", lambda: 2)
+        in_bulk = read(data, 512, size)
+    assert in_bulk == read(data, 1 << 30, 1 << 20)
+
+
+BARS = [
+    "\r{pct:3d}%|\x1b[32m{bar}\x1b[0m| {n}/{total} [{elapsed}<{left}, {rate:5.2f}it/s]",
+    "\r{pct:3d}%|{bar}| {n}/{total} [{elapsed}<{left}, {rate:5.2f}it/s]\n",
+    "\r{pct:3d}%|{bar}| {n}/{total} [{elapsed}<{left}, {rate:5.2f}s/it]",
+]
+
+
+@st.composite
+def bar_logs(draw: st.DrawFn) -> bytes:
+    """Hugging Face's bars, its dicts between them, bars of evaluations with another total, restarts."""
+    bar, total, every = draw(st.sampled_from(BARS)), draw(st.sampled_from([400, 900, 12_000])), draw(st.integers(3, 40))
+    pieces = [f"***** Running training *****\n  Total optimization steps = {total}\n" if draw(st.booleans()) else ""]
+    step = draw(st.sampled_from([0, 0, 350]))
+    for index in range(draw(st.integers(100, 500))):
+        step += 1
+        drawn = "█" * (10 * step // total)
+        clock = f"{step // 60:02d}:{step % 60:02d}"
+        pieces.append(
+            bar.format(
+                pct=100 * step // total, bar=drawn.ljust(10), n=step, total=total, elapsed=clock, left=clock, rate=1.5
+            )
+        )
+        if index % every == every - 1:
+            pieces.append(f"\n{{'loss': {index % 9}.25, 'learning_rate': 1e-05, 'epoch': 0.{index % 7}}}\n")
+        if index % 97 == 96:
+            pieces += [
+                bar.format(
+                    pct=n, bar="", n=n, total=draw(st.sampled_from([40, total])), elapsed="00:01", left="?", rate=9
+                )
+                for n in range(1, 12)
+            ]
+            pieces.append("\n{'eval_loss': 2.5, 'eval_runtime': 12.5, 'epoch': 0.5}\n")
+        if index % 211 == 210:
+            step = max(0, step - draw(st.sampled_from([0, 7, 200])))
+            pieces.append(
+                draw(
+                    st.sampled_from(["", "\n***** Running training *****\n", "\nTraceback (most recent call last):\n"])
+                )
+            )
+    return "".join(pieces).encode()
+
+
+@settings(max_examples=25)
+@given(bar_logs(), st.sampled_from([1 << 20, 5000]))
+def test_bars_give_the_same_run_in_bulk(data, size):
     assert read(data, 512, size) == read(data, 1 << 30, 1 << 20)
+
+
+@st.composite
+def stamped_logs(draw: st.DrawFn) -> bytes:
+    """Megatron's lines: a stamp inside, exponents, tags of ranks, now and then something else."""
+    tag, day = draw(st.sampled_from(["", "0: ", "[default0]:", "31: [default7]: "])), draw(st.integers(1, 27))
+    zone, lines, step = draw(st.sampled_from(["", ".123456"])), [], draw(st.sampled_from([0, 95]))
+    for index in range(draw(st.integers(60, 300))):
+        step += 1
+        seconds = 86_300 + 3 * index
+        hour, minute = seconds // 3600 % 24, seconds // 60 % 60
+        moment = f"2026-02-{day + seconds // 86_400:02d} {hour:02d}:{minute:02d}:{seconds % 60:02d}"
+        total = draw(st.sampled_from([900, 900, 901])) if index % 50 == 0 else 900
+        loss = (
+            draw(st.sampled_from(["2.5E+00", "1.25E-01", "nan", "3.1E-30"]))
+            if index % 29 == 0
+            else f"{index % 9}.{index:03d}E+00"
+        )
+        lines.append(
+            f"{tag}[{moment}{zone}] iteration {step:8d}/{total:8d} | "
+            f"consumed samples: {step * 8:12d} | elapsed time per iteration (ms): {800 + index % 7}.{index % 10} | "
+            f"learning rate: {index % 10}.000E-05 | lm loss: {loss} | loss scale: 1.0 |"
+        )
+        if index % 40 == 39:
+            lines.append(f"validation loss at iteration {step} | lm loss value: 2.{index}E+00 | lm loss PPL: 9.0E+00 |")
+        if index % 130 == 129:
+            step = draw(st.sampled_from([0, step - 20, step]))
+    return "\n".join(lines).encode() + b"\n"
+
+
+@settings(max_examples=25)
+@given(stamped_logs(), st.sampled_from([1 << 20, 5000]))
+def test_stamped_lines_give_the_same_run_in_bulk(data, size):
+    assert read(data, 512, size) == read(data, 1 << 30, 1 << 20)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.sampled_from(range(6)), min_size=80, max_size=400), st.sampled_from([1 << 20, 3000]))
+def test_foreign_lines_are_counted_as_they_are_read(kinds, size):
+    """Lines that nobody understands, of one shape or of many, with tracebacks among them."""
+    foreign = ["worker {n} ready", "x = {n}", "Exception ignored in: <f {n}>", "Traceback (most recent call last):"]
+    lines = []
+    for index, kind in enumerate(kinds):
+        lines.append(f"iter {index}: loss 3.1, time {100 + index % 9}.00ms")
+        lines += [foreign[kind % 4].format(n=index + at) for at in range(8 if kind < 2 else 1)]
+    data = ("\n".join(lines) + "\n").encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stepscope.remarks._MAX_OF_ONE", 3)
+        assert read(data, 512, size) == read(data, 1 << 30, 1 << 20)
 
 
 @pytest.mark.parametrize("text", ["12:45", "1;345", "1e345", "12345"])

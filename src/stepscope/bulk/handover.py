@@ -28,13 +28,21 @@ class Chunk:
         self.bars: dict[int, int | None] = {}  # line of another bar → its total
         self.losses: list[tuple[Ints, Floats]] = []
         self.end = len(starts)
-        self._buffer = memoryview(buffer.data)
-        self._scratch = scratch
+        self.buffer, self.scratch = buffer, scratch
+        self._bytes = memoryview(buffer.data)
 
     def raw(self, line: int) -> bytes:
         """The bytes of a line."""
         start = int(self.starts[line])
-        return self._buffer[start : start + int(self.lengths[line])].tobytes()
+        return self._bytes[start : start + int(self.lengths[line])].tobytes()
+
+    def raws(self, lines: Ints) -> list[bytes]:
+        """The bytes of some lines."""
+        starts = self.starts[lines]
+        return [
+            self._bytes[start:end].tobytes()
+            for start, end in zip(starts.tolist(), (starts + self.lengths[lines]).tolist(), strict=True)
+        ]
 
     def stop_after(self, line: int) -> None:
         """Give only the lines up to this one, then look again at the others."""
@@ -44,8 +52,8 @@ class Chunk:
         """Lines that hold the loss of the row before them."""
         assert row.loss is not None
         number = row.numbers[row.loss.number]
-        whole = whole_numbers(number, words, self._scratch, self._scratch.words("loss", len(lines)).view(np.int64))
-        values = floats(number, whole, words, self._scratch)
+        whole = whole_numbers(number, words, self.scratch, self.scratch.words("loss", len(lines)).view(np.int64))
+        values = floats(number, whole, words, self.scratch)
         known = np.isfinite(values)
         self.kinds[lines[known]] = LOSS
         self.losses.append((lines[known], values[known]))
@@ -71,26 +79,43 @@ class HandOver:
         feed.set_losses()
         single = np.flatnonzero((kinds == SLOW) | (kinds == OTHER_BAR))
         single = single[: np.searchsorted(single, done)]
-        recipes = [self._recipe(chunk, line) for line in single.tolist()]
+        raws = chunk.raws(single)
+        recipes = [self._recipe(raw) for raw in raws]
         feed.set_barriers(single[[recipe is None for recipe in recipes]] if recipes else single)
-        for line, recipe, row in zip(single.tolist(), recipes, feed.rows_before(single), strict=True):
-            feed.advance(row)
-            if recipe is not None and not builder.in_traceback:
-                self._add_event(recipe, chunk.raw(line), base + line + 1)
+        stop: int | None
+        for line, raw, recipe, row in zip(single.tolist(), raws, recipes, feed.rows_before(single), strict=True):
+            stop = self._add_rows(feed, chunk, row, base, outlook)
+            if stop is not None:
+                pass
+            elif recipe is not None and not builder.in_traceback:
+                self._add_event(recipe, raw, base + line + 1)
             elif kinds[line] == OTHER_BAR:
                 builder.pass_bar(chunk.bars[line], base + line + 1)
             else:
                 feed.confirm_losses(line)
                 after = self._add_lines(chunk, line, base)
-                if builder.outlook != outlook:
-                    done = after
-                    break
+                stop = after if builder.outlook != outlook else None
+            if stop is not None:
+                break
         else:
-            feed.advance(feed.num_rows_before(done))
+            stop = self._add_rows(feed, chunk, feed.num_rows_before(done), base, outlook)
+        done = done if stop is None else stop
         feed.confirm_losses(done)
         builder.count_unread(int(np.count_nonzero(kinds[:done] == UNREAD)))
         builder.num_lines = base + done
         return done
+
+    def _add_rows(self, feed: RowFeed, chunk: Chunk, row: int, base: int, outlook: tuple[object, ...]) -> int | None:
+        """Give the rows before this one; the line to stop at, if one of them changes what the next ones mean."""
+        while (odd := feed.advance(row)) is not None:
+            line, loss = odd
+            feed.confirm_losses(line)
+            self._add_lines(chunk, line, base)
+            if loss is not None:
+                self._builder.set_loss(loss)
+            if self._builder.outlook != outlook:
+                return line + 1
+        return None
 
     def _add_lines(self, chunk: Chunk, line: int, base: int) -> int:
         """Give a line to the ordinary reader, and those after it that a traceback may claim; the line behind them."""
@@ -103,11 +128,10 @@ class HandOver:
                 return line
             kinds[line] = NOTHING  # the builder counts it itself
 
-    def _recipe(self, chunk: Chunk, line: int) -> Recipe | None:
-        raw = chunk.raw(line)
+    def _recipe(self, raw: bytes) -> Recipe | None:
         key = raw.translate(DIGITS_TO_ZERO)
         known = self._recipes.get(key)
-        if known is None or known is False:
+        if not known:
             if len(self._recipes) >= _MAX_RECIPES:
                 self._recipes.clear()
             known = False if known is None else make_recipe(self._format, self._builder, raw) or True
@@ -137,6 +161,7 @@ class RowFeed:
                 self._odd = np.flatnonzero(is_odd) + 1
         self._barriers: list[int] = []
         self._loss_lines: list[int] = []
+        self._losses: dict[int, float] = {}  # by row, those printed on a line of their own
         self._row = 0
         self._part: Rows | None = None  # the staged rows, from `_first` up to `_last`
         self._first = self._last = 0
@@ -172,6 +197,7 @@ class RowFeed:
         target, values = target[is_sure], values[is_sure]
         is_missing = np.isnan(loss[target])
         loss[target[is_missing][::-1]] = values[is_missing][::-1]  # of two, the first counts
+        self._losses = dict(zip(target[is_missing][::-1].tolist(), values[is_missing][::-1].tolist(), strict=True))
         self._rows = rows._replace(loss=loss)
         self._loss_lines = lines[is_sure].tolist()
 
@@ -186,8 +212,8 @@ class RowFeed:
             self._loss_lines = [own for own in self._loss_lines if own >= line]
             self._builder.confirm_losses()
 
-    def advance(self, row: int) -> None:
-        """Let all rows before this one count."""
+    def advance(self, row: int) -> tuple[int, float | None] | None:
+        """Let all rows before this one count, up to one that must be read by itself: its line, and its loss."""
         while self._row < row:
             assert self._rows is not None
             if self._row >= self._last:
@@ -195,12 +221,12 @@ class RowFeed:
                     self._barriers.pop()
                 part = self._rows.part(self._row, self._barriers[-1])
                 if not self._builder.stage_rows(part):
-                    self._builder.add_row(self._rows, self._row)
                     self._row += 1
                     self._last = self._row
-                    continue
+                    return int(self._lines[self._row - 1]), self._losses.get(self._row - 1)
                 self._part, self._first, self._last = part, self._row, self._barriers[-1]
             assert self._part is not None
             upto = min(row, self._last)
             self._builder.show_rows(self._part, self._row - self._first, upto - self._first)
             self._row = upto
+        return None

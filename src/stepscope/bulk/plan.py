@@ -452,7 +452,7 @@ class _Planner:
         if prefix is None or prefix.t_ns is None:
             return None, None
         match = prefix.match
-        if match is None or match.groupdict().get("half") or match.end() > len(inside or self._sight.text):
+        if match is None or match.groupdict().get("half"):
             raise _NotPlainError
         parts = {name: text for name, text in match.groupdict().items() if text and name != "m"}
         for name in ("y", "mo", "d", "z"):

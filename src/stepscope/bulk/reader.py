@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 
 from stepscope.builder import RunBuilder
@@ -11,68 +14,146 @@ from stepscope.bulk.plan import LOSS, NOTHING, STEP, UNREAD, Plan, make_plan
 from stepscope.bulk.shape import DIGITS_TO_ZERO, compare, free_digits, make_shape
 from stepscope.formats._base import Format
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
 _LEAST_LINES = 6  # fewer lines of one shape are quicker read one by one
 _LINE_BYTES = (8, 1000)
 _PADDING = 1024  # a line may be looked at beyond its end
 _MAX_NEW_SHAPES = 8  # tried per chunk and length: lines of prose all have different ones
 _MAX_PLANS = 512
 _MAX_PASSES = 8
+_BYTES_FOR_TWO = 1 << 23  # a shorter log is read before a second thread has begun
+
+
+class _Desk:
+    """The memory that one batch of bytes is worked on in."""
+
+    def __init__(self) -> None:
+        self.buffer = np.zeros(_PADDING, dtype=np.uint8)
+        self.scratch = Scratch()
+
+    def put(self, *pieces: bytes) -> int:
+        """Put bytes at the beginning; how many."""
+        size = sum(map(len, pieces))
+        if size + _PADDING > len(self.buffer):
+            self.buffer = np.zeros(size + size // 4 + _PADDING, dtype=np.uint8)
+        at = 0
+        for piece in pieces:
+            self.buffer[at : at + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+            at += len(piece)
+        return size
+
+
+class _Batch(NamedTuple):
+    """Whole lines that lie on a desk, sorted by what they are as far as that was known then."""
+
+    desk: _Desk
+    end: int
+    has_returns: bool
+    chunk: Chunk
+    after: Ints  # where the line after each begins
+    outlook: int
 
 
 class BulkReader:
-    """Feeds a builder with lines of UTF-8, of which `rest` is the beginning of the first."""
+    """Feeds a builder with lines of UTF-8, of which `rest` is the beginning of the first.
+
+    Of a long log, the next batch is sorted by a second thread while the one before it is handed over: NumPy leaves
+    the interpreter alone while it computes. What the second thread finds out is only used if nothing was read in the
+    meantime that could change it, so the result does not depend on who was quicker.
+    """
 
     def __init__(self, fmt: Format, builder: RunBuilder, rest: bytes) -> None:
         self._format = fmt
         self._builder = builder
-        self._scratch = Scratch()
         self._plans: dict[bytes, list[Plan]] = {}
         self._hand_over = HandOver(fmt, builder)
-        self._buffer = np.zeros(_PADDING, dtype=np.uint8)
-        self._num_rest = 0
-        self._num_rest = self._append(rest)
+        self._rest = rest
+        self._desks = _Desk(), _Desk()
+        self._num_batches = 0
+        self._num_fed = 0
+        self._outlook = 0  # how often what lines are seen against has changed
+        self._pool: ThreadPoolExecutor | None = None
+        self._job: Future[_Batch | None] | None = None
 
     @property
     def num_rest(self) -> int:
-        """How many bytes of an unfinished line are waiting."""
-        return self._num_rest
+        """How many bytes of an unfinished line are waiting, as far as that is known."""
+        return len(self._rest)
 
     def take_rest(self) -> bytes:
-        """Hand the unfinished line over to another reader."""
-        rest = self._buffer[: self._num_rest].tobytes()
-        self._num_rest = 0
+        """Hand the unfinished line over to another reader; the last thing to do."""
+        self.flush()
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        rest, self._rest = self._rest, b""
         return rest
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
-        size = self._append(data)
+        """Take the next bytes. The builder may know of them only after `flush`."""
+        self._num_fed += len(data)
+        if self._pool is None and self._num_fed >= _BYTES_FOR_TWO and _num_cores() > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(1)
+        if self._pool is None:
+            self._give(self._prepare(data))
+            return
+        job = self._pool.submit(self._prepare, data)
+        self.flush()
+        self._job = job
+
+    def flush(self) -> None:
+        """Let the builder have everything up to the last whole line."""
+        job, self._job = self._job, None
+        if job is not None:
+            self._give(job.result())
+
+    def _prepare(self, data: bytes) -> _Batch | None:
+        """Sort the lines that these bytes complete; None when there are none."""
+        outlook, rest = self._outlook, self._rest
         # A carriage return at the very end may be the first half of an end of line.
         last = max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1))
-        ends_before = last < 0 and self._num_rest and data and self._buffer[self._num_rest - 1] == 13
-        end = self._num_rest + last + 1 if last >= 0 or ends_before else 0
-        has_returns = b"\r" in data or 13 in self._buffer[: self._num_rest]
-        start = num_passes = 0
-        while start < end:
-            starts, lengths, after = _split(self._buffer, start, end, has_returns=has_returns)
-            chunk = Chunk(self._buffer, starts, lengths, self._scratch)
-            num_passes += 1
-            if num_passes <= _MAX_PASSES:  # a log that contradicts itself on every other line is read line by line
-                self._read_shapes(chunk)
-            done = self._hand_over.give(chunk)
-            start = end if done == len(starts) else int(after[done - 1])
-        if end < size:
-            self._buffer[: size - end] = self._buffer[end:size].copy()
-        self._num_rest = size - end
+        if last < 0 and not (data and rest.endswith(b"\r")):
+            self._rest = rest + data
+            return None
+        self._rest = data[last + 1 :]
+        desk = self._desks[self._num_batches % 2]
+        self._num_batches += 1
+        desk.put(rest, data)
+        end, has_returns = len(rest) + last + 1, b"\r" in data or b"\r" in rest
+        chunk, after = self._sorted(desk, 0, end, has_returns=has_returns)
+        return _Batch(desk, end, has_returns, chunk, after, outlook)
 
-    def _append(self, data: bytes) -> int:
-        """Put bytes behind the unfinished line; where they end."""
-        size = self._num_rest + len(data)
-        if size + _PADDING > len(self._buffer):
-            grown = np.zeros(size + size // 4 + _PADDING, dtype=np.uint8)
-            grown[: self._num_rest] = self._buffer[: self._num_rest]
-            self._buffer = grown
-        self._buffer[self._num_rest : size] = np.frombuffer(data, dtype=np.uint8)
-        return size
+    def _give(self, batch: _Batch | None) -> None:
+        if batch is None:
+            return
+        start = num_passes = 0
+        chunk, after = batch.chunk, batch.after
+        is_current = batch.outlook == self._outlook
+        while start < batch.end:
+            num_passes += 1
+            if not is_current:
+                by_line = num_passes > _MAX_PASSES  # a log that contradicts itself all the time
+                chunk, after = self._sorted(
+                    batch.desk, start, batch.end, has_returns=batch.has_returns, by_line=by_line
+                )
+            seen = self._builder.outlook
+            done = self._hand_over.give(chunk)
+            start = int(after[done - 1])
+            is_current = False
+            self._outlook += self._builder.outlook != seen
+
+    def _sorted(
+        self, desk: _Desk, start: int, end: int, *, has_returns: bool, by_line: bool = False
+    ) -> tuple[Chunk, Ints]:
+        starts, lengths, after = _split(desk.buffer, start, end, has_returns=has_returns)
+        chunk = Chunk(desk.buffer, starts, lengths, desk.scratch)
+        if not by_line:
+            self._read_shapes(chunk)
+        return chunk, after
 
     def _read_shapes(self, chunk: Chunk) -> None:
         chunk.kinds[chunk.lengths == 0] = NOTHING
@@ -86,7 +167,7 @@ class BulkReader:
         width = (length + 7) // 8 * 8
         lines = np.flatnonzero(chunk.lengths == length)
         # Copying records of bytes is by far the quickest way to bring scattered lines together.
-        records = np.ndarray((len(self._buffer) - width,), dtype=f"V{width}", buffer=self._buffer, strides=(1,))
+        records = np.ndarray((len(chunk.buffer) - width,), dtype=f"V{width}", buffer=chunk.buffer, strides=(1,))
         matrix: Words = records[chunk.starts[lines]].view(np.uint64).reshape(len(lines), width // 8)
         num_new = 0
         while len(lines) >= _LEAST_LINES:
@@ -96,7 +177,7 @@ class BulkReader:
                 num_new += 1
                 if num_new > _MAX_NEW_SHAPES:
                     return
-                _, fits = compare(make_shape(line, free_digits(line)), matrix, self._scratch)
+                _, fits = compare(make_shape(line, free_digits(line)), matrix, chunk.scratch)
                 if fits is not None and fits.sum() < _LEAST_LINES:
                     lines, matrix = lines[~fits], matrix[~fits]
                     continue
@@ -104,7 +185,7 @@ class BulkReader:
                 if len(self._plans) >= _MAX_PLANS:
                     self._plans.clear()
                 self._plans.setdefault(line.translate(DIGITS_TO_ZERO), []).append(plan)
-            words, fits = compare(plan.shape, matrix, self._scratch)
+            words, fits = compare(plan.shape, matrix, chunk.scratch)
             if fits is None:
                 self._follow(plan, chunk, lines, words)
                 return
@@ -136,6 +217,10 @@ class BulkReader:
         elif what == "row" and chunk.block.accepts(row):
             good = chunk.block.add(row, lines, words)
             chunk.kinds[lines if good is None else lines[good]] = STEP
+
+
+def _num_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _split(buffer: np.ndarray, start: int, end: int, *, has_returns: bool) -> tuple[Ints, Ints, Ints]:

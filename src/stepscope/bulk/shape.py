@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from stepscope.bulk.numbers import Scratch, Words
 
+_ALL_BITS = 0xFFFFFFFFFFFFFFFF
 _HIGH_BITS = np.uint64(0x8080808080808080)
 # A digit behind a letter is part of a name (`d2`, `gpt2`, `Acc@1`), unless that letter is the one of an exponent.
 NAME_DIGITS = re.compile(rb"(?<![0-9.][eE])(?<=[A-Za-z_@])[0-9]+(?:[A-Za-z_]+[0-9]+)*")
@@ -24,7 +25,7 @@ class Shape(NamedTuple):
     """
 
     value: tuple[int, ...]
-    room: tuple[int, ...]
+    room: tuple[int | None, ...]  # None for a word without free digits
     inside: int  # the bytes of the last word that are part of the line
     fixed: tuple[tuple[int, int], ...]  # digits that must be what they are, and where
 
@@ -48,7 +49,10 @@ def make_shape(line: bytes, free: frozenset[int]) -> Shape:
         value[place], room[place] = 0x30, 0x76  # 0 to 9 and 0x76 are below 128, 10 to 15 are not
     inside = (1 << 8 * (len(line) - (width - 8))) - 1
     fixed = tuple((place, byte) for place, byte in enumerate(line) if 48 <= byte <= 57 and place not in free)
-    return Shape(_words(value), _words(room), inside, fixed)
+    rooms = tuple(
+        word if any(place // 8 == index for place in free) else None for index, word in enumerate(_words(room))
+    )
+    return Shape(_words(value), rooms, inside, fixed)
 
 
 def _words(data: bytearray) -> tuple[int, ...]:
@@ -64,16 +68,21 @@ def compare(
     """
     num, width = lines.shape
     words = scratch.words("words", num * width).reshape(width, num)
-    seen, test = scratch.words("seen", num), scratch.words("test", num)
+    seen, differs, test = (scratch.words(name, num) for name in ("seen", "differs", "test"))
     seen.fill(0)
+    differs.fill(0)
     for index in range(width):
-        word = words[index]
+        word, room = words[index], shape.room[index]
         np.bitwise_xor(lines[:, index], np.uint64(shape.value[index]), out=word)
-        if index == width - 1 and shape.inside != 0xFFFFFFFFFFFFFFFF:
+        if index == width - 1 and shape.inside != _ALL_BITS:
             np.bitwise_and(word, np.uint64(shape.inside), out=word)
-        np.add(word, np.uint64(shape.room[index]), out=test)
+        if room is None:
+            np.bitwise_or(differs, word, out=differs)
+            continue
+        np.add(word, np.uint64(room), out=test)
         np.bitwise_or(seen, test, out=seen)
         # A byte that is far off may overflow into the next one; it shows by itself.
         np.bitwise_or(seen, word, out=seen)
     np.bitwise_and(seen, _HIGH_BITS, out=seen)
+    np.bitwise_or(seen, differs, out=seen)
     return words, None if not seen.any() else seen == 0
