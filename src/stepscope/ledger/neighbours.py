@@ -17,6 +17,7 @@ _ENOUGH_ROWS = 8
 # timed CPU runs -0.11 to 0.36, most where much memory was freed and fetched again. A GPU keeps its memory.
 _BESIDE_CPU = (-0.10, 0.03, 0.25)
 _BESIDE = (-0.04, 0.0, 0.06)
+_BESIDE_ANY = (-0.08, 0.01, 0.20)
 
 
 class Row(NamedTuple):
@@ -66,7 +67,8 @@ class Neighbours:
     def beside_stop(self, index: int) -> Row:
         """A row whose step follows an evaluation or a save: memory given back has to be fetched again."""
         row = self.row(index)
-        least, middle, most = _BESIDE_CPU if self._run.settings.text("device") == "cpu" else _BESIDE
+        device = self._run.settings.text("device")
+        least, middle, most = _BESIDE_CPU if device == "cpu" else _BESIDE_ANY if device is None else _BESIDE
         return row._replace(
             level_s=row.level_s + middle * row.one_s,
             down_s=(middle - least) * row.one_s,

@@ -184,7 +184,7 @@ class Pricing:
         if stamped is not None:
             alone = both._replace(seconds=stamped.seconds, jitter_s=stamped.uncertainty_s, saved=False)
             yield self._cold(alone) if first else alone
-            if saved:
+            if saved and not first:
                 jitter = float(np.hypot(jitter, stamped.uncertainty_s))
                 yield both._replace(seconds=left - stamped.seconds, jitter_s=jitter, evaluated=False, first=False)
         elif first and self.eager:

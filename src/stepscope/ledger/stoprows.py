@@ -187,6 +187,8 @@ class StopRows:
             # The sum of save and step is known. Which of them was longer than usual is not: each takes its share.
             jitter, own = float(np.hypot(around.jitter_s, tick)), SAVE_SCATTER * save[1]
             trust = own**2 / (own**2 + jitter**2)
+            if self.pricing.starts_process(row):
+                trust = 0.0  # first touch makes the step longer, by nobody knows how much
             sd = jitter * trust**0.5
             low, middle, high = ((1 - trust) * price + trust * (rest - around.level_s) for price in save)
             save_s = min(max(middle, 0.0), rest)

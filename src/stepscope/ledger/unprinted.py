@@ -99,7 +99,9 @@ class Unprinted:
         level = float(self.baseline.level[min(stop.next_row, len(self.run) - 1)])
         basis = self.pricing.basis
         stamped = self.stamps.evaluations.get(stop.line) if self.stamps else None
-        if stamped is not None:
+        # Between the line before a process's first evaluation and its loop lies some start-up, too.
+        is_exact = stamped is not None and (stamped.later or not self.pricing.has_later_evaluation)
+        if stamped is not None and is_exact:
             self.books["evaluation"].add(stamped.seconds, "inferred", sd=stamped.uncertainty_s)
         elif stop.evaluated and stop.evaluation_inside:
             least, middle, most = self.pricing.evaluation_at(level)
