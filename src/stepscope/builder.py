@@ -201,6 +201,7 @@ class RunBuilder:
             else:
                 self._add_setting(groups["key"] or "", groups["value"] or "")
         elif line.kind == "remark":
+            self._stamps.note_inside(groups)
             self._remarks.note(text, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
         else:
             self._add_fact(index, groups)

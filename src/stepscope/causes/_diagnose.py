@@ -137,7 +137,8 @@ def _moved(totals: tuple[PhaseTotal, ...], moved: list[tuple[Phase, float]]) -> 
         return totals
     wall_ns = sum(total.ns for total in totals)
     for phase, seconds in moved:
-        nanos = min(seconds_to_ns(seconds), stall.ns)
+        # The last one takes what rounding left.
+        nanos = stall.ns if stall.num == 1 else min(seconds_to_ns(seconds), stall.ns)
         stall = _changed(stall, -nanos, -1, wall_ns)
         known = by_phase.get(phase) or PhaseTotal(
             phase=phase, seconds=0.0, low_s=0.0, high_s=0.0, basis="inferred", ns=0, num=0, share=0.0

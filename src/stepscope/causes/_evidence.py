@@ -16,6 +16,9 @@ from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import Stop
 from stepscope.units import NS
 
+# A block median that strays less than this from the fitted course keeps to it.
+_EVEN = 0.006
+
 
 class Evidence:
     """Everything known of a run, before its causes are."""
@@ -114,7 +117,7 @@ class Evidence:
             [seconds for row, seconds in self.evaluating.items() if r.first_row <= row <= r.last_row]
             for r in (before, after)
         ]
-        if min(len(own[0]), len(own[1])) < 2 or np.median(own[0]) <= 0:
+        if not own[0] or len(own[1]) < 2 or np.median(own[0]) <= 0:
             return None
         return float(np.median(own[1]) / np.median(own[0]))
 
@@ -150,6 +153,16 @@ class Evidence:
         if step is None or len(step.rows) < 24:
             return None
         return find_shape(self.run.steps.dur_ns[step.rows] / NS, self.run.steps.step[step.rows])
+
+    @cached_property
+    def is_planned(self) -> bool:
+        """Whether the level changes with hardly any noise, the clock's own ticks aside: more plan than accident."""
+        shape, step = self.shape, self.ledger.step
+        if shape is None or step is None:
+            return False
+        values = np.unique(self.run.steps.dur_ns[step.rows])
+        tick = float(np.diff(values).min()) / NS / step.typical_s if len(values) > 1 else 0.0
+        return shape.noise < _EVEN + 0.5 * tick
 
     @cached_property
     def epoch_steps(self) -> int | None:

@@ -51,6 +51,6 @@ def explain_step(case: Case) -> Finding | None:
     gaps = np.diff(rows)
     # Allocation drives it, so it comes more evenly than chance; ranks that collect apart blur that.
     is_even = float(np.std(gaps) / max(float(np.mean(gaps)), 1e-9)) < 0.8
-    confidence = (0.5 if spread <= _ALIKE else 0.3) + (0.1 if len(rows) >= 10 else 0.05) + (0.15 if is_even else 0.0)
+    confidence = (0.45 if spread <= _ALIKE else 0.25) + (0.1 if len(rows) >= 10 else 0.05) + (0.2 if is_even else 0.0)
     message = say("cause-c08-evidence", count=len(rows), duration=Seconds(middle), share=Share(spread))
     return Finding(CODE, "gc", "gc", round(confidence, 2), case.stall_s, message)

@@ -24,7 +24,6 @@ from stepscope.message import Share, say
 
 CODE = "C29"
 PLACE = 111
-_QUIET = 0.01  # as even as that is more likely meant to be
 
 
 def explain_level(shift: Shift) -> Finding | None:
@@ -39,7 +38,7 @@ def explain_level(shift: Shift) -> Finding | None:
         # A noisy line, or one that sets in late, may be anything; one that the points keep to for long is growth.
         since = shape.onset_step / max(1, int(shift.evidence.run.steps.step[-1]))
         confidence = 0.6 if shape.noise < 0.12 * shape.change and since < 0.5 else 0.4
-        confidence -= 0.15 if shape.noise < _QUIET else 0.0
+        confidence -= 0.15 if shift.evidence.is_planned else 0.0
     elif climbing:
         confidence = 0.4
     else:

@@ -23,15 +23,14 @@ from stepscope.message import Share, say
 
 CODE = "C34"
 PLACE = 114
-_QUIET = 0.01
 
 
 def explain_level(shift: Shift) -> Finding | None:
     """A climb with hardly any noise."""
     shape = shift.evidence.shape
-    if shape is None or shape.kind not in {"line", "saturating"} or shape.noise > _QUIET or shift.returns:
+    if shape is None or shape.kind not in {"line", "saturating"} or shift.returns or not shift.evidence.is_planned:
         return None
     if shift.change * shape.change <= 0:
         return None
     message = say("cause-c34-evidence", change=Share(shape.change), noise=Share(shape.noise))
-    return Finding(CODE, "schedule", None, 0.5, 0.0, message)
+    return Finding(CODE, "schedule", None, 0.5 if shape.kind == "line" else 0.4, 0.0, message)

@@ -38,7 +38,10 @@ FORMAT = Format(
         Line("remark", rf"{_TITAN}\d+ CUDA (?:memory allocation retries|OOM errors)"),
         Line("remark", rf"{_TITAN}(?:Dumping|Finished dumping) (?:profiler traces|memory snapshot)"),
         # The data set is streamed: each of these is a file fetched while training waits or does not.
-        Line("remark", r"(?:\[titan\] [\d: ,-]{19,24}- )?httpx - INFO - HTTP Request: GET "),
+        Line(
+            "remark",
+            r"(?:\[titan\] (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+)?) - )?httpx - INFO - HTTP Request: GET ",
+        ),
         Line(
             "chatter",
             r"(?:\[titan\] [\d: ,-]{19,24}- )?"
