@@ -143,6 +143,7 @@ def test_no_cause_is_invented():
         "modded-nanogpt/windowwarmup-2024-11.txt": {"C09": 18},
         "mxnet/resnet-dgx1-v100.txt": {"C12": 18},  # the first window of every fourth of an epoch
         "nanogpt/owt-10k-linesearch.log": {"C05": 1},  # the first evaluation: 82 s, later 25 s
+        "nanogpt/owt-torchrun-sigterm.txt": {"C05": 1},  # likewise
         "torchtitan/fsdp8-500-complete.log": {"C08": 1},  # printed
         "torchtitan/llama175m-20k-complete.log": {"C14": 1},
         "yolo/ultralytics-yolov8l-first400k.txt": {"C33": 1},

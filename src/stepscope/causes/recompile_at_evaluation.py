@@ -19,11 +19,11 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Shift
-from stepscope.ledger.phases import Finding
+from stepscope.ledger.phases import Cause, Finding
 from stepscope.message import Seconds, say
 
 CODE = "C05"
-PLACE = 32
+PLACE = 28
 _LEAST_LATER = 2
 _LONGER = 1.3
 _NEAR_ROWS = 3
@@ -42,7 +42,9 @@ def explain_step(case: Case) -> Finding | None:
         return None
     message = say("cause-c05-evidence", own=Seconds(own), others=Seconds(middle), count=len(later))
     confidence = 0.75 if evidence.is_compiled else 0.65
-    return Finding(CODE, "recompile", "warmup", confidence, own - middle, message)
+    # Where the ledger has it as warm-up already, that word stays.
+    cause: Cause = "warmup" if case.slow.cause == "warmup" else "recompile"
+    return Finding(CODE, cause, "warmup", confidence, own - middle, message)
 
 
 def explain_level(shift: Shift) -> Finding | None:
