@@ -317,6 +317,9 @@ class RunBuilder:
             self._segments.begin(
                 row, step, last, spacing=0, first=self._format.first_step, totals=self._totals
             )  # the clock starts anew, the step goes on
+        elif same and new.stamp != NO_TIME and len(self._t) - starts[-1].row > 1 and NO_TIME not in self._t[-2:]:
+            stamp = self._stamps.settle(new.stamp, self._t[-1], max(0, self._t[-1] - self._t[-2]))
+            new = new._replace(stamp=stamp)
         self._segments.calm()
         self._step.append(step)
         self._figure.append(figure)

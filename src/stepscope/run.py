@@ -185,6 +185,8 @@ class Stamps(NamedTuple):
     zoned: bool
     daily: bool  # times of day without a date
     resolution_ns: int
+    shift_ns: int = 0  # what was added to the last stamp as printed: days, years, a clock that was set
+    num_hours: int = 0  # jumps of one hour that were taken for daylight saving
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -150,7 +150,7 @@ def explain(
 
 def _latest_before(stamps: Stamps, limit: dt.datetime) -> dt.datetime | None:
     """The last moment up to `limit` that a stamp without a year, or without a date, can mean."""
-    stated = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=stamps.last_ns / 1000)
+    stated = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=(stamps.last_ns - stamps.shift_ns) / 1000)
     limit = limit.astimezone() + dt.timedelta(minutes=1)
     if stamps.daily:
         moment = dt.datetime.combine(limit.date(), stated.time()).astimezone()
@@ -173,7 +173,8 @@ def _moment(
     if now is not None:
         return now, "flag"
     if run.stamps is not None and run.stamps.dated:
-        utc = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=run.stamps.last_ns / 1000)
+        printed_ns = run.stamps.last_ns - run.stamps.shift_ns
+        utc = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=printed_ns / 1000)
         # A stamp without an offset is the writer's local time: taken to be ours.
         return (utc if run.stamps.zoned else utc.replace(tzinfo=None)).astimezone(), "stamp"
     if run.stamps is not None:

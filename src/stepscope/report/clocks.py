@@ -37,6 +37,8 @@ def read_clocks(report: Report) -> list[ClockReading]:
     if run.stamps is not None:
         seconds = (run.stamps.last_ns - (begin_ns(run) if stamped else run.stamps.first_ns)) / NS
         note = "from the first to the last time stamp: everything in between"
+        if run.stamps.num_hours:
+            note += "; a jump of one hour was taken for daylight saving"
         if ledger.stamps_unusable:
             note = "the time stamps contradict the printed times and are not used"
         found.append(ClockReading("stamps", seconds, by_stamps, note))
