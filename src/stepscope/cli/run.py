@@ -26,6 +26,11 @@ RUNS_A_COMMAND = True
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to run, where to keep it, and what is known about the run."""
     parser.add_argument("command", nargs="*", metavar="-- CMD", help="the command and its arguments, after --")
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help="also look from inside, once it imports torch: evaluations, saves, waits for data, compiles, collections",
+    )
     parser.add_argument("--name", help="of the recording (default: the time and the script's name)")
     parser.add_argument("--dir", default="runs", metavar="FOLDER", help="where recordings are kept (default: runs)")
     _common.add_fact_arguments(parser)
@@ -49,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     interval_s = _live.interval_of(args, shows_screen)
     folder = folder_for(Path(args.dir), args.command, args.name, time.localtime())
     try:
-        runner = Runner(folder, args.command)
+        runner = Runner(folder, args.command, traces=args.trace)
     except OSError as problem:
         raise InputError("cannot-write", place=str(folder), reason=problem.strerror or str(problem)) from None
     runner.pass_signals_on()

@@ -830,3 +830,14 @@ error-format-no-step = keine Zeile ist von der Art step
     .hint = ein [[lines]] braucht kind = 'step' und ein Muster mit (?P<step>\d+)
 error-broken-plugin = das Format { $name } eines anderen Pakets lässt sich nicht laden: { $reason }
     .hint = dieses Paket reparieren oder entfernen
+
+## Von innen gesehen
+
+inside-line = Von innen gesehen: { $items }.
+inside-evaluation = { $count } × Evaluierung { $duration }
+inside-checkpoint = { $count } × Speichern { $duration }
+inside-data = { $count } × Warten auf Daten { $duration } (am längsten { $longest })
+inside-gc = { $count } × Speicherbereinigung { $duration } (am längsten { $longest })
+inside-compile = { $count } × Kompilieren { $duration }
+inside-optimizer = { $count } × Optimiererschritt { $duration }
+inside-retry = { $count } × Speicheranforderung wiederholt

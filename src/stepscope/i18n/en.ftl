@@ -832,3 +832,14 @@ error-format-no-step = no line is of kind step
     .hint = one [[lines]] needs kind = 'step' and a pattern with (?P<step>\d+)
 error-broken-plugin = the format { $name } of another package cannot be loaded: { $reason }
     .hint = repair or remove that package
+
+## Seen from inside
+
+inside-line = Seen from inside the process: { $items }.
+inside-evaluation = { $count } × evaluation { $duration }
+inside-checkpoint = { $count } × saving { $duration }
+inside-data = { $count } × waiting for data { $duration } (longest { $longest })
+inside-gc = { $count } × garbage collection { $duration } (longest { $longest })
+inside-compile = { $count } × compile { $duration }
+inside-optimizer = { $count } × optimizer step { $duration }
+inside-retry = { $count } × memory allocation tried again

@@ -830,3 +830,14 @@ error-format-no-step = ninguna línea es del tipo step
     .hint = un [[lines]] necesita kind = 'step' y un patrón con (?P<step>\d+)
 error-broken-plugin = no se puede cargar el formato { $name } de otro paquete: { $reason }
     .hint = repara o quita ese paquete
+
+## Visto desde dentro
+
+inside-line = Visto desde dentro del proceso: { $items }.
+inside-evaluation = { $count } × evaluación { $duration }
+inside-checkpoint = { $count } × guardado { $duration }
+inside-data = { $count } × espera de datos { $duration } (la más larga { $longest })
+inside-gc = { $count } × recolección de basura { $duration } (la más larga { $longest })
+inside-compile = { $count } × compilación { $duration }
+inside-optimizer = { $count } × paso del optimizador { $duration }
+inside-retry = { $count } × reserva de memoria repetida

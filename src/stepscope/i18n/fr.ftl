@@ -830,3 +830,14 @@ error-format-no-step = aucune ligne n’est du genre step
     .hint = un [[lines]] demande kind = 'step' et un motif avec (?P<step>\d+)
 error-broken-plugin = le format { $name } d’un autre paquet ne peut pas être chargé : { $reason }
     .hint = réparez ou retirez ce paquet
+
+## Vu de l’intérieur
+
+inside-line = Vu de l’intérieur du processus : { $items }.
+inside-evaluation = { $count } × évaluation { $duration }
+inside-checkpoint = { $count } × sauvegarde { $duration }
+inside-data = { $count } × attente des données { $duration } (la plus longue { $longest })
+inside-gc = { $count } × ramasse-miettes { $duration } (le plus long { $longest })
+inside-compile = { $count } × compilation { $duration }
+inside-optimizer = { $count } × pas de l’optimiseur { $duration }
+inside-retry = { $count } × allocation mémoire retentée

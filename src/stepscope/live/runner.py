@@ -14,13 +14,14 @@ import time
 from pathlib import Path
 
 from stepscope.live.recorder import INPUT, SIGNAL, SIZE, pack
+from stepscope.source.inside import TRACE
 from stepscope.source.recording import EXIT, LOG, META, STAMPS
 
 
 class Runner:
     """A command that runs under a recorder."""
 
-    def __init__(self, folder: Path, command: list[str]) -> None:
+    def __init__(self, folder: Path, command: list[str], *, traces: bool = False) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         for name in (LOG, STAMPS):
@@ -37,6 +38,7 @@ class Runner:
                 stderr=errors,
                 start_new_session=True,
                 pass_fds=[theirs.fileno()],
+                env=_traced(folder) if traces else None,
             )
         theirs.close()
         self._control: socket.socket | None = ours
@@ -83,6 +85,13 @@ class Runner:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
             signal.signal(number, lambda received, _: self.send_signal(received))
         signal.signal(signal.SIGWINCH, lambda *_: self.send_size())
+
+
+def _traced(folder: Path) -> dict[str, str]:
+    """The environment of a command whose Python is to be seen from inside."""
+    inject = str(Path(__file__).parent / "inject")
+    paths = [inject, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "STEPSCOPE_TRACE": str((folder / TRACE).resolve())}
 
 
 def folder_for(base: Path, command: list[str], name: str | None, now: time.struct_time) -> Path:

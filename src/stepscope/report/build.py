@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from stepscope.cadence import with_settings
@@ -14,6 +15,7 @@ from stepscope.ledger.phases import Ledger, SlowStep
 from stepscope.quote import quote
 from stepscope.run import Run, Stamps
 from stepscope.settings import Value
+from stepscope.source.inside import Inside, read_inside
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import find_stops
 
@@ -50,6 +52,12 @@ class Report:
         self.moment = moment
         self.moment_from = moment_from
         self.confidence = confidence
+
+    @cached_property
+    def inside(self) -> tuple[Inside, ...] | None:
+        """What was seen from inside the process, where the run was recorded with a trace."""
+        paths = [Path(path) for path in self.run.paths if path != "-"]
+        return next((found for found in map(read_inside, paths) if found is not None), None)
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:

@@ -117,6 +117,12 @@ def document(report: Report) -> dict[str, Any]:
         ],
         "hardware": _hardware(report),
         "clocks": [clock._asdict() for clock in read_clocks(report)],
+        "inside": None
+        if report.inside is None
+        else [
+            {"kind": one.kind, "count": one.num, "seconds": one.seconds, "longest_s": one.longest_s}
+            for one in report.inside
+        ],
         "ranks": [{"rank": rank.number, "steps": rank.num_steps, "typical_s": typical_s(rank)} for rank in run.ranks],
         "slowest_rank": slowest.number if slowest is not None else None,
     }

@@ -172,7 +172,21 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
     remarks += reasons.level_lines(report, language)
     remarks += reasons.finding_lines(report, language)
     remarks += [language.say(message) for message in reasons.what_would_settle(report)]
-    return remarks
+    inside = inside_text(report, language)
+    return [inside, *remarks] if inside else remarks
+
+
+def inside_text(report: Report, language: Language) -> str | None:
+    """What was seen from inside the process."""
+    if not report.inside:
+        return None
+    items = [
+        language.text(
+            f"inside-{one.kind}", count=one.num, duration=Seconds(one.seconds), longest=Seconds(one.longest_s)
+        )
+        for one in report.inside
+    ]
+    return language.text("inside-line", items=", ".join(items))
 
 
 def clock_remarks(report: Report, language: Language) -> list[str]:

@@ -1,0 +1,31 @@
+"""Found by the child's Python before any other `sitecustomize`: lets that one run, then watches for torch.
+
+Must run in whatever Python the user trains with: standard library only, nothing of Stepscope imported, and no error of
+ours may ever reach the training.
+"""
+
+import os
+import sys
+
+
+def _run_the_other_one(here: str) -> None:
+    """The environment's own `sitecustomize`, which ours has hidden."""
+    kept = list(sys.path)
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]  # noqa: PTH100
+    ours = sys.modules.pop("sitecustomize", None)
+    try:
+        __import__("sitecustomize")
+    except ImportError:
+        if ours is not None:
+            sys.modules["sitecustomize"] = ours
+    finally:
+        sys.path[:] = kept
+
+
+_here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+_run_the_other_one(_here)
+if os.environ.get("STEPSCOPE_TRACE"):
+    try:
+        __import__("_stepscope_hooks").install(os.environ["STEPSCOPE_TRACE"])
+    except Exception as _problem:  # whatever it is, the training is worth more than its trace
+        sys.stderr.write(f"stepscope: not traced: {_problem}\n")
