@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepscope.cli import _common, _training
-from stepscope.errors import InputError
-from stepscope.message import Argument, Decimal, Seconds, Share
+from stepscope.errors import InputError, UsageError
+from stepscope.message import Argument, Decimal, Seconds
 from stepscope.quote import quote
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train, then say where the time went."""
     language = _common.chosen_languages(args)[0]
+    if os.name != "posix":
+        raise UsageError("needs-posix", place="stepscope train")
     _training.need_torch()
     with _training.told():
         layers, header = _settings(args)
@@ -193,6 +195,5 @@ def ledger_text(ledger: dict[str, Any], language: Language) -> str:
             )
         )
     if saving["step_while_writing_ratio"] is not None:
-        change = saving["step_while_writing_ratio"] - 1
-        lines.append(language.text("train-interference", change=Share(change)))
+        lines.append(language.text("train-interference", ratio=Decimal(saving["step_while_writing_ratio"], 2)))
     return "\n".join(lines)

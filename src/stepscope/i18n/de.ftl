@@ -445,7 +445,7 @@ train-saves = { $count ->
     [one] Ein Checkpoint von { $size } MB, in { $written } von einem anderen Prozess geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
    *[other] { $count } Checkpoints von je { $size } MB, in { $written } von einem anderen Prozess geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
   }
-train-interference = Iterationen während des Schreibens: { $change } länger als die anderen.
+train-interference = Iterationen während des Schreibens dauerten das { $ratio }-Fache der anderen.
 train-more = Checkpoint und Protokolle: { $folder }. Weiter: stepscope sample --out_dir={ $folder }, oder stepscope { $folder }/train.log
 train-stopped = { $signal }: vor Iteration { $iteration } angehalten und gesichert. Weiter mit: { $command }
 train-no-wandb = wandb_log bewirkt hier nichts: steps.jsonl neben dem Checkpoint enthält dasselbe und mehr.

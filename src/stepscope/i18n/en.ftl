@@ -447,7 +447,7 @@ train-saves = { $count ->
     [one] One checkpoint of { $size } MB, written in { $written } by another process; the run stood still for { $stalled }: { $saved } saved against waiting for the disk.
    *[other] { $count } checkpoints of { $size } MB each, written in { $written } by another process; the run stood still for { $stalled }: { $saved } saved against waiting for the disk.
   }
-train-interference = Iterations while one was being written: { $change } longer than the others.
+train-interference = Iterations while one was being written took { $ratio } times as long as the others.
 train-more = Checkpoint and logs: { $folder }. Next: stepscope sample --out_dir={ $folder }, or stepscope { $folder }/train.log
 train-stopped = { $signal }: stopped before iteration { $iteration } and saved. To go on: { $command }
 train-no-wandb = wandb_log has no effect here: steps.jsonl beside the checkpoint holds the same and more.

@@ -445,7 +445,7 @@ train-saves = { $count ->
     [one] Un checkpoint de { $size } MB, escrito en { $written } por otro proceso; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
    *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } por otro proceso; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
   }
-train-interference = Iteraciones durante la escritura: { $change } más largas que las demás.
+train-interference = Las iteraciones durante la escritura tardaron { $ratio } veces lo que las demás.
 train-more = Checkpoint y registros: { $folder }. Después: stepscope sample --out_dir={ $folder }, o stepscope { $folder }/train.log
 train-stopped = { $signal }: detenido antes de la iteración { $iteration } y guardado. Para seguir: { $command }
 train-no-wandb = wandb_log no tiene efecto aquí: steps.jsonl, junto al checkpoint, contiene lo mismo y más.

@@ -445,7 +445,7 @@ train-saves = { $count ->
     [one] Un checkpoint de { $size } Mo, écrit en { $written } par un autre processus ; l’entraînement s’est arrêté { $stalled } : { $saved } gagnées par rapport à l’attente du disque.
    *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } par un autre processus ; l’entraînement s’est arrêté { $stalled } : { $saved } gagnées par rapport à l’attente du disque.
   }
-train-interference = Itérations pendant l’écriture : { $change } plus longues que les autres.
+train-interference = Les itérations pendant l’écriture ont pris { $ratio } fois le temps des autres.
 train-more = Checkpoint et journaux : { $folder }. Ensuite : stepscope sample --out_dir={ $folder }, ou stepscope { $folder }/train.log
 train-stopped = { $signal } : arrêté avant l’itération { $iteration } et enregistré. Pour continuer : { $command }
 train-no-wandb = wandb_log est sans effet ici : steps.jsonl, à côté du checkpoint, contient la même chose et plus.

@@ -23,6 +23,7 @@ import json
 import mmap
 import os
 import pickle
+import select
 import subprocess
 import sys
 import tempfile
@@ -88,14 +89,13 @@ class Checkpointer:
     def _start_writer(self) -> None:
         """The writer shares no pipe with the trainer but its own two, and no terminal: Ctrl-C is not meant for it."""
         self._end_writer()
-        posix = os.name == "posix"
         self._writer = subprocess.Popen(
             [sys.executable, "-I", "-S", str(Path(writer.__file__)), self._memory.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            pass_fds=self._memory.fds if posix else (),
-            start_new_session=posix,
+            pass_fds=self._memory.fds,
+            start_new_session=True,
         )
 
     def stage(self, state: dict[str, Any], iteration: int) -> None:
@@ -200,10 +200,6 @@ class _SharedMemory:
 
 def _readable(pipe: IO[bytes]) -> bool:
     """Whether an answer lies in the pipe, without waiting for one."""
-    import select
-
-    if os.name != "posix":
-        return False  # answers are then collected at the next save
     return bool(select.select([pipe], [], [], 0)[0])
 
 

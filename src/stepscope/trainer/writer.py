@@ -56,13 +56,12 @@ def write_file(folder: Path, parts: list[Part], memory: memoryview) -> int:
         except OSError:  # a file system without links
             target.replace(previous)
     aside.replace(target)
-    if os.name == "posix":
-        # The names are in the folder, and the folder is a file that must reach the disk too.
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    # The names are in the folder, and the folder is a file that must reach the disk too.
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
     return size
 
 
@@ -81,7 +80,7 @@ def serve(memory_name: str) -> None:
     """The writer's whole life: take a job, write it, answer, until the trainer is gone."""
     with Path(memory_name).open("r+b") as file:
         memory = memoryview(mmap.mmap(file.fileno(), 0))
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError):
         os.nice(10)  # the training loop goes first
     jobs: list[bytes] = []
     arrived = threading.Condition()
