@@ -29,6 +29,7 @@ COMMANDS = (
     "attach",
     "replay",
     "serve",
+    "mcp",
     "train",
     "sample",
     "data",
