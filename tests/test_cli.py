@@ -93,7 +93,7 @@ def test_a_file_that_fails_while_it_is_read(cli, monkeypatch, tmp_path):
         ("c.py", "max_iters = (\n", "config-syntax"),
         ("c.json", "{", "config-syntax"),
         ("c.toml", "a = ", "config-syntax"),
-        ("c.yaml", "a: 1", "config-kind"),
+        ("c.yaml", "a: 1\nno value here\n", "config-syntax"),
     ],
 )
 def test_a_config_that_does_not_parse(cli, tmp_path, name, content, key):

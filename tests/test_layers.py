@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 ORDER = [
     {"trainer"},
-    {"errors", "units", "clock", "quote", "message", "settings"},
+    {"errors", "units", "clock", "quote", "message", "settings", "yamlsubset"},
     {"i18n", "source", "configfile"},
     {"formats", "columns"},
     {"run"},

@@ -1,4 +1,4 @@
-"""Read a settings file without running it: nanoGPT's `config.py`, JSON, TOML.
+"""Read a settings file without running it: nanoGPT's `config.py`, JSON, TOML, YAML.
 
 Leaves the meaning of the names to the format that knows the trainer.
 """
@@ -35,7 +35,7 @@ def read_config(path: Path) -> dict[str, Value]:
     if suffix == ".toml":
         return _flatten(_parse_toml(text, path))
     if suffix in {".yaml", ".yml"}:
-        raise InputError("config-kind", place=str(path), kind=suffix)
+        return _flatten(_parse_yaml(text, path))
     return parse_python(text, str(path))
 
 
@@ -85,6 +85,19 @@ def _parse_toml(text: str, path: Path) -> object:
         raise InputError("config-syntax", place=str(path), reason=str(problem)) from None
 
 
+def _parse_yaml(text: str, path: Path) -> object:
+    from stepscope.yamlsubset import YamlError, parse_yaml
+
+    try:
+        return parse_yaml(text)
+    except YamlError as problem:
+        lines = text.splitlines()
+        excerpt = quote(lines[problem.line - 1]) if problem.line <= len(lines) else ""
+        raise InputError(
+            "config-syntax", place=f"{path}:{problem.line}", excerpt=excerpt, reason=str(problem)
+        ) from None
+
+
 def _flatten(tree: object) -> dict[str, Value]:
     """Leaves by their own name; of two leaves with one name the outer one counts."""
     values: dict[str, Value] = {}
@@ -93,7 +106,10 @@ def _flatten(tree: object) -> dict[str, Value]:
         inner: list[object] = []
         for node in level:
             if isinstance(node, dict):
-                for name, value in node.items():
+                for name, told in node.items():
+                    # W&B writes every setting as a table of its value and a description.
+                    is_boxed = isinstance(told, dict) and "value" in told and told.keys() <= {"value", "desc"}
+                    value = told["value"] if is_boxed else told
                     if isinstance(value, bool | str) or (isinstance(value, int | float) and abs(value) < 1e15):
                         values.setdefault(str(name), value)
                     else:

@@ -270,8 +270,6 @@ error-config-too-large = zu groß für eine Config-Datei
     .hint = ist das das Log? stepscope { $place }
 error-config-not-text = die Config ist keine Textdatei
     .hint = --config erwartet nanoGPTs config.py, JSON oder TOML
-error-config-kind = Config-Dateien der Art { $kind } werden nicht gelesen
-    .hint = geben Sie an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
 error-config-syntax = die Config lässt sich nicht lesen: { $reason }
     .hint = berichtigen Sie sie, oder geben Sie an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = keine Tabelle von nvidia-smi

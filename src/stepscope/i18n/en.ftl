@@ -272,8 +272,6 @@ error-config-too-large = too large for a config file
     .hint = is this the log? stepscope { $place }
 error-config-not-text = the config is not a text file
     .hint = --config takes nanoGPT’s config.py, JSON or TOML
-error-config-kind = config files of the kind { $kind } are not read
-    .hint = state what matters instead: --set max_iters=20000 --set eval_interval=500
 error-config-syntax = the config does not parse: { $reason }
     .hint = correct it, or state what matters instead: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = not a table of nvidia-smi

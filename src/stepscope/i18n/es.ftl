@@ -270,8 +270,6 @@ error-config-too-large = demasiado grande para un archivo de configuración
     .hint = ¿es este el log? stepscope { $place }
 error-config-not-text = la configuración no es un archivo de texto
     .hint = --config espera el config.py de nanoGPT, JSON o TOML
-error-config-kind = no se leen archivos de configuración del tipo { $kind }
-    .hint = indique lo que importa: --set max_iters=20000 --set eval_interval=500
 error-config-syntax = la configuración no se puede interpretar: { $reason }
     .hint = corríjala, o indique lo que importa: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = no es una tabla de nvidia-smi

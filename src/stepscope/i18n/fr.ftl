@@ -270,8 +270,6 @@ error-config-too-large = trop gros pour un fichier de configuration
     .hint = est-ce le log ? stepscope { $place }
 error-config-not-text = la configuration n’est pas un fichier texte
     .hint = --config attend le config.py de nanoGPT, du JSON ou du TOML
-error-config-kind = les fichiers de configuration du type { $kind } ne sont pas lus
-    .hint = indiquez plutôt ce qui compte : --set max_iters=20000 --set eval_interval=500
 error-config-syntax = la configuration ne se laisse pas lire : { $reason }
     .hint = corrigez-la, ou indiquez ce qui compte : --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = ce n’est pas un tableau de nvidia-smi
