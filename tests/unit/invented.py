@@ -317,3 +317,64 @@ def two_kinds_of_step_line():
         return f"train step={s.number} loss={loss(s.number):.4f}{more} took={s.seconds:.3f}s"
 
     return plain(line)
+
+
+@style
+def table_under_a_header():
+    return plain(
+        lambda s: f"{s.number:6d} {loss(s.number):9.4f} {s.seconds * 1e3:9.1f}", header=["  step      loss   time(ms)"]
+    )
+
+
+@style
+def table_of_epochs_in_markdown():
+    return plain(
+        lambda s: f"| {s.number} | {loss(s.number):.4f} | {loss(s.number):.3f} | {clock(s.seconds)} |",
+        header=["| epoch | train loss | val loss | time |", "|---|---|---|---|"],
+        num=60, base=310.0, wall="own",
+    )  # fmt: skip
+
+
+@style
+def episodes():
+    return plain(
+        lambda s: f"Episode {s.number}\treward {10 + s.number % 7:.2f}\tlength 200\ttime {s.seconds:.2f}s", base=2.4
+    )
+
+
+@style
+def signs_of_joy():
+    return plain(
+        lambda s: f"🚀 Step {s.number}/400 ➜ loss: {loss(s.number):.3f} ⏱ {s.seconds:.2f}s", first=1, total=400
+    )
+
+
+@style
+def whole_sentences():
+    return plain(
+        lambda s: (
+            f"Finished iteration number {s.number} with a loss of {loss(s.number):.3f} after {s.seconds:.3f} seconds."
+        )
+    )
+
+
+@style
+def json_inside_json():
+    return plain(
+        lambda s: (
+            f'{{"event":"train","payload":{{"it":{s.number},"metrics":{{"loss":{loss(s.number):.4f}}},'
+            f'"secs":{s.seconds:.4f}}}}}'
+        )
+    )
+
+
+@style
+def seconds_of_a_hundred():
+    steps = simulate(5000, first=1, evaluate=0, save=0)
+    lines, last = [], 0.0
+    for step in steps:
+        if step.number % 100 == 0:
+            took = step.own - last
+            lines.append(f"Step {step.number}: loss = {loss(step.number):.3f} ({took:.3f} sec/100 steps)")
+            last = step.own
+    return Log("\n".join(lines), 50, 5000, 0.414, steps[-1].own)

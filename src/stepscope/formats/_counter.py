@@ -17,7 +17,8 @@ from stepscope.formats._shape import Field
 
 Ints = npt.NDArray[np.int64]
 _STEP = re.compile(
-    r"(?:^|[_ /.-])(?:global_?step|steps?|iters?|iterations?|itr|it|updates?|num_updates|n_iter|batch(?:_?idx|es)?|"
+    r"(?:^|[_ /.-])(?:global_?step|steps?|iters?|iterations?|itr|it|updates?|upd|num_updates|"
+    r"n_iter|episodes?|rounds?|rollouts?|batch(?:_?idx|es)?|"
     r"minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$"
 )
 _GLOBAL = re.compile(r"global|num_updates|total_it")

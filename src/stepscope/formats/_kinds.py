@@ -26,6 +26,7 @@ EVALUATION = re.compile(
 _LEAST_RANKS = 8
 # So many lines of a kind are taken apart; of the others it is enough to know that they are there.
 _MAX_ENTRIES = 3000
+_LEAST_TABLE = 4
 _DIGITS = re.compile(r"\d+")
 
 
@@ -107,8 +108,33 @@ def sort_lines(lines: Sequence[str]) -> Sorted:
             kind = known[plain] = kinds.setdefault(shape.skeleton, Kind(shape.skeleton, [], []))
             kind.entries.append(Entry(number, shape, t_ns, body))
         kind.numbers.append(number)
+    for kind in kinds.values():
+        _name_columns(kind, lines)
     ordered = sorted(kinds.values(), key=lambda kind: (-len(kind.numbers), kind.numbers[0]))
     return Sorted(ordered, clock.resolution_ns, num)
+
+
+def _name_columns(kind: Kind, lines: Sequence[str]) -> None:
+    """Give the numbers of a table the names in the line above it, where there are as many names as numbers."""
+    fields = kind.shape.fields
+    if len(kind.entries) < _LEAST_TABLE or len(fields) < 2 or any(field.key for field in fields):
+        return
+    if any(text.strip(" |;,") for text in kind.shape.texts):
+        return
+    above = (lines[number] for number in range(kind.numbers[0] - 1, max(-1, kind.numbers[0] - 4), -1))
+    head = next((line.strip(" |\t") for line in above if re.search(r"[A-Za-z]", line)), "")
+    for separator in (r"\s*[|;,]\s*", r"\s{2,}|\t", r"\s+"):
+        names = re.split(separator, head)
+        if len(names) == len(fields) and all(re.match(r"[A-Za-z]", name) for name in names):
+            break
+    else:
+        return
+    for index, entry in enumerate(kind.entries):
+        named = tuple(
+            field._replace(key=re.sub(r"[^\w/]+", " ", name).strip().lower())
+            for field, name in zip(entry.shape.fields, names, strict=True)
+        )
+        kind.entries[index] = entry._replace(shape=entry.shape._replace(fields=named))
 
 
 class Days:

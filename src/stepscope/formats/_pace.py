@@ -107,6 +107,7 @@ _PER_STEP_KEY = re.compile(
     rf"(?:(?P<unit>ms|s)(?:ec(?:ond)?s?)?(?:[_ ]?(?:/|per)[_ ]?){_COUNTED})$|(?:/|per)[_ ]?{_COUNTED}|"
     rf"^{_COUNTED}[_ ]?(?:time|duration|dt)"
 )
+_PER_MANY = re.compile(r"(?P<unit>ms|s)(?:ec(?:ond)?s?)?\s?(?:/|per|for)$")
 # How far a reading may lie from the evidence (a figure without the waiting for data is less than the stamps say), and
 # how much nearer it must be than the next one.
 NEAR = math.log(1.35)
@@ -148,10 +149,18 @@ def find_columns(
         if before == "(" and index and field.unit == fields[index - 1].unit and index - 1 not in taken:
             continue  # `0.231 (0.156)`: the mean of the number before
         values = _values(field, [row[index] for row in rows])
-        column = _column(index, field, before, values)
+        column = _per_many(index, fields, texts, values) or _column(index, field, before, values)
         if column is not None and np.isfinite(values).mean() > 0.8:
             found.append(column)
     return found
+
+
+def _per_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], values: Floats) -> Column | None:
+    """`12.3 sec/100 steps`: the time of so many steps together."""
+    behind = _PER_MANY.match(texts[index + 1])
+    if behind is None or index + 2 >= len(texts) or not re.match(rf"{_COUNTED}\b", texts[index + 2]):
+        return None
+    return Column(index, fields[index], ("interval",), _SECONDS[behind["unit"]], values)
 
 
 def _values(field: Field, texts: list[str]) -> Floats:

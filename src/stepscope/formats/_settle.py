@@ -98,7 +98,9 @@ def choose(columns: list[Column], rows: Rows) -> Choice | Doubt | None:
     stamps = stamp_pace(rows.t_ns, rows.since, rows.resolution_ns)
     running = [column for column in columns if "clock" in column.readings and is_running(column.values, rows.resets)]
     figures = [
-        column for column in columns if "step" in column.readings and not any(column is other for other in running)
+        column
+        for column in columns
+        if {"step", "interval"} & set(column.readings) and not any(column is other for other in running)
     ]
     rates = [column for column in columns if column.readings == ("rate",)]
     evidence = _evidence(columns, rows, running, rates, stamps)
@@ -162,7 +164,7 @@ def _settle(column: Column, rows: Rows, evidence: list[tuple[Reason, float]]) ->
     """The reading of a figure that the evidence agrees with, else the likeliest; confidence 0 where none is."""
     units = (column.unit_s,) if column.unit_s is not None else (1.0, 1e-3)
     readings: tuple[Reading, ...] = tuple(reading for reading in column.readings if reading in {"step", "interval"})
-    if float(np.median(rows.since)) <= 1:
+    if float(np.median(rows.since)) <= 1 and "step" in readings:
         readings = ("step",)
     guesses: list[tuple[float, Reading, float]] = []
     for reading in readings:
@@ -185,8 +187,8 @@ def _without_evidence(column: Column, rows: Rows, guesses: list[tuple[float, Rea
     first_pace, reading, unit = guesses[0]
     stated = column.unit_s is not None
     doubt = Meaning(column, reading, unit, "name", 0.0, first_pace)
-    if column.readings == ("step",) and stated:
-        return Meaning(column, "step", unit, "unit", _PER_STEP_SURE, first_pace)
+    if len(column.readings) == 1 and stated:  # it says itself what it is of
+        return Meaning(column, reading, unit, "unit", _PER_STEP_SURE, first_pace)
     typical = float(np.nanmedian(column.values))
     readings = {guess[1] for guess in guesses}
     if len(readings) == 1:
