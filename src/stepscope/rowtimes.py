@@ -43,6 +43,8 @@ def row_times(
     num = len(step)
     if covers == "cumulative":
         return _RunningClock(step, figure, first_step).times(first_rows)
+    if covers == "stamp" and not len(t_ns) and num and (figure != NO_TIME).any():
+        covers = "window"  # a log without the moments that are its clock: what its lines print has to do
     if covers == "stamp" and not len(t_ns):
         return np.zeros(num, dtype=np.int64), np.broadcast_to(np.int64(0), num)
     if covers == "step" and not any((figure[at : at + _BLOCK] == NO_TIME).any() for at in range(0, num, _BLOCK)):

@@ -123,3 +123,17 @@ def test_the_seconds_of_a_whole_window_are_shared_among_its_steps():
     run = read_lines(*lines)
     assert run.steps.span.tolist() == [0, 100, 100, 100, 100, 100]
     assert run.steps.seconds[1:] == pytest.approx(25)
+
+
+def caffe_lines(before):
+    lines = ["Solving net", "Iteration 0 (0 iter/s, 0.4s/100 iters), loss = 7"]
+    lines += [f"Iteration {100 * n} (5 iter/s, 20s/100 iters), loss = 6" for n in range(1, 6)]
+    return [before(n) + line for n, line in enumerate(lines)]
+
+
+def test_caffes_moments_are_its_clock_and_without_them_its_own_seconds():
+    """An old Caffe prints no time at all; a log without moments has only what the lines print."""
+    stamped = read_lines(*caffe_lines(lambda n: f"I0304 05:06:{10 * n:02d}.000000  77 solver.cpp:218] "))
+    assert stamped.steps.seconds[1:] == pytest.approx(10.0)
+    bare = read_lines(*caffe_lines(lambda n: ""))
+    assert bare.steps.seconds[1:] == pytest.approx(20.0)

@@ -1,4 +1,4 @@
-"""Caffe's solver, through glog: its moments have no year, and its timer runs on during tests and snapshots."""
+"""Caffe's solver, through glog: a moment without a year before every line, and since 2016 a time in it too."""
 
 from ._base import Clock, Format, Line, Sample
 
@@ -31,11 +31,12 @@ FORMAT = Format(
         Line("chatter", r"(?:Creating|Setting up|Top shape|Memory required|Network initialization|Restarting data) ?"),
     ),
     clock=Clock(
-        covers="window",
+        covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
-        note="The seconds of the display interval, tests and snapshots between two lines included; before 2016 no time "
-        "is printed, and only the moments before the lines tell it. max_iter stands in the solver's parameters at the "
-        "top; no ETA is printed. The number of an iteration counts those done before it.",
+        note="The moments before the lines: the difference of two holds everything between them, tests and snapshots "
+        "included, as do the seconds of the display interval, printed since 2016 and taken where lines have no moment. "
+        "max_iter stands in the solver's parameters at the top; no ETA is printed. The number of an iteration counts "
+        "those done before it.",
     ),
     setting_names={
         "max_iter": "max_steps",
