@@ -135,5 +135,5 @@ def test_caffes_moments_are_its_clock_and_without_them_its_own_seconds():
     """An old Caffe prints no time at all; a log without moments has only what the lines print."""
     stamped = read_lines(*caffe_lines(lambda n: f"I0304 05:06:{10 * n:02d}.000000  77 solver.cpp:218] "))
     assert stamped.steps.seconds[1:] == pytest.approx(10.0)
-    bare = read_lines(*caffe_lines(lambda n: ""))
+    bare = read_lines(*caffe_lines(lambda _: ""))
     assert bare.steps.seconds[1:] == pytest.approx(20.0)
