@@ -43,7 +43,7 @@ docs: $(VENV)/.dev
 	$(BIN)/python tools/gen.py
 
 bench: $(VENV)/.dev
-	$(PIP) install runmedic
+	$(PIP) install runmedic polars pyarrow
 	$(BIN)/python bench/start.py
 	$(BIN)/python bench/read.py
 	$(BIN)/python bench/plan.py

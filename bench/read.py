@@ -1,96 +1,87 @@
 """How fast a log is read: all fields to columns, events found, beside tools that only count lines or only match.
 
-    make bench        or:  python bench/read.py [MEGABYTES]
+    make bench        or:  python bench/read.py [SHARE] [KIND…]
 
-Makes a nanoGPT log of 200 MB (or as many as you say) in a temporary folder, reads it in interleaved rounds and prints
-throughput and the ratio to each rival on the same bytes. `rg` is left out where it is not installed.
+Makes a nanoGPT log of 1 GB, a tqdm/ANSI one and a Megatron one of 300 MB each (or a SHARE of that, such as 0.1) in a
+temporary folder. In each round every reader has its turn in a process of its own, warm (it has read a small log
+before), so that a busy machine is busy for all. Prints throughput, how many times as fast `stepscope.read` is as each
+(median and range over the rounds), and peak memory. A rival that is not installed is left out, and said so.
 """
 
 from __future__ import annotations
 
-import mmap
-import random
-import re
-import shutil
+import json
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from stepscope.reader import read
+from logs import write
+from readers import READERS, missing
 
-ROUNDS = 5
-LINE = re.compile(rb"iter (\d+): loss ([\d.]+), time ([\d.]+)ms, mfu ([\d.-]+)%")
-
-
-def make(path: Path, megabytes: float) -> None:
-    """A log as nanoGPT prints it: every iteration, an evaluation and a save every thousand."""
-    dice = random.Random(1)
-    with path.open("w", encoding="ascii") as file:
-        step = size = 0
-        while size < megabytes * 1e6:
-            text = ""
-            if step % 1000 == 0:
-                text = f"step {step}: train loss {3 + dice.random():.4f}, val loss {3 + dice.random():.4f}\n"
-                text += "saving checkpoint to out\n"
-            loss, took, mfu = 3 + dice.random(), dice.gauss(170, 3), 30 + dice.random()
-            text += f"iter {step}: loss {loss:.4f}, time {took:.2f}ms, mfu {mfu:.2f}%\n"
-            size += file.write(text)
-            step += 1
+ROUNDS = 3
+MEGABYTES = {"nanogpt": 1000.0, "tqdm": 300.0, "megatron": 300.0}
+LONGEST_S = 300
 
 
-def with_re(path: Path) -> None:
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        rows = [(int(m[1]), float(m[2]), float(m[3]), float(m[4])) for m in LINE.finditer(data)]
-    assert rows
+def time_one(name: str, kind: str, log: Path) -> dict[str, float] | None:
+    """What a rival told of one reading; None when it took too long or failed."""
+    command = [sys.executable, str(Path(__file__).parent / "readers.py"), name, kind, str(log)]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=LONGEST_S)
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode:
+        print(done.stderr.decode()[-400:], file=sys.stderr)
+        return None
+    told: dict[str, float] = json.loads(done.stdout)
+    return told
 
 
-def with_split(path: Path) -> None:
-    rows = []
-    with path.open(encoding="ascii") as file:
-        for line in file:
-            if line.startswith("iter"):
-                words = line.split()
-                rows.append((int(words[1][:-1]), float(words[3][:-1]), float(words[5][:-3]), float(words[7][:-1])))
-    assert rows
-
-
-def counted(*command: str) -> Callable[[Path], None]:
-    def run(path: Path) -> None:
-        subprocess.run([*command, str(path)], check=True, capture_output=True)
-
-    return run
+def bench(kind: str, log: Path) -> None:
+    size = log.stat().st_size / 1e6
+    names = []
+    for name in READERS:
+        reason = missing(name)
+        if reason is None:
+            names.append(name)
+        else:
+            print(f"{name} left out: {reason}")
+    rounds: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for _ in range(ROUNDS):
+        for name in [name for name in names if name in rounds]:
+            told = time_one(name, kind, log)
+            if told is None:
+                print(f"{name} left out: it failed, or took more than {LONGEST_S} s")
+                del rounds[name]
+            else:
+                rounds[name].append(told)
+    own = rounds["stepscope.read"]
+    print(
+        f"\n{size:.0f} MB of {kind} log, {own[0]['rows']:,.0f} steps, {own[0]['events']:,.0f} events, {ROUNDS} rounds"
+    )
+    print(f"{'reader':<18}{'MB/s':>8}{'peak MB':>10}   stepscope.read is so many times as fast")
+    for name, readings in rounds.items():
+        ratios = [other["seconds"] / mine["seconds"] for other, mine in zip(readings, own, strict=True)]
+        speed = size / statistics.median([one["seconds"] for one in readings])
+        peak = max(one["peak_mb"] for one in readings)
+        ratio = f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
+        print(f"{name:<18}{speed:>8.0f}{peak:>10.0f}   {ratio}")
+    beyond = max(one["peak_mb"] - one["columns_mb"] for one in own)
+    print(
+        f"stepscope.read: {own[0]['bytes_per_row']:.1f} bytes a step beside its metrics; {beyond:.0f} MB beyond columns"
+    )
 
 
 def main() -> int:
-    megabytes = float(sys.argv[1]) if len(sys.argv) > 1 else 200.0
-    rivals: dict[str, Callable[[Path], object]] = {
-        "stepscope.read": lambda path: read(str(path)),
-        "re.finditer over mmap": with_re,
-        "line.split": with_split,
-        "grep -c iter": counted("grep", "-c", "iter"),
-    }
-    if shutil.which("rg"):
-        rivals["rg -c iter"] = counted("rg", "-c", "iter")
+    share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "train.log"
-        make(path, megabytes)
-        size = path.stat().st_size / 1e6
-        seconds: dict[str, list[float]] = {name: [] for name in rivals}
-        for _ in range(ROUNDS):
-            for name, rival in rivals.items():
-                start = time.perf_counter()
-                rival(path)
-                seconds[name].append(time.perf_counter() - start)
-    own = statistics.median(seconds["stepscope.read"])
-    print(f"{size:.0f} MB of nanoGPT log, median of {ROUNDS} interleaved rounds")
-    print(f"{'reader':<26}{'MB/s':>8}{'stepscope is':>16}")
-    for name, values in seconds.items():
-        median = statistics.median(values)
-        print(f"{name:<26}{size / median:>8.0f}{median / own:>14.2f} x")
+        for kind in sys.argv[2:] or MEGABYTES:
+            log = Path(folder) / f"{kind}.log"
+            write(log, kind, MEGABYTES[kind] * share)
+            bench(kind, log)
+            log.unlink()
     return 0
 
 
