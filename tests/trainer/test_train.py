@@ -108,12 +108,13 @@ def test_explain_on_the_printed_log_agrees_with_the_ledger(trained, tmp_path, wa
     path.write_text(run.log)
     truth = summary(run.outcome.ledger)
     stated = {total.phase: total for total in explain(read(str(path))).ledger.phases}
+    # The intervals are stated at 90 %; a tenth on either side is for the tenth case, on a busy machine.
     evaluation = stated["evaluation"]
-    assert evaluation.low_s <= truth["evaluation"] <= evaluation.high_s
+    assert 0.9 * evaluation.low_s <= truth["evaluation"] <= 1.1 * evaluation.high_s
     # Printing is part of the iteration that the log's clock covers.
     step = stated["step"]
-    assert step.low_s * 0.99 <= truth["step"] + truth["logging"]
-    assert truth["step"] <= step.high_s * 1.01
+    assert 0.9 * step.low_s <= truth["step"] + truth["logging"]
+    assert truth["step"] <= 1.1 * step.high_s
 
 
 def test_accounts_add_up_and_can_be_corrected():

@@ -101,8 +101,8 @@ SMALL: dict[str, Plain] = {
     "min_lr": 3e-4,
     "beta2": 0.99,
     "warmup_iters": 20,
-    "max_iters": 600,
-    "lr_decay_iters": 600,
+    "max_iters": 400,
+    "lr_decay_iters": 400,
 }
 
 _CHOICES = {

@@ -54,6 +54,8 @@ class Evaluator:
         self._autocast = autocast
         self._accounts = accounts
         self._rank, self._world_size, self._reduce = rank, world_size, reduce
+        at_once = _BATCHES_AT_ONCE.get(device.type, 1) if config.eval == "fixed" else 1
+        self.batch_size = config.batch_size * at_once
         self._windows = {name: self._spread(split) for name, split in splits.items()}
 
     def _spread(self, split: Split) -> torch.Tensor:
@@ -86,9 +88,10 @@ class Evaluator:
 
     def _fixed(self, model: torch.nn.Module, name: str) -> float:
         own = self._windows[name][self._rank :: self._world_size]
-        at_once = self._config.batch_size * _BATCHES_AT_ONCE.get(self._device.type, 1)
         split = self._splits[name]
-        return self._mean(model, (split.windows(part, self._device) for part in own.split(at_once) if len(part)))
+        return self._mean(
+            model, (split.windows(part, self._device) for part in own.split(self.batch_size) if len(part))
+        )
 
     @torch.inference_mode()
     def _mean(self, model: torch.nn.Module, batches: Iterable[tuple[Any, Any]]) -> float:

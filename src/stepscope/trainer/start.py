@@ -202,13 +202,16 @@ class Start:
         config = self.config
         before = torch.get_rng_state()
         tokens = torch.zeros((config.batch_size, config.block_size), dtype=torch.long, device=self.world.device)
+        targets = tokens.clone()  # a graph for one tensor given twice would not do for two
         with self.autocast():
-            _, loss = model(tokens, tokens)
+            _, loss = model(tokens, targets)
         loss.backward()
         self.raw_model.zero_grad(set_to_none=True)
         model.eval()
+        tokens = tokens[:1].repeat(self.evaluator.batch_size, 1)
+        targets = tokens.clone()
         with torch.no_grad() if config.eval == "nanogpt" else torch.inference_mode(), self.autocast():
-            model(tokens, tokens)
+            model(tokens, targets)
         model.train()
         torch.set_rng_state(before)
         took = self.accounts.lap(phases.COMPILE)
