@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from stepscope.builder import RunBuilder
 from stepscope.bulk import BulkReader
@@ -22,6 +22,7 @@ from stepscope.quote import quote
 from stepscope.run import Run
 from stepscope.source.files import Source, resolve
 from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
+from stepscope.source.listing import Listing
 
 _MAX_PENDING = 20_000
 _SNIFF_BYTES = 4096
@@ -160,10 +161,12 @@ class LogReader:
         self._bulk: BulkReader | None = None
         self._settle_bytes = settle_bytes
         self._rank: int | None = None
+        self._listing = Listing()
 
     def begin_file(self, rank: int | None = None) -> None:
         """Start the next file of the same run, perhaps one rank's own."""
         self._rank = rank
+        self._listing = Listing()
         if self._builder is not None:
             self._builder.begin_file(rank)
         self._splitter = LineSplitter()
@@ -189,13 +192,13 @@ class LogReader:
             # In small pieces until it is known what this is; then in bulk.
             piece, chunk = chunk[: self._settle_bytes], chunk[self._settle_bytes :]
             self._take(self._splitter.feed(piece))
-            if self._builder is not None and self._format is not None:
+            if self._builder is not None and self._format is not None and self._listing.is_over:
                 rest = self._splitter.take_rest()
                 if rest is not None:
                     self._bulk = BulkReader(self._format, self._builder, rest)
         if self._bulk is None or not chunk:
             return
-        self._bulk.feed(chunk)
+        self._bulk.feed(chunk.replace(b"\0", b"") if b"\0" in chunk else chunk)
         if self._builder is not None and _LOOKED_AT <= self._num_fed < self._num_expected:
             self._bulk.flush()
             self._builder.expect_rows(self._num_fed / self._num_expected)
@@ -246,6 +249,8 @@ class LogReader:
             self._take(self._splitter.feed(self._bulk.take_rest()))
             self._bulk = None
         self._take(self._splitter.close())
+        for line in self._listing.close():
+            self._take([line])
         self._num_bytes += self._splitter.num_bytes
         self._encoding = self._encoding or self._splitter.encoding
         if self._splitter.looks_binary and self._builder is None:
@@ -255,8 +260,13 @@ class LogReader:
     def _place(self) -> str:
         return ", ".join(self._paths) or "-"
 
-    def _take(self, lines: Iterable[str]) -> None:
+    def _logged(self, lines: Iterable[str]) -> Iterator[str]:
+        """The lines without the source that some programs print first."""
         for line in lines:
+            yield from self._listing.take(line)
+
+    def _take(self, lines: Iterable[str]) -> None:
+        for line in lines if self._listing.is_over else self._logged(lines):
             if self._builder is not None:
                 self._builder.add(line)
             else:

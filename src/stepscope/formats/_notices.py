@@ -78,11 +78,16 @@ _EARLY_STOP = re.compile(
     r"|\b(?:[Ss]topp(?:ing|ed) (?:training )?early\b|[Tt]raining stopped early)|^Epoch \d+: early stopping"
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement .{0,60}\b[Ss]topping\b"
 )
+_SLURM_WORDS = "slurmstepd: error: *** "
+_HEAD_CHARS = 2_000
 _DONE_WORDS = ("one", "ONE", "omplete", "inished", "exiting")
 
 
 def classify(text: str) -> NoticeKind | None:
     """What a line that belongs to no format says of the run's fate; None for nothing."""
+    # A line may be of any length; the scheduler's last words stand wherever the trainer's own line broke off.
+    at = text.find(_SLURM_WORDS, _HEAD_CHARS) if len(text) > _HEAD_CHARS else -1
+    text = text[at : at + _HEAD_CHARS] if at > 0 else text[:_HEAD_CHARS]
     if TRACEBACK.search(text):
         return "traceback"
     if _HANG.search(text):
@@ -105,6 +110,7 @@ def is_ignored(text: str) -> bool:
 
 def closing_words(text: str) -> NoticeKind | None:
     """Whether a line, of the format or not, says that training is over, or that it stops early by design."""
+    text = text[:_HEAD_CHARS]
     if "top" in text and _EARLY_STOP.search(text) is not None:
         return "early_stop"
     return "done" if any(word in text for word in _DONE_WORDS) and _DONE.search(text) is not None else None

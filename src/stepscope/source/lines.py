@@ -79,7 +79,8 @@ class LineSplitter:
         return head[skip:]
 
     def _split(self, text: str, *, final: bool) -> Iterator[str]:
-        text = self._rest + text
+        # A file that was cut while it was written to has a hole of NULs, perhaps in the middle of a line.
+        text = self._rest + (text.replace("\0", "") if "\0" in text else text)
         if "\r" in text:
             # "\r\n" is one end of line; a "\r" at the very end may be the first half of one.
             hold = "\r" if not final and text.endswith("\r") else ""
@@ -135,7 +136,7 @@ def _is_garbage(sample: bytes) -> bool:
 
 def clean(line: str) -> str:
     """`line` without colours, cursor movements and overstrikes, and of bounded length."""
-    line = line[:MAX_LINE_CHARS]
+    line = line[:MAX_LINE_CHARS].lstrip("\ufeff")  # files that were joined have their marks in the middle
     if "\x1b" in line:
         line = ANSI.sub("", line)
     if "\x08" in line:
