@@ -38,7 +38,9 @@ class StampTrack:
         self._years = self._years_shift = 0
         self._last_day: int | None = None
         self._has_leap_day = False
-        self._kind: tuple[bool, bool, bool] | None = None  # dated, zoned, daily: of the rows' own stamps
+        # Dated, zoned, daily: of the rows' own stamps, and of the last one, which may be another program's.
+        self._kind: tuple[bool, bool, bool] | None = None
+        self._last_kind: tuple[bool, bool, bool] | None = None
 
     def note(self, prefix: Prefix) -> None:
         """A line with this prefix comes next."""
@@ -62,6 +64,7 @@ class StampTrack:
         self._dated, self._zoned = self._dated or dated, self._zoned or prefix.zoned
         self._decimals = max(self._decimals, prefix.decimals)
         self.before, self.last = self.last, t_ns
+        self._last_kind = dated, prefix.zoned, prefix.daily
         self.is_new = True
         if self._first is None:
             self._first = t_ns
@@ -160,7 +163,7 @@ class StampTrack:
         """The stamp of the row at hand; none when the last one belonged to the row before already."""
         stamp = self.last if self.last is not None and self.is_new else NO_TIME
         if stamp != NO_TIME and self._kind is None:
-            self._kind = self._dated, self._zoned, self._daily
+            self._kind = self._last_kind
         self.is_new = False
         return stamp
 

@@ -137,3 +137,12 @@ def test_caffes_moments_are_its_clock_and_without_them_its_own_seconds():
     assert stamped.steps.seconds[1:] == pytest.approx(10.0)
     bare = read_lines(*caffe_lines(lambda _: ""))
     assert bare.steps.seconds[1:] == pytest.approx(20.0)
+
+
+def test_the_rows_stamps_are_their_own_whatever_else_was_stamped_before():
+    """A launcher's stamp with a zone, then rows with local ones: the rows' are the clock."""
+    rows = [
+        f"2024-05-25 14:35:{10 * n:02d},250 Epoch[0] Batch [{20 * n}]\tSpeed: 90.1 samples/sec" for n in range(1, 6)
+    ]
+    run = read_lines("[2024-05-25T14:35:01Z] Epoch[0] Train-accuracy=0.1", *rows)
+    assert run.steps.seconds[1:] == pytest.approx(10)
