@@ -11,7 +11,7 @@ from stepscope.causes._shape import Shape, find_shape
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.periods import Period
 from stepscope.ledger.phases import Finding, Ledger, Regime, SlowStep
-from stepscope.run import NO_TIME, Floats, Ints, RemarkKind, Run
+from stepscope.run import Floats, Ints, RemarkKind, Run
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import Stop
 from stepscope.units import NS
@@ -173,10 +173,6 @@ class Evidence:
     def is_compiled(self) -> bool | None:
         """Whether the model is compiled; None where nothing says so."""
         return self.run.settings.truth("compile")
-
-    def seconds_between(self, first: int, last: int) -> float | None:
-        """Seconds between two stamps; None where one is missing."""
-        return None if NO_TIME in (first, last) else (last - first) / NS
 
 
 class Case(NamedTuple):

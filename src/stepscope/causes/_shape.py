@@ -25,7 +25,6 @@ class Shape(NamedTuple):
     change: float
     onset_step: int
     noise: float  # of a block median around the fit, as a share
-    settled: float  # for a rise that levels off: the share of the run after which half of it is done
 
 
 def find_shape(seconds: Floats, steps: Ints) -> Shape:
@@ -35,7 +34,7 @@ def find_shape(seconds: Floats, steps: Ints) -> Shape:
     first = np.array([int(steps[part[0]]) for part in parts])
     typical = float(np.median(level))
     if typical <= 0 or len(level) < 6:
-        return Shape("flat", 0.0, int(steps[0]), 0.0, 0.0)
+        return Shape("flat", 0.0, int(steps[0]), 0.0)
     y = level / typical
     time = (np.arange(len(y)) + 0.5) / len(y)
     fits = _fits(y, time)
@@ -43,23 +42,23 @@ def find_shape(seconds: Floats, steps: Ints) -> Shape:
     # The floor keeps a fit that happens to be perfect from costing nothing.
     scores = {
         kind: num * np.log(max(error / num, 1e-6)) + 2 * _COST[kind] * np.log(num) / 1.5
-        for kind, (error, _, _, _) in fits.items()
+        for kind, (error, _, _) in fits.items()
     }
     kind = min(scores, key=lambda name: scores[name])
-    error, change, onset, settled = fits[kind]
+    error, change, onset = fits[kind]
     if abs(change) < _LEAST_CHANGE:
         kind, change = "flat", 0.0
     noise = float(np.sqrt(error / num))
-    return Shape(kind, float(change), int(first[min(onset, num - 1)]), noise, settled)
+    return Shape(kind, float(change), int(first[min(onset, num - 1)]), noise)
 
 
-def _fits(y: Floats, time: Floats) -> dict[Kind, tuple[float, float, int, float]]:
-    """Per kind: squared error, change, the block it sets in at, and when half of it is done."""
-    fits: dict[Kind, tuple[float, float, int, float]] = {
-        "flat": (float(((y - y.mean()) ** 2).sum()), 0.0, 0, 0.0),
+def _fits(y: Floats, time: Floats) -> dict[Kind, tuple[float, float, int]]:
+    """Per kind: squared error, change, and the block it sets in at."""
+    fits: dict[Kind, tuple[float, float, int]] = {
+        "flat": (float(((y - y.mean()) ** 2).sum()), 0.0, 0),
         "step": _step(y),
-        "line": _best(y, [(int(at * len(y)), np.maximum(0.0, time - at)) for at in np.arange(0.0, 0.75, 0.05)], 0.0),
-        "saturating": _best(y, [(0, 1 - np.exp(-time / tau)) for tau in (0.03, 0.06, 0.1, 0.15, 0.25)], 1.0),
+        "line": _best(y, [(int(at * len(y)), np.maximum(0.0, time - at)) for at in np.arange(0.0, 0.75, 0.05)]),
+        "saturating": _best(y, [(0, 1 - np.exp(-time / tau)) for tau in (0.03, 0.06, 0.1, 0.15, 0.25)]),
     }
     window = _window(y)
     if window is not None:
@@ -71,16 +70,16 @@ def _error(parts: list[Floats]) -> float:
     return float(sum(((part - part.mean()) ** 2).sum() for part in parts if len(part)))
 
 
-def _step(y: Floats) -> tuple[float, float, int, float]:
+def _step(y: Floats) -> tuple[float, float, int]:
     cuts = range(2, len(y) - 1)
     at = min(cuts, key=lambda cut: _error([y[:cut], y[cut:]]))
     before, after = y[:at].mean(), y[at:].mean()
-    return _error([y[:at], y[at:]]), after / before - 1, at, 0.0
+    return _error([y[:at], y[at:]]), after / before - 1, at
 
 
-def _window(y: Floats) -> tuple[float, float, int, float] | None:
+def _window(y: Floats) -> tuple[float, float, int] | None:
     """A stretch at another level between two at the same one."""
-    best: tuple[float, float, int, float] | None = None
+    best: tuple[float, float, int] | None = None
     for first in range(2, len(y) - 3):
         for last in range(first + 1, len(y) - 1):
             outside = np.concatenate([y[:first], y[last:]])
@@ -88,13 +87,13 @@ def _window(y: Floats) -> tuple[float, float, int, float] | None:
                 continue
             error = _error([outside, y[first:last]])
             if best is None or error < best[0]:
-                best = (error, y[first:last].mean() / outside.mean() - 1, first, 0.0)
+                best = (error, y[first:last].mean() / outside.mean() - 1, first)
     return best
 
 
-def _best(y: Floats, bases: list[tuple[int, Floats]], settles: float) -> tuple[float, float, int, float]:
+def _best(y: Floats, bases: list[tuple[int, Floats]]) -> tuple[float, float, int]:
     """The best of a family: a constant and a multiple of one given curve."""
-    found: tuple[float, float, int, float] | None = None
+    found: tuple[float, float, int] | None = None
     for onset, base in bases:
         centred = base - base.mean()
         slope = float((centred * y).sum() / max(float((centred**2).sum()), 1e-12))
@@ -102,7 +101,6 @@ def _best(y: Floats, bases: list[tuple[int, Floats]], settles: float) -> tuple[f
         error = float(((y - fit) ** 2).sum())
         if found is None or error < found[0]:
             change = fit[-1] / max(float(fit[0]), 1e-9) - 1
-            half = float(np.argmax(np.abs(fit - fit[0]) >= abs(fit[-1] - fit[0]) / 2) / len(y)) if settles else 0.0
-            found = (error, float(change), onset, half)
+            found = (error, float(change), onset)
     assert found is not None
     return found

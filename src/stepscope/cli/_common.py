@@ -32,7 +32,7 @@ _SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"
     "svg": ".svg",
 }
 # (report, language, is a translation) → text
-_COUNTS = frozenset({*COUNTS, "max_iters"})
+_COUNTS = frozenset({*COUNTS, "max_iters", "num_workers", "steps_per_epoch"})
 Renderer = Callable[["Report", Language, bool], str]
 
 

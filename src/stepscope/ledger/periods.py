@@ -56,9 +56,9 @@ class Period(NamedTuple):
         """Whether every spacing is the same whole number of steps."""
         return float(self.every).is_integer()
 
-    def holds(self, step: Ints, span: Ints) -> np.ndarray:
-        """Which rows the comb passes through: those with a tooth among the steps they cover."""
-        return _on_comb(step, span, self.every, self.offset)
+    def moved(self, offset: int) -> Period:
+        """The same comb where `offset` rows stand before."""
+        return self._replace(rows=tuple(row + offset for row in self.rows))
 
 
 class Periods(NamedTuple):
@@ -67,6 +67,11 @@ class Periods(NamedTuple):
     found: tuple[Period, ...]
     unresolved: int  # raised rows alike in height that fit no comb, too few to tell
     raised: tuple[int, ...]
+
+    def moved(self, offset: int) -> Periods:
+        """The same where `offset` rows stand before."""
+        found = tuple(period.moved(offset) for period in self.found)
+        return self._replace(found=found, raised=tuple(row + offset for row in self.raised))
 
 
 def find_periods(run: Run, baseline: Baseline, known: np.ndarray) -> Periods:

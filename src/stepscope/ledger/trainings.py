@@ -62,6 +62,8 @@ def merged(parts: list[Run], ledgers: list[Ledger]) -> Ledger:
         wall_high_s=between + sum(ledger.wall_high_s for ledger in ledgers),
         phases=tuple(_sum(own, wall_ns) for own in totals.values()),
         slow=tuple(sorted(slow, key=lambda one: -one.seconds)),
+        periods=last.periods.moved(offset),
+        rhythms=tuple(rhythm._replace(period=rhythm.period.moved(offset)) for rhythm in last.rhythms),
         levels=tuple(
             level._replace(
                 regime=level.regime._replace(
