@@ -13,6 +13,7 @@ from stepscope.units import NS
 # Below this a clock's own rounding and the system's timer are all that is seen.
 _LEAST_SPREAD = 0.003
 _ENOUGH_ROWS = 8
+_LONGEST = 3.0
 # How much longer than its neighbours the step after an evaluation or a save takes (low, middle, high): on seventeen
 # timed CPU runs -0.11 to 0.36, most where much memory was freed and fetched again. A GPU keeps its memory.
 _BESIDE_CPU = (-0.10, 0.03, 0.25)
@@ -42,7 +43,8 @@ class Neighbours:
     def __init__(self, run: Run, baseline: Baseline) -> None:
         self._run, self._baseline = run, baseline
         normal = baseline.normal & (baseline.level > 0)
-        ratios = run.steps.dur_ns[normal] / NS / baseline.level[normal]
+        # One stall among hundreds of steps is not what the step inside a stop is expected to have had.
+        ratios = np.minimum(run.steps.dur_ns[normal] / NS / baseline.level[normal], _LONGEST)
         self._mean, self._spread = 1.0, 0.0
         if len(ratios) >= _ENOUGH_ROWS:
             self._mean = float(np.mean(ratios))

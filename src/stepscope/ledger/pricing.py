@@ -57,7 +57,7 @@ class Pricing:
         self._posterior = infer_prices(
             readings,
             evaluation=self._prior or priors.any_evaluation_steps(run.format),
-            save=priors.checkpoint_seconds(run.settings, run.format),
+            save=priors.checkpoint_seconds(run.settings, run.format, level_s=float(np.median(baseline.level))),
             confidence=confidence,
         )
         self.split = self._how_split()

@@ -26,6 +26,14 @@ _ANY_EVALUATION_STEPS = (20.0, 1.3)
 _VALIDATION_SET_STEPS = (30.0, 2.0)
 _DISK_BYTES_PER_S = 330e6
 _DISK_LOG_SD = 0.85
+# What one core does at best: 100 GFLOP/s in float32, 10 GB/s; AdamW and clipping move 40 bytes a parameter. A step
+# takes up to three times the sum on a quiet machine.
+_CPU_FLOPS = 100e9
+_CPU_BYTES_PER_S = 10e9
+_OPTIMISER_BYTES = 40.0
+_USUAL_OVERHEAD = 3.0
+# How much of that a save feels is as open as it can be: nothing, or all of it.
+_FELT = 0.6
 # Without a model size, only what saves cost in general: 0.01 s (0.8 M parameters) to 8 s (124 M on a slow disk).
 _SAVE_S = 0.4
 _SAVE_LOG_SD = 1.6
@@ -80,9 +88,23 @@ def _tokens(settings: Settings) -> int | None:
     return batch * block * (settings.count("gradient_accumulation_steps") or 1)
 
 
-def checkpoint_seconds(settings: Settings, fmt: Format) -> LogNormal:
-    """The stall of one save."""
+def checkpoint_seconds(settings: Settings, fmt: Format, *, level_s: float | None = None) -> LogNormal:
+    """The stall of one save. `level_s`, what a step takes, tells whether the machine is busy with other things."""
     parameters = settings.number("parameters")
     if not parameters or fmt.checkpoint_bytes_per_parameter is None:
         return LogNormal(_SAVE_S, _SAVE_LOG_SD)
-    return LogNormal(fmt.checkpoint_bytes_per_parameter * parameters / _DISK_BYTES_PER_S, _DISK_LOG_SD)
+    quiet = fmt.checkpoint_bytes_per_parameter * parameters / _DISK_BYTES_PER_S
+    slower = 1.0 if level_s is None else _slower(settings, parameters, level_s)
+    return LogNormal(quiet, math.hypot(_DISK_LOG_SD, _FELT * math.log(slower)))
+
+
+def _slower(settings: Settings, parameters: float, level_s: float) -> float:
+    """How many times longer than its arithmetic needs a step takes on a CPU: others are at work there.
+
+    A save on such a machine takes between as long as on a quiet one and as many times longer as a step.
+    """
+    tokens = settings.count("tokens_per_step") or _tokens(settings)
+    if settings.text("device") != "cpu" or tokens is None:
+        return 1.0
+    needed_s = 6.0 * parameters * tokens / _CPU_FLOPS + _OPTIMISER_BYTES * parameters / _CPU_BYTES_PER_S
+    return max(1.0, level_s / (_USUAL_OVERHEAD * needed_s))

@@ -19,6 +19,7 @@ from stepscope.units import NS
 # Of the rows with a stamp on either side, this share must fit the printed time for stamps to count.
 _AGREE = 0.6
 _LEAST_STAMPED = 3
+_ENOUGH_ROWS = 20
 # A line reaches whoever stamps it about this much later than it was printed.
 LATE_S = 0.002
 
@@ -59,7 +60,7 @@ def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidenc
     """The evidence of the stamps; None when there are none or they contradict the printed times."""
     if run.stamps is None or not has_stamped_rows(run) or not _agree(run, stops, baseline):
         return None
-    tick_s = run.stamps.resolution_ns / NS
+    tick_s = max(run.stamps.resolution_ns / NS, _lateness_s(run))
     found = {}
     for stop in stops:
         timed = _timed(run, stop, baseline, tick_s)
@@ -71,6 +72,18 @@ def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidenc
         evaluations=found,
         outside=tuple(find_outside(run, stops, baseline)),
     )
+
+
+def _lateness_s(run: Run) -> float:
+    """How unevenly late a busy machine stamps its lines: what passes between two of them beside the printed time."""
+    steps = run.steps
+    known = (np.diff(steps.segment) == 0) & (np.diff(steps.step) == 1) & (steps.span[1:] == 1)
+    known &= (steps.t_ns[1:] != NO_TIME) & (steps.t_ns[:-1] != NO_TIME)
+    if run.clock.covers != "step" or int(known.sum()) < _ENOUGH_ROWS:
+        return 0.0
+    beside = (np.diff(steps.t_ns) - steps.dur_ns[1:])[known] / NS
+    # Stops outside the clock, and what else is no lateness, are in few of them.
+    return float(np.quantile(np.abs(beside - np.median(beside)), 0.9)) / 1.645
 
 
 def has_stamped_rows(run: Run) -> bool:

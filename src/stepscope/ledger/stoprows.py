@@ -14,6 +14,8 @@ from stepscope.stops import Stop
 
 # Printing a line (and wandb, and a flush) takes up to this long and is inside the next step's time.
 LOG_LINE_S = 0.004
+# Standard deviations above what save and step usually take together.
+_STRUCK = 4.0
 # On a machine that slows every step down, writing a line and handing it over slows down with it.
 _WRITING = 0.01
 # What is this many times the usual is something else, or something else as well.
@@ -197,6 +199,9 @@ class StopRows:
             self.books["checkpoint"].doubt("beside", down, up)
             self.books["checkpoint"].doubt("late", LOG_LINE_S, 0.0)
             self.books["step"].doubt("beside", up, down)
+            if rest - around.level_s - save_s > _STRUCK * jitter:
+                # Too long for both: one of them was struck, and nothing says which.
+                self.books["checkpoint"].either(rest - around.level_s - save_s)
             self.books.book(
                 row, "checkpoint", save_s, "inferred", sd=sd, source="save", down=middle - low, up=high - middle
             )
