@@ -53,8 +53,9 @@ class Start:
         self.micro_steps = config.gradient_accumulation_steps // world.size
         self.checkpointer: checkpoint.Checkpointer | None = None
         self.saves: list[checkpoint.Written] = []
-        self.step_times: dict[bool, list[float]] = {False: [], True: []}  # by whether a save was being written
-        self.iteration, self.best_val_loss = 0, 1e9
+        # Number and seconds of plain steps, by whether a save was being written meanwhile.
+        self.step_sums = {False: (0, 0.0), True: (0, 0.0)}
+        self.iteration, self.first_iteration, self.best_val_loss = 0, 0, 1e9
         self.evaluated = False  # at this iteration, before the checkpoint that a resumed run came from
         self.loss_sum, self.loss_count = torch.zeros((), device=world.device), 0
         self.running_mfu, self.local_iteration = -1.0, 0

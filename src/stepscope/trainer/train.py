@@ -60,15 +60,18 @@ def train(
     except TrainerError:
         raise
     except (RuntimeError, MemoryError) as problem:
-        raise _in_words(problem, config, world) from problem
+        told = _in_words(problem, config, world)
+        if told is None:
+            raise
+        raise told from problem
     finally:
         if world.size > 1:
             with contextlib.suppress(RuntimeError):  # the others may be gone
                 dist.destroy_process_group()
 
 
-def _in_words(problem: Exception, config: TrainConfig, world: World) -> Exception:
-    """What a person can do about an error of PyTorch; anything unknown stays as it is."""
+def _in_words(problem: Exception, config: TrainConfig, world: World) -> TrainerError | None:
+    """What a person can do about an error of PyTorch; None: a defect, whose traceback is wanted."""
     text = str(problem)
     no_memory = ("out of memory", "can't allocate memory", "not enough memory")
     if isinstance(problem, MemoryError | torch.OutOfMemoryError) or any(words in text for words in no_memory):
@@ -79,7 +82,7 @@ def _in_words(problem: Exception, config: TrainConfig, world: World) -> Exceptio
         return TrainerError("train-rank-lost", place=f"rank {world.rank}", reason=text.partition("\n")[0])
     if "_inductor" in type(problem).__module__ or "_dynamo" in type(problem).__module__:
         return TrainerError("train-compile", reason=text.partition("\n")[0])
-    return problem
+    return None
 
 
 class Trainer(Start):
@@ -99,7 +102,7 @@ class Trainer(Start):
             if self.checkpointer is not None:
                 self._note_save(self.checkpointer.close())
                 self.accounts.lap(phases.WAITING)
-            self.accounts.facts["iterations"] = self.local_iteration
+            self.accounts.facts["iterations"] = self.iteration - self.first_iteration
             self.accounts.facts["checkpoint"] = self._save_facts()
             ledger = self.accounts.close()
             if self.log is not None:
@@ -113,13 +116,15 @@ class Trainer(Start):
         x, y = restored or self.batches.next()
         self.accounts.lap(phases.STARTUP)
         before = time.perf_counter()
-        last_collected = self.iteration
+        self.first_iteration = last_collected = self.iteration
         while True:
             for optimizer, highest in zip(self.optimizers, (config.learning_rate, config.muon_lr), strict=False):
                 lr = learning_rate_at(config, self.iteration)
                 for group in optimizer.param_groups:
                     # Both optimizers follow one schedule, each from its own height.
-                    group["lr"] = lr if highest == config.learning_rate else lr * highest / config.learning_rate
+                    group["lr"] = (
+                        lr if highest == config.learning_rate else lr * highest / (config.learning_rate or 1.0)
+                    )
             is_plain = True
             if config.eval_only or (self.iteration % config.eval_interval == 0 and not self.evaluated):
                 self._evaluate_and_save((x, y))
@@ -140,7 +145,8 @@ class Trainer(Start):
             now = time.perf_counter()
             seconds, before = now - before, now
             if is_plain and self.local_iteration >= 2:
-                self.step_times[was_writing].append(seconds)
+                count, total = self.step_sums[was_writing]
+                self.step_sums[was_writing] = count + 1, total + seconds
             wants_stop = self._report(loss, seconds, bool(stop))
             self.iteration += 1
             self.local_iteration += 1
@@ -332,10 +338,8 @@ class Trainer(Start):
     def _save_facts(self) -> dict[str, Any]:
         """What saving cost, and what it would have cost to wait for the disk."""
         whole = [done for done in self.saves if done.problem is None]
-        idle, writing = (self.step_times[key] for key in (False, True))
-        slower = None
-        if idle and writing:
-            slower = (sum(writing) / len(writing)) / (sum(idle) / len(idle))
+        (num_idle, idle_s), (num_writing, writing_s) = (self.step_sums[key] for key in (False, True))
+        slower = (writing_s / num_writing) / (idle_s / num_idle) if num_idle and num_writing else None
         return {
             "saves": len(whole),
             "failed": len(self.saves) - len(whole),
