@@ -1,19 +1,19 @@
 """Ultralytics YOLO: one progress bar per epoch, counted from 1, one per validation, and nothing that spans the run."""
 
-from ._base import Clock, Format, Line, Sample
+from . import _yolo
+from ._base import Format, Line, Sample
 
 # Epoch, memory, losses, instances, image size. YOLOv5 and YOLOv7 draw the same, but count from 0 to epochs - 1: a row
 # of theirs that is not the first is told by its last digit.
 _ROW = r"(?P<epoch>[1-9]\d*)/(?P<epochs>\d*[0-8])\s+[\d.]+[GM]?\s+(?P<loss>[\d.]+|nan)(?:\s+(?:[\d.]+|nan)){2,8}: +\d+%"
-_RATE = r"(?:(?P<it_per_s>[\d.]+)it/s|(?P<s_per_it>[\d.]+)s/it)"
 
 FORMAT = Format(
     title="Ultralytics YOLO",
     url="https://github.com/ultralytics/ultralytics",
     lines=(
-        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{_RATE}"),
+        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{_yolo.RATE}"),
         # Ultralytics' own bar, since 2025
-        Line("step", rf"{_ROW} [━─╸╺ ]+ (?P<batch>[1-9]\d*)/(?P<batches>\d+) +{_RATE} +[\d:.]+s?"),
+        Line("step", rf"{_ROW} [━─╸╺ ]+ (?P<batch>[1-9]\d*)/(?P<batches>\d+) +{_yolo.RATE} +[\d:.]+s?"),
         # A validation is over when its own bar is full.
         Line(
             "evaluation",
@@ -30,30 +30,23 @@ FORMAT = Format(
         ),
         Line("chatter", rf"{_ROW}(?:\|.{{0,40}}?\| | [━─╸╺ ]+ )(?:0/\d|\d+/\d+ \[[\d:]+<\?)"),
         Line("chatter", r"Epoch\s+GPU_mem\s|Class\s+Images\s.{0,120}?: +\d\d?%|all +\d+ +\d+ +[\d.]"),
-        Line("chatter", r"\d+%\|.{0,40}?\| [\d.]+[kMG]?/[\d.]+[kMG]? \["),
-        Line("chatter", r"(?:train|val): (?:Scanning|New cache|Fast image|Caching|/|\w:\\)|Scanning images: "),
         Line("chatter", r"\d+ +(?:-1|\[[-\d, ]+\]|\d+) +\d+ +\d+ +(?:ultralytics|torch)\."),
         Line(
             "chatter",
             r"(?:optimizer|engine/trainer|AMP|wandb|[Tt]ensor[Bb]oard): ",
         ),
-        Line("chatter", r"\d+ epochs completed in [\d.]+ hours\.|Optimizer stripped from |Closing dataloader mosaic"),
+        *_yolo.LINES,
         Line(
             "chatter",
             r"Ultralytics |Transferred|Freezing|Image sizes|Using \d+ data|Logging results",
         ),
     ),
-    clock=Clock(
-        covers="window",
-        includes=("data", "logging"),
-        note="The rate of the epoch's bar, smoothed over the last few batches; validation has a bar of its own, and "
-        "saving and the start of the next epoch's workers are timed nowhere. The time left on the bar is that of the "
-        "epoch; 'epochs completed in ... hours' is the whole run.",
-    ),
+    clock=_yolo.CLOCK,
     first_step=1,
     first_epoch=1,
     events_follow_step=True,
     samples=(
+        *_yolo.SAMPLES,
         Sample(
             "7/100      5.24G      1.402      3.105      1.577         51        640:   3%|▎         | 4/126 "
             "[00:04<02:11,  1.07s/it]",
@@ -83,11 +76,8 @@ FORMAT = Format(
         ),
         Sample("Epoch    GPU_mem   box_loss   cls_loss   dfl_loss  Instances       Size", "chatter"),
         Sample("Class      Images      Labels           P           R: 50%|███   | 2/4 [00:01<00:01]", "chatter"),
-        Sample("0%|          | 0/120 [00:00<?, ?it/s]", "chatter"),
-        Sample("train: Scanning data/labels/train... 1204 images, 0 backgrounds, 0 corrupt: 100%", "chatter"),
         Sample("3                -1  1     73920  ultralytics.nn.modules.conv.Conv        [64, 128, 3, 2]", "chatter"),
         Sample("optimizer: SGD(lr=0.01, momentum=0.9)", "chatter"),
-        Sample("300 epochs completed in 2.995 hours.", "chatter"),
         Sample("Transferred 410/422 items from base.pt", "chatter"),
         Sample(
             "5/299     5.53G   0.0731   0.0294         0    0.1094       161       640: 50%|███  | 60/120 "

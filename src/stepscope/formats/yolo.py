@@ -1,16 +1,16 @@
 """YOLOv5 and YOLOv7: one progress bar per epoch, counted from 0, one per validation, and nothing that spans the run."""
 
-from ._base import Clock, Format, Line, Sample
+from . import _yolo
+from ._base import Format, Line, Sample
 
 # Epoch, memory, at least three losses, instances, image size: no other trainer draws this before its bar.
 _ROW = r"(?P<epoch>\d+)/(?P<last>\d+)\s+[\d.]+[GM]?\s+(?P<loss>[\d.]+|nan)(?:\s+(?:[\d.]+|nan)){3,8}: +\d+%"
-_RATE = r"(?:(?P<it_per_s>[\d.]+)it/s|(?P<s_per_it>[\d.]+)s/it)"
 
 FORMAT = Format(
     title="YOLOv5, YOLOv7",
     url="https://github.com/ultralytics/yolov5",
     lines=(
-        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{_RATE}"),
+        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{_yolo.RATE}"),
         # A validation is over when its own bar is full.
         Line(
             "evaluation",
@@ -24,29 +24,22 @@ FORMAT = Format(
         ),
         Line("chatter", rf"{_ROW}\|.{{0,40}}?\| (?:0/\d|\d+/\d+ \[[\d:]+<\?)"),
         Line("chatter", r"Epoch\s+(?:gpu_mem|GPU_mem)\s|Class\s+Images\s.{0,120}?: +\d\d?%|all +\d+ +\d+ +[\d.]"),
-        Line("chatter", r"\d+%\|.{0,40}?\| [\d.]+[kMG]?/[\d.]+[kMG]? \["),
-        Line("chatter", r"(?:train|val): (?:Scanning|New cache|Fast image|Caching|/|\w:\\)|Scanning images: "),
         Line("chatter", r"\d+ +(?:-1|\[[-\d, ]+\]|\d+) +\d+ +\d+ +(?:models|torch|utils)\."),
         Line(
             "chatter",
             r"(?:hyperparameters|optimizer|autoanchor|AutoAnchor|AMP|wandb|[Tt]ensor[Bb]oard): ",
         ),
-        Line("chatter", r"\d+ epochs completed in [\d.]+ hours\.|Optimizer stripped from |Closing dataloader mosaic"),
+        *_yolo.LINES,
         Line(
             "chatter",
             r"Namespace\(|YOLO(?:v\d|R) |Transferred|Freezing|Image sizes|Using \d+ data|Logging results",
         ),
     ),
-    clock=Clock(
-        covers="window",
-        includes=("data", "logging"),
-        note="The rate of the epoch's bar, smoothed over the last few batches; validation has a bar of its own, and "
-        "saving and the start of the next epoch's workers are timed nowhere. The time left on the bar is that of the "
-        "epoch; 'epochs completed in ... hours' is the whole run.",
-    ),
+    clock=_yolo.CLOCK,
     first_step=1,
     events_follow_step=True,
     samples=(
+        *_yolo.SAMPLES,
         Sample(
             "0/299     5.53G   0.0731   0.0294         0    0.1094       161       640: 50%|█████     | 60/120 "
             "[00:21<00:20,  2.87it/s]",
@@ -66,11 +59,8 @@ FORMAT = Format(
         ),
         Sample("Epoch   gpu_mem       box       obj       cls     total    labels  img_size", "chatter"),
         Sample("Class      Images      Labels           P           R: 50%|███   | 2/4 [00:01<00:01]", "chatter"),
-        Sample("0%|          | 0/120 [00:00<?, ?it/s]", "chatter"),
-        Sample("train: Scanning data/labels/train... 1204 images, 0 backgrounds, 0 corrupt: 100%", "chatter"),
         Sample("3                -1  1     73920  models.common.Conv                      [64, 128, 3, 2]", "chatter"),
         Sample("optimizer: SGD(lr=0.01, momentum=0.9)", "chatter"),
-        Sample("300 epochs completed in 2.995 hours.", "chatter"),
         Sample("Transferred 410/422 items from base.pt", "chatter"),
         Sample("12/120 [00:21<00:20,  2.87it/s]", None),
         Sample("Epoch 1: 50%|█████     | 60/120 [00:21<00:20,  2.87it/s]", None),
