@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -134,3 +135,52 @@ def test_a_known_trainer_later_in_the_file_wins_over_structure():
     lines = [f"download {i}/90 {stamp(i)}" for i in range(90)]
     lines += [f"iter {i}: loss 2.1, time {100 + i % 3:.2f}ms, mfu 3.00%" for i in range(40)]
     assert read_text("\n".join(lines)).format.name == "nanogpt"
+
+
+def test_the_number_of_epochs_in_the_header_makes_a_total():
+    steps = simulate(500, evaluate=0, save=0)
+    lines = ["Namespace(batch_size=2, num_epochs=4, lr=1e-05)"]
+    lines += [
+        f"Epoch {s.number // 250} [{s.number % 250}/250] loss {loss(s.number):.3f} ({s.seconds:.3f} s/it)"
+        for s in steps
+    ]
+    run = read_text("\n".join(lines))
+    assert (len(run), run.settings.count("max_steps")) == (500, 999)
+
+
+@pytest.mark.parametrize("language", ["en", "es", "de", "fr"])
+@pytest.mark.parametrize("form", ["terminal", "markdown", "note"])
+def test_every_report_says_what_was_assumed(cli, tmp_path, language, form):
+    from stepscope.i18n import Language
+
+    path = tmp_path / "unknown.log"
+    path.write_text(STYLES["evaluations_and_saves"]().text, encoding="utf-8")
+    status, out, _ = cli(path, "--format", form, "--lang", language)
+    assert status == 0
+    assert Language.load(language).text("section-inferred") in out
+    assert "--suggest" in out
+    status, out, err = cli("eta", path, "--format", form, "--lang", language)
+    assert (status, bool(err) or form != "terminal") == (0, True)
+
+
+def test_json_says_it_too(cli, tmp_path):
+    path = tmp_path / "unknown.log"
+    path.write_text(STYLES["bare_seconds"]().text, encoding="utf-8")
+    _, out, _ = cli(path, "--format", "json")
+    source = json.loads(out)["source"]
+    assert source["format"] == "generic"
+    assert source["inferred"]["confidence"] == pytest.approx(0.62, abs=0.02)
+    assert source["inferred"]["assumptions"][1] == {
+        "text": "“dt=3.411” is taken for the time of one iteration, in s. It has no unit, and for a number of this "
+        "size seconds are the likeliest.",
+        "confidence": 0.65,
+    }
+
+
+def test_a_log_with_times_in_doubt_is_one_with_too_little_in_it(cli, tmp_path):
+    path = tmp_path / "unknown.log"
+    path.write_text(doubtful(lambda s: f"step {s.number} loss {loss(s.number):.3f} time {41.4:.2f}"), encoding="utf-8")
+    status, out, _ = cli(path)
+    assert status == 3
+    assert "--suggest" in out
+    assert cli("eta", path)[0] == 3

@@ -24,7 +24,7 @@ def assumptions_of(best: Candidate, told: Happenings) -> list[Assumption]:
     if counter.total is not None:
         key = "infer-total" if counter.step is not None else "infer-batches"
         found.append(Assumption(say(key, text=_show(kind, counter.total)), None, 0.9))
-    elif told.total is not None:
+    if told.total is not None:
         found.append(Assumption(say("infer-total", text=quote(told.total.sample.text, 60)), None, 0.85))
     if told.evaluation is not None:
         found.append(Assumption(say("infer-evaluation", text=quote(told.evaluation.sample.text, 60)), None, 0.85))

@@ -56,11 +56,13 @@ class Happenings(NamedTuple):
 
 def find_happenings(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: Shape) -> Happenings:
     """Look for all of them; `rows` are the numbers of the step lines, `step` is the shape of one."""
+    # A count through each epoch needs the number of epochs beside that of its steps.
+    has_total = (counter.total if counter.epoch is None else counter.epochs) is not None
     return Happenings(
         evaluation=find_evaluation(kinds, rows, counter, step),
         saves=find_saves(kinds, rows),
         resumes=find_resumes(kinds),
-        total=None if counter.total is not None else find_totals(kinds, rows, counter),
+        total=None if has_total else find_totals(kinds, rows, counter),
     )
 
 
