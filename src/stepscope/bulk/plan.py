@@ -142,7 +142,7 @@ def make_plan(fmt: Format, builder: RunBuilder, line: bytes) -> Plan:
     if fmt.lines[found.which].sets:
         return Plan(SLOW, shape)
     if kind == "chatter":
-        is_silent = _notices.closing_words(found.text) is None and parse_runtime(found.text) is None
+        is_silent = _notices.closing_words(found.text) is None and not _may_tell_runtime(found.text)
         return Plan(NOTHING if found.prefix is None and is_silent else SLOW, shape)
     if kind != "step" or fmt.clock_is_epoch or _tells_ahead(_patterns(fmt, {"fact", "start", "resume"})):
         return Plan(SLOW, shape)
@@ -185,8 +185,13 @@ def _is_surely_foreign(sight: Sight) -> bool:
     text = sight.text
     if sight.found.prefix is not None or any(char.isdigit() for char in text[:2]):
         return False
-    is_told = _notices.classify(text) is not None or _notices.is_ignored(text)
+    is_told = _notices.classify(text) is not None or _notices.is_ignored(text) or _may_tell_runtime(text)
     return not is_told and _notices.EXCEPTION.match(text) is None and "ignal" not in text
+
+
+def _may_tell_runtime(text: str) -> bool:
+    """Whether a line may say how long the whole took, with these or other digits."""
+    return parse_runtime(re.sub(r"[0-9]", "1", text)) is not None or parse_runtime(text) is not None
 
 
 def _patterns(fmt: Format, kinds: Set[str] | None = None) -> tuple[str, ...]:
