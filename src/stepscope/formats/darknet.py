@@ -23,9 +23,7 @@ FORMAT = Format(
         Line("start", r"seen \d+, trained: \d+ K-images"),
         Line("chatter", r"(?:Region|Region \d+|v3 \(\w+ loss, Normalizer: .{0,60}\) Region \d+|\[yolo\]) Avg(?: IOU)?"),
         Line("chatter", r"v3 \(|total_bbox = \d+, rewritten_bbox|\(next mAP calculation at \d+ iterations\)"),
-        Line(
-            "chatter", r"\d+ +(?:conv|max|route|yolo|upsample|Shortcut|shortcut|avg|detection|dropout|connected|cost)\b"
-        ),
+        Line("fact", r"\d+ +(?:conv|max|route|yolo|upsample|Shortcut|shortcut|avg|detection|dropout|connected|cost)\b"),
         Line("chatter", r"Resizing|try to allocate|CUDA |Create \d+ permanent|Done! Loaded \d+ layers"),
         Line("chatter", r"Total BFLOPS|avg_outputs = |net\.optimized_memory|mini_batch = |yolov\d"),
         Line("chatter", r"\d+ x \d+\s*$|Loading weights from |calculation mAP|Last accuracy mAP"),
@@ -62,7 +60,7 @@ FORMAT = Format(
         Sample("Region 94 Avg IOU: 0.712, Class: 0.99, Obj: 0.61, No Obj: 0.002", "chatter"),
         Sample("v3 (iou loss, Normalizer: (iou: 0.07, cls: 1.00) Region 139 Avg (IOU: 0.812), count: 9", "chatter"),
         Sample("total_bbox = 512001, rewritten_bbox = 0.012 %", "chatter"),
-        Sample("0 conv     32       3 x 3/ 1    416 x 416 x   3 ->  416 x 416 x  32 0.299 BF", "chatter"),
+        Sample("0 conv     32       3 x 3/ 1    416 x 416 x   3 ->  416 x 416 x  32 0.299 BF", "fact"),
         Sample("Resizing, random_coef = 1.40", "chatter"),
         Sample("[yolo] params: iou loss: ciou (4), iou_norm: 0.07", "fact"),
         Sample("608 x 608", "chatter"),

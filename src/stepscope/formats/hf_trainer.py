@@ -7,7 +7,7 @@ evaluations look the same but for their total.
 from ._base import Clock, Format, Line, Sample
 from ._hf import BAR, HEAD, NUMBER
 
-_NAME = r"(?:Steps: +)?"  # diffusers and other accelerate scripts name their bar
+_NAME = r"(?:[Ss]teps: +)?"  # diffusers, sd-scripts and other accelerate scripts name their bar
 _AFTER_BAR = rf"(?:(?:{_NAME}{BAR}) *)?"  # a message that did not wait for the bar's end of line
 _FIELDS = r"[^{}]{0,4000}?"
 
@@ -20,7 +20,7 @@ FORMAT = Format(
             # From the start of a line only: behind a text this is the bar of something else.
             rf"^{_NAME}\d{{1,3}}%(?:\|[^|]{{0,400}}\|)? (?P<step>\d+)/(?P<total>\d+) "
             r"\[(?P<elapsed_clock>[\d:]+)<(?:[\d:]+|\?), +[\d.]+(?:it/s|s/it)"
-            rf"(?:, (?:[^\]]{{0,200}}\b(?:step_)?loss=(?P<loss>{NUMBER}))?[^\]]{{0,200}})?\]"
+            rf"(?:, (?:[^\]]{{0,200}}\b(?:step_|avr_)?loss=(?P<loss>{NUMBER}))?[^\]]{{0,200}})?\]"
             r"(?:\s*$|(?=\{'loss)|(?=[^{}]{0,120} - Saving current state to ))",
             weak=True,
         ),
@@ -81,7 +81,7 @@ FORMAT = Format(
             "chatter",
             rf"^{_NAME}\d{{1,3}}%(?:\|[^|]{{0,400}}\|)? \d+/\d+ \[[\d:]+<[\d:?]+, +\?(?:it/s|s/it)[^\]]*\]\s*$",
         ),
-        Line("chatter", r"(?!Steps:|Train:)[\w.,/()' -]{1,100}: *\d{1,3}%(?:\|| +[\d.]+\w?/)"),
+        Line("chatter", r"(?!Steps:|steps:|Train:)[\w.,/()' -]{1,100}: *\d{1,3}%(?:\|| +[\d.]+\w?/)"),
         Line(
             "chatter",
             rf"{HEAD}(?:(?:Configuration|Model weights|The model is bigger|tokenizer config file|Special tokens file|"
@@ -117,6 +117,11 @@ FORMAT = Format(
             "Steps:   7%|▋         | 71/1000 [02:01<25:18,  1.63s/it, lr=0.0001, step_loss=0.0873]",
             "step",
             {"step": 71, "total": 1000, "loss": 0.0873},
+        ),
+        Sample(
+            "steps:   5%|▌         | 50/1000 [01:03<20:09,  1.27s/it, avr_loss=0.0912]",
+            "step",
+            {"step": 50, "loss": 0.0912},
         ),
         Sample("1%|          | 10/900 [00:12<17:48,  1.20s/it]{'loss': 2.31, 'epoch': 0.1}", "step", {"step": 10}),
         Sample(
