@@ -147,6 +147,8 @@ class LogReader:
         self._encoding: str | None = None
         self._num_bytes = 0
         self._format = format
+        # Whoever says which format it is, and that one is a text of lines, need not be contradicted by its first bytes.
+        self._is_text = format is not None and format.to_lines is None
         # What the user taught is asked before the catalogue.
         self._taught = taught_formats() if format is None else ()
         self._pending: list[str] = []
@@ -211,7 +213,7 @@ class LogReader:
     def _sniff(self) -> bytes:
         """Find out whether the file is no text of lines; give back the bytes to read as text, if any."""
         head = self._head
-        if not self._is_taught(head):
+        if not self._is_text and not self._is_taught(head):
             self._blob_format = _detect.find_blob(head[:_SNIFF_BYTES])
         if self._blob_format is not None:
             return b""
@@ -309,7 +311,7 @@ class LogReader:
     def _settle_inferred(self) -> bool:
         """So many lines and no format claims them: go by their structure, if it is that of a training."""
         fmt = self._plugin() or self._infer()
-        if fmt is None or not fmt.is_timed:
+        if fmt is None or (self._candidates and not fmt.is_timed):
             return False
         self._settle(fmt)
         return True

@@ -115,6 +115,11 @@ def test_a_log_longer_than_what_is_held_back_is_read_to_its_end():
     assert explain(run).ledger.wall_s == pytest.approx(steps[-1].own, rel=0.01)
 
 
+def test_steps_without_times_are_read_to_the_end_too():
+    text = "\n".join(f"step {number} loss {loss(number):.4f} lr 3.0e-4" for number in range(21_000))
+    assert int(read_text(text).steps.step[-1]) == 20_999
+
+
 def test_asking_in_between_does_not_change_the_answer():
     log = STYLES["evaluations_and_saves"]().text.encode()
     reader, once = LogReader(paths=["a"]), LogReader(paths=["a"])
