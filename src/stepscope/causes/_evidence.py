@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import Stop
 from stepscope.units import NS
 
+T = TypeVar("T")
 # A block median that strays less than this from the fitted course keeps to it.
 _EVEN = 0.006
 
@@ -28,6 +30,13 @@ class Evidence:
     ) -> None:
         self.run, self.ledger, self.baseline = run, ledger, baseline
         self.stops, self.hardware = stops, hardware
+        self._answers: dict[object, object] = {}
+
+    def once(self, question: Callable[[Evidence], T]) -> T:
+        """The answer to a question about the whole run, worked out when it is first asked."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        return cast("T", self._answers[question])
 
     # -- rows ---------------------------------------------------------------------------------------------
 
@@ -52,6 +61,11 @@ class Evidence:
         """The unexplained rows that no comb holds, in order."""
         periodic = {row for period in self.ledger.periods.found for row in period.rows}
         return np.array(sorted(row for row in self.stalls if row not in periodic), dtype=np.int64)
+
+    @cached_property
+    def aperiodic_set(self) -> frozenset[int]:
+        """The same, to ask whether a row is one of them."""
+        return frozenset(self.aperiodic.tolist())
 
     @cached_property
     def raised(self) -> np.ndarray:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.causes._evidence import Case, Rhythmic
+from stepscope.causes._evidence import Case, Evidence, Rhythmic
 from stepscope.ledger.phases import Finding
 from stepscope.message import Share, say
 
@@ -28,15 +28,21 @@ _LEAST = 4
 _MOSTLY = 0.6
 
 
+def _share(evidence: Evidence) -> float | None:
+    """How many rows after evaluations are slow, when that is the rule there and not elsewhere."""
+    rows = evidence.after_evaluations
+    if len(rows) < _LEAST:
+        return None
+    share, elsewhere = float(evidence.raised[rows].mean()), float(np.delete(evidence.raised, rows).mean())
+    return share if share >= _MOSTLY and share >= 3 * elsewhere else None
+
+
 def explain_step(case: Case) -> Finding | None:
     """A row right after an evaluation, when such rows are slow as a rule."""
     evidence = case.evidence
     rows = evidence.after_evaluations
-    if not case.stall_s or len(rows) < _LEAST or case.row not in rows:
-        return None
-    share = float(evidence.raised[rows].mean())
-    elsewhere = float(np.delete(evidence.raised, rows).mean())
-    if share < _MOSTLY or share < 3 * elsewhere:
+    share = evidence.once(_share) if case.stall_s else None
+    if share is None or case.row not in rows:
         return None
     message = say("cause-c33-evidence", share=Share(share), count=len(rows))
     return Finding(CODE, "evaluation", "evaluation", round(0.5 + 0.35 * share, 2), case.stall_s, message)

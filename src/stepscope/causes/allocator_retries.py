@@ -22,7 +22,7 @@ import numpy as np
 from stepscope.causes._evidence import Case, Evidence
 from stepscope.ledger.phases import Finding
 from stepscope.message import say
-from stepscope.run import RemarkKind
+from stepscope.run import Ints, RemarkKind
 
 CODE = "C16"
 PLACE = 14
@@ -39,17 +39,24 @@ def _count(evidence: Evidence, line: int) -> int:
     return int((found[1] or found[2]).replace(",", "")) if found else 0
 
 
+def _new(evidence: Evidence) -> Ints:
+    """How many retries each count has more than the one before."""
+    kind = evidence.once(_retries)
+    lines = kind.line.tolist() if kind is not None else []
+    counts: Ints = np.array([_count(evidence, line) for line in lines], dtype=np.int64)
+    return counts[1:] - counts[:-1]
+
+
 def explain_step(case: Case) -> Finding | None:
     """Retries counted within the row: the cause when there are more than usual, a candidate when there are any."""
     evidence = case.evidence
-    kind = _retries(evidence) if case.stall_s else None
+    kind = evidence.once(_retries) if case.stall_s else None
     if kind is None:
         return None
     here = np.flatnonzero(kind.row == case.row)
     if not len(here) or here[-1] == 0:
         return None
-    counts = np.array([_count(evidence, line) for line in kind.line.tolist()])
-    new = np.diff(counts)
+    new = evidence.once(_new)
     own, usual = int(new[here[-1] - 1]), int(np.median(new))
     if own <= 0:
         return None

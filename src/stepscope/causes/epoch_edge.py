@@ -37,17 +37,23 @@ def _edges(evidence: Evidence) -> Ints:
     return np.flatnonzero((last > before) & (place >= epoch) & (steps.span > 0) & (steps.span < epoch))
 
 
+def _share(evidence: Evidence) -> float | None:
+    """How many epochs begin slowly, when such rows are slow as a rule and others are not."""
+    edges = evidence.once(_edges)
+    if not len(edges) or len(edges) >= len(evidence.run):
+        return None
+    share, elsewhere = float(evidence.raised[edges].mean()), float(np.delete(evidence.raised, edges).mean())
+    return share if share >= 0.5 and share >= 3 * elsewhere else None
+
+
 def explain_step(case: Case) -> Finding | None:
     """A slow row at the beginning of an epoch, when such rows are slow as a rule."""
     evidence = case.evidence
     if not case.stall_s:
         return None
-    edges = _edges(evidence)
-    if case.row not in edges:
-        return None
-    share = float(evidence.raised[edges].mean())
-    elsewhere = float(np.delete(evidence.raised, edges).mean()) if len(edges) < len(evidence.run) else 1.0
-    if share < 0.5 or share < 3 * elsewhere:
+    edges, share = evidence.once(_edges), evidence.once(_share)
+    place = int(np.searchsorted(edges, case.row))
+    if share is None or place == len(edges) or edges[place] != case.row:
         return None
     confidence = 0.5 if len(edges) < 2 else 0.65 if len(edges) < 4 else 0.85
     message = say("cause-c12-evidence", count=len(edges), share=Share(share), steps=evidence.epoch_steps or 0)

@@ -31,14 +31,14 @@ _MOSTLY = 0.6
 def explain_step(case: Case) -> Finding | None:
     """The evaluation that the step's parts hold."""
     own = sum(part.seconds for part in case.slow.parts if part.phase == "evaluation")
-    beside = _usual_beside(case.evidence) if case.stall_s and case.slow.cause == "unexplained" else None
+    beside = case.evidence.once(_usual_beside) if case.stall_s and case.slow.cause == "unexplained" else None
     if beside is not None and case.stall_s < 3 * beside and case.evidence.is_near_stop(case.row):
         message = say("cause-c01-beside", duration=Seconds(case.stall_s))
         return Finding(CODE, "evaluation", "evaluation", 0.8, own + case.stall_s, message, case.slow.evidence_lines)
     if case.slow.cause != "evaluation" or own <= 0:
         return None
     lines = case.slow.evidence_lines
-    usual = _usual_rest(case.evidence) if case.stall_s else None
+    usual = case.evidence.once(_usual_rest) if case.stall_s else None
     if usual is not None and 0 < case.stall_s < 2 * usual:
         message = say("cause-c01-rest", duration=Seconds(own), rest=Seconds(case.stall_s))
         return Finding(CODE, "evaluation", "evaluation", 0.9, own + case.stall_s, message, lines)

@@ -54,12 +54,12 @@ def explain_level(shift: Shift) -> Finding | None:
 def explain_step(case: Case) -> Finding | None:
     """One of a burst of slow rows of every height."""
     rows = case.evidence.aperiodic
-    if case.row not in rows:
+    if case.row not in case.evidence.aperiodic_set:
         return None
     reach = max(20, int(_BURST_ROWS * len(case.evidence.run) / 2))
-    near = rows[np.abs(rows - case.row) <= reach]
-    share = len(near) / len(rows)
-    if len(near) < _LEAST_BURST or share < 0.25:
+    first, last = np.searchsorted(rows, [case.row - reach, case.row + reach + 1])
+    near = int(last - first)
+    if near < _LEAST_BURST or near < 0.25 * len(rows):
         return None
-    message = say("cause-c20-burst", count=len(near), steps=2 * reach)
+    message = say("cause-c20-burst", count=near, steps=2 * reach)
     return Finding(CODE, "neighbour", None, 0.45, case.stall_s, message)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.causes._evidence import Case, Shift
+from stepscope.causes._evidence import Case, Evidence, Shift
 from stepscope.ledger.phases import Finding
 from stepscope.message import Seconds, Share, say
 
@@ -41,19 +41,19 @@ def explain_step(case: Case) -> Finding | None:
         confidence = 0.8 if evidence.is_compiled else 0.65
         message = say("cause-c06-partial", count=epoch)
         return Finding(CODE, "recompile", "warmup", confidence, case.stall_s, message)
-    fading = _fading(case)
-    if fading is None or not tall:
+    fading = evidence.once(_fading)
+    if fading is None or not tall or case.row not in evidence.aperiodic_set:
         return None
     message = say("cause-c06-fading", count=len(evidence.aperiodic), share=Share(fading))
     return Finding(CODE, "recompile", "warmup", 0.7 if evidence.is_compiled else 0.6, case.stall_s, message)
 
 
-def _fading(case: Case) -> float | None:
+def _fading(evidence: Evidence) -> float | None:
     """The share of the unexplained rows that lie in the first quarter of the run, when they clearly die out."""
-    rows = case.evidence.aperiodic
-    if len(rows) < _LEAST_NEW or case.row not in rows:
+    rows = evidence.aperiodic
+    if len(rows) < _LEAST_NEW:
         return None
-    parts = np.histogram(rows, bins=4, range=(0, len(case.evidence.run)))[0]
+    parts = np.histogram(rows, bins=4, range=(0, len(evidence.run)))[0]
     share = float(parts[0] / len(rows))
     return share if share > 0.6 and parts[0] > parts[1] >= parts[2] >= parts[3] else None
 

@@ -39,6 +39,12 @@ def _shadow(evidence: Evidence, first: int) -> int:
     return count
 
 
+def _share(evidence: Evidence) -> float | None:
+    """How many saves cast a shadow, when most do and rows elsewhere are not as slow."""
+    share = float(np.mean([_shadow(evidence, row) > 0 for row in evidence.after_saves.tolist()]))
+    return share if share >= _MOSTLY and share >= 3 * float(evidence.raised.mean()) else None
+
+
 def explain_step(case: Case) -> Finding | None:
     """A row in the shadow of a save, when most saves cast one."""
     evidence = case.evidence
@@ -49,10 +55,8 @@ def explain_step(case: Case) -> Finding | None:
     first = int(saves[place])
     if case.row >= first + _shadow(evidence, first):
         return None
-    # A trainer that evaluates at every save has the same rows after evaluations: nothing to tell them apart by.
-    share = float(np.mean([_shadow(evidence, row) > 0 for row in saves.tolist()]))
-    elsewhere = float(evidence.raised.mean())
-    if share < _MOSTLY or share < 3 * elsewhere:
+    share = evidence.once(_share)
+    if share is None:
         return None
     message = say("cause-c03-evidence", share=Share(share), count=len(saves))
     return Finding(CODE, "async-checkpoint", "checkpoint", round(0.5 + 0.35 * share, 2), case.stall_s, message)

@@ -51,7 +51,7 @@ def _pace(evidence: Evidence, row: int) -> tuple[float, float] | None:
 
 def explain_step(case: Case) -> Finding | None:
     """A row whose time per unit of work is as usual."""
-    tied = correlation(case.evidence) if case.stall_s else None
+    tied = case.evidence.once(correlation) if case.stall_s else None
     pace = _pace(case.evidence, case.row) if tied is not None and tied >= _TIED else None
     if tied is None or pace is None or pace[0] < 1.2 or pace[1] > 1.3:
         return None
