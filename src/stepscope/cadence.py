@@ -77,7 +77,9 @@ def evaluation_interval(run: Run) -> tuple[int | None, int]:
     if not stops:
         return None, 0
     steps, segments = np.array([stop.step for stop in stops]), np.array([stop.segment for stop in stops])
-    every, _ = _common_spacing(steps, segments)
+    # An evaluation before the first step is told with that step's number, whichever that is.
+    is_first = len(stops) > _ENOUGH_EVENTS - 1 and stops[0].next_row == 0
+    every, _ = _common_spacing(steps[is_first:], segments[is_first:])
     return every, len(set(steps.tolist()))
 
 
