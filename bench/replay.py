@@ -25,7 +25,8 @@ from stepscope.units import NS
 CUTS = (0.01, 0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
 _LEAST_ROWS = 40
 _LEAST_SECONDS = 5.0
-# A run counts as complete when it got this far; a log without a total is taken to end where it ends.
+# A log that ends early, or tells no total, is a complete log up to its last step: the total is then said with a flag.
+_LEAST_ROWS_CUT = 150
 _COMPLETE = 0.98
 _MAX_BYTES = 40_000_000
 _SIDE = 5
@@ -103,7 +104,7 @@ def load(path: Path) -> Case | None:
     if len(run) < _LEAST_ROWS or not (run.steps.span > 0).any() or len(run.segments) != 1:
         return None
     last, total = int(run.steps.step[-1]), run.settings.count("max_steps")
-    if total is not None and (last < _COMPLETE * total or last > total):
+    if (total is None or last < _COMPLETE * total) and len(run) < _LEAST_ROWS_CUT:
         return None
     rows = np.concatenate([[True], np.diff(run.steps.step) > 0])
     if not rows.all():
@@ -117,7 +118,7 @@ def load(path: Path) -> Case | None:
         text=text,
         run=run,
         total=last,
-        stated=total is None,
+        stated=total != last,
         step=run.steps.step,
         line=run.steps.line,
         seconds=seconds,
