@@ -19,14 +19,17 @@ import sys
 import time
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from replay import CUTS, Case, find_cases, is_kept_apart, printed_eta
 from rivals import RIVALS, replay, spread
+from stepscope.errors import StepscopeError
 from stepscope.forecast.finish import Forecast
+from stepscope.forecast.previous import find_previous
 from stepscope.report.build import explain
+from stepscope.settings import Value
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared"
 OURS, PRINTED = "Stepscope", "printed ETA"
@@ -86,14 +89,13 @@ def score(case: Case, *, alone: bool) -> tuple[list[Score], dict[str, float]]:
 
 def forecast_at(case: Case, row: int, *, alone: bool) -> Forecast | None:
     """What Stepscope says when a row has just been printed; None when it says nothing yet."""
-    run = case.prefix(row)
-    report = explain(run, flags={"max_steps": case.total} if case.stated else {}, **_folder(case, alone))
-    return report.forecast if isinstance(report.forecast, Forecast) else None
-
-
-def _folder(case: Case, alone: bool) -> dict[str, Any]:
-    del case, alone
-    return {}
+    try:
+        run = case.prefix(row)
+    except StepscopeError:
+        return None  # too short to be known for a training log
+    flags: dict[str, Value] = {"max_steps": case.total} if case.stated else {}
+    end = explain(run, flags=flags, previous=None if alone else find_previous).forecast
+    return end if isinstance(end, Forecast) else None
 
 
 def _one_interval(case: Case) -> list[int]:

@@ -23,8 +23,8 @@ def test_warm_up_is_not_multiplied_into_the_future():
 
 
 def test_the_last_level_counts():
-    report = report_of(training(1000) + training(2000, first=1001, step_ms=150), max_steps=3000)
-    assert report.forecast.remaining_s == pytest.approx(1000 * 0.15, rel=0.02)
+    report = report_of(training(1000) + training(2000, first=1001, step_ms=120), max_steps=3000)
+    assert report.forecast.remaining_s == pytest.approx(1000 * 0.12, rel=0.02)
 
 
 def test_saves_come_as_often_as_lately():

@@ -92,6 +92,19 @@ def _teach(path: str) -> str:
     return path
 
 
+def add_forecast_arguments(parser: argparse.ArgumentParser) -> None:
+    """What else may be asked and stated about the end of a run."""
+    parser.add_argument(
+        "--like",
+        metavar="LOG",
+        help="the log of a complete run of the same program, to follow where the cost of a step changes on the way "
+        "(default: one of the same folder whose settings agree)",
+    )
+    parser.add_argument(
+        "--deadline", metavar="TIME", help="how likely the run is done by then: 08:00, an ISO date, or Unix seconds"
+    )
+
+
 def add_output_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str, ...] = FORMATS) -> None:
     """How and where to answer."""
     parser.add_argument(
@@ -125,11 +138,17 @@ def build_report(args: argparse.Namespace) -> Report:
     progress = Progress(args.log)
     run = read(*args.log, progress=progress)
     progress.clear()
-    return explain_run(run, args, flags=flags, config=config, hardware=hardware)
+    return explain_run(run, args, flags=flags, config=config, hardware=hardware, previous=_previous(args))
 
 
 def explain_run(
-    run: Run, args: argparse.Namespace, *, flags: dict[str, Value], config: dict[str, Value] | None, hardware: object
+    run: Run,
+    args: argparse.Namespace,
+    *,
+    flags: dict[str, Value],
+    config: dict[str, Value] | None,
+    hardware: object,
+    previous: Callable[[Run], list[Run]] | None = None,
 ) -> Report:
     """The report of a run under the arguments."""
     from stepscope.report.build import explain
@@ -140,7 +159,7 @@ def explain_run(
         place = f"{', '.join(run.paths)}:{line}"
         raise InputError("unread-lines", place=place, excerpt=text, count=run.num_unread, path=run.paths[0])
     assert hardware is None or isinstance(hardware, Hardware)
-    return explain(
+    report = explain(
         run,
         config=config,
         flags=flags,
@@ -149,7 +168,32 @@ def explain_run(
         now=_stated_moment(args, run, hardware.time if hardware else None),
         fallback_now=clock.now(),
         confidence=args.confidence,
+        previous=previous,
     )
+    report.deadline = _deadline(args, report)
+    return report
+
+
+def _previous(args: argparse.Namespace) -> Callable[[Run], list[Run]] | None:
+    """How previous runs of the same program are found: the one stated, else by looking around in the log's folder."""
+    if "like" not in args:
+        return None
+    from stepscope.forecast import previous
+
+    if args.like is None:
+        return previous.find_previous
+    return lambda run: [previous.read_like(run, args.like)]
+
+
+def _deadline(args: argparse.Namespace, report: Report) -> dt.datetime | None:
+    """`--deadline`; a bare clock time is the next one after the last line."""
+    if getattr(args, "deadline", None) is None:
+        return None
+    since = (report.moment or clock.now()).astimezone()
+    deadline = units.parse_moment(args.deadline, day=since.date())
+    if deadline is not None and deadline < since and re.fullmatch(r"[\d:]{4,8}", args.deadline.strip()):
+        deadline = units.parse_moment(args.deadline, day=since.date() + dt.timedelta(days=1))
+    return deadline
 
 
 def read_companions(args: argparse.Namespace) -> tuple[dict[str, Value] | None, object]:
@@ -171,6 +215,9 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("bad-confidence")
     if args.now is not None and units.parse_moment(args.now, day=dt.date(2000, 1, 1)) is None:
         raise UsageError("bad-moment", text=args.now)
+    deadline = getattr(args, "deadline", None)
+    if deadline is not None and units.parse_moment(deadline, day=dt.date(2000, 1, 1)) is None:
+        raise UsageError("bad-deadline", text=deadline)
 
 
 def stated_settings(args: argparse.Namespace) -> dict[str, Value]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags and the answer's."""
     _common.add_log_arguments(parser)
+    _common.add_forecast_arguments(parser)
     _common.add_output_arguments(parser)
 
 
@@ -45,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
     _common.write(args, report, renderers, _common.stem_of(report) + "-eta")
     if isinstance(end, Forecast) and report.run.settings["max_steps"].origin == "default":
         print(languages[0].text("assume-default-total", count=end.schedule.max_steps), file=sys.stderr)
+    if isinstance(end, Forecast) and end.like and args.format == "terminal":
+        print(languages[0].text("assume-like", path=end.like[0], count=len(end.like)), file=sys.stderr)
     if report.run.format.inferred is not None and args.format == "terminal":
         from stepscope.report.inferred import inferred_lines
 
@@ -58,5 +61,6 @@ def _line(report: Report, language: Language, translated: bool) -> str:
     del translated
     end = report.forecast
     if isinstance(end, Forecast) and not end.is_finished:
-        return words.eta_line(report, end, language) + "\n"
+        lines = [words.eta_line(report, end, language), *words.deadline_lines(report, language)]
+        return "\n".join(lines) + "\n"
     return "\n".join(words.finish_lines(report, language)) + "\n"

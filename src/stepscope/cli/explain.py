@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags and the answer's."""
     _common.add_log_arguments(parser)
+    _common.add_forecast_arguments(parser)
     _common.add_output_arguments(parser, formats=_common.FORMATS + _common.EXPORTS)
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from stepscope.run import Run
-from stepscope.stops import find_evaluations
+from stepscope.stops import Stop, find_stops
 
 # How much less the save before last says about the next one: improvement ends at some point.
 _FADE = 0.6
 _PRIOR_SAVED, _PRIOR_TOTAL = 0.3, 0.5
+# Spacings of which the middle one is this many times their common divisor are not one period.
+_UNEVEN = 1.5
 
 
 class Schedule(NamedTuple):
@@ -20,36 +24,56 @@ class Schedule(NamedTuple):
     num_steps: int
     num_evaluations: int | None
     save_probability: float
+    num_lone_saves: int = 0  # saves that come without an evaluation
 
     @property
     def num_saves(self) -> float | None:
         """Expected number of checkpoints still to come."""
-        return None if self.num_evaluations is None else self.num_evaluations * self.save_probability
+        if self.num_evaluations is None:
+            return float(self.num_lone_saves) if self.num_lone_saves else None
+        return self.num_evaluations * self.save_probability + self.num_lone_saves
 
 
 def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) -> Schedule:
     """The schedule after the last line; `evaluation_interval` asks "what if" it were another."""
     last_step = int(run.steps.step[-1])
     every = evaluation_interval or run.settings.count("eval_interval")
-    evaluations = find_evaluations(run)
+    stops = find_stops(run)
+    evaluations = [stop for stop in stops if stop.evaluated]
     done_up_to = last_step
     if evaluations and evaluations[-1].next_row == len(run):
         done_up_to = max(done_up_to, evaluations[-1].step)  # evaluated already, its step not finished
     num = None if every is None else max(0, max_steps // every - done_up_to // every)
+    if num is not None and evaluation_interval is None and run.settings["eval_interval"].origin == "detected":
+        num = _counted(evaluations, done_up_to, max_steps, num)
+    lone = [stop for stop in stops if stop.saved and not stop.evaluated]
     return Schedule(
         last_step=last_step,
         max_steps=max_steps,
         num_steps=max(0, max_steps - max(last_step, done_up_to - 1)),
         num_evaluations=num,
-        save_probability=_save_probability(run),
+        save_probability=_save_probability(run, evaluations),
+        num_lone_saves=_counted(lone, last_step, max_steps, 0) if len(lone) >= 2 else 0,
     )
 
 
-def _save_probability(run: Run) -> float:
+def _counted(stops: list[Stop], last_step: int, max_steps: int, regular: int) -> int:
+    """How many more there will be: counted on from the last at the usual spacing where that is uneven."""
+    steps = np.unique([stop.step for stop in stops if stop.step <= last_step])
+    gaps = np.diff(steps)
+    if len(gaps) < 1 or int(gaps.min()) < 1:
+        return regular
+    usual = float(np.median(gaps))
+    if regular and usual < _UNEVEN * int(np.gcd.reduce(gaps)):
+        return regular
+    return max(0, int((max_steps - int(steps[-1])) / usual + 1e-9))
+
+
+def _save_probability(run: Run, evaluations: list[Stop]) -> float:
     """How likely the next evaluation saves: certainly when always, else as the last ones did, the latest above all."""
     if run.settings.truth("always_save_checkpoint"):
         return 1.0
-    saved = [evaluation.saved for evaluation in find_evaluations(run) if evaluation.step > 0]
+    saved = [evaluation.saved for evaluation in evaluations if evaluation.step > 0]
     weight, hits = _PRIOR_TOTAL, _PRIOR_SAVED
     for age, flag in enumerate(reversed(saved)):
         weight += _FADE**age
@@ -57,4 +81,7 @@ def _save_probability(run: Run) -> float:
     # Every save so far, and many: the setting is most likely to save always.
     if len(saved) >= 5 and all(saved):
         return 1.0
+    # A trainer that was never seen to save after an evaluation, and does not print its saves, has none to count.
+    if saved and not any(saved) and len(saved) >= 5:
+        return 0.0
     return hits / weight

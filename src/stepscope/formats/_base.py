@@ -117,6 +117,8 @@ class Format:
     evaluates_first_step: bool = False
     saves_first_step: bool = False
     saves_only_after_evaluation: bool = False
+    # The trainer is known for schedules that change what a step costs: a new level is then no disturbance.
+    cost_follows_schedule: bool = False
     # How many splits one evaluation runs `eval_iters` batches over; None when it is not built that way.
     evaluation_splits: int | None = None
     checkpoint_bytes_per_parameter: float | None = None

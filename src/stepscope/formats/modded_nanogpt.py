@@ -36,6 +36,8 @@ FORMAT = Format(
     ),
     first_step=1,
     events_follow_step=True,
+    # Batch and attention window grow on the way in most of its records.
+    cost_follows_schedule=True,
     samples=(
         Sample(
             "step:412/3200 train_loss:4.2210 train_time:61984ms step_avg:154.19ms",

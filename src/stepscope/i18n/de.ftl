@@ -839,3 +839,21 @@ inside-gc = { $count } × Speicherbereinigung { $duration } (am längsten { $lon
 inside-compile = { $count } × Kompilieren { $duration }
 inside-optimizer = { $count } × Optimiererschritt { $duration }
 inside-retry = { $count } × Speicheranforderung wiederholt
+## Vorhersage
+
+assume-like = { $count ->
+    [one] Der Rest folgt einem früheren Lauf desselben Programms, { $path }, im Tempo dieses Laufs.
+   *[other] Der Rest folgt { $count } früheren Läufen desselben Programms, etwa { $path }, im Tempo dieses Laufs.
+}
+assume-passes = Die jetzige Verlangsamung ist neu: angenommen wird, dass sie etwa so lange noch anhält, wie sie schon dauert.
+finish-ask = Frag nach Iteration { $step } noch einmal, in etwa { $duration }.
+finish-ask-step = Frag nach Iteration { $step } noch einmal.
+deadline-chance = Fertig bis { $time }: zu { $share } wahrscheinlich.
+deadline-sure = Fertig bis { $time }: so gut wie sicher.
+deadline-hardly = Fertig bis { $time }: kaum möglich.
+error-bad-deadline = kein Zeitpunkt: { $text }
+    .hint = schreib --deadline 08:00, --deadline 2025-11-15T08:00 oder Unix-Sekunden
+error-like-format = das Log eines anderen Trainers: { $its }, nicht { $own }
+    .hint = --like braucht ein vollständiges Log desselben Programms
+error-like-short = jener Lauf endet bei Iteration { $last }, vor den { $total } dieses Laufs
+    .hint = --like braucht ein vollständiges Log desselben Programms

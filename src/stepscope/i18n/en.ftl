@@ -841,3 +841,21 @@ inside-gc = { $count } × garbage collection { $duration } (longest { $longest }
 inside-compile = { $count } × compile { $duration }
 inside-optimizer = { $count } × optimizer step { $duration }
 inside-retry = { $count } × memory allocation tried again
+## Forecast
+
+assume-like = { $count ->
+    [one] The rest follows a previous run of the same program, { $path }, at this run’s pace.
+   *[other] The rest follows { $count } previous runs of the same program, such as { $path }, at this run’s pace.
+}
+assume-passes = The present slowdown is new: it is taken to pass after about as long as it has lasted.
+finish-ask = Ask again after iteration { $step }, in about { $duration }.
+finish-ask-step = Ask again after iteration { $step }.
+deadline-chance = Done by { $time }: { $share } likely.
+deadline-sure = Done by { $time }: almost certainly.
+deadline-hardly = Done by { $time }: hardly possible.
+error-bad-deadline = not a moment: { $text }
+    .hint = write --deadline 08:00, --deadline 2025-11-15T08:00, or Unix seconds
+error-like-format = a log of another trainer: { $its }, not { $own }
+    .hint = --like wants a complete log of the same program
+error-like-short = that run ends at iteration { $last }, before the { $total } of this one
+    .hint = --like wants a complete log of the same program

@@ -839,3 +839,21 @@ inside-gc = { $count } × recolección de basura { $duration } (la más larga { 
 inside-compile = { $count } × compilación { $duration }
 inside-optimizer = { $count } × paso del optimizador { $duration }
 inside-retry = { $count } × reserva de memoria repetida
+## Pronóstico
+
+assume-like = { $count ->
+    [one] El resto sigue una ejecución anterior del mismo programa, { $path }, al ritmo de esta.
+   *[other] El resto sigue { $count } ejecuciones anteriores del mismo programa, como { $path }, al ritmo de esta.
+}
+assume-passes = La ralentización actual es nueva: se supone que durará más o menos lo que ya ha durado.
+finish-ask = Vuelve a preguntar después de la iteración { $step }, dentro de unos { $duration }.
+finish-ask-step = Vuelve a preguntar después de la iteración { $step }.
+deadline-chance = Lista antes de { $time }: { $share } de probabilidad.
+deadline-sure = Lista antes de { $time }: casi con seguridad.
+deadline-hardly = Lista antes de { $time }: apenas posible.
+error-bad-deadline = no es un momento: { $text }
+    .hint = escribe --deadline 08:00, --deadline 2025-11-15T08:00 o segundos Unix
+error-like-format = un registro de otro entrenador: { $its }, no { $own }
+    .hint = --like quiere un registro completo del mismo programa
+error-like-short = esa ejecución termina en la iteración { $last }, antes de las { $total } de esta
+    .hint = --like quiere un registro completo del mismo programa

@@ -839,3 +839,21 @@ inside-gc = { $count } × ramasse-miettes { $duration } (le plus long { $longest
 inside-compile = { $count } × compilation { $duration }
 inside-optimizer = { $count } × pas de l’optimiseur { $duration }
 inside-retry = { $count } × allocation mémoire retentée
+## Prévision
+
+assume-like = { $count ->
+    [one] La suite est calquée sur une exécution précédente du même programme, { $path }, au rythme de celle-ci.
+   *[other] La suite est calquée sur { $count } exécutions précédentes du même programme, comme { $path }, au rythme de celle-ci.
+}
+assume-passes = Le ralentissement actuel est nouveau : on suppose qu’il durera encore à peu près autant qu’il a duré.
+finish-ask = Redemande après l’itération { $step }, dans environ { $duration }.
+finish-ask-step = Redemande après l’itération { $step }.
+deadline-chance = Fini avant { $time } : { $share } de chances.
+deadline-sure = Fini avant { $time } : presque certainement.
+deadline-hardly = Fini avant { $time } : guère possible.
+error-bad-deadline = pas un moment : { $text }
+    .hint = écris --deadline 08:00, --deadline 2025-11-15T08:00 ou des secondes Unix
+error-like-format = le journal d’un autre entraîneur : { $its }, pas { $own }
+    .hint = --like veut un journal complet du même programme
+error-like-short = cette exécution s’arrête à l’itération { $last }, avant les { $total } de celle-ci
+    .hint = --like veut un journal complet du même programme

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -52,6 +52,7 @@ class Report:
         self.moment = moment
         self.moment_from = moment_from
         self.confidence = confidence
+        self.deadline: dt.datetime | None = None  # the moment asked about, if any
 
     @cached_property
     def inside(self) -> tuple[Inside, ...] | None:
@@ -91,6 +92,15 @@ class Report:
             return (self.moment + dt.timedelta(seconds=seconds)).astimezone()
         except (OverflowError, OSError, ValueError):
             return None
+
+    @property
+    def deadline_probability(self) -> float | None:
+        """How likely the run is done by the deadline; None without one, or where that cannot be said."""
+        if self.deadline is None or self.moment is None or not isinstance(self.forecast, Forecast):
+            return None
+        if self.has_ended and not self.forecast.is_finished:
+            return None
+        return self.forecast.probability((self.deadline - self.moment).total_seconds())
 
     def quote(self, slow: SlowStep) -> list[str]:
         """The log lines that are the evidence for a slow step."""
@@ -134,14 +144,16 @@ def explain(
     now: dt.datetime | None = None,
     fallback_now: dt.datetime | None = None,
     confidence: float = 0.9,
+    previous: Callable[[Run], Sequence[Run]] | None = None,
 ) -> Report:
     """Everything Stepscope has to say about `run`.
 
     `now` is the moment of the last line when the user states it; `fallback_now` is taken when nothing else tells.
+    `previous` gives complete runs of the same program, to be followed where the cost of a step changes on the way.
     """
     run = with_settings(run, config=config, flags=flags)
     ledger = attribute(run, confidence=confidence, hardware=hardware)
-    end = forecast(run, ledger, confidence=confidence)
+    end = forecast(run, ledger, confidence=confidence, previous=previous(run) if previous else ())
     moment, moment_from = _moment(run, hardware, now, fallback_now)
     if gpu is not None:
         hardware = (hardware or Hardware())._replace(gpu=gpu)

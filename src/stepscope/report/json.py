@@ -225,7 +225,7 @@ def _beat(
 def _forecast(report: Report, english: Language) -> dict[str, Any]:
     end = report.forecast
     if not isinstance(end, Forecast):
-        return {"reason": english.say(end.reason)}
+        return {"reason": english.say(end.reason), "ask_again_step": end.ask_step, "ask_again_s": end.ask_s}
     return {
         "last_step": end.schedule.last_step,
         "max_steps": end.schedule.max_steps,
@@ -239,6 +239,10 @@ def _forecast(report: Report, english: Language) -> dict[str, Any]:
         "finish_high_at": None if report.has_ended else _iso(report.finish(end.high_s)),
         "now": _iso(report.moment),
         "now_from": report.moment_from,
+        "deadline": None
+        if report.deadline is None
+        else {"at": _iso(report.deadline), "probability": report.deadline_probability},
+        "like": list(end.like),
         "left": {name: {"count": left.num, "seconds": left.seconds} for name, left in end.left.items()},
         "assumptions": [english.say(message) for message in end.assumptions]
         + ([english.text("finish-ended")] if report.has_ended and not end.is_finished else []),

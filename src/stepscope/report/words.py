@@ -225,6 +225,8 @@ def finish_lines(report: Report, language: Language) -> list[str]:
             lines.append(
                 language.text("finish-rate", duration=Seconds(end.level_s), thousand=Seconds(1000 * end.level_s))
             )
+        if end.ask_step is not None:
+            lines.append(ask_again(end.ask_step, end.ask_s, language))
         return lines
     if end.is_finished:
         return [language.text("finish-complete", step=end.schedule.last_step, total=end.schedule.max_steps)]
@@ -234,7 +236,27 @@ def finish_lines(report: Report, language: Language) -> list[str]:
         lines.append(language.text("finish-ended"))
     elif report.moment is not None and report.moment_from is not None:
         lines.append(capital(from_text(report, language)))
-    return lines
+    return lines + deadline_lines(report, language)
+
+
+def ask_again(step: int, seconds: float | None, language: Language) -> str:
+    """From when on there will be a forecast."""
+    if seconds is None:
+        return language.text("finish-ask-step", step=step)
+    return language.text("finish-ask", step=step, duration=Seconds(seconds))
+
+
+def deadline_lines(report: Report, language: Language) -> list[str]:
+    """How likely the run is done by the deadline asked about; nothing when none was."""
+    chance = report.deadline_probability
+    if report.deadline is None or chance is None:
+        return []
+    time = Moment(report.deadline, report.moment)
+    if chance >= 0.99:
+        return [language.text("deadline-sure", time=time)]
+    if chance <= 0.01:
+        return [language.text("deadline-hardly", time=time)]
+    return [language.text("deadline-chance", time=time, share=Share(chance))]
 
 
 def capital(text: str) -> str:

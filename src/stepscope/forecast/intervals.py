@@ -1,0 +1,101 @@
+"""How far off a forecast may be: normalised conformal prediction.
+
+Step noise is not what makes a forecast wrong; the level is, and how much a level wanders differs from run to run. So
+each forecast gets a scale from what its own run shows (how far off earlier forecasts were, drift, scatter, what is not
+known yet), and the errors of complete runs, divided by their scales, say how many scales to allow on either side.
+`tools/learn_forecast.py` makes that table from any folder of complete logs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+# What a forecast rests on: the run alone; alone, without knowing when it evaluates; alone, where the cost of a step
+# follows a schedule that the log does not tell; a previous run.
+Kind = Literal["own", "unscheduled", "scheduled", "profile"]
+# The probabilities whose quantiles a table holds.
+LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
+# Upper ends of the shares of steps done that are kept apart.
+BUCKETS = (0.015, 0.035, 0.075, 0.17, 0.37, 0.62, 1.0)
+# What makes a forecast wrong, each as a share; how much of it counts is learned.
+PARTS = ("trials", "drift", "noise", "stops", "dispute", "blind")
+# Stands for the trials that a run is too short for.
+_UNTRIED = 0.03
+# No forecast is ever surer than this.
+_LEAST_SCALE, _MOST_SCALE = 0.002, 1.0
+# And none is said to be off by more than a factor of five: beyond that it would say nothing.
+_FARTHEST = math.log(5)
+
+
+class Signs(NamedTuple):
+    """What a run shows about how well it can be foreseen."""
+
+    share_done: float
+    errors: tuple[float, ...]  # of earlier forecasts of this run, as logs of ratios
+    drift: float
+    noise: float
+    dispute: float  # how far rules for the level are apart
+    stops: float  # standard error of all stops to come, as a share of what is left
+    num_rows: int
+    kind: Kind
+    family: str
+
+    def parts(self) -> tuple[float, ...]:
+        """What the scale is made of, in the order of PARTS."""
+        squares = [error**2 for error in self.errors]
+        tried = math.sqrt(sum(squares) / len(squares)) if squares else _UNTRIED
+        # No evaluation or save was ever seen: whether any will come is anybody's guess.
+        blind = 0.0 if self.stops > 0 else 1.0
+        return tried, abs(self.drift), self.noise, self.stops, self.dispute, blind
+
+
+class Spread(NamedTuple):
+    """The distribution of log(actual / foretold): quantiles at LEVELS."""
+
+    quantiles: tuple[float, ...]
+
+    def at(self, probability: float) -> float:
+        """The quantile of a probability, straight lines between those known, and on beyond them as the last goes."""
+        return _interpolate(probability, LEVELS, self.quantiles)
+
+    def below(self, log_ratio: float) -> float:
+        """The probability of at most `log_ratio`."""
+        return min(0.999, max(0.001, _interpolate(log_ratio, self.quantiles, LEVELS)))
+
+
+def bucket(share_done: float) -> int:
+    """Which stretch of a run a share of its steps lies in."""
+    return next((index for index, end in enumerate(BUCKETS) if share_done <= end), len(BUCKETS) - 1)
+
+
+def scale(signs: Signs, weights: Sequence[float]) -> float:
+    """The typical size of the error: what every run has at this stretch, and the parts, as independent ones."""
+    least, shares = weights[bucket(signs.share_done)], weights[len(BUCKETS) :]
+    size = math.hypot(least, *(share * part for share, part in zip(shares, signs.parts(), strict=True)))
+    return min(_MOST_SCALE, max(_LEAST_SCALE, size))
+
+
+def spread_of(signs: Signs) -> tuple[float, Spread]:
+    """What to add to the log of a forecast, and the spread around it, by the shipped table."""
+    from stepscope.forecast._learned import SCALE, TABLE
+
+    stretch = bucket(signs.share_done)
+    for key in (f"{signs.family}/{signs.kind}", f"*/{signs.kind}", "*/own"):
+        if key in TABLE and TABLE[key][stretch]:
+            bias, *quantiles = TABLE[key][stretch]
+            size = scale(signs, SCALE[signs.kind])
+            return bias, Spread(tuple(min(_FARTHEST, max(-_FARTHEST, size * value)) for value in quantiles))
+    raise AssertionError("the table has a row for every stretch of */own")
+
+
+def _interpolate(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
+    """Straight lines through points in rising order, the outermost ones prolonged."""
+    for index in range(1, len(xs)):
+        if x <= xs[index] or index == len(xs) - 1:
+            width = xs[index] - xs[index - 1]
+            if width <= 0:
+                return ys[index]
+            return ys[index - 1] + (x - xs[index - 1]) / width * (ys[index] - ys[index - 1])
+    return ys[-1]

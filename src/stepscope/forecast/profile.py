@@ -1,0 +1,115 @@
+"""A previous run of the same program as a profile: how its step cost changed on the way, scaled to this run's pace.
+
+Where the cost of a step follows a schedule (a growing batch, a growing attention window), nothing in the first half of
+a log tells of the second; a run that went all the way does.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.forecast.timeline import Timeline
+from stepscope.run import Floats, Run
+from stepscope.settings import COUNTS
+
+_TRIALS = (0.3, 0.5, 0.7, 0.85)
+_LEAST_ROWS = 4
+# Errors below this are luck, not merit; what happened to the previous run from here on counts as so many trials.
+_LUCK = 0.005
+_CHANGE_COUNTS = 3
+# What may differ between two runs of one program without changing the course of its step times.
+_MAY_DIFFER = frozenset({"max_steps", "log_interval"})
+
+
+class Profile(NamedTuple):
+    """What a previous run foretells: the seconds left, and how far off it was on the run so far."""
+
+    seconds: float
+    errors: tuple[float, ...]
+    change: float  # log of what the previous run still took from here over what its own pace until here foretold
+    paths: tuple[str, ...] = ()
+
+
+def same_program(run: Run, other: Run) -> bool:
+    """Whether another run did the same work: same format, as many steps, and no setting that both state differs."""
+    if other.format.name != run.format.name or not len(other) or not len(run):
+        return False
+    if not set(other.paths).isdisjoint(run.paths):
+        return False
+    total, theirs = run.settings.count("max_steps"), other.settings.count("max_steps")
+    if total is None or int(other.steps.step[-1]) < total - 1 or len(other.segments) > 1:
+        return False
+    stated_by_both = theirs is not None and run.settings["max_steps"].origin != "flag"
+    if stated_by_both and theirs != total:
+        return False
+    if int(other.steps.step[0]) > max(int(run.steps.step[0]), 0.02 * total):
+        return False
+    for name in COUNTS:
+        mine, its = run.settings.get(name), other.settings.get(name)
+        known = mine is not None and its is not None and {mine.origin, its.origin} <= {"log", "config"}
+        if known and name not in _MAY_DIFFER and mine is not None and its is not None and mine.value != its.value:
+            return False
+    return True
+
+
+def weight(profile: Profile, plain_errors: tuple[float, ...]) -> float:
+    """How much a profile counts beside the run's own forecast: by how each did where the outcome is known.
+
+    For the run's own method that includes the previous run, on which it would have been off by `change`.
+    """
+    own = _merit((*plain_errors, *([profile.change] * _CHANGE_COUNTS)))
+    its = _merit(profile.errors)
+    return own**2 / (own**2 + its**2)
+
+
+def _merit(errors: tuple[float, ...]) -> float:
+    return (sum(error**2 for error in errors) + _LUCK**2) / (len(errors) + 1) + _LUCK**2
+
+
+def follow(timeline: Timeline, previous: list[Timeline], max_steps: int) -> Profile | None:
+    """What the previous runs foretell; None when they or this one have too little in common to compare."""
+    found = [profile for other in previous if (profile := _follow(timeline, other, max_steps)) is not None]
+    if not found:
+        return None
+    # The one in the middle: one odd run among several does not count.
+    return sorted(found, key=lambda profile: profile.seconds)[len(found) // 2]
+
+
+def _follow(timeline: Timeline, other: Timeline, max_steps: int) -> Profile | None:
+    steps, _ = timeline.clock
+    if len(timeline) < _LEAST_ROWS or len(other) < _LEAST_ROWS:
+        return None
+    begin, now = max(float(steps[timeline.row[0]]), float(other.clock[0][0])), float(steps[-1])
+    if now <= begin:
+        return None
+    pace = _pace(timeline.clock, other.clock, begin, now)
+    to_come = _between(other.clock, now, float(max_steps))
+    if pace is None or to_come <= 0:
+        return None
+    errors = []
+    for share in _TRIALS:
+        cut = begin + share * (now - begin)
+        then = _pace(timeline.clock, other.clock, begin, cut)
+        came, said = _between(timeline.clock, cut, now), _between(other.clock, cut, now)
+        if then is not None and came > 0 and said > 0 and int(((steps > cut) & (steps <= now)).sum()) >= 2:
+            errors.append(math.log(came / (then * said)))
+    middle = (begin + now) / 2
+    foretold = _between(other.clock, middle, now) / (now - middle) * (max_steps - now)
+    change = math.log(to_come / foretold) if foretold > 0 else 0.0
+    return Profile(seconds=pace * to_come, errors=tuple(errors), change=change)
+
+
+def _pace(own: tuple[Floats, Floats], other: tuple[Floats, Floats], begin: float, end: float) -> float | None:
+    """Seconds of this run over those of the other on the later half of a stretch of steps."""
+    middle = (begin + end) / 2
+    mine, theirs = _between(own, middle, end), _between(other, middle, end)
+    return mine / theirs if mine > 0 and theirs > 0 else None
+
+
+def _between(clock: tuple[Floats, Floats], first: float, last: float) -> float:
+    """Seconds from one step to another, straight lines between the printed ones."""
+    steps, seconds = clock
+    return float(np.interp(last, steps, seconds) - np.interp(first, steps, seconds))

@@ -1,0 +1,166 @@
+"""The parts of a forecast: the level, the price of stops, a previous run, the interval, a deadline."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+
+import pytest
+
+from stepscope.cadence import with_settings
+from stepscope.forecast.finish import Forecast, forecast
+from stepscope.forecast.intervals import BUCKETS, LEVELS, Spread
+from stepscope.forecast.previous import find_previous
+from stepscope.ledger.attribute import attribute
+from tests.unit.logs import report_of, run_of, training
+
+
+def scheduled(last, *, until=None, pace=1.0):
+    """A run whose steps take 100 ms up to step 500 and 200 ms from there on."""
+    until = last if until is None else until
+    lines = training(min(until, 500), every=10, step_ms=100 * pace)
+    return lines + (training(until, first=510, every=10, step_ms=200 * pace) if until > 500 else [])
+
+
+def end_of(lines, *, previous=(), **flags):
+    run = with_settings(run_of(lines), flags=flags)
+    others = [with_settings(run_of(other), flags=flags) for other in previous]
+    others = [
+        other.__class__(**{**other.__dict__, "paths": (f"run{index}.log",)}) for index, other in enumerate(others)
+    ]
+    return forecast(run, attribute(run), previous=others)
+
+
+def test_one_stall_does_not_become_the_level():
+    calm = end_of(training(1000, every=10), max_steps=2000)
+    lines = training(1000, every=10)
+    lines[50] = lines[50].replace("time 100", "time 9100")
+    assert end_of(lines, max_steps=2000).remaining_s == pytest.approx(calm.remaining_s, rel=0.02)
+
+
+def test_stalls_that_keep_coming_are_counted():
+    """A hundredth of the steps takes fifty times as long: the mean of the past knows, the level of a step does not."""
+    lines = training(4000)
+    for index in range(30, len(lines), 100):
+        lines[index] = lines[index].replace("time 100", "time 5000")
+    end = end_of(lines, max_steps=8000)
+    assert end.remaining_s > 1.2 * 4000 * 0.1
+
+
+def test_evaluations_are_averaged_not_taken_from_the_last():
+    """Saves come at random: the last evaluation alone would swing the forecast."""
+    lines = []
+    for block in range(10):
+        first = block * 100 + (0 if block == 0 else 1)
+        lines += training((block + 1) * 100, first=first, every=10, evaluate=100, save_ms=3000, saves=block % 2 == 0)
+    end = end_of(lines, max_steps=2000)
+    spent = end.left["evaluation"].seconds + end.left["checkpoint"].seconds
+    assert 10 * 2.0 < spent < 10 * 5.2
+
+
+def test_a_new_slowdown_is_weighed_by_its_age():
+    """It has lasted for a tenth of the steps done: it will hardly last for the nine tenths to come."""
+    lines = training(900) + training(1000, first=901, step_ms=300)
+    end = end_of(lines, max_steps=10_000)
+    assert 9000 * 0.1 < end.remaining_s < 9000 * 0.25
+    assert any(message.key == "assume-passes" for message in end.assumptions)
+
+
+def test_a_previous_run_tells_what_the_schedule_does():
+    """Half-way before the steps get dearer, only the other run knows; this one is a tenth slower throughout."""
+    end = end_of(scheduled(1000, until=400, pace=1.1), previous=[scheduled(1000)], max_steps=1000)
+    assert end.remaining_s == pytest.approx(1.1 * (100 * 0.1 + 500 * 0.2), rel=0.03)
+    assert end.like == ("run0.log",)
+    assert sum(left.seconds or 0 for left in end.left.values()) == pytest.approx(end.remaining_s)
+
+
+def test_a_previous_run_with_other_settings_is_not_followed(tmp_path):
+    head = ["batch_size = 12", "max_iters = 1000"]
+    (tmp_path / "other.log").write_text("\n".join(["batch_size = 99", head[1], *scheduled(1000)]), encoding="utf-8")
+    own = tmp_path / "own.log"
+    own.write_text("\n".join([*head, *scheduled(1000, until=400)]), encoding="utf-8")
+    from stepscope.reader import read
+
+    run = with_settings(read(str(own)))
+    if run.settings.count("batch_size") == 12:
+        assert find_previous(run) == []
+    (tmp_path / "same.log").write_text("\n".join([*head, *scheduled(1000)]), encoding="utf-8")
+    found = find_previous(with_settings(read(str(own)), flags={"max_steps": 1000}))
+    assert [other.paths[0] for other in found if other.paths[0].endswith("same.log")] == [str(tmp_path / "same.log")]
+
+
+def test_the_folder_is_asked_and_said(tmp_path, cli):
+    (tmp_path / "first.log").write_text("\n".join(scheduled(1000)), encoding="utf-8")
+    own = tmp_path / "second.log"
+    own.write_text("\n".join(scheduled(1000, until=400)), encoding="utf-8")
+    status, out, _ = cli("eta", str(own), "--max-steps", "1000", "--format", "json")
+    assert status == 0
+    assert json.loads(out)["forecast"]["like"] == [str(tmp_path / "first.log")]
+    _, _, err = cli("eta", str(own), "--max-steps", "1000", "--lang", "en")
+    assert "first.log" in err
+
+
+def test_like_wants_a_complete_log_of_the_same_trainer(tmp_path, cli):
+    own, short = tmp_path / "own.log", tmp_path / "short.log"
+    own.write_text("\n".join(scheduled(1000, until=400)), encoding="utf-8")
+    short.write_text("\n".join(scheduled(1000, until=600)), encoding="utf-8")
+    status, _, err = cli("eta", str(own), "--max-steps", "1000", "--like", str(short), "--lang", "en")
+    assert status == 1
+    assert "600" in err
+
+
+def test_the_chance_of_a_deadline():
+    end = end_of(training(1000, every=10), max_steps=2000)
+    assert isinstance(end, Forecast)
+    chances = [end.probability(seconds) for seconds in (0, end.low_s, end.remaining_s, end.high_s, 10 * end.high_s)]
+    assert chances == sorted(chances)
+    assert chances[0] == 0
+    assert 0.02 < chances[1] < 0.1
+    assert 0.9 < chances[3] < 0.99 <= chances[4]
+
+
+def test_deadline_of_a_bare_clock_time_is_the_next_one(tmp_path, cli):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(training(1000, every=10)), encoding="utf-8")
+    status, out, _ = cli(
+        "eta", str(log), "--max-steps", "2000", "--now", "2025-11-15T23:59", "--deadline", "00:30", "--format", "json"
+    )
+    assert status == 0
+    deadline = json.loads(out)["forecast"]["deadline"]
+    assert dt.datetime.fromisoformat(deadline["at"]).day == 16
+    assert deadline["probability"] > 0.9
+    assert cli("eta", str(log), "--max-steps", "2000", "--deadline", "soon")[0] == 2
+
+
+def test_during_start_up_it_says_when_to_ask_again(tmp_path, cli):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(training(10, every=10)), encoding="utf-8")
+    status, out, err = cli("eta", str(log), "--max-steps", "2000", "--lang", "en")
+    assert status == 3
+    assert not out
+    assert "Ask again after iteration" in err
+
+
+def test_a_spread_is_read_both_ways():
+    spread = Spread(tuple(0.01 * index for index in range(len(LEVELS))))
+    for level in LEVELS:
+        assert spread.below(spread.at(level)) == pytest.approx(level)
+
+
+def test_the_shipped_table_is_whole():
+    """Whatever the trainer and the share done, there is a row of rising quantiles."""
+    from stepscope.forecast._learned import SCALE, TABLE
+
+    assert all(TABLE["*/own"])
+    for key, rows in TABLE.items():
+        assert len(rows) == len(BUCKETS)
+        assert key.split("/")[1] in SCALE
+        for row in rows:
+            assert not row or (len(row) == 1 + len(LEVELS) and list(row[1:]) == sorted(row[1:]))
+
+
+def test_restarts_are_in_the_upper_tail():
+    """Three restarts so far: the upper end reaches further than that of a run that had none; the middle is the same."""
+    steady = report_of(training(1000, every=10, evaluate=100), max_steps=2000).forecast
+    assert steady.lost_s < 0.05 * steady.remaining_s
+    assert steady.high_s >= steady.remaining_s + steady.lost_s
