@@ -96,14 +96,14 @@ def test_a_torn_traceback_names_no_exception():
 
 def test_an_evaluation_before_the_first_step_contradicts_no_interval():
     """llm.c evaluates before step 1 and then every 50 steps: the first spacing is 49."""
-    lines = ["| val_loss_every        | 50                                                 |", "val loss 11.0"]
+    lines = ["| val_loss_every        | 50                                                 |", "val loss 11.000000"]
     for step in range(1, 171):
         lines.append(
             f"step {step:4d}/400 | loss {9 - step / 100:.6f} (+nanz)| norm 1.0000 (+nanz)| lr 1.00e-04 | 100.00 ms | "
             "20.0% bf16 MFU | 52000 tok/s"
         )
         if step % 50 == 0:
-            lines.append("val loss 9.0")
+            lines.append("val loss 9.000000")
     report = report_of(lines)
     assert report.run.format.name == "llm_c"
     assert not [alarm for alarm in report.alarms if alarm.code == "contradiction"]
