@@ -152,8 +152,12 @@ def set_random_state(state: dict[str, Any], device: torch.device) -> None:
 
 
 @contextlib.contextmanager
-def stop_signals() -> Iterator[list[int]]:
-    """A list that gets the first SIGINT or SIGTERM: the iteration is finished and saved. The second one interrupts."""
+def stop_signals(*, several: bool) -> Iterator[list[int]]:
+    """A list that gets the first SIGINT or SIGTERM: the iteration is finished and saved. The second one interrupts.
+
+    `several`: the run has other processes. When one dies, torchrun sends the others SIGTERM at about the moment at
+    which they notice by themselves; they are to say why they end, so after an error that signal is not heeded.
+    """
     caught: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield caught
@@ -164,9 +168,13 @@ def stop_signals() -> Iterator[list[int]]:
             raise KeyboardInterrupt
         caught.append(number)
 
-    old = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    old: dict[int, Any] = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield caught
+    except BaseException:
+        if several:
+            old[signal.SIGTERM] = signal.SIG_IGN
+        raise
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)

@@ -94,7 +94,7 @@ class Trainer(Start):
         """Train to the end, or until asked to stop."""
         try:
             self.set_up()
-            with stop_signals() as stop, frozen_garbage():
+            with stop_signals(several=self.world.size > 1) as stop, frozen_garbage():
                 self._loop(stop)
             sample = self._sample(sample_tokens) if sample_tokens and self.world.rank == 0 else None
         finally:
