@@ -22,7 +22,7 @@ from stepscope.formats._taught import config_folder, taught_formats
 from stepscope.i18n import Language
 from stepscope.quote import quote
 
-_MAX_LINES = 200_000
+_MAX_LINES = 20_000
 _MAX_SHAPES = 60
 _SHOWN = 12
 
@@ -94,7 +94,7 @@ def _lines_of(path: str) -> list[str]:
         raise InputError("empty", place=path)
     if splitter.looks_binary:
         raise InputError("binary", place=path)
-    return lines
+    return lines[:_MAX_LINES]
 
 
 class _Coverage(NamedTuple):
