@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from stepscope.builder import RunBuilder
-from stepscope.bulk import BulkReader
 from stepscope.errors import InputError
 from stepscope.formats import _detect
 from stepscope.formats._base import Format
@@ -23,6 +23,9 @@ from stepscope.run import Run
 from stepscope.source.files import Source, resolve
 from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
 from stepscope.source.listing import Listing
+
+if TYPE_CHECKING:
+    from stepscope.bulk import BulkReader
 
 _MAX_PENDING = 20_000
 _SNIFF_BYTES = 4096
@@ -194,9 +197,15 @@ class LogReader:
             # In small pieces until it is known what this is; then in bulk.
             piece, chunk = chunk[: self._settle_bytes], chunk[self._settle_bytes :]
             self._take(self._splitter.feed(piece))
-            if self._builder is not None and self._format is not None and self._listing.is_over:
+            is_known = self._builder is not None and self._format is not None and self._listing.is_over
+            # A short log is read before the other way is even loaded.
+            if is_known and self._num_fed > self._settle_bytes:
                 rest = self._splitter.take_rest()
                 if rest is not None:
+                    from stepscope.bulk import BulkReader
+
+                    assert self._format is not None
+                    assert self._builder is not None
                     self._bulk = BulkReader(self._format, self._builder, rest)
         if self._bulk is None or not chunk:
             return
