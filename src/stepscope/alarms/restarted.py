@@ -24,26 +24,33 @@ from stepscope.run import Run
 
 CODE = "restarted"
 _MAX_ALARMS = 10
+_LEAST_ROWS = 3
 
 
 def find(evidence: Evidence) -> list[Alarm]:
     """One alarm per restart, at most ten."""
     run, found = evidence.run, []
     steps = run.steps
+    typical_s = evidence.ledger.step.typical_s if evidence.ledger.step is not None else None
     for index, segment in enumerate(run.segments):
         if index == 0 or segment.training != run.segments[index - 1].training:
             continue
         before, after = int(steps.step[segment.first_row - 1]), int(steps.step[segment.first_row])
         lost = max(0, before - after + 1)
-        message = say("alarm-restarted", before=before, step=after, count=lost, lost=Seconds(lost_seconds(run, index)))
+        message = say(
+            "alarm-restarted", before=before, step=after, count=lost, lost=Seconds(lost_seconds(run, index, typical_s))
+        )
         found.append(
             Alarm(code=CODE, severity="info", step=after, line=int(steps.line[segment.first_row]), message=message)
         )
     return found[:_MAX_ALARMS]
 
 
-def lost_seconds(run: Run, index: int) -> float:
-    """Seconds of the steps before segment `index` that it did once more, unprinted ones at the level of the others."""
+def lost_seconds(run: Run, index: int, typical_s: float | None) -> float:
+    """Seconds of the steps before segment `index` that it did once more, unprinted ones at the level of the others.
+
+    Where too few of them are printed for a level, that of the whole run, `typical_s`, is taken.
+    """
     steps, segment = run.steps, run.segments[index]
     previous = run.segments[index - 1]
     rows = np.arange(previous.first_row, segment.first_row)
@@ -52,4 +59,7 @@ def lost_seconds(run: Run, index: int) -> float:
         return 0.0
     num = int(steps.step[segment.first_row - 1] - steps.step[segment.first_row]) + 1
     silent = max(0, num - int(steps.span[rows].sum()))
-    return float(steps.seconds[rows].sum() + silent * np.median(steps.dur_ns[rows]) / 1e9)
+    level_s = float(np.median(steps.dur_ns[rows])) / 1e9
+    if len(rows) < _LEAST_ROWS and typical_s is not None:
+        level_s = typical_s
+    return float(steps.seconds[rows].sum() + silent * level_s)
