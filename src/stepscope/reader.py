@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ from stepscope.source.listing import Listing
 if TYPE_CHECKING:
     from stepscope.bulk import BulkReader
 
+_DIGITS = re.compile(r"\d+")
+_SHAPE_CHARS = 400
+_MAX_SHAPES = 4096
 _MAX_PENDING = 20_000
 _SNIFF_BYTES = 4096
 # How much of a file is looked at to find its place among others.
@@ -159,6 +163,7 @@ class LogReader:
         self._candidates: dict[str, set[int]] = {}
         self._num_weak: dict[str, int] = {}
         self._num_claimed = 0
+        self._shapes: dict[str, list[tuple[str, int, bool]]] = {}  # shape of a line → who claimed it, and as what
         self._num_considered = 0
         self._builder: RunBuilder | None = RunBuilder(format) if format else None
         self._head = b""
@@ -293,19 +298,26 @@ class LogReader:
         if not text:
             return
         self._num_considered += 1
-        claimed = False
-        for fmt in itertools.chain(self._taught, _detect.suspects(text)):
-            which = _detect.telling_line(fmt, text)
-            if which is None:
-                continue
-            if fmt.lines[which].weak:
-                self._num_weak[fmt.name] = self._num_weak.get(fmt.name, 0) + 1
-            elif fmt.lines[which].kind in _detect.SETTLING:
-                self._settle(fmt, text)
-                return
-            self._candidates.setdefault(fmt.name, set()).add(which)
-            claimed = True
-        self._num_claimed += claimed
+        # Whoever did not settle a line will not settle another that differs from it in its digits only.
+        shape = _DIGITS.sub("0", text[:_SHAPE_CHARS])
+        claims = self._shapes.get(shape)
+        if claims is None:
+            claims = []
+            for fmt in itertools.chain(self._taught, _detect.suspects(text)):
+                which = _detect.telling_line(fmt, text)
+                if which is None:
+                    continue
+                if not fmt.lines[which].weak and fmt.lines[which].kind in _detect.SETTLING:
+                    self._settle(fmt, text)
+                    return
+                claims.append((fmt.name, which, fmt.lines[which].weak))
+            if len(self._shapes) < _MAX_SHAPES and len(text) <= _SHAPE_CHARS:
+                self._shapes[shape] = claims
+        for name, which, is_weak in claims:
+            if is_weak:
+                self._num_weak[name] = self._num_weak.get(name, 0) + 1
+            self._candidates.setdefault(name, set()).add(which)
+        self._num_claimed += bool(claims)
 
     def _settle(self, fmt: Format, text: str = "") -> None:
         self._format = fmt

@@ -31,8 +31,8 @@ def to_lines(blob: bytes) -> Iterator[str]:
             store.deserialize(blob)
             run = store.execute(_LAST_RUN).fetchone()
             found = store.execute(_METRICS, run).fetchall() if run else []
-    except sqlite3.Error:
-        return  # torn, or another program's
+    except (sqlite3.Error, MemoryError):
+        return  # torn, or another program's; a torn page may state any size
     for key, value, timestamp, step, is_nan in found:
         if not isinstance(key, str) or key.startswith("system/") or not isinstance(step, int):
             continue
