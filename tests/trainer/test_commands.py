@@ -28,7 +28,7 @@ def test_without_arguments_it_trains_samples_and_ends_with_the_ledger(cli, tmp_p
     assert re.search(r"^iter 4: loss \d\.\d{4}, time \d+\.\d\dms, mfu -100\.00%$", out, re.MULTILINE)
     assert "Overriding: recipe = modern" in out
     assert "What it writes by now:" in err
-    assert "backward" in err
+    assert "start-up" in err  # the ledger; this process is old, so that is most of it
     assert "stepscope sample" in err
     assert (out_dir / "train.log").read_text() == out
     shares = [float(text) for text in re.findall(r"  ([\d.]+)%$", err, re.MULTILINE)]
