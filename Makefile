@@ -31,7 +31,7 @@ test: $(VENV)/.dev browser
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tools/gen.py --check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 # The browser of the page's tests: the system's own, installed where that is allowed.
 browser:

@@ -1,4 +1,4 @@
-"""Read lines of one shape all at once: the engine behind reading at the speed of the disk.
+"""Read lines of one shape all at once: the engine behind reading long logs fast.
 
 Lines of equal length that differ only in their digits have one *shape*. The ordinary reader (prefix, claim, figures)
 is asked once per shape what its line is and where its numbers stand (`plan`); then the numbers of all its lines are

@@ -277,10 +277,10 @@ class Trainer(Start):
         self.accounts.lap(phases.LOGGING)
         self._note_save(self.checkpointer.collect(wait=True))
         waited = self.accounts.lap(phases.WAITING)
+        self.accounts.flush()  # before the checkpoint can be whole: after a kill, the records reach as far as it does
         self.checkpointer.stage({**self._large_state(), **state}, self.iteration)
         staged = self.accounts.lap(phases.STAGING)
         self.accounts.event("checkpoint", self.iteration, waited + staged, waiting_s=waited / 1e9)
-        self.accounts.flush()  # the records reach as far as the checkpoint
 
     def _small_state(self) -> dict[str, Any]:
         """Everything else that the next iteration depends on."""
