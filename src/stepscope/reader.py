@@ -82,18 +82,19 @@ def _pick(path: str) -> list[Source]:
     heads = [(head, score) for head, score in map(_score, sources) if score is not None]
     if not heads:
         raise InputError("folder-without-log", place=path)
-    best, _ = max(heads, key=lambda item: item[1] or 0)
+    best, _ = max(heads, key=lambda item: item[1])
     return [head.source for head in family(best, [head for head, _ in heads])]
 
 
-def _score(source: Source) -> tuple[Head, int | None]:
-    """The beginning of a file, and how many steps it holds; None when it is no log."""
+def _score(source: Source) -> tuple[Head, tuple[bool, int] | None]:
+    """The beginning of a file, whether it tells of evaluations or saves, how many steps it holds; None for no log."""
     try:
         run = _read_piece(source, next(iter(source.chunks()), b""))
     except InputError:
         return _blank(source), None
     # What a format claims is the log; what merely looks like one is taken where there is nothing else.
-    return _head_of(source, run), len(run) if run.format.inferred is None else min(len(run), 1)
+    is_claimed = run.format.inferred is None
+    return _head_of(source, run), (is_claimed and len(run.events) > 0, len(run) if is_claimed else min(len(run), 1))
 
 
 def _head(source: Source) -> Head:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import pytest
 
@@ -123,3 +124,11 @@ def test_plain_nanogpt_parts_still_read(tmp_path):
     one = write(tmp_path, "a.log", training(100, evaluate=50))
     two = write(tmp_path, "b.log", training(200, first=101, evaluate=50))
     assert len(read(one, two)) == 201
+
+
+def test_of_a_folder_the_file_that_tells_of_evaluations_is_read(tmp_path):
+    """A table of steps beside the log has more rows, but does not say what happened between them."""
+    (tmp_path / "train.log").write_text("\n".join(training(200, every=10, evaluate=50)) + "\n")
+    rows = [json.dumps({"step": step, "duration_s": 0.1, "loss": 3.0}) for step in range(201)]
+    (tmp_path / "steps.jsonl").write_text("\n".join(rows) + "\n")
+    assert read(str(tmp_path)).format.name == "nanogpt"
