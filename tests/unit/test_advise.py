@@ -126,6 +126,42 @@ def test_saves_that_cost_much_could_be_asynchronous():
     assert "A109" not in {advice.code for advice in report_of(training(3000, every=10), **SETTINGS).advice}
 
 
+def test_spare_memory_invites_larger_evaluation_batches():
+    run = run_of(training(1000, every=10, evaluate=100))
+    spare = Hardware(gpu="RTX 4070", memory_used=5 << 30, memory_total=12 << 30)
+    found = {advice.code: advice for advice in explain(run, flags=SETTINGS, hardware=spare).advice}
+    assert found["A106"].proposed == 64
+    assert "A106" not in {advice.code for advice in explain(run, flags=SETTINGS).advice}
+
+
+def test_starts_that_compile_again_could_keep_their_cache():
+    first = training(100, every=1, compile_ms=20_000.0)
+    again = ["tokens per iteration will be: 32,768", *training(200, first=100, every=1, compile_ms=20_000.0)]
+    assert "A110" in {advice.code for advice in report_of([*first, *again], max_steps=1000).advice}
+    assert "A110" not in {advice.code for advice in report_of(first, max_steps=1000).advice}
+
+
+def test_short_steps_need_not_all_be_printed():
+    assert "A115" in {advice.code for advice in report_of(training(300, step_ms=15.0), max_steps=50_000).advice}
+    assert "A115" not in {advice.code for advice in report_of(training(300, step_ms=150.0), max_steps=50_000).advice}
+
+
+def test_attention_that_is_not_fused():
+    lines = ["WARNING: using slow attention. Flash Attention requires PyTorch >= 2.0", *training(300)]
+    found = {advice.code for advice in report_of(lines, max_steps=5000).advice}
+    assert "A116" in found
+    assert "A116" not in {advice.code for advice in report_of(training(300), max_steps=5000).advice}
+
+
+def test_advise_states_the_cards_utilisation(tmp_path, capsys):
+    log = tmp_path / "train.log"
+    lines = ["number of parameters: 123.59M", "tokens per iteration will be: 491,520"]
+    lines += [f"iter {step}: loss 4.0000, time {4600 + step % 9}.00ms, mfu 28.90%" for step in range(100)]
+    log.write_text("\n".join(lines) + "\n")
+    assert main(["advise", str(log), "--gpu", "4090"]) == 0
+    assert "55%" in capsys.readouterr().out
+
+
 def test_advise_prints_the_paste_line_of_the_trainer(capsys):
     arguments = ["advise", str(DEMO / "train.log"), "--config", str(DEMO / "config.py")]
     assert main(arguments) == 0

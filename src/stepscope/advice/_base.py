@@ -75,7 +75,7 @@ class Situation(NamedTuple):
 
 def look(run: Run, ledger: Ledger, forecast: Forecast | NoForecast, hardware: Hardware | None = None) -> Situation:
     """The situation of a run."""
-    is_future = isinstance(forecast, Forecast) and not forecast.is_finished and bool(forecast.schedule.num_evaluations)
+    is_future = isinstance(forecast, Forecast) and not forecast.is_finished
     num, horizon_s = 0, ledger.wall_s
     if is_future and isinstance(forecast, Forecast):
         num, horizon_s = forecast.schedule.num_evaluations or 0, forecast.remaining_s

@@ -53,6 +53,8 @@ FORMAT = Format(
     ),
     first_step=1,
     clock_is_epoch=True,
+    paste="Trainer({name}={value})",
+    setting_names={"val_check_interval": "eval_interval", "log_every_n_steps": "log_interval"},
     samples=(
         Sample(
             "Epoch 2:  46%|████▌     | 12/26 [00:05<00:06,  2.31it/s, v_num=0, train_loss=0.532]",

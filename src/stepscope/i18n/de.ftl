@@ -857,3 +857,12 @@ error-like-format = das Log eines anderen Trainers: { $its }, nicht { $own }
     .hint = --like braucht ein vollständiges Log desselben Programms
 error-like-short = jener Lauf endet bei Iteration { $last }, vor den { $total } dieses Laufs
     .hint = --like braucht ein vollständiges Log desselben Programms
+
+advice-a106-costs = Dieselben Sequenzen in { $batches } Batches zu { $size }; die Genauigkeit bleibt. Dazu muss die Evaluierung geändert werden.
+advice-a106-evidence = Eine Evaluierung rechnet { $batches } Batches zu { $size }, und die Karte hat Speicher für größere übrig.
+advice-a110-costs = Plattenplatz für den Cache.
+advice-a110-evidence = Der Lauf wurde { $count }-mal gestartet; das Anlaufen dauerte zusammen { $duration }.
+advice-a115-costs = Der Loss wird nur alle { $count } Iterationen ausgegeben.
+advice-a115-evidence = Jede Iteration von { $duration } wartet, bis ihr Loss geholt und ausgegeben ist.
+advice-a116-costs = Ein neueres PyTorch; die Ergebnisse unterscheiden sich nur in der Rundung.
+advice-a116-evidence = Der Trainer sagt beim Start, dass die Attention nicht verschmolzen ist.

@@ -859,3 +859,12 @@ error-like-format = a log of another trainer: { $its }, not { $own }
     .hint = --like wants a complete log of the same program
 error-like-short = that run ends at iteration { $last }, before the { $total } of this one
     .hint = --like wants a complete log of the same program
+
+advice-a106-costs = The same sequences in { $batches } batches of { $size }; the precision stays. It takes an edit of the evaluation.
+advice-a106-evidence = An evaluation runs { $batches } batches of { $size }, and the card has memory to spare for larger ones.
+advice-a110-costs = Disk space for the cache.
+advice-a110-evidence = The run was started { $count } times; warm-up took { $duration } in all.
+advice-a115-costs = The loss is printed once in { $count } iterations.
+advice-a115-evidence = Every iteration of { $duration } waits until its loss has been fetched and printed.
+advice-a116-costs = A newer PyTorch; results differ in rounding only.
+advice-a116-evidence = The trainer says at its start that attention is not fused.

@@ -857,3 +857,12 @@ error-like-format = un registro de otro entrenador: { $its }, no { $own }
     .hint = --like quiere un registro completo del mismo programa
 error-like-short = esa ejecución termina en la iteración { $last }, antes de las { $total } de esta
     .hint = --like quiere un registro completo del mismo programa
+
+advice-a106-costs = Las mismas secuencias en { $batches } batches de { $size }; la precisión se mantiene. Requiere editar la evaluación.
+advice-a106-evidence = Una evaluación ejecuta { $batches } batches de { $size }, y a la tarjeta le sobra memoria para otros mayores.
+advice-a110-costs = Espacio en disco para la caché.
+advice-a110-evidence = La ejecución se inició { $count } veces; el arranque costó { $duration } en total.
+advice-a115-costs = El loss se imprime una vez cada { $count } iteraciones.
+advice-a115-evidence = Cada iteración de { $duration } espera a que su loss se traiga y se imprima.
+advice-a116-costs = Un PyTorch más nuevo; los resultados solo difieren en el redondeo.
+advice-a116-evidence = El programa dice al empezar que la atención no está fusionada.

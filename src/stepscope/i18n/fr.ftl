@@ -857,3 +857,12 @@ error-like-format = le journal d’un autre entraîneur : { $its }, pas { $own }
     .hint = --like veut un journal complet du même programme
 error-like-short = cette exécution s’arrête à l’itération { $last }, avant les { $total } de celle-ci
     .hint = --like veut un journal complet du même programme
+
+advice-a106-costs = Les mêmes séquences en { $batches } batches de { $size } ; la précision reste. Il faut modifier l’évaluation.
+advice-a106-evidence = Une évaluation calcule { $batches } batches de { $size }, et la carte a de la mémoire pour de plus grands.
+advice-a110-costs = De la place sur le disque pour le cache.
+advice-a110-evidence = L’exécution a démarré { $count } fois ; le démarrage a pris { $duration } en tout.
+advice-a115-costs = Le loss est affiché une fois toutes les { $count } itérations.
+advice-a115-evidence = Chaque itération de { $duration } attend que son loss soit rapatrié et affiché.
+advice-a116-costs = Un PyTorch plus récent ; les résultats ne diffèrent que par l’arrondi.
+advice-a116-evidence = Le programme dit au démarrage que l’attention n’est pas fusionnée.

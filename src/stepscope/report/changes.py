@@ -10,14 +10,17 @@ from stepscope.advice._whatif import CLASSES, Outcome
 from stepscope.forecast.finish import Left
 from stepscope.i18n import Language
 from stepscope.message import Decimal, Seconds, Share
-from stepscope.report import words
+from stepscope.report import card, words
 from stepscope.report.build import Report
 
 
 def render(report: Report, outcome: Outcome | None, language: Language, *, width: int = 80) -> str:
     """The answer as text for a terminal."""
     title = language.text("section-change" if outcome is None else "section-whatif")
-    lines = [words.headline(report, language), "", title]
+    lines = [words.headline(report, language)]
+    for text in [*words.normal_lines(report, language)[:1], *card.lines(report, language)]:
+        lines += textwrap.wrap(text, width, break_on_hyphens=False)
+    lines += ["", title]
     for block in _blocks(report, outcome, language):
         first, *rest = block
         lines += textwrap.wrap(first, width, initial_indent="  ", subsequent_indent="     ", break_on_hyphens=False)
