@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((args.host, args.port))
+        listener.listen(128)  # before the address is printed: whoever opens it at once waits instead of failing
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise InputError("cannot-listen", place=f"{args.host}:{args.port}", reason=reason) from None
