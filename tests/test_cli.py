@@ -30,7 +30,7 @@ def write(path, content):
         ("binary.log", bytes(range(256)) * 40, "binary"),
         ("noise.log", os.urandom(4096), "binary"),
         ("other.log", b"GET /index.html 200\nGET /a.css 404\n", "not-a-training-log"),
-        ("broken.log.gz", gzip.compress(LOG)[:40] + b"garbage", "broken-archive"),
+        ("broken.log.gz", gzip.compress(LOG, mtime=0)[:40] + b"garbage", "broken-archive"),
     ],
 )
 def test_what_cannot_be_read(cli, tmp_path, name, content, key):
@@ -169,7 +169,7 @@ def zstd(content):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.log.gz", gzip.compress(LOG)),
+        ("a.log.gz", gzip.compress(LOG, mtime=0)),
         ("a.log.xz", lzma.compress(LOG)),
         ("a.log.zst", zstd(LOG)),
         ("utf16.log", LOG.decode().encode("utf-16")),

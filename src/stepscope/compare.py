@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.phases import Phase
 from stepscope.report.build import Report
 from stepscope.run import Floats
@@ -22,19 +23,6 @@ Align = Literal["step", "tokens"]
 _RESAMPLES = 500
 _LEAST_ROWS = 8
 _SEED = 7  # the same answer every time
-_SHOWN = (
-    "step",
-    "evaluation",
-    "checkpoint",
-    "warmup",
-    "data",
-    "gc",
-    "logging",
-    "communication",
-    "stall",
-    "gap",
-    "unlogged",
-)
 
 
 class PhaseDifference(NamedTuple):
@@ -92,7 +80,7 @@ def _against(first: Report, other: Report, align: Align, confidence: float) -> C
             after_s=after.get(phase, 0.0),
             share=(after.get(phase, 0.0) - before.get(phase, 0.0)) / whole if whole else None,
         )
-        for phase in _SHOWN
+        for phase in ORDER
         if phase in before or phase in after
     )
     ratio = _ratio(first, other, align, confidence)

@@ -42,15 +42,17 @@ class Situation(NamedTuple):
     is_future: bool
     hardware: Hardware | None = None
 
+    @property
+    def steps_left_s(self) -> float:
+        """Seconds of normal steps over the horizon."""
+        if self.is_future and isinstance(self.forecast, Forecast):
+            return self.forecast.left["step"].seconds or 0.0
+        return self.ledger.seconds("step")
+
     def phase_left_s(self, phase: Phase) -> float:
         """Seconds of a phase over the horizon, if it goes on as it did: its share of the steps' time so far."""
-        steps_s = self.ledger.seconds("step")
-        if not steps_s:
-            return 0.0
-        ahead_s = self.ledger.seconds("step")
-        if self.is_future and isinstance(self.forecast, Forecast):
-            ahead_s = self.forecast.left["step"].seconds or 0.0
-        return self.ledger.seconds(phase) * ahead_s / steps_s
+        so_far_s = self.ledger.seconds("step")
+        return self.ledger.seconds(phase) * self.steps_left_s / so_far_s if so_far_s else 0.0
 
     @property
     def evaluation_s(self) -> float:

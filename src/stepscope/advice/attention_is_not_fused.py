@@ -16,7 +16,6 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation
-from stepscope.forecast.finish import Forecast
 from stepscope.message import say
 
 CODE = "A116"
@@ -28,10 +27,7 @@ def advise(situation: Situation) -> Advice | None:
     """Fused attention; None where nothing says that it is missing."""
     if situation.run.settings.truth("slow_attention") is not True:
         return None
-    steps_s = situation.ledger.seconds("step")
-    if situation.is_future and isinstance(situation.forecast, Forecast):
-        steps_s = situation.forecast.left["step"].seconds or 0.0
-    low, middle, high = (share * steps_s for share in _GAIN)
+    low, middle, high = (share * situation.steps_left_s for share in _GAIN)
     return Advice(
         code=CODE,
         setting="attention",

@@ -16,7 +16,6 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste
-from stepscope.forecast.finish import Forecast
 from stepscope.message import say
 from stepscope.plan.cards import known_card
 
@@ -31,10 +30,7 @@ def advise(situation: Situation) -> Advice | None:
     card = known_card(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
     if card is None or card.has_bf16 or run.settings.text("dtype") != "bfloat16":
         return None
-    steps_s = situation.ledger.seconds("step")
-    if situation.is_future and isinstance(situation.forecast, Forecast):
-        steps_s = situation.forecast.left["step"].seconds or 0.0
-    low, middle, high = (share * steps_s for share in _GAIN)
+    low, middle, high = (share * situation.steps_left_s for share in _GAIN)
     return Advice(
         code=CODE,
         setting="dtype",

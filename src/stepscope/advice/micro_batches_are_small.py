@@ -17,7 +17,6 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste
-from stepscope.forecast.finish import Forecast
 from stepscope.message import Share, say
 
 CODE = "A113"
@@ -36,10 +35,7 @@ def advise(situation: Situation) -> Advice | None:
     used = hardware.memory_used / hardware.memory_total
     if used > _FREE or accumulation % 2 or run.settings["batch_size"].origin == "default":
         return None
-    steps_s = situation.ledger.seconds("step")
-    if situation.is_future and isinstance(situation.forecast, Forecast):
-        steps_s = situation.forecast.left["step"].seconds or 0.0
-    low, middle, high = (share * steps_s for share in _GAIN)
+    low, middle, high = (share * situation.steps_left_s for share in _GAIN)
     return Advice(
         code=CODE,
         setting="batch_size",
