@@ -282,8 +282,8 @@ def race(checkout: Path, size: str, targets: list[int]) -> None:
     modern.rest()
     while not curves[theirs] or curves[theirs][-1][0] < max(targets):
         for program, curve in curves.items():
-            if program is modern and curves[theirs] and curve and curve[-1][0] >= curves[theirs][-1][0]:
-                continue  # far enough ahead
+            if program is modern and curves[theirs] and any(loss <= curves[theirs][-1][2] for _, _, loss in curve):
+                continue  # it has been where nanoGPT is now
             program.take_turn()
             while line := program.line():
                 if match := EVALUATION.match(line):
