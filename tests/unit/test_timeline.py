@@ -5,18 +5,24 @@ from __future__ import annotations
 import csv as plain_csv
 import itertools
 import json
+import os
+import struct
+import subprocess
+import sys
 from io import StringIO
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet as parquet_file
 
 from stepscope.cli import main
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
-from stepscope.report import csv, mllog, svg, trace
+from stepscope.report import csv, mllog, parquet, png, svg, trace
 from tests.unit.logs import report_of, training
 
 ENGLISH = Language.load("en")
@@ -95,7 +101,62 @@ def test_the_picture_is_well_formed_whatever_the_log_says(tmp_path):
     assert len(list(root.iter())) > 30
 
 
+def test_the_picture_has_the_colours_of_the_page():
+    style = (Path(svg.__file__).parent / "page" / "page.css").read_text()
+    light = style.partition("@media")[0]
+    for phase, color in svg.COLORS.items():
+        assert f"--{phase}: {color};" in light
+
+
+def test_parquet_has_the_columns_and_values_of_the_csv(tmp_path):
+    log, target = tmp_path / "train.log", tmp_path / "out.parquet"
+    log.write_text("\n".join(training(300, every=10, evaluate=50)) + "\n")
+    assert main([str(log), "--format", "parquet", "-o", str(target)]) == 0
+    table = parquet_file.read_table(target)
+    report, pieces = slices(log.read_text().splitlines())
+    assert tuple(table.column_names) == csv.COLUMNS
+    assert table["phase"].to_pylist() == [piece.phase for piece in pieces]
+    assert table["seconds"].to_pylist() == [piece.seconds for piece in pieces]
+    assert table["last_step"].to_pylist() == [piece.last_step for piece in pieces]
+    assert table.schema.metadata[b"format"] == report.run.format.name.encode()
+
+
+def test_png_is_the_picture_in_dots():
+    report, _ = slices(training(300, every=10, evaluate=50))
+    dots = png.render(report, ENGLISH)
+    assert dots.startswith(b"\x89PNG\r\n")
+    width, height = struct.unpack(">II", dots[16:24])
+    root = ElementTree.fromstring(svg.render(report, ENGLISH))
+    assert (width, height) == (2 * int(root.get("width")), 2 * int(root.get("height")))
+
+
+@pytest.mark.parametrize("name", ["parquet", "png"])
+def test_bytes_go_to_a_file_or_a_pipe_but_to_no_terminal(tmp_path, name):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(training(100, every=10)) + "\n")
+    command = [sys.executable, "-m", "stepscope", str(log), "--format", name, "--lang", "en"]
+    piped = subprocess.run(command, capture_output=True, check=True)
+    assert piped.stdout[:4] in {b"PAR1", b"\x89PNG"}
+    ours, theirs = os.openpty()
+    shown = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    os.close(theirs)
+    os.close(ours)
+    assert shown.returncode == 2
+    assert f"-o report.{name}".encode() in shown.stderr
+
+
+@pytest.mark.parametrize(("name", "package"), [("parquet", "pyarrow"), ("png", "resvg_py")])
+def test_without_its_extra_a_format_says_what_to_install(tmp_path, monkeypatch, capsys, name, package):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(training(100, every=10)) + "\n")
+    monkeypatch.setitem(sys.modules, package, None)
+    target = tmp_path / f"out.{name}"
+    assert main([str(log), "--format", name, "--lang", "en", "-o", str(target)]) == 2
+    assert f"pip install 'stepscope[{name}]'" in capsys.readouterr().err
+    assert not target.exists()
+
+
 def test_a_log_without_steps_makes_empty_exports():
     report = report_of(["tokens per iteration will be: 32,768", "compiling the model... (takes a ~minute)"])
-    for module in (trace, csv, mllog, svg):
+    for module in (trace, csv, parquet, mllog, svg, png):
         assert module.render(report, ENGLISH)

@@ -23,17 +23,19 @@ if TYPE_CHECKING:
     from stepscope.run import Run
 
 FORMATS = ("terminal", "json", "markdown", "note")
-EXPORTS = ("html", "trace", "csv", "mllog", "svg")
+EXPORTS = ("html", "trace", "csv", "parquet", "mllog", "svg", "png")
 _SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"} | {
     "html": ".html",
     "trace": ".trace.json",
     "csv": ".csv",
+    "parquet": ".parquet",
     "mllog": ".mllog",
     "svg": ".svg",
+    "png": ".png",
 }
-# (report, language, is a translation) → text
 _COUNTS = frozenset({*COUNTS, "max_iters", "num_workers", "steps_per_epoch"})
-Renderer = Callable[["Report", Language, bool], str]
+# (report, language, is a translation) → text, or the bytes of a file that is none
+Renderer = Callable[["Report", Language, bool], str | bytes]
 
 
 def add_log_arguments(parser: argparse.ArgumentParser) -> None:
@@ -302,7 +304,7 @@ def write(args: argparse.Namespace, report: Report, renderers: dict[str, Rendere
     if args.output is None:
         if len(chosen) > 1:
             raise UsageError("languages-need-folder")
-        sys.stdout.write(render(report, chosen[0], False))
+        _print(render(report, chosen[0], False), args.format)
         return
     target = Path(args.output)
     as_folder = len(chosen) > 1 or target.is_dir() or args.output.endswith(("/", os.sep))
@@ -311,10 +313,22 @@ def write(args: argparse.Namespace, report: Report, renderers: dict[str, Rendere
             target.mkdir(parents=True, exist_ok=True)
         for index, language in enumerate(chosen):
             path = target / f"{stem}-{language.code}{_SUFFIX[args.format]}" if as_folder else target
-            path.write_text(render(report, language, index > 0), encoding="utf-8")
+            answer = render(report, language, index > 0)
+            path.write_bytes(answer if isinstance(answer, bytes) else answer.encode("utf-8"))
             print(chosen[0].text("written", path=str(path)), file=sys.stderr)
     except OSError as problem:
         raise InputError("cannot-write", place=str(target), reason=problem.strerror or str(problem)) from None
+
+
+def _print(answer: str | bytes, name: str) -> None:
+    """To standard output; bytes only where no terminal would have to show them."""
+    if isinstance(answer, str):
+        sys.stdout.write(answer)
+        return
+    if sys.stdout.isatty():
+        raise UsageError("binary-to-terminal", place=f"--format {name}", name=name)
+    sys.stdout.buffer.write(answer)
+    sys.stdout.buffer.flush()
 
 
 def terminal_size(args: argparse.Namespace) -> tuple[int, bool]:

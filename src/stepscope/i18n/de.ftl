@@ -866,3 +866,8 @@ advice-a115-costs = Der Loss wird nur alle { $count } Iterationen ausgegeben.
 advice-a115-evidence = Jede Iteration von { $duration } wartet, bis ihr Loss geholt und ausgegeben ist.
 advice-a116-costs = Ein neueres PyTorch; die Ergebnisse unterscheiden sich nur in der Rundung.
 advice-a116-evidence = Der Trainer sagt beim Start, dass die Attention nicht verschmolzen ist.
+
+## Page, app and other tools
+
+error-binary-to-terminal = eine { $name }-Datei ist nichts für ein Terminal
+    .hint = schreiben Sie sie in eine Datei: -o bericht.{ $name }

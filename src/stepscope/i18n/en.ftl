@@ -868,3 +868,8 @@ advice-a115-costs = The loss is printed once in { $count } iterations.
 advice-a115-evidence = Every iteration of { $duration } waits until its loss has been fetched and printed.
 advice-a116-costs = A newer PyTorch; results differ in rounding only.
 advice-a116-evidence = The trainer says at its start that attention is not fused.
+
+## Page, app and other tools
+
+error-binary-to-terminal = a { $name } file is not for a terminal
+    .hint = write it to a file: -o report.{ $name }

@@ -866,3 +866,8 @@ advice-a115-costs = El loss se imprime una vez cada { $count } iteraciones.
 advice-a115-evidence = Cada iteración de { $duration } espera a que su loss se traiga y se imprima.
 advice-a116-costs = Un PyTorch más nuevo; los resultados solo difieren en el redondeo.
 advice-a116-evidence = El programa dice al empezar que la atención no está fusionada.
+
+## Page, app and other tools
+
+error-binary-to-terminal = un archivo { $name } no es para una terminal
+    .hint = escríbalo en un archivo: -o informe.{ $name }

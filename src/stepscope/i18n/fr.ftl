@@ -866,3 +866,8 @@ advice-a115-costs = Le loss est affiché une fois toutes les { $count } itérati
 advice-a115-evidence = Chaque itération de { $duration } attend que son loss soit rapatrié et affiché.
 advice-a116-costs = Un PyTorch plus récent ; les résultats ne diffèrent que par l’arrondi.
 advice-a116-evidence = Le programme dit au démarrage que l’attention n’est pas fusionnée.
+
+## Page, app and other tools
+
+error-binary-to-terminal = un fichier { $name } n’est pas fait pour un terminal
+    .hint = écrivez-le dans un fichier : -o rapport.{ $name }

@@ -1,0 +1,20 @@
+"""The picture of `svg.py` in dots, for where an SVG cannot go."""
+
+from __future__ import annotations
+
+from stepscope.errors import UsageError
+from stepscope.i18n import Language
+from stepscope.report import svg
+from stepscope.report.build import Report
+
+# Two dots for one: sharp on today's screens, and wide enough for a slide.
+_ZOOM = 2
+
+
+def render(report: Report, language: Language) -> bytes:
+    """The picture as PNG."""
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError:
+        raise UsageError("needs-extra", place="--format png", extra="png") from None
+    return bytes(svg_to_bytes(svg_string=svg.render(report, language), zoom=_ZOOM))
