@@ -121,6 +121,21 @@ class EventTable:
             segment=self.segment[own] - first_segment,
         )
 
+    def until(self, line: int, num_segments: int) -> EventTable:
+        """The events up to a line of the log."""
+        own = np.flatnonzero((self.line <= line) & (self.segment < num_segments))
+        return EventTable(
+            kind=tuple(self.kind[index] for index in own.tolist()),
+            step=self.step[own],
+            row=self.row[own],
+            line=self.line[own],
+            t_ns=self.t_ns[own],
+            before_ns=self.before_ns[own],
+            val_loss=self.val_loss[own],
+            took_ns=self.took_ns[own],
+            segment=self.segment[own],
+        )
+
 
 class Segment(NamedTuple):
     """One process's life in the log. `fresh` when its first iteration is in the log, compile and all.
@@ -274,6 +289,27 @@ class Run:
                 for notice in self.notices
                 if rows.start < notice.row <= rows.stop
             ),
+        )
+
+    def until(self, row: int) -> Run:
+        """The run as its log told it when `row` had just been printed; settings stay those of the whole log."""
+        line = int(self.steps.line[row])
+        rows, num_segments = slice(0, row + 1), int(self.steps.segment[row]) + 1
+        last = self.segments[num_segments - 1]
+        events = self.events.until(line, num_segments)
+        moments = np.concatenate([self.steps.t_ns[rows], events.t_ns])
+        moments = moments[moments != NO_TIME]
+        return dataclasses.replace(
+            self,
+            num_lines=line,
+            steps=self.steps.cut(rows, 0),
+            events=events,
+            segments=(*self.segments[: num_segments - 1], last._replace(num_rows=row + 1 - last.first_row)),
+            stamps=self.stamps._replace(last_ns=int(moments.max())) if self.stamps and len(moments) else None,
+            remarks=tuple(remark.cut(0, row + 1) for remark in self.remarks),
+            notices=tuple(notice for notice in self.notices if notice.line <= line),
+            runtimes=tuple(runtime for runtime in self.runtimes if runtime.line <= line),
+            ranks=(),
         )
 
     def _stamps_of(self, rows: slice, first: int, last: int) -> Stamps | None:

@@ -73,6 +73,11 @@ class Settings(Mapping[str, Setting]):
             overruled[name] = known
         return Settings({**self._values, name: Setting(value, origin)}, overruled)
 
+    def as_stated(self) -> Settings:
+        """Without what was detected: what was stated stands in its place."""
+        stated = {name: setting for name, setting in self._values.items() if setting.origin != "detected"}
+        return Settings({**stated, **self.overruled})
+
     def number(self, name: str) -> float | None:
         """The value as a number, or None when it is unknown or none."""
         setting = self._values.get(name)

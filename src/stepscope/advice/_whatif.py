@@ -113,16 +113,13 @@ def _future_counts(name: str, run: Run, end: Forecast, changes: Mapping[str, Val
     if not isinstance(total, int):
         return 1.0
     then = plan(run, total, evaluation_interval=every if isinstance(every, int) else None)
-    if name == "step":
-        return then.num_steps / max(1, end.schedule.num_steps)
-    if end.schedule.num_evaluations in {None, 0} or then.num_evaluations is None:
-        return 1.0
-    evaluations = then.num_evaluations / (end.schedule.num_evaluations or 1)
-    if name == "evaluation":
-        return evaluations
-    return _saves(run, end.schedule.save_probability, changes, unknown) * (
-        evaluations if run.format.saves_only_after_evaluation else 1.0
-    )
+    steps, evaluations = then.num_steps / max(1, end.schedule.num_steps), 1.0
+    if end.schedule.num_evaluations and then.num_evaluations is not None:
+        evaluations = then.num_evaluations / end.schedule.num_evaluations
+    if name in {"step", "evaluation"}:
+        return steps if name == "step" else evaluations
+    follows = run.format.saves_only_after_evaluation
+    return _saves(run, end.schedule.save_probability, changes, unknown) * (evaluations if follows else steps)
 
 
 def _past_counts(name: str, run: Run, changes: Mapping[str, Value], unknown: list[str]) -> float:

@@ -22,6 +22,7 @@ from stepscope.stops import find_stops
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice
     from stepscope.alarms._base import Alarm
+    from stepscope.forecast.backtest import Backtest
 
 # What a stamp without a year counts as: see `formats/_prefix.py`.
 _NO_YEAR = 2000
@@ -31,7 +32,7 @@ NowFrom = Literal["flag", "stamp", "nvidia-smi", "mtime", "clock"]
 class Report:
     """The whole answer. `moment` is when the last line was written, by the best evidence there is.
 
-    Advice and alarms are worked out when they are first asked for: a question about the time left needs neither.
+    Advice, alarms and backtests are worked out when first asked for: a question about the time left needs none.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Report:
         moment: dt.datetime | None,
         moment_from: NowFrom | None,
         confidence: float,
+        previous: Sequence[Run] = (),
     ) -> None:
         self.run = run
         self.ledger = ledger
@@ -52,6 +54,7 @@ class Report:
         self.moment = moment
         self.moment_from = moment_from
         self.confidence = confidence
+        self.previous = tuple(previous)  # complete runs of the same program
         self.deadline: dt.datetime | None = None  # the moment asked about, if any
 
     @cached_property
@@ -73,6 +76,15 @@ class Report:
         from stepscope.alarms import find_alarms
 
         return tuple(find_alarms(self.run, self.ledger, self.forecast))
+
+    @cached_property
+    def backtests(self) -> tuple[Backtest, ...]:
+        """What would have been said earlier in the last training, and what happened. Costs as much as `explain`."""
+        from stepscope.forecast.backtest import backtest
+
+        own = self.run.training(-1)
+        ledger = self.ledger if own is self.run else attribute(own, confidence=self.confidence)
+        return backtest(own, ledger, confidence=self.confidence, previous=self.previous)
 
     @property
     def has_steps(self) -> bool:
@@ -153,7 +165,8 @@ def explain(
     """
     run = with_settings(run, config=config, flags=flags)
     ledger = attribute(run, confidence=confidence, hardware=hardware)
-    end = forecast(run, ledger, confidence=confidence, previous=previous(run) if previous else ())
+    found = tuple(previous(run)) if previous else ()
+    end = forecast(run, ledger, confidence=confidence, previous=found)
     moment, moment_from = _moment(run, hardware, now, fallback_now)
     if gpu is not None:
         hardware = (hardware or Hardware())._replace(gpu=gpu)
@@ -165,6 +178,7 @@ def explain(
         moment=moment,
         moment_from=moment_from,
         confidence=confidence,
+        previous=found,
     )
 
 

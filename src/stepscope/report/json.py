@@ -89,6 +89,21 @@ def document(report: Report) -> dict[str, Any]:
         "split": ledger.split,
         "cadence": _cadence(report, english),
         "forecast": _forecast(report, english),
+        "backtests": [
+            {
+                "share": one.share,
+                "step": one.step,
+                "target_step": one.target_step,
+                "elapsed_s": one.elapsed_s,
+                "remaining_s": one.remaining_s,
+                "low_s": one.low_s,
+                "high_s": one.high_s,
+                "actual_s": one.actual_s,
+                "error": one.error,
+                "inside": one.is_inside,
+            }
+            for one in report.backtests
+        ],
         "advice": [
             {
                 "code": advice.code,
