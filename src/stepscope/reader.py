@@ -6,6 +6,7 @@ so a finished log, a growing one and a pipe are all read by the same code.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import re
@@ -174,6 +175,11 @@ class LogReader:
         self._rank: int | None = None
         self._listing = Listing()
 
+    @property
+    def is_document(self) -> bool:
+        """Whether the file is no text of lines: a table or a document, which is read whole when it ends."""
+        return self._blob_format is not None
+
     def begin_file(self, rank: int | None = None) -> None:
         """Start the next file of the same run, perhaps one rank's own."""
         self._rank = rank
@@ -240,14 +246,18 @@ class LogReader:
         lines = head[:_SNIFF_BYTES].decode("utf-8", errors="replace").splitlines() if self._taught else []
         return any(_detect.settles(fmt, line.strip()) for fmt in self._taught for line in lines if line.strip())
 
-    def settle(self) -> None:
-        """Understand what is there of a file that is still being written, however little it is."""
-        if self._blob_format is None and self._head and len(self._head) < _SNIFF_BYTES:
-            self._feed_text(self._sniff())
-        if self._bulk is not None:
-            self._bulk.flush()
-        if self._blob_format is None:
-            self._take(self._splitter.settle())
+    @property
+    def is_undecided(self) -> bool:
+        """Whether too little was read to say what kind of file this is."""
+        return self._blob_format is None and len(self._head) < _SNIFF_BYTES
+
+    def ended_here(self, *, with_half_line: bool) -> LogReader:
+        """A copy for which the file ends with what was read so far; a table or a document to its last byte."""
+        twin = copy.deepcopy(self)
+        if twin.is_undecided and not with_half_line:
+            twin._head = twin._head[: twin._head.rfind(b"\n") + 1]
+        twin.end_file()
+        return twin
 
     def end_file(self) -> None:
         """The file ends here; its last line counts even without a newline."""

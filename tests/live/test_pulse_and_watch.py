@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from json import dumps as json_dumps
 
 import pytest
 
@@ -46,6 +47,9 @@ class FakeTail:
         if self._pieces and self._pieces[0][0] <= self._clock.seconds:
             return News(self._pieces.pop(0)[1])
         return News(is_over=self._ends and not self._pieces)
+
+    def rewind(self) -> bool:
+        return False
 
 
 def text_of(lines: list[str]) -> bytes:
@@ -172,12 +176,98 @@ def test_explaining_keeps_to_its_budget():
     explain_now = watch._explain
     calls = 0
 
-    def slow() -> None:
+    def slow(quiet_s: float) -> None:
         nonlocal calls
         calls += 1
-        explain_now()
+        explain_now(quiet_s)
         clock.seconds += 2.0
 
     watch._explain = slow  # type: ignore[method-assign]
     views_until(watch, clock, 200)
     assert calls * 2.0 <= 0.15 * 200
+
+
+def test_a_pause_that_came_before_is_no_stall_when_it_comes_again():
+    """No setting tells of it and no line announces it: it happened before, and the run went on."""
+    pieces = [f"iter {step}: loss 3.0000, time {40_000 if step % 30 == 0 else 1000}.00ms" for step in range(100)]
+    report = report_of(pieces, max_steps=1000)
+    assert feel(report, 70.0).doing != "stalled"
+    assert feel(report, 400.0).doing == "stalled"
+
+
+def test_the_first_pause_of_a_long_run_may_be_its_first_evaluation():
+    report = report_of([f"iter {step}: loss 3.0000, time 4000.00ms" for step in range(200)], max_steps=1000)
+    assert feel(report, 300.0).doing != "stalled"
+    assert feel(report, 500.0).doing == "stalled"
+
+
+def test_a_caught_exception_is_no_crash():
+    """A traceback is told once the run has been silent after it, not while it may go on."""
+    lines = training(300, every=10)
+    caught = ["Traceback (most recent call last):", '  File "train.py", line 3, in log', "ConnectionError: no network"]
+    watch, clock = watch_of([(0, text_of([*lines, *caught])), (3, text_of(training(400, first=301, every=10)))])
+    told = {alarm.code for view in views_until(watch, clock, 3) for alarm in view.fresh}
+    assert not told & {"crash", "ended_early"}
+    assert watch.end is None
+
+
+def test_the_last_line_of_a_crash_counts_without_its_end():
+    crash = [*training(300, every=10), "Traceback (most recent call last):", '  File "train.py", line 3, in <module>']
+    watch, clock = watch_of([(0, text_of(crash) + b"KeyboardInterrupt")])
+    told = {alarm.code for view in views_until(watch, clock, 10) for alarm in view.fresh}
+    assert "interrupted" in told
+    assert "crash" not in told
+
+
+def test_a_slowdown_is_told_once_however_its_beginning_moves():
+    lines = [f"iter {step}: loss 3.0000, time {100 if step < 100 else 200}.00ms" for step in range(400)]
+    watch, clock = watch_of([(index * 2.0, text_of(lines[index * 20 : index * 20 + 20])) for index in range(20)])
+    told = [alarm.code for view in views_until(watch, clock, 60) for alarm in view.fresh]
+    assert told.count("slowdown") == 1
+
+
+class GrowingFile(FakeTail):
+    """A file that is written anew, longer each time."""
+
+    def __init__(self, clock: FakeClock, versions: list[tuple[float, bytes]]) -> None:
+        super().__init__(clock, versions)
+        self._now = b""
+        self._is_read = True
+
+    def look(self) -> News:
+        if self._pieces and self._pieces[0][0] <= self._clock.seconds:
+            self._now = self._pieces.pop(0)[1]
+            self._is_read = False
+        data, self._is_read = (b"" if self._is_read else self._now), True
+        return News(data)
+
+    def rewind(self) -> bool:
+        self._is_read = False
+        return True
+
+
+def state_of(last: int) -> bytes:
+    """A Hugging Face trainer_state.json after so many steps."""
+    history = [{"epoch": step / 100, "loss": 3.0, "step": step} for step in range(10, last + 1, 10)]
+    state = {"global_step": last, "is_world_process_zero": True, "log_history": history, "max_steps": 500}
+    return json_dumps(state, indent=2).encode()
+
+
+def test_a_document_that_is_written_anew_is_read_anew():
+    clock = FakeClock()
+    versions = [(0, state_of(100)), (5, state_of(200)), (10, state_of(300)[:-400]), (11, state_of(300))]
+    tail = GrowingFile(clock, versions)
+    watch = Watch(tail, name="trainer_state.json", facts=FACTS, clock=clock)
+    counts = [len(view.report.run) for view in views_until(watch, clock, 15) if view.report]
+    assert counts[0] == 10
+    assert counts == sorted(counts)
+    assert counts[-1] == 30
+
+
+def test_a_table_is_watched_while_it_grows():
+    rows = [f"{step},{3.0 - step / 1000:.4f},{step * 0.5:.2f}" for step in range(1, 400)]
+    pieces = [(index * 1.0, text_of(rows[index * 40 : index * 40 + 40])) for index in range(1, 10)]
+    watch, clock = watch_of([(0, b"step,loss,elapsed_s\n" + text_of(rows[:40])), *pieces])
+    counts = [len(view.report.run) for view in views_until(watch, clock, 15) if view.report]
+    assert counts[0] == 40
+    assert counts[-1] == 399

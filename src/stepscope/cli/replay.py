@@ -11,7 +11,6 @@ import time
 from typing import TYPE_CHECKING
 
 from stepscope.errors import UsageError
-from stepscope.units import NS
 
 if TYPE_CHECKING:
     from stepscope.run import Run
@@ -52,12 +51,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _waits(run: Run, speed: float) -> dict[int, float]:
-    """Seconds before each step's line: its own time, and that of the silent steps before it at the same level."""
+    """Seconds before each line whose moment is known."""
     import numpy as np
 
-    steps = run.steps
-    silent = np.maximum(0, np.diff(steps.step, prepend=steps.step[:1]) - steps.span)
-    silent[np.flatnonzero(np.diff(steps.segment, prepend=-1))] = 0
-    level = float(np.median(steps.dur_ns[steps.span > 0])) / NS if (steps.span > 0).any() else 0.0
-    seconds = steps.seconds + silent * level
-    return dict(zip(steps.line.tolist(), (seconds / speed).tolist(), strict=True))
+    from stepscope.live.pace import arrivals
+
+    lines, moments = arrivals(run)
+    return dict(zip(lines.tolist(), (np.diff(moments, prepend=0.0) / speed).tolist(), strict=True))

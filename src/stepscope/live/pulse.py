@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from stepscope.forecast.finish import Forecast
+from stepscope.live.silence import Silences, measure
 from stepscope.report.build import Report
 from stepscope.run import Run
 
@@ -18,11 +19,17 @@ Doing = Literal["waiting", "warmup", "training", "evaluation", "checkpoint", "st
 # Evaluations vary by a tenth, saves on a busy disk by a factor of three; a step of 170 ms is stalled after a minute,
 # an evaluation of 25 s not after 20.
 _STALL_FACTOR = 5.0
-_STALL_LEAST_S = 30.0
-# Compiling a large model takes minutes, autotuning more.
-_WARMUP_LIMIT_S = 1800.0
-# The step that is going on may take half as long again before another explanation is looked for.
-_SLACK = 1.5
+_STALL_LEAST_S = 45.0
+# A pause that no plan foresees, when it comes again, may take twice as long.
+_AGAIN_FACTOR = 2.0
+# The first pause of a run that has shown none: an evaluation seldom takes longer than half the training before it.
+_FIRST_SHARE = 0.5
+# What has begun for the first time, and a start with its compile and autotune, may take this long.
+_UNKNOWN_LIMIT_S = 1800.0
+# The step that is going on may take half as long again before another explanation is looked for, an evaluation a tenth.
+_SLACK, _EVALUATION_SLACK = 1.5, 1.1
+# With fewer printed steps than this behind it, nobody knows how far apart they are.
+_ENOUGH_ROWS = 3
 
 
 class Pulse(NamedTuple):
@@ -34,8 +41,11 @@ class Pulse(NamedTuple):
     limit_s: float | None
 
 
-def feel(report: Report | None, quiet_s: float) -> Pulse:
-    """The pulse of a run whose last line came `quiet_s` ago; `report` is None while nothing was understood yet."""
+def feel(report: Report | None, quiet_s: float, silences: Silences | None = None) -> Pulse:
+    """The pulse of a run whose last line came `quiet_s` ago; `report` is None while nothing was understood yet.
+
+    `silences` are those of the report, for whoever asks again and again about the same one.
+    """
     if report is None:
         return Pulse("waiting", quiet_s, None, None)
     if _has_finished(report):
@@ -43,38 +53,53 @@ def feel(report: Report | None, quiet_s: float) -> Pulse:
     if report.has_ended:
         return Pulse("ended", quiet_s, None, None)
     level_s = _level(report)
-    if not len(report.run) or level_s is None:
-        doing: Doing = "stalled" if quiet_s > _WARMUP_LIMIT_S else "warmup"
-        return Pulse(doing, quiet_s, None, _WARMUP_LIMIT_S)
-    return _between_lines(report, level_s, quiet_s)
+    if silences is None and level_s is not None:
+        silences = measure(report)
+    if level_s is None or silences is None:
+        doing: Doing = "stalled" if quiet_s > _UNKNOWN_LIMIT_S else "warmup"
+        return Pulse(doing, quiet_s, None, _UNKNOWN_LIMIT_S)
+    return _between_lines(report, level_s, silences, quiet_s)
 
 
-def _between_lines(report: Report, level_s: float, quiet_s: float) -> Pulse:
-    run, ledger = report.run, report.ledger
-    every = run.settings.count("log_interval") or 1
-    last = int(run.steps.step[-1])
-    evaluation_s = ledger.evaluation_price.seconds if ledger.evaluation_price else None
-    save_s = ledger.checkpoint_price.seconds if ledger.checkpoint_price else None
-    evaluated = _has_event(run, "evaluation")
-    stages: list[tuple[Doing, float]] = []
-    if not evaluated:
-        stages.append(("training", max(1, every - 1) * level_s * _SLACK))
-        if _is_due(run, last, every):
-            # Nothing says yet what one takes: as long as warm-up may, it is taken for one.
-            stages.append(("evaluation", evaluation_s if evaluation_s is not None else _WARMUP_LIMIT_S))
-    if _has_event(run, "checkpoint"):
-        stages.append(("checkpoint", save_s if save_s is not None else 0.0))
-    due_s = sum(seconds for doing, seconds in stages if doing != "training")
-    expected_s = every * level_s + due_s + (save_s or 0.0 if due_s else 0.0)
-    limit_s = max(_STALL_LEAST_S, _STALL_FACTOR * expected_s)
+def _between_lines(report: Report, level_s: float, silences: Silences, quiet_s: float) -> Pulse:
+    row_s = max(level_s, silences.row_s)
+    stages = _stages(report, max(level_s, row_s - level_s), silences)
+    expected_s = row_s + sum(seconds or 0.0 for doing, seconds in stages if doing != "training")
+    limit_s = max(_STALL_LEAST_S, _STALL_FACTOR * expected_s, _AGAIN_FACTOR * silences.unplanned_s)
+    if any(doing == "evaluation" for doing, _ in stages):
+        limit_s = max(limit_s, _AGAIN_FACTOR * silences.planned_s)
+    if not silences.has_paused:
+        limit_s = max(limit_s, min(_UNKNOWN_LIMIT_S, _FIRST_SHARE * silences.elapsed_s))
+    if silences.num_rows < _ENOUGH_ROWS or any(seconds is None for _, seconds in stages):
+        limit_s = max(limit_s, _UNKNOWN_LIMIT_S)
     if quiet_s > limit_s:
         return Pulse("stalled", quiet_s, expected_s, limit_s)
     begun = 0.0
     for doing, seconds in stages:
-        if quiet_s <= begun + seconds or (doing, seconds) == stages[-1]:
+        upto = begun + (seconds or 0.0) * (_EVALUATION_SLACK if doing == "evaluation" else 1.0)
+        if seconds is None or quiet_s <= upto or doing == stages[-1][0]:
             return Pulse(doing, quiet_s - begun, None if doing == "training" else seconds, limit_s)
-        begun += seconds
-    return Pulse("training", quiet_s, every * level_s, limit_s)
+        begun = upto
+    return Pulse("training", quiet_s, row_s, limit_s)
+
+
+def _stages(report: Report, silent_s: float, silences: Silences) -> list[tuple[Doing, float | None]]:
+    """What comes before the next printed step, in order, and how long each takes; None where nothing says yet."""
+    run, ledger = report.run, report.ledger
+    evaluation_s = ledger.evaluation_price.seconds if ledger.evaluation_price else None
+    save_s = ledger.checkpoint_price.seconds if ledger.checkpoint_price else None
+    stages: list[tuple[Doing, float | None]] = []
+    if not _is_pending(run, "evaluation"):
+        stages.append(("training", silent_s * _SLACK))
+        if _comes_due(run):
+            stages.append(("evaluation", evaluation_s or silences.planned_s or None))
+            if save_s is not None and "checkpoint" in run.events.kind:
+                stages.append(("checkpoint", save_s))
+    elif not _has_ended_before(run, "evaluation"):
+        stages.append(("evaluation", evaluation_s))  # some say so when it begins
+    if _is_pending(run, "checkpoint"):
+        stages.append(("checkpoint", save_s if save_s is not None or _has_ended_before(run, "checkpoint") else None))
+    return stages
 
 
 def _level(report: Report) -> float | None:
@@ -87,16 +112,25 @@ def _has_finished(report: Report) -> bool:
     return isinstance(report.forecast, Forecast) and report.forecast.is_finished
 
 
-def _has_event(run: Run, kind: str) -> bool:
+def _is_pending(run: Run, kind: str) -> bool:
     """Whether such an event was printed after the last step."""
     return any(
         name == kind and row == len(run) for name, row in zip(run.events.kind[-8:], run.events.row[-8:], strict=True)
     )
 
 
-def _is_due(run: Run, last: int, every: int) -> bool:
-    """Whether an evaluation lies between the last printed step and the next."""
+def _has_ended_before(run: Run, kind: str) -> bool:
+    """Whether steps came after such an event before."""
+    return any(
+        name == kind and row < len(run) for name, row in zip(run.events.kind, run.events.row.tolist(), strict=True)
+    )
+
+
+def _comes_due(run: Run) -> bool:
+    """Whether by the settings an evaluation lies between the last printed step and the next."""
     interval = run.settings.count("eval_interval")
-    if interval is None or not ("evaluation" in run.clock.includes or run.clock.covers == "stamp"):
+    if not interval or not ("evaluation" in run.clock.includes or run.clock.covers == "stamp"):
         return False
-    return (last + every) // interval > last // interval
+    steps = run.steps.step
+    every = run.settings.count("log_interval") or (int(steps[-1] - steps[-2]) if len(steps) > 1 else 1)
+    return (int(steps[-1]) + max(1, every)) // interval > int(steps[-1]) // interval

@@ -14,15 +14,21 @@ from stepscope.alarms._base import Alarm
 from stepscope.clock import Clock
 from stepscope.errors import InputError
 from stepscope.live.pulse import Pulse, feel
+from stepscope.live.silence import Silences, measure
 from stepscope.message import Seconds, say
 from stepscope.reader import LogReader
 from stepscope.report.build import Report, explain
+from stepscope.run import Run
 from stepscope.settings import Value
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.source.tail import News
 
 # Explaining may take this share of the time.
 _BUDGET = 0.1
+# A traceback comes line by line, from several ranks one after the other: its cause may stand in its last line. And
+# what looks like an end may be an exception that was caught: a run that goes on has not ended.
+_LAST_WORDS_S = 5.0
+_ENDING = {"crash", "ended_early", "interrupted", "hang", "oom"}
 
 End = Literal["finished", "ended", "lost"]
 
@@ -36,6 +42,9 @@ class Tail(Protocol):
 
     def look(self) -> News:
         """What came since the last look."""
+
+    def rewind(self) -> bool:
+        """Hand out everything from the start again; False where that cannot be done."""
 
 
 class Facts(NamedTuple):
@@ -80,35 +89,45 @@ class Watch:
         self._hardware = hardware
         self._interval_s = interval_s
         self._is_alive = is_alive
-        self._reader = LogReader(paths=[name])
-        self._reader.begin_file()
+        self._name = name
+        self._reader = _reader(name)
         self._report: Report | None = None
+        self._silences: Silences | None = None
         self._problem: InputError | None = None
         self._quiet_since = clock.monotonic()
         self._is_caught_up = False
+        self._is_document = False
         self._is_over = False
         self._has_news = False
+        self._has_heard_all = False  # of a run that ended: its last line too, though it has no end
         self._next_view = clock.monotonic() + interval_s
         self._told: set[tuple[str, int | None, int | None]] = set()
+        self._stalled_rows: set[int] = set()  # told while it lasted: not told again once it is past
 
     def step(self) -> View | None:
         """Read what came; the view when it is time for one, else None."""
         was_settled = self._is_caught_up, self._is_over
-        data = self._read()
+        has_come = self._read()
         now = self._clock.monotonic()
-        if data:
+        if has_come:
             self._has_news = True
+            self._has_heard_all = False
             self._quiet_since = now
         # At once when everything there is has been read, and when it ended; else at its pace.
         if now < self._next_view and was_settled == (self._is_caught_up, self._is_over):
             return None
         return self._view(now)
 
-    def _read(self) -> bytes:
+    def _read(self) -> bool:
+        """Take what came; whether anything did."""
         if self._is_over:
-            return b""
+            return False
         news = self._tail.look()
-        if news.is_new_file:
+        if self._is_document and (news.data or news.is_new_file) and self._tail.rewind():
+            # A table or a document is written anew, or at its end: it is read from its start either way.
+            self._reader = _reader(self._name)
+            news = self._tail.look()
+        elif news.is_new_file:
             self._reader.end_file()
             self._reader.begin_file()
         if news.data:
@@ -121,20 +140,21 @@ class Watch:
         if not news.data and (news.is_over or (self._is_alive is not None and not self._is_alive())):
             self._is_over = True
             self._reader.end_file()
-        return news.data
+        return bool(news.data)
 
     def _view(self, now: float) -> View:
+        quiet_s = now - self._quiet_since
         if self._has_news or self._report is None or self._is_over:
-            self._explain()
             self._has_news = False
+            self._explain(quiet_s)
+        elif self._report.has_ended and quiet_s >= _LAST_WORDS_S and not self._has_heard_all:
+            self._has_heard_all = True
+            self._explain(quiet_s)
         cost = self._clock.monotonic() - now
         self._next_view = self._clock.monotonic() + max(self._interval_s, cost / _BUDGET)
-        pulse = feel(self._report, now - self._quiet_since)
-        alarms = self._alarms(pulse)
-        fresh = tuple(alarm for alarm in alarms if _identity(alarm) not in self._told)
-        self._told |= {_identity(alarm) for alarm in alarms}
-        if pulse.doing != "stalled":
-            self._told = {identity for identity in self._told if identity[0] != "stall"}
+        pulse = feel(self._report, quiet_s, self._silences)
+        alarms = self._alarms(pulse, quiet_s)
+        fresh = self._fresh(alarms)
         return View(
             report=self._report,
             pulse=pulse,
@@ -145,14 +165,18 @@ class Watch:
             problem=self._problem,
         )
 
-    def _explain(self) -> None:
-        self._reader.settle()
+    def _explain(self, quiet_s: float) -> None:
         try:
-            run = self._reader.run(mtime=self._tail.mtime)
+            run = self._run_so_far(quiet_s)
         except InputError as problem:
             self._problem = problem
             return
+        num_before = len(self._report.run) if self._report is not None and self._is_document else 0
+        if len(run) < num_before and quiet_s < _LAST_WORDS_S and not self._is_over:
+            self._has_news = True  # caught while it was being written anew
+            return
         self._problem = None
+        self._silences = None
         facts = self._facts
         self._report = explain(
             run,
@@ -162,11 +186,41 @@ class Watch:
             fallback_now=self._clock.now(),
             confidence=facts.confidence,
         )
+        self._silences = measure(self._report)
 
-    def _alarms(self, pulse: Pulse) -> tuple[Alarm, ...]:
+    def _run_so_far(self, quiet_s: float) -> Run:
+        """The run up to the last whole line; a document, and what ends in last words, up to the last byte."""
+        is_final = self._report is not None and self._report.has_ended and quiet_s >= _LAST_WORDS_S
+        reader = self._reader
+        if not self._is_over and (reader.is_document or reader.is_undecided or is_final):
+            reader = reader.ended_here(with_half_line=is_final)
+        self._is_document = reader.is_document
+        return reader.run(mtime=self._tail.mtime)
+
+    def _fresh(self, alarms: tuple[Alarm, ...]) -> tuple[Alarm, ...]:
+        """The alarms that were not told yet. One that went away and comes back is told again."""
+        identities = {_identity(alarm) for alarm in alarms}
+        self._told -= {told for told in self._told if told[0] in {"stall", "slowdown"} and told not in identities}
+        fresh = tuple(alarm for alarm in alarms if _identity(alarm) not in self._told)
+        self._told |= identities
+        return fresh
+
+    def _alarms(self, pulse: Pulse, quiet_s: float) -> tuple[Alarm, ...]:
         found = list(self._report.alarms) if self._report is not None else []
+        if self._report is not None:
+            run = self._report.run
+            is_talking = quiet_s < _LAST_WORDS_S and not self._is_over and self._is_caught_up
+            since = run.last_words[0].line if run.last_words and is_talking else None
+            lines = {int(run.steps.line[row]) for row in self._stalled_rows if row < len(run)}
+            found = [
+                alarm
+                for alarm in found
+                if not (alarm.code == "stall" and alarm.line in lines)
+                and not (since is not None and alarm.code in _ENDING and (alarm.line or 0) >= since)
+            ]
         if pulse.doing == "stalled" and self._report is not None:
             steps = self._report.run.steps
+            self._stalled_rows.add(len(steps))
             found.insert(
                 0,
                 Alarm(
@@ -193,11 +247,13 @@ class Watch:
     def end(self) -> End | None:
         """How it ended, once it has: `lost` when the source went away before the last step."""
         if self._report is not None and (self._is_caught_up or self._is_over) and not self._has_news:
-            doing = feel(self._report, 0.0).doing
-            if doing == "finished":
-                return "finished"
-            if doing == "ended" and (self._is_over or self._clock.monotonic() - self._quiet_since > self._interval_s):
-                return "ended"
+            doing = feel(self._report, 0.0, self._silences).doing
+            quiet_s = self._clock.monotonic() - self._quiet_since
+            if self._is_over or quiet_s > max(self._interval_s, _LAST_WORDS_S):
+                if doing == "finished":
+                    return "finished"
+                if doing == "ended":
+                    return "ended"
         return "lost" if self._is_over else None
 
     def run_to_end(self, show: Callable[[View], None]) -> End:
@@ -215,5 +271,12 @@ class Watch:
                 self._clock.sleep(min(0.2, self._interval_s))
 
 
+def _reader(name: str) -> LogReader:
+    reader = LogReader(paths=[name])
+    reader.begin_file()
+    return reader
+
+
 def _identity(alarm: Alarm) -> tuple[str, int | None, int | None]:
-    return alarm.code, alarm.step if alarm.code != "slowdown" else None, alarm.line
+    """What makes an alarm the same one as before: where a slowdown began becomes clearer with every line."""
+    return (alarm.code, None, None) if alarm.code == "slowdown" else (alarm.code, alarm.step, alarm.line)

@@ -49,13 +49,6 @@ class LineSplitter:
         assert self._decoder is not None
         yield from self._split(self._decoder.decode(chunk), final=False)
 
-    def settle(self) -> Iterator[str]:
-        """The lines there are so far, though the first bytes are too few to be sure of the encoding."""
-        if self._decoder is None and self._head:
-            head = self._start()
-            assert self._decoder is not None
-            yield from self._split(self._decoder.decode(head), final=False)
-
     def close(self) -> Iterator[str]:
         """The last line, when it has no newline."""
         text = ""

@@ -71,6 +71,10 @@ class RecordingTail:
             return News(rest)
         return News(b"".join(pieces), is_over=not pieces and (self._folder / EXIT).exists())
 
+    def rewind(self) -> bool:
+        """A recording is a text of lines: nobody begins it anew."""
+        return False
+
     def close(self) -> None:
         """Let go of the files."""
         self._log.close()

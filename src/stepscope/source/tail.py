@@ -75,6 +75,16 @@ class FileTail:
         self._file, self._inode = successor, status.st_ino
         return News(self._file.read(_CHUNK_BYTES), is_new_file=True)
 
+    def rewind(self) -> bool:
+        """Begin anew with the first byte of the file that has the name now."""
+        try:
+            file = self._path.open("rb")
+        except OSError:
+            return False
+        self._file.close()
+        self._file, self._inode = file, os.fstat(file.fileno()).st_ino
+        return True
+
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
@@ -105,6 +115,10 @@ class PipeTail:
             return News(is_over=True)
         self._last = time.time()
         return News(data)
+
+    def rewind(self) -> bool:
+        """What came through a pipe is gone."""
+        return False
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -1,0 +1,99 @@
+"""How long a run is usually silent: between two printed steps, and in pauses that no plan foresees.
+
+Most trainers pause for things they do not print, at moments they do not announce. What happened before without harm is
+no reason for alarm when it happens again, so the silences of the run itself are the measure.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.live.pace import arrivals
+from stepscope.report.build import Report
+from stepscope.run import Run
+
+# A run changes its pace: the latest rows tell how far apart lines are.
+_LATEST_ROWS = 30
+# This many times as long as from row to row is a pause.
+_PAUSE = 5.0
+_HARM = {"stall", "gap", "warmup"}
+
+Bools = npt.NDArray[np.bool_]
+
+
+class Silences(NamedTuple):
+    """Seconds without a line. `row_s`: from one printed step to the next; the longest pauses so far, 0 for none.
+
+    `planned_s` are those at which an evaluation was due, `unplanned_s` all others. Of the last launch: `elapsed_s` is
+    its age, `num_rows` its steps after the first, `has_paused` whether it has evaluated, saved or been silent for long.
+    """
+
+    row_s: float
+    planned_s: float
+    unplanned_s: float
+    elapsed_s: float
+    num_rows: int
+    has_paused: bool
+
+
+def measure(report: Report) -> Silences | None:
+    """The silences of a run so far; None before its first timed step."""
+    run = report.run
+    if not len(run):
+        return None
+    lines, moments = arrivals(run)
+    if not len(lines) or moments[-1] <= 0:
+        return None
+    steps = run.steps
+    at = np.maximum(np.searchsorted(lines, steps.line, side="right") - 1, 0)
+    between = np.diff(moments[at], prepend=0.0)
+    own = np.flatnonzero(~_is_first(run))
+    latest = between[own[-_LATEST_ROWS:]] if len(own) else between[-1:]
+    row_s = float(np.median(latest))
+    gaps = np.diff(moments, prepend=moments[:1])
+    row = np.minimum(np.searchsorted(steps.line, lines), len(steps) - 1)  # the step that a line leads to
+    is_harmless = ~(_is_first(run) | _is_harmed(report))[row]
+    is_planned = is_due(run)[row]
+    first = int(steps.first_rows[-1])
+    begins = moments[at[first]] if len(steps.first_rows) > 1 else 0.0
+    return Silences(
+        row_s=row_s,
+        planned_s=_longest(gaps[is_harmless & is_planned], row_s),
+        unplanned_s=_longest(gaps[is_harmless & ~is_planned], row_s),
+        elapsed_s=float(moments[-1] - begins),
+        num_rows=len(run) - 1 - first,
+        has_paused=bool((run.events.row >= first).any() or _longest(gaps[is_harmless & (row > first)], row_s)),
+    )
+
+
+def is_due(run: Run) -> Bools:
+    """Per row, whether by the settings an evaluation lies between it and the row before."""
+    interval = run.settings.count("eval_interval")
+    if not interval or not ("evaluation" in run.clock.includes or run.clock.covers == "stamp"):
+        return np.zeros(len(run), dtype=bool)
+    rounds = run.steps.step // interval
+    due: Bools = np.diff(rounds, prepend=rounds[:1]) > 0
+    return due
+
+
+def _is_first(run: Run) -> Bools:
+    found = np.zeros(len(run), dtype=bool)
+    found[run.steps.first_rows] = True
+    return found
+
+
+def _is_harmed(report: Report) -> Bools:
+    """Rows most of whose seconds nothing explains, or that belong to a start: no measure for others."""
+    found = np.zeros(len(report.run), dtype=bool)
+    for slow in report.ledger.slow:
+        lost = sum(part.seconds for part in slow.parts if part.phase in _HARM)
+        found[slow.row] = 2 * lost > sum(part.seconds for part in slow.parts)
+    return found
+
+
+def _longest(gaps: npt.NDArray[np.float64], row_s: float) -> float:
+    longest = float(gaps.max()) if len(gaps) else 0.0
+    return longest if longest > _PAUSE * row_s else 0.0
