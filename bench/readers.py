@@ -135,10 +135,10 @@ def main() -> int:
     told: dict[str, float] = {"seconds": seconds, "peak_mb": resource.getrusage(who).ru_maxrss / 1024}
     if name == "stepscope.read":
         steps = result.steps
-        columns = {field: getattr(steps, field) for field in ("step", "dur_ns", "spans", "line", "t_ns")}
+        columns = {field: getattr(steps, field) for field in ("kept_step", "kept_dur", "spans", "kept_line", "t_ns")}
         told["rows"], told["events"] = len(result), len(result.events)
         told["bytes_per_row"] = sum(_size(column) for column in columns.values()) / max(1, len(result))
-        metrics = sum(_size(column) for column in (steps.loss, steps.mfu, steps.data_s, steps.work))
+        metrics = sum(_size(column) for column in (steps.kept_loss, steps.kept_mfu_pct, steps.data_s, steps.work))
         told["columns_mb"] = told["bytes_per_row"] * len(result) / 2**20 + metrics / 2**20
     print(json.dumps(told))
     return 0
@@ -146,6 +146,10 @@ def main() -> int:
 
 def _size(column: Any) -> int:
     """The bytes of a column; one value that stands for all rows takes none."""
+    if hasattr(column, "numbers"):
+        column = column.numbers
+    if hasattr(column, "starts"):
+        return 3 * 40 * len(column.starts)  # three whole numbers a piece, each with its place in a tuple
     return 0 if column is None or (column.ndim and column.strides[0] == 0) else int(column.nbytes)
 
 

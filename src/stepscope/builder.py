@@ -9,16 +9,15 @@ import copy
 import math
 import re
 from bisect import bisect_left
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from stepscope.columns import Column
+from stepscope.bars import Bars
 from stepscope.eventlog import KINDS as EVENTS
 from stepscope.eventlog import EventLog
 from stepscope.fate import Fate
-from stepscope.formats._base import Format, convert
+from stepscope.formats._base import Format
 from stepscope.formats._claim import Claim, claim, is_indented
 from stepscope.formats._figures import AHEAD, SCALES, figure_ns, full_count, step_number, whole
 from stepscope.formats._prefix import Prefix
@@ -26,54 +25,18 @@ from stepscope.formats._runtimes import parse_runtime
 from stepscope.lanes import Lanes, Row, looks_interleaved, rank_of
 from stepscope.quote import quote
 from stepscope.remarks import RemarkTrack
-from stepscope.rowtimes import is_interval, is_interval_work, row_times, tick_ns
-from stepscope.run import NO_TIME, EventTable, Floats, Ints, Notice, Rank, Run, Runtime, Segment, Stamps, StepTable
+from stepscope.rowlog import MAX_FIGURE_S, RowLog, Rows
+from stepscope.run import NO_TIME, Notice, Rank, Run, Runtime, Segment, StepTable
 from stepscope.segments import SegmentLog
-from stepscope.settings import Settings, Value, evaluate_constant, parse_value
 from stepscope.stamptrack import StampTrack
+from stepscope.told import ToldSettings
 from stepscope.totals import Totals
 from stepscope.units import NS
 
 _MAX_UNREAD = 5
 _MAX_RUNTIMES = 15
-_ENOUGH_ROWS = 5_000  # to see what a figure covers
-_MAX_FIGURE_S = 1e9
 _SPACED = 2
-_ROOM = 1.1  # rows of a log may get shorter on the way
 NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
-_NOT_SETTINGS = frozenset({"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"})
-
-
-class Rows(NamedTuple):
-    """Step rows that were read together, in the order of the file; a column that none of them has is None."""
-
-    step: Ints
-    line: Ints
-    figure: Ints | None  # nanoseconds
-    loss: Floats | None
-    is_bad: npt.NDArray[np.bool_] | None  # where a loss is printed and is no number
-    mfu: Floats | None  # in percent
-    data: Floats | None
-    work: Floats | None
-    t_ns: Ints | None
-    prefix: Prefix | None  # that all stamps are like
-
-    def part(self, first: int, last: int) -> Rows:
-        """The rows from `first` up to `last`."""
-        if last - first == len(self.step):
-            return self
-        return Rows(
-            step=self.step[first:last],
-            line=self.line[first:last],
-            figure=None if self.figure is None else self.figure[first:last],
-            loss=None if self.loss is None else self.loss[first:last],
-            is_bad=None if self.is_bad is None else self.is_bad[first:last],
-            mfu=None if self.mfu is None else self.mfu[first:last],
-            data=None if self.data is None else self.data[first:last],
-            work=None if self.work is None else self.work[first:last],
-            t_ns=None if self.t_ns is None else self.t_ns[first:last],
-            prefix=self.prefix,
-        )
 
 
 class RunBuilder:
@@ -85,17 +48,7 @@ class RunBuilder:
         self.num_lines = 0
         self._num_unread = 0
         self._first_unread: list[tuple[int, str]] = []
-        self._step = Column(np.int32)
-        self._figure = Column(np.int64)
-        self._loss = Column(np.float64)
-        self._mfu = Column(np.float64)
-        self._line = Column(np.int32)
-        # What few logs have is empty until a row has it: how many steps its figure was printed for, its stamp, the
-        # seconds it waited for its batch, how much work it did.
-        self._per = Column(np.int32, missing=0)
-        self._t = Column(np.int64, missing=NO_TIME)
-        self._data = Column(np.float64, missing=math.nan)
-        self._work = Column(np.float64, missing=math.nan)
+        self._rows = RowLog()
         self._ahead: dict[str, str | None] = {}  # step, epoch and batch as the lines before a step line tell them
         self._segments = SegmentLog()
         self._doubtful: tuple[int, int] | None = None  # last step and spacing before a segment nobody announced
@@ -107,13 +60,8 @@ class RunBuilder:
         self._totals = Totals(fmt)
         self._num_nonfinite = 0
         self._first_nonfinite: tuple[int, int] | None = None
-        self._values: dict[str, Value] = {}
-        self._config_seen = False
-        self._num_starts = 0  # ranks that printed a start
-        self._bar_total: int | None = None  # of the training's bar, where bars nest
-        self._is_bar_total_stated = False
-        self._last_bar: int | None = None
-        self._has_loss = False  # a line with the loss confirmed this segment
+        self._told = ToldSettings(fmt)
+        self._bars = Bars()
         self._shape: re.Pattern[str] | None = None
         self._stamps = StampTrack()
         self._own = self._stamps, self._fate  # of the run's own files, while another rank's is read
@@ -178,7 +126,7 @@ class RunBuilder:
         """A line that carries no step: it may say how long the whole took."""
         found = parse_runtime(text)
         if found is not None and self._side is None:
-            self._runtimes = [*self._runtimes[-_MAX_RUNTIMES:], Runtime(*found, self.num_lines, len(self._step))]
+            self._runtimes = [*self._runtimes[-_MAX_RUNTIMES:], Runtime(*found, self.num_lines, len(self._rows))]
 
     def _apply(self, index: int, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
         line = self._format.lines[index]
@@ -187,8 +135,8 @@ class RunBuilder:
         if line.kind in {"chatter", "fact"}:
             self._hear(text)
         if line.kind == "chatter":
-            self._fate.hear(text, line=self.num_lines, row=len(self._step))
-            self._values.update(line.sets)
+            self._fate.hear(text, line=self.num_lines, row=len(self._rows))
+            self._told.values.update(line.sets)
             return
         self._fate.in_traceback = False
         if line.kind == "step":
@@ -196,16 +144,16 @@ class RunBuilder:
         elif line.kind in EVENTS:
             self._add_event(line.kind, groups, text, prefix)
         elif line.kind == "setting":
-            if self._step and not self._segments.starting:
+            if self._rows.step and not self._segments.starting:
                 self._unread(text)  # after the first step, `name = value` is nobody's config echo
             else:
                 self._add_setting(groups["key"] or "", groups["value"] or "")
         elif line.kind == "remark":
             self._stamps.note_inside(groups)
-            self._remarks.note(text, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
+            self._remarks.note(text, line=self.num_lines, row=len(self._rows), t_ns=self._stamps.moment)
         else:
             self._add_fact(index, groups)
-        self._values.update(line.sets)
+        self._told.values.update(line.sets)
 
     def _add_step(self, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
         own = groups.keys()
@@ -214,7 +162,7 @@ class RunBuilder:
         if not own & NAMES_STEP:
             self._add_figures(groups)
             return
-        if self._totals.learn_epoch_length(groups, len(self._step)):
+        if self._totals.learn_epoch_length(groups, len(self._rows)):
             self._segments.expect()
         before = self._totals.steps_before(groups)
         step = step_number(groups, first_epoch=self._format.first_epoch, batches=self._totals.batches)
@@ -226,7 +174,7 @@ class RunBuilder:
         if self._format.clock_is_epoch and figure is not None:
             figure = self._run_on(whole(groups.get("epoch")), figure)
         self._stamps.note_inside(groups)
-        if self._format.bars_nest and self._is_other_bar(groups):
+        if self._format.bars_nest and self._bars.draw(whole(groups.get("total"))):
             return
         timeless = figure is None and self._stamps.last is None and self._format.clock.covers != "stamp"
         if timeless and not own & SCALES.keys():
@@ -252,7 +200,7 @@ class RunBuilder:
         if self._side is not None:
             self._side.notices.clear()  # whatever was told before, this rank went on
         if not self._is_other_rank(row, prefix):
-            self._totals.note(groups, len(self._step), on_step=True)
+            self._totals.note(groups, len(self._rows), on_step=True)
             self._append(row)
 
     def _is_other_rank(self, row: Row, prefix: Prefix | None) -> bool:
@@ -274,30 +222,30 @@ class RunBuilder:
 
     def _append(self, new: Row) -> None:
         """One more row of the run's own."""
-        row, step, figure = len(self._step), new.step, new.figure
+        row, step, figure = len(self._rows), new.step, new.figure
         starts = self._segments.starts
         same = bool(starts) and row > starts[-1].row
         covers = self._format.clock.covers
-        if same and step == self._step[-1] and (figure == self._figure[-1] or covers != "step"):
+        if same and step == self._rows.step[-1] and (figure == self._rows.figure[-1] or covers != "step"):
             self._set_loss(new.loss)  # the same step again: two writers of one process, or two states of one bar
             return
-        last = self._step[-1] if self._step else -1
+        last = self._rows.step[-1] if self._rows.step else -1
         restarts = bool(starts) and step <= last
         if self._is_copied(new):
             return
         if same and self._had_no_time_to_restart(new, last):
             self._segments.calm()
         announced = self._segments.starting or self._segments.has_ended
-        if covers == "cumulative" and same and not announced and NO_TIME not in (figure, self._figure[-1]):
+        if covers == "cumulative" and same and not announced and NO_TIME not in (figure, self._rows.figure[-1]):
             # A resumed process starts its clock anew; the slower of two writers does not.
-            clock_restarts = figure < self._figure[-1] // 2
+            clock_restarts = figure < self._rows.figure[-1] // 2
             if restarts and not clock_restarts:
                 return
             restarts = restarts or (clock_restarts and self._format.clock_is_process)
         elif starts and not announced and self._is_others_row(new, last, restarts=restarts):
             return
-        last = self._step[-1] if self._step else -1
-        row = len(self._step)
+        last = self._rows.step[-1] if self._rows.step else -1
+        row = len(self._rows)
         if not starts or self._segments.starting or (restarts and step <= last):
             # A step number that goes back is a new process, with or without a header.
             self._doubtful = (last, self._spacing()) if starts and not announced else None
@@ -312,24 +260,21 @@ class RunBuilder:
             )
             if is_new and len(starts) > 1:
                 self._totals.begin_training(row)
-            self._has_loss = False
+            self._bars.has_loss = False
         elif restarts:
             self._segments.begin(
                 row, step, last, spacing=0, first=self._format.first_step, totals=self._totals
             )  # the clock starts anew, the step goes on
-        elif same and new.stamp != NO_TIME and len(self._t) - starts[-1].row > 1 and NO_TIME not in self._t[-2:]:
-            stamp = self._stamps.settle(new.stamp, self._t[-1], max(0, self._t[-1] - self._t[-2]))
+        elif (
+            same
+            and new.stamp != NO_TIME
+            and len(self._rows.t) - starts[-1].row > 1
+            and NO_TIME not in self._rows.t[-2:]
+        ):
+            stamp = self._stamps.settle(new.stamp, self._rows.t[-1], max(0, self._rows.t[-1] - self._rows.t[-2]))
             new = new._replace(stamp=stamp)
         self._segments.calm()
-        self._step.append(step)
-        self._figure.append(figure)
-        self._per.append_at(row, new.per)
-        self._loss.append(math.nan if new.loss is None else new.loss)
-        self._mfu.append(new.mfu / 100 if new.mfu is not None and 0 < new.mfu < math.inf else math.nan)
-        self._data.append_at(row, new.data if new.data is not None and 0 <= new.data < _MAX_FIGURE_S else math.nan)
-        self._work.append_at(row, new.work)
-        self._line.append(new.line)
-        self._t.append_at(row, new.stamp)
+        self._rows.append(new)
         if new.loss is not None and not math.isfinite(new.loss):
             self._note_nonfinite(step)
 
@@ -337,39 +282,42 @@ class RunBuilder:
         """Whether a row is one that was read before: the same lines once more, in this file or in another."""
         row, starts = self._copied_row, self._segments.starts
         if row is None:
-            if not starts or new.step > self._step[-1]:
+            if not starts or new.step > self._rows.step[-1]:
                 return False
             # Only where the whole training is told again does it begin with the training's first row.
             first = next(start.row for start in starts if start.training == starts[-1].training)
-            row = first if self._step[first] == new.step else bisect_left(self._step, new.step, starts[-1].row)
-        if row < len(self._step) and self._is_same(row, new):
+            row = (
+                first if self._rows.step[first] == new.step else bisect_left(self._rows.step, new.step, starts[-1].row)
+            )
+        if row < len(self._rows) and self._is_same(row, new):
             self._copied_row = row + 1
             return True
         self._copied_row = None
         return False
 
     def _is_same(self, row: int, new: Row) -> bool:
-        if self._step[row] != new.step or self._figure[row] != new.figure:
+        if self._rows.step[row] != new.step or self._rows.figure[row] != new.figure:
             return False
-        if self._t and new.stamp != NO_TIME:
-            return bool(self._t[row] == new.stamp)
+        if self._rows.t and new.stamp != NO_TIME:
+            return bool(self._rows.t[row] == new.stamp)
         # Without stamps, only times that are never quite the same show that these are the same lines.
-        around = self._figure[max(0, row - 1) : row + 2]
-        return len(set(around)) == len(around) > 1 and new.loss is not None and self._loss[row] == new.loss
+        around = self._rows.figure[max(0, row - 1) : row + 2]
+        return len(set(around)) == len(around) > 1 and new.loss is not None and self._rows.loss[row] == new.loss
 
     def _had_no_time_to_restart(self, new: Row, last: int) -> bool:
         """Whether a row goes on at its usual pace: then whatever was announced or ended between was another process."""
         if not self._segments.starting and not self._segments.has_ended:
             return False
-        row = len(self._t)
-        if new.step != last + self._spacing() or row < 2 or NO_TIME in (new.stamp, self._t[-1], self._t[-2]):
+        row = len(self._rows.t)
+        if new.step != last + self._spacing() or row < 2 or NO_TIME in (new.stamp, self._rows.t[-1], self._rows.t[-2]):
             return False
-        return row - self._segments.starts[-1].row > 1 and new.stamp - self._t[-1] <= 2 * (self._t[-1] - self._t[-2])
+        return row - self._segments.starts[-1].row > 1 and new.stamp - self._rows.t[-1] <= 2 * (
+            self._rows.t[-1] - self._rows.t[-2]
+        )
 
     def _spacing(self) -> int:
         """Steps between the last two rows of the present segment; 1 where there are no two."""
-        first = self._segments.starts[-1].row if self._segments.starts else 0
-        return self._step[-1] - self._step[-2] if len(self._step) - first > 1 else 1
+        return self._rows.spacing(self._segments.starts[-1].row if self._segments.starts else 0)
 
     def _is_others_row(self, new: Row, last: int, *, restarts: bool) -> bool:
         """Whether a row is that of a second process which writes into the same file without saying so."""
@@ -392,74 +340,63 @@ class RunBuilder:
                 spacing=their_spacing,
                 last=last,
                 own_spacing=spacing,
-                num_rows=len(self._step) - first,
+                num_rows=len(self._rows) - first,
             ):
-                stamps = self._t[first:].tolist() or [NO_TIME] * (len(self._step) - first)
-                lanes.open_other(self._step[first:].tolist(), self._figure[first:].tolist(), stamps)
+                stamps = self._rows.t[first:].tolist() or [NO_TIME] * (len(self._rows) - first)
+                lanes.open_other(self._rows.step[first:].tolist(), self._rows.figure[first:].tolist(), stamps)
                 self._drop_segment()
                 self._doubtful = None
         return False
 
     def _rate_figure(self, groups: dict[str, str | None]) -> int | None:
         """Samples a second make a time only where the log also tells how many samples a step takes."""
-        rate, samples = _number(groups.get("samples_per_s")), self._values.get("samples_per_step")
+        rate, samples = _number(groups.get("samples_per_s")), self._told.values.get("samples_per_step")
         if not rate or not isinstance(samples, int):
             return None
         seconds = samples / rate
-        return round(seconds * NS) if 0 <= seconds < _MAX_FIGURE_S else -1
+        return round(seconds * NS) if 0 <= seconds < MAX_FIGURE_S else -1
 
     def _run_on(self, epoch: int | None, figure: int) -> int:
         """A clock of the epoch as one of the process: what the epochs before it took is added."""
         if figure < 0:
             return figure
         if epoch != self._clock_epoch:
-            self._clock_base = self._figure[-1] if self._figure and self._figure[-1] != NO_TIME else 0
+            self._clock_base = self._rows.figure[-1] if self._rows.figure and self._rows.figure[-1] != NO_TIME else 0
             self._clock_epoch = epoch
         return self._clock_base + figure
 
     def _full_step(self, text: str | None, step: int | None) -> int | None:
         """Of a step printed as `14K`, the digits left out, where the rows before it are evenly spaced."""
-        if step is None or not text or text[-1] not in "KkM" or len(self._step) < _SPACED:
+        if step is None or not text or text[-1] not in "KkM" or len(self._rows) < _SPACED:
             return step
-        expected = 2 * self._step[-1] - self._step[-2]
+        expected = 2 * self._rows.step[-1] - self._rows.step[-2]
         return expected if full_count(text, expected) else step
 
     def _add_figures(self, groups: dict[str, str | None]) -> None:
         """What a line without a step says of the step printed last; with bars, it tells which of them is training."""
-        if self._format.bars_nest and self._last_bar is not None and self._last_bar != self._bar_total:
-            if self._is_bar_total_stated:
+        bars = self._bars
+        if self._format.bars_nest and not bars.is_on_own:
+            if bars.is_stated:
                 return
-            if not self._has_loss and self._segments.starts:
+            if not bars.has_loss and self._segments.starts:
                 self._drop_segment()  # those were the bars of something else
-            self._bar_total = self._last_bar
+            bars.take_last()
             self._segments.expect()
             return
-        self._has_loss = True
+        self._bars.has_loss = True
         self._set_loss(_number(groups.get("loss")))
 
     def _set_loss(self, loss: float | None) -> None:
-        if loss is None or not self._step or not math.isnan(self._loss[-1]):
+        if loss is None or not self._rows.step or not math.isnan(self._rows.loss[-1]):
             return
-        self._loss[-1] = loss
+        self._rows.loss[-1] = loss
         if not math.isfinite(loss):
-            self._note_nonfinite(self._step[-1])
-
-    def _is_other_bar(self, groups: dict[str, str | None]) -> bool:
-        """Whether a bar is not the training's: it counts up to another total."""
-        self._last_bar = whole(groups.get("total"))
-        if self._bar_total is None:
-            self._bar_total = self._last_bar
-        return self._last_bar != self._bar_total
+            self._note_nonfinite(self._rows.step[-1])
 
     def _drop_segment(self) -> None:
         first = self._segments.drop_last()
-        num = len(self._step) - first
-        columns = (
-            *(self._step, self._figure, self._per, self._loss, self._mfu),
-            *(self._data, self._work, self._line, self._t),
-        )
-        for column in columns:
-            column.cut(first)
+        num = len(self._rows) - first
+        self._rows.cut(first)
         self._remarks.cut_rows(first, num)
         self._events.cut_rows(first, num, max(0, len(self._segments.starts) - 1))
         self._fate.drop_rows(first, num)
@@ -468,7 +405,7 @@ class RunBuilder:
     def outlook(self) -> tuple[object, ...]:
         """What the next line is seen against; while it stays the same, rows can be read ahead of their turn."""
         return (
-            *(*self._totals.told, self._totals.is_uneven, self._bar_total),
+            *(*self._totals.told, self._totals.is_uneven, self._bars.total),
             *(self._lanes.own_rank, self._lanes.are_bare_ranks, self._fate.is_ignored),
         )
 
@@ -476,8 +413,8 @@ class RunBuilder:
         self, *, total: int | None, epochs: int | None, batches: int | None, prefix: Prefix | None
     ) -> Literal["row", "bar", "news", "line"]:
         """What lines that tell this are: rows of the run, another bar, news in the first of them, or neither."""
-        if self._format.bars_nest and total != self._bar_total:
-            return "news" if self._bar_total is None else "bar"
+        if self._format.bars_nest and total != self._bars.total:
+            return "news" if self._bars.total is None else "bar"
         if self._totals.is_uneven or not self._lanes.is_own(prefix):
             return "line"
         told = zip((total, epochs, batches), self._totals.told, strict=True)
@@ -487,12 +424,12 @@ class RunBuilder:
         """Another bar than the training's."""
         self.num_lines = line
         self._fate.in_traceback = False
-        self._last_bar = total
+        self._bars.last = total
 
     @property
     def is_on_bar(self) -> bool:
         """Whether a loss that comes next belongs to the row before it."""
-        return not self._format.bars_nest or self._last_bar is None or self._last_bar == self._bar_total
+        return not self._format.bars_nest or self._bars.is_on_own
 
     def set_loss(self, loss: float) -> None:
         """The loss of the last row, where its own line has none."""
@@ -500,7 +437,7 @@ class RunBuilder:
 
     def confirm_losses(self) -> None:
         """Lines with the losses of rows have been read."""
-        self._has_loss = True
+        self._bars.has_loss = True
         self._fate.in_traceback = False
 
     @property
@@ -536,24 +473,14 @@ class RunBuilder:
             and self._doubtful is None
             and self._copied_row is None
             and self._lanes.other is None
-            and rows.step[0] > self._step[-1]
-            and (self._format.clock.covers != "cumulative" or self._rises_to(rows.figure))
+            and rows.step[0] > self._rows.step[-1]
+            and (self._format.clock.covers != "cumulative" or self._rows.rises_to(rows.figure))
             and (t_ns is None) == (rows.t_ns is None)
             and not (t_ns is None and self._stamps.is_new)
         )
         if not ordinary:
             return False
-        first, num = len(self._step), len(rows.step)
-        self._step.stage(rows.step)
-        self._line.stage(rows.line)
-        self._figure.stage(rows.figure if rows.figure is not None else np.full(num, NO_TIME))
-        self._loss.stage(rows.loss if rows.loss is not None else np.full(num, math.nan))
-        self._mfu.stage(_mfu_share(rows.mfu) if rows.mfu is not None else np.full(num, math.nan))
-        data = rows.data
-        if data is not None:
-            data = np.where((data >= 0) & (data < _MAX_FIGURE_S), data, math.nan)
-        for column, values in ((self._per, None), (self._t, t_ns), (self._data, data), (self._work, rows.work)):
-            column.stage_at(first, num, values)
+        self._rows.stage(rows, t_ns)
         return True
 
     def show_rows(self, rows: Rows, first: int, last: int) -> None:
@@ -562,15 +489,11 @@ class RunBuilder:
         if not num:
             return
         self._fate.in_traceback = False
-        self._last_bar = self._bar_total
+        self._bars.draw_own()
         self._segments.calm()
-        for column in (self._step, self._line, self._figure, self._loss, self._mfu):
-            column.show(num)
-        for column in (self._per, self._t, self._data, self._work):
-            if column:
-                column.show(num)
+        self._rows.show(num)
         if rows.prefix is not None and rows.t_ns is not None:
-            self._stamps.note_many(self._t, num)
+            self._stamps.note_many(self._rows.t, num)
         if rows.is_bad is not None and rows.is_bad[first:last].any():
             bad = rows.is_bad[first:last]
             self._num_nonfinite += int(bad.sum())
@@ -579,28 +502,24 @@ class RunBuilder:
 
     def expect_rows(self, share_read: float) -> None:
         """Make room for the rows to come, when this share of the log has been read."""
-        num = int(len(self._step) / share_read * _ROOM)
-        for column in (self._step, self._line, self._figure, self._loss, self._mfu, self._t, self._data, self._work):
-            if column:
-                column.expect(num)
-
-    def _rises_to(self, figure: Ints | None) -> bool:
-        return figure is not None and self._figure[-1] <= figure[0]
+        self._rows.expect(share_read)
 
     def _add_event(self, kind: str, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
         self._stamps.note_inside(groups)
         if self._copied_row is not None:
             return  # told once already
         step = whole(groups.get("step"))
-        figure = figure_ns(groups) if self._format.clock.covers == "cumulative" else None
-        last = self._step[-1] if self._step else self._format.first_step - 1
-        if step is not None and figure is not None and figure >= 0 and step > last:
-            self._totals.note(groups, len(self._step), on_step=True)
-            self._append(Row(step, figure, None, None, per=0, line=self.num_lines, stamp=self._stamps.take()))
-        row = len(self._step)
+        last = self._rows.last_step
+        if step is not None and self._format.clock.covers == "cumulative":
+            figure = figure_ns(groups)
+            if figure is not None and figure >= 0 and step > (self._format.first_step - 1 if last is None else last):
+                self._totals.note(groups, len(self._rows), on_step=True)
+                self._append(Row(step, figure, None, None, per=0, line=self.num_lines, stamp=self._stamps.take()))
+                last = self._rows.last_step
+        row = len(self._rows)
         if self._format.events_follow_step and row:
             row -= 1
-            step = self._step[-1] if step is None else step
+            step = last if step is None else step
         rank = self._lanes.writer(
             prefix.rank if prefix is not None else None, is_bare=prefix is not None and prefix.is_bare
         )
@@ -610,7 +529,7 @@ class RunBuilder:
         starts = self._segments.starts
         segment = max(0, len(starts) - 1)
         # An event belongs to the step that follows it, and so to that step's segment.
-        if starts and (self._segments.starting or (step is not None and row and step < self._step[-1])):
+        if starts and (self._segments.starting or (step is not None and last is not None and row and step < last)):
             segment += 1
         loss = _number(groups.get("val_loss"))
         self._events.add(
@@ -635,53 +554,36 @@ class RunBuilder:
         self._first_nonfinite = self._first_nonfinite or (step, self.num_lines)
 
     def _add_setting(self, key: str, value: str) -> None:
-        import ast
-
-        self._config_seen = True
-        name = self._format.canonical(key)
-        text = value.strip()
-        try:
-            tree = ast.parse(text, mode="eval")
-            parsed = evaluate_constant(tree.body, self._values)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            parsed = None
-        if parsed is None:
-            parsed = parse_value(text.split("#")[0])
-        self._values[name] = parsed
+        name, parsed = self._told.echo(key, value)
         if name == "max_steps":
-            self._totals.state(parsed, len(self._step))
+            self._totals.state(parsed, len(self._rows))
 
     def _add_fact(self, index: int, groups: dict[str, str | None]) -> None:
         kind = self._format.lines[index].kind
         if kind in {"start", "resume"}:
             if not self._segments.starting:
-                self._num_starts = 0
+                self._told.begin()
             self._segments.launch(index, resumed=kind == "resume")
-            self._bar_total, self._is_bar_total_stated = None, False
+            self._bars.begin()
         if groups.get("tokens_per_step") and kind == "start":
-            self._num_starts += 1  # every rank prints its start
-            self._values["world_size"] = self._num_starts
+            self._told.count_start()
         self._ahead.update((name, told) for name, told in groups.items() if told and name in AHEAD)
         self._stamps.note_inside(groups)
-        self._totals.note(groups, len(self._step), on_step=False)
+        self._totals.note(groups, len(self._rows), on_step=False)
         if groups.get("total"):
-            self._bar_total, self._is_bar_total_stated = self._totals.total, True
-        for name, raw in groups.items():
-            if raw is not None and name not in _NOT_SETTINGS and name not in AHEAD:
-                value = convert(name, raw)
-                if value is not None:
-                    self._values[name] = value
-                    if name == "max_steps":
-                        self._totals.state(value, len(self._step))
+            self._bars.state(self._totals.total)
+        max_steps = self._told.note(groups)
+        if max_steps is not None:
+            self._totals.state(max_steps, len(self._rows))
 
     def _add_unclaimed(self, text: str) -> None:
         self._hear(text)
-        if self._fate.take(text, line=self.num_lines, row=len(self._step)):
+        if self._fate.take(text, line=self.num_lines, row=len(self._rows)):
             if self._fate.is_fatal:
                 self._segments.note_end()
             return
         if self._side is None:
-            self._remarks.note(text, line=self.num_lines, row=len(self._step), t_ns=self._stamps.moment)
+            self._remarks.note(text, line=self.num_lines, row=len(self._rows), t_ns=self._stamps.moment)
         self._unread(text)
 
     def _unread(self, text: str) -> None:
@@ -698,7 +600,7 @@ class RunBuilder:
                 twin._append(held)
             return twin.run(paths=paths, encoding=encoding, mtime=mtime)
         starts = self._segments.starts
-        edges = [start.row for start in starts] + [len(self._step)]
+        edges = [start.row for start in starts] + [len(self._rows)]
         segments = tuple(
             Segment(
                 first_row=start.row,
@@ -709,33 +611,11 @@ class RunBuilder:
             for index, start in enumerate(starts)
         )
         first_rows = np.array([start.row for start in starts], dtype=np.int64)
-        step, figure, t_ns = self._step.share(), self._figure.share(), self._t.share()
         stamps = self._own[0].stamps() if self._side is not None else self._stamps.stamps()
         events = self._events.table()
-        per_interval = self._format.clock.covers == "step" and self._prints_intervals(first_rows, events, stamps)
-        dur_ns, spans = row_times(
-            "window" if per_interval else self._format.clock.covers,
-            step=step,
-            figure=figure,
-            per=self._per.share(),
-            t_ns=t_ns,
-            first_rows=first_rows,
-            first_step=self._format.first_step,
-            is_total=per_interval or self._format.figure_is_total,
-        )
-        nothing = np.broadcast_to(np.float64(math.nan), len(step))
-        steps = StepTable(
-            step=step,
-            dur_ns=dur_ns,
-            spans=spans,
-            loss=self._loss.share(),
-            mfu=self._mfu.share(),
-            data_s=self._data.share() if self._data else nothing,
-            work=self._work.share() if self._work else nothing,
-            line=self._line.share(),
-            t_ns=t_ns,
-            first_rows=first_rows,
-        )
+        tokens = self._told.values.get("tokens_per_step")
+        per_interval = self._rows.prints_intervals(self._format, first_rows, events, stamps, tokens)
+        steps = self._rows.table(self._format, first_rows, per_interval=per_interval)
         return Run(
             paths=paths,
             format=self._format,
@@ -746,7 +626,7 @@ class RunBuilder:
             steps=steps,
             events=events,
             segments=segments,
-            settings=self._settings(),
+            settings=self._told.settings(self._totals),
             notices=self._notices(),
             excerpts={**self._remarks.texts, **self._events.excerpts},
             remarks=self._remarks.kinds(),
@@ -754,34 +634,18 @@ class RunBuilder:
             first_nonfinite=self._first_nonfinite,
             stamps=stamps,
             mtime=mtime,
-            tick_ns=tick_ns(
-                self._format.clock.covers, self._figure.share(), stamps.resolution_ns if stamps is not None else None
-            ),
+            tick_ns=self._rows.tick_ns(self._format, stamps),
             is_interval=per_interval,
             runtimes=tuple(self._runtimes),
             ranks=self._ranks(steps),
             num_other_rows=self._lanes.num_others,
         )
 
-    def _prints_intervals(self, first_rows: Ints, events: EventTable, stamps: Stamps | None) -> bool:
-        """Whether the figure that should be one step's turns out to be the interval's; the first rows show it."""
-        num = min(len(self._step), _ENOUGH_ROWS)
-        step, figure, t_ns = (column.share()[:num] for column in (self._step, self._figure, self._t))
-        begins = np.zeros(num, dtype=bool)
-        begins[first_rows[first_rows < num]] = True
-        tokens = self._values.get("tokens_per_step")
-        counts = isinstance(tokens, int) and tokens > 0 and bool(self._work)
-        if counts and is_interval_work(step, self._work.share()[:num], begins, float(tokens or 0)):
-            return True
-        is_event = begins.copy()
-        is_event[events.row[events.row < num]] = True
-        return is_interval(step, figure, t_ns, is_event, tick_ns=stamps.resolution_ns if stamps is not None else 0)
-
     def _notices(self) -> tuple[Notice, ...]:
         """What the run's own files tell of its fate, and how the files of other ranks end."""
         own = self._own[1] if self._side is not None else self._fate
         others = [*self._last_notices, *(self._side.notices if self._side is not None else [])]
-        return (*own.notices, *(notice._replace(row=len(self._step)) for notice in others))
+        return (*own.notices, *(notice._replace(row=len(self._rows)) for notice in others))
 
     def _ranks(self, steps: StepTable) -> tuple[Rank, ...]:
         """The ranks that print their own steps, the run's own among them, in their order."""
@@ -789,21 +653,8 @@ class RunBuilder:
         if not lanes.ranks or lanes.own_rank is None:
             return ()
         found = [lane.rank(number, self._format) for number, lane in lanes.ranks.items()]
-        found.append(rank_of(lanes.own_rank, self._format, steps.step, self._figure.share(), steps.t_ns))
+        found.append(rank_of(lanes.own_rank, self._format, steps.step, self._rows.figure[:], steps.t_ns))
         return tuple(sorted(found))
-
-    def _settings(self) -> Settings:
-        values = dict(self._values)
-        values.pop("max_steps", None)
-        if self._totals.max_steps is not None:
-            values["max_steps"] = self._totals.max_steps
-        if self._totals.batches is not None:
-            values["steps_per_epoch"] = self._totals.batches
-        decayed, other = values.pop("decayed_parameters", None), values.pop("other_parameters", None)
-        if isinstance(decayed, int) and isinstance(other, int):
-            values["parameters"] = decayed + other
-        settings = Settings().with_layer(values, "log")
-        return settings.with_layer(self._format.defaults, "default") if self._config_seen else settings
 
 
 def _number(text: str | None) -> float | None:
@@ -820,9 +671,3 @@ def _work(groups: dict[str, str | None], figure: int | None) -> float:
     if printed is not None:
         return printed
     return rate * figure / NS if rate is not None and figure is not None and figure > 0 else math.nan
-
-
-def _mfu_share(percent: Floats) -> Floats:
-    share = percent / 100
-    share[~((percent > 0) & (percent < math.inf))] = math.nan
-    return share

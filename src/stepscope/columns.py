@@ -6,6 +6,7 @@ the column in between sees exactly the rows that came before it in the file.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,14 @@ _FIRST_ROWS = 64
 class Column:
     """One growing column. Whole numbers start as 32 bits and are widened when one does not fit."""
 
-    __slots__ = ("_data", "_missing", "_num", "_num_shared")
+    __slots__ = ("_data", "_end", "_missing", "_num", "_num_shared")
 
     def __init__(self, dtype: npt.DTypeLike, missing: float = 0) -> None:
         """`missing` is what rows have that came before the first one with a value."""
         self._missing = missing
         self._data: npt.NDArray[Any] = np.empty(_FIRST_ROWS, dtype=dtype)
         self._num = 0
+        self._end = 0  # of what is staged
         self._num_shared = 0  # so many rows are also somebody else's: copied before they are changed
 
     def __len__(self) -> int:
@@ -48,6 +50,7 @@ class Column:
             self._grow(len(self._data), np.int64)
         self._data[self._num] = value
         self._num += 1
+        self._end = self._num
 
     def append_at(self, row: int, value: float) -> None:
         """The value of row `row` of a column that stays empty until one is there."""
@@ -78,6 +81,7 @@ class Column:
         if self._data.dtype == np.int32 and len(values) and not -(1 << 31) <= values.min() <= values.max() < 1 << 31:
             self._grow(len(self._data), np.int64)
         self._data[self._num : end] = values
+        self._end = end
 
     def show(self, num: int) -> None:
         """Make the next `num` staged rows visible."""
@@ -96,6 +100,14 @@ class Column:
         rows = self._data[: self._num]
         rows.flags.writeable = False
         return rows
+
+    def recode(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> None:
+        """Keep something else instead of each value, of the staged rows too."""
+        self._data, self._num_shared = change(self.with_staged()), 0
+
+    def with_staged(self) -> npt.NDArray[Any]:
+        """The rows so far and those staged behind them."""
+        return self._data[: max(self._num, self._end)]
 
     def expect(self, num: int) -> None:
         """Make room for so many rows in all. Memory that is never written to costs nothing; copying it later does."""

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from stepscope.formats._base import Covers
+from stepscope.printed import PrintedColumn
 from stepscope.run import NO_TIME, Floats, Ints, steps_since
 
 _BLOCK = 1 << 18  # rows worked on together: a log of any length needs no more memory than its columns and this
@@ -47,8 +48,6 @@ def row_times(
         covers = "window"  # a log without the moments that are its clock: what its lines print has to do
     if covers == "stamp" and not len(t_ns):
         return np.zeros(num, dtype=np.int64), np.broadcast_to(np.int64(0), num)
-    if covers == "step" and not any((figure[at : at + _BLOCK] == NO_TIME).any() for at in range(0, num, _BLOCK)):
-        return figure, np.broadcast_to(np.int64(1), num)
     dur: Ints = np.empty(num, dtype=np.int64)
     span: Ints = np.empty(num, dtype=np.int32)
     is_first = np.zeros(num, dtype=bool)
@@ -167,7 +166,7 @@ def _nearest_span(elapsed: int, whole: int, following: int, dur: Ints, span: Int
     return min((whole, resumed), key=lambda steps: abs(math.log(max(1, elapsed / steps) / pace)))
 
 
-def tick_ns(covers: Covers, figure: Ints, resolution_ns: int | None) -> int:
+def tick_ns(covers: Covers, figure: PrintedColumn | Ints, resolution_ns: int | None) -> int:
     """The step in which the clock behind the rows counts; 0 where it is too fine to matter.
 
     A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock.

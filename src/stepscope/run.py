@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 from stepscope.formats._base import Clock, Format
 from stepscope.formats._notices import NoticeKind
+from stepscope.printed import Printed, unpack
+from stepscope.ramp import Pieces
 from stepscope.settings import Settings
 from stepscope.units import NS
 
@@ -33,32 +35,58 @@ class StepTable:
     A log may have tens of millions of rows: what follows from the other columns is worked out when it is asked for.
     """
 
-    step: Ints
-    dur_ns: Ints  # of one step: the printed one, or the mean of those the row covers
+    kept_step: Pieces | Ints
+    kept_dur: Printed | Ints
     spans: Ints | None  # None: every row covers the steps since the one before it
-    loss: Floats
-    mfu: Floats
+    kept_loss: Printed | Floats
+    kept_mfu_pct: Printed | Floats
     data_s: Floats  # waiting for the batch of one step, where the line says so; a mean where `dur_ns` is one
     work: Floats  # tokens or whatever else the step had to do, where the line says so
-    line: Ints
+    kept_line: Pieces | Ints
     t_ns: Ints  # arrival or printed stamp; empty when the log has none
     first_rows: Ints  # of the segments
 
     def __len__(self) -> int:
-        return len(self.step)
+        return len(self.kept_loss.numbers if isinstance(self.kept_loss, Printed) else self.kept_loss)
+
+    @cached_property
+    def dur_ns(self) -> Ints:
+        """Of one step: the printed time, or the mean of those the row covers."""
+        return unpack(self.kept_dur)
+
+    @cached_property
+    def loss(self) -> Floats:
+        """The loss that each row prints."""
+        return unpack(self.kept_loss)
+
+    @cached_property
+    def mfu(self) -> Floats:
+        """The utilisation that each row prints, as a share."""
+        percent = unpack(self.kept_mfu_pct)
+        return np.where((percent > 0) & (percent < np.inf), percent / 100, np.nan)
+
+    @cached_property
+    def step(self) -> Ints:
+        """The number of each row's step."""
+        return unpack(self.kept_step)
+
+    @cached_property
+    def line(self) -> Ints:
+        """The line of the log that each row was printed on."""
+        return unpack(self.kept_line)
 
     def cut(self, rows: slice, first_segment: int) -> StepTable:
         """Some rows as a table of their own, from the first of a segment on."""
         own = self.first_rows[first_segment:].tolist()
         return StepTable(
-            step=self.step[rows],
-            dur_ns=self.dur_ns[rows],
+            kept_step=self.step[rows],
+            kept_dur=self.dur_ns[rows],
             spans=None if self.spans is None else self.spans[rows],
-            loss=self.loss[rows],
-            mfu=self.mfu[rows],
+            kept_loss=self.loss[rows],
+            kept_mfu_pct=unpack(self.kept_mfu_pct)[rows],
             data_s=self.data_s[rows],
             work=self.work[rows],
-            line=self.line[rows],
+            kept_line=self.line[rows],
             t_ns=self.t_ns[rows],
             first_rows=np.array([row - rows.start for row in own if row < rows.stop], dtype=np.int64),
         )

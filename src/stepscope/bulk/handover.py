@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.builder import Rows, RunBuilder
+from stepscope.builder import RunBuilder
 from stepscope.bulk.numbers import Floats, Ints, Scratch, Words, floats, whole_numbers
 from stepscope.bulk.plan import LOSS, NOTHING, SLOW, STEP, UNREAD, Recipe, Row, make_recipe
 from stepscope.bulk.rows import Block
 from stepscope.bulk.shape import DIGITS_TO_ZERO
 from stepscope.formats._base import Format
+from stepscope.printed import Printed, unpack
+from stepscope.rowlog import Rows
 from stepscope.source.lines import clean
 
 OTHER_BAR = 5  # beside the kinds of a plan: a bar that is not the training's
@@ -156,7 +158,8 @@ class RowFeed:
         if rows is not None:
             is_odd = rows.step[1:] <= rows.step[:-1]
             if is_cumulative and rows.figure is not None:
-                is_odd |= rows.figure[1:] < rows.figure[:-1]
+                clock = rows.figure.numbers if isinstance(rows.figure, Printed) else rows.figure
+                is_odd |= clock[1:] < clock[:-1]
             if is_odd.any():
                 self._odd = np.flatnonzero(is_odd) + 1
         self._barriers: list[int] = []
@@ -193,7 +196,7 @@ class RowFeed:
         chunk.kinds[lines[~is_sure]] = SLOW
         if rows is None or not is_sure.any():
             return
-        loss = rows.loss if rows.loss is not None else np.full(len(rows.step), np.nan)
+        loss = unpack(rows.loss) if rows.loss is not None else np.full(len(rows.step), np.nan)
         target, values = target[is_sure], values[is_sure]
         is_missing = np.isnan(loss[target])
         loss[target[is_missing][::-1]] = values[is_missing][::-1]  # of two, the first counts

@@ -12,12 +12,14 @@ import numpy as np
 from stepscope.builder import NAMES_STEP, RunBuilder
 from stepscope.bulk.numbers import MAX_DIGITS, Floats, Ints, Number, find_windows
 from stepscope.bulk.shape import NAME_DIGITS, Shape, free_digits, make_shape
-from stepscope.formats import _detect, _notices
+from stepscope.formats import _notices
 from stepscope.formats._base import Format
 from stepscope.formats._claim import Claim
 from stepscope.formats._figures import AHEAD, CLOCK_FIGURES, LINEAR_NS, SCALES, parse_clock
 from stepscope.formats._prefix import Prefix, split_prefix
 from stepscope.formats._runtimes import parse_runtime
+from stepscope.formats._sieve import certain_words
+from stepscope.printed import Nanos, Printed
 from stepscope.source.lines import ANSI
 from stepscope.units import NS
 
@@ -35,7 +37,7 @@ _NOT_HERE = ("per_steps", "samples_per_s")
 MAX_NS = 10**15
 Whole = list[Ints]
 AsFloats = Callable[[int], Floats]
-Figure = Callable[[Whole, AsFloats], Ints]
+Figure = Callable[[Whole, AsFloats], Printed | Ints]
 
 
 class Loss(NamedTuple):
@@ -208,7 +210,7 @@ def _tells_ahead(patterns: tuple[str, ...]) -> bool:
 def _odd_patterns(patterns: tuple[str, ...]) -> dict[int, frozenset[str]]:
     """The patterns that ask for particular digits, with words one of which each of their lines contains."""
     return {
-        index: frozenset(_detect.certain_words(pattern))
+        index: frozenset(certain_words(pattern))
         for index, pattern in enumerate(patterns)
         if _OWN_DIGIT.search(_QUANTIFIER.sub("", pattern))
     }
@@ -403,7 +405,7 @@ class _Planner:
             if nanos is None or nanos % one:
                 return lambda _, as_floats: _scaled(scale, as_floats(index))
             factor = nanos // one
-            return lambda whole, _: whole[index] * factor
+            return lambda whole, _: Printed(whole[index], Nanos(factor))
         return None
 
     def _decimals(self, index: int) -> int:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.builder import Rows
 from stepscope.bulk.numbers import Floats, Ints, Scratch, Words, floats, whole_numbers
 from stepscope.bulk.plan import MAX_NS, Row
 from stepscope.formats._prefix import Prefix
+from stepscope.printed import MISSING, Code, Decimals, Nanos, Printed, take, unpack
+from stepscope.rowlog import Rows
 from stepscope.run import NO_TIME
 from stepscope.units import NS
 
@@ -27,10 +28,10 @@ class _Group(NamedTuple):
 
     lines: Ints
     step: Ints
-    figure: Ints | None
-    loss: Floats | None
+    figure: Printed | Ints | None
+    loss: Printed | Floats | None
     is_bad: bool
-    mfu: Floats | None
+    mfu: Printed | Floats | None
     data: Floats | None
     work: Floats | None
     t_ns: Ints | None
@@ -40,13 +41,13 @@ class _Group(NamedTuple):
         return _Group(
             lines=self.lines[good],
             step=self.step[good],
-            figure=None if self.figure is None else self.figure[good],
-            loss=None if self.loss is None else self.loss[good],
+            figure=take(self.figure, good),
+            loss=take(self.loss, good),
             is_bad=self.is_bad,
-            mfu=None if self.mfu is None else self.mfu[good],
-            data=None if self.data is None else self.data[good],
-            work=None if self.work is None else self.work[good],
-            t_ns=None if self.t_ns is None else self.t_ns[good],
+            mfu=take(self.mfu, good),
+            data=take(self.data, good),
+            work=take(self.work, good),
+            t_ns=take(self.t_ns, good),
         )
 
 
@@ -58,6 +59,7 @@ class Block:
         self._scratch = scratch
         self._only: _Group | None = None  # while there is a single group, nothing needs to be put in order
         self._spread: dict[str, npt.NDArray[Any]] = {}
+        self._codes: dict[str, Code | None] = {}  # where the spread numbers are those printed
         self._prefix: Prefix | None = None
         self._num_groups = 0
 
@@ -93,27 +95,39 @@ class Block:
         def as_floats(index: int) -> Floats:
             return floats(row.numbers[index], whole[index], words, scratch)
 
+        def as_printed(index: int) -> Printed | Floats:
+            number = row.numbers[index]
+            if number.exponent is not None:
+                return as_floats(index)
+            if number.sign < 0:
+                np.negative(whole[index], out=whole[index])
+            return Printed(whole[index], Decimals(number.decimals))
+
         good: Bools | None = None
         step = row.step(whole)
         if step.min(initial=0) < 0:
             good = step >= 0
         figure = None if row.figure is None else row.figure(whole, as_floats)
-        if figure is not None and (figure.min(initial=0) < 0 or figure.max(initial=0) >= MAX_NS):
-            sound = (figure >= 0) & (figure < MAX_NS)
-            good = sound if good is None else good & sound
-        loss, is_bad = None, False
+        if figure is not None:
+            counted, most = _count(figure)
+            if counted.min(initial=0) < 0 or counted.max(initial=0) >= most:
+                sound = (counted >= 0) & (counted < most)
+                good = sound if good is None else good & sound
+        loss: Printed | Floats | None = None
+        is_bad = False
         if row.loss is not None:
             if row.loss.constant is not None:
                 loss, is_bad = np.full(num, row.loss.constant), True
             else:
-                loss = as_floats(row.loss.number)
-                if row.numbers[row.loss.number].exponent is not None and np.isnan(loss).any():
+                loss = as_printed(row.loss.number)
+                if not isinstance(loss, Printed) and np.isnan(loss).any():
                     good = ~np.isnan(loss) if good is None else good & ~np.isnan(loss)
-        mfu = None if row.mfu is None else as_floats(row.mfu)
+        mfu = None if row.mfu is None else as_printed(row.mfu)
         data = None if row.data is None else as_floats(row.data)
         work = None if row.tokens is None else as_floats(row.tokens)
         if work is None and row.tokens_per_s is not None and figure is not None:
-            work = np.where(figure > 0, as_floats(row.tokens_per_s) * figure / NS, np.nan)
+            nanos = unpack(figure)
+            work = np.where(nanos > 0, as_floats(row.tokens_per_s) * nanos / NS, np.nan)
         t_ns = None if row.stamp is None else row.stamp(whole)
         return _Group(lines, step, figure, loss, is_bad, mfu, data, work, t_ns), good
 
@@ -124,10 +138,22 @@ class Block:
             if values is None or values is False:
                 continue
             if name not in self._spread:
-                dtype = np.float64 if math.isnan(nothing) else np.int64
-                self._spread[name] = self._scratch.words(f"spread {name}", self._num_lines).view(dtype)
-                self._spread[name].fill(nothing)
-            self._spread[name][group.lines] = values
+                code = values.code if isinstance(values, Printed) else None
+                self._spread[name] = self._blank(name, nothing if code is None else MISSING)
+                self._codes[name] = code
+            code = self._codes[name]
+            if isinstance(values, Printed) and values.code == code:
+                self._spread[name][group.lines] = values.numbers
+                continue
+            if code is not None:  # printed in another way than those before
+                self._spread[name], self._codes[name] = code.decode(self._spread[name]), None
+            self._spread[name][group.lines] = values if values is True else unpack(values)
+
+    def _blank(self, name: str, nothing: float) -> npt.NDArray[Any]:
+        dtype = np.float64 if math.isnan(nothing) else np.int64
+        column: npt.NDArray[Any] = self._scratch.words(f"spread {name}", self._num_lines).view(dtype)
+        column.fill(nothing)
+        return column
 
     def rows(self, is_row: Bools, base: int) -> Rows | None:
         """All rows in the order of their lines; `base` lines came before this chunk."""
@@ -150,7 +176,10 @@ class Block:
         if not self._num_groups:
             return None
         lines = np.flatnonzero(is_row)
-        columns = {name: column[lines] for name, column in self._spread.items()}
+        columns: dict[str, Any] = {name: column[lines] for name, column in self._spread.items()}
+        for name, code in self._codes.items():
+            if code is not None:
+                columns[name] = Printed(columns[name], code)
         is_bad = columns["is_bad"] != 0 if "is_bad" in columns else None
         return Rows(
             step=columns["step"],
@@ -168,3 +197,11 @@ class Block:
 
 def _stamp_kind(prefix: Prefix | None) -> tuple[bool, bool, bool, int] | None:
     return None if prefix is None else (prefix.dated, prefix.zoned, prefix.daily, prefix.decimals)
+
+
+def _count(figure: Printed | Ints) -> tuple[npt.NDArray[Any], int]:
+    """Times as they are kept, and which of those are too long to be one."""
+    if isinstance(figure, Printed):
+        assert isinstance(figure.code, Nanos)
+        return figure.numbers, MAX_NS // figure.code.unit
+    return figure, MAX_NS

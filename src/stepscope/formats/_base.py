@@ -10,9 +10,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
+from stepscope.formats._sieve import Sieve
 from stepscope.message import Message
 from stepscope.settings import Value
 from stepscope.units import parse_count
@@ -148,6 +149,11 @@ class Format:
     # Set where the format is not from the catalogue or a person, but read off the log's own structure.
     inferred: Inferred | None = None
 
+    @cached_property
+    def sieve(self) -> Sieve:
+        """Which of the lines may stand in a text."""
+        return Sieve([line.pattern for line in self.lines])
+
     def canonical(self, key: str) -> str:
         """Stepscope's name for one of this trainer's settings."""
         return self.setting_names.get(key, key)
@@ -174,9 +180,9 @@ def match_line(fmt: Format, text: str, first: int = 0) -> tuple[int, re.Match[st
     match = lines[first].regex.match(text)
     if match is not None:
         return first, match
-    for index, line in enumerate(lines):
+    for index in fmt.sieve.possible(text):
         if index != first:
-            match = line.regex.match(text)
+            match = lines[index].regex.match(text)
             if match is not None:
                 return index, match
     return None

@@ -55,7 +55,8 @@ def prefix_shape(found: Claim) -> re.Pattern[str] | None:
 
 def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
     head = text[:_SEARCH_CHARS]
-    for index, line in enumerate(fmt.lines):
+    for index in fmt.sieve.possible(text):
+        line = fmt.lines[index]
         if line.kind in _SEARCHED:
             match = line.anywhere.search(head)
             if match is not None and match.start() <= _MAX_PREFIX:

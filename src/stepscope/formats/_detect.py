@@ -11,21 +11,19 @@ import dataclasses
 import graphlib
 import importlib
 import pkgutil
-import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from stepscope import formats
 from stepscope.errors import InputError
 from stepscope.formats._base import Format, LineKind, match_line
 from stepscope.formats._claim import claim
 from stepscope.formats._order import ORDER
+from stepscope.formats._sieve import certain_words
 
 # A line of one of these kinds settles which trainer it was; one of the others may help where there is no step yet.
 SETTLING: frozenset[LineKind] = frozenset({"step", "evaluation"})
 _TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
-_LEAST_WORD = 2
 
 
 @cache
@@ -124,42 +122,6 @@ def words_of(fmt: Format) -> set[str]:
     words = settling | {word for word in others if word}
     # A word that holds another one is found with it.
     return {word for word in words if not any(other != word and other in word for other in words)}
-
-
-def certain_words(pattern: str) -> set[str]:
-    """Words of which every match of a pattern contains one: just one, or one per alternative; empty for none."""
-    parser: Any = re._parser  # type: ignore[attr-defined]
-    best = max(_choices(parser.parse(pattern)), key=_worth, default={""})
-    return best if _worth(best) >= _LEAST_WORD else {""}
-
-
-def _worth(words: set[str]) -> int:
-    return min(len(word) for word in words)
-
-
-def _choices(parsed: Any) -> Iterator[set[str]]:
-    """Sets of words such that a match contains one of each set."""
-    run = ""
-    for operation, argument in parsed:
-        name = str(operation)
-        if name == "LITERAL" and argument < 128:
-            run += chr(argument)
-            continue
-        if run:
-            yield {run}
-        run = ""
-        if name == "SUBPATTERN":
-            yield from _choices(argument[3])
-        elif name in {"MAX_REPEAT", "MIN_REPEAT"} and argument[0] > 0:
-            yield from _choices(argument[2])
-        elif name == "ASSERT" and argument[0] > 0:
-            yield from _choices(argument[1])
-        elif name == "BRANCH":
-            branches = [max(_choices(branch), key=_worth, default=None) for branch in argument[1]]
-            if all(branches):
-                yield {word for branch in branches if branch for word in branch}
-    if run:
-        yield {run}
 
 
 def find_format(name: str) -> Format | None:

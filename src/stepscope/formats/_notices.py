@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from stepscope.formats._sieve import Sieve
+
 # `error` is an exception that stands alone, without the traceback that belongs to it; `done` is the log's own word
 # that training is over, which is no proof of it.
 NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed", "hang", "error", "done", "early_stop"]
@@ -78,6 +80,15 @@ _EARLY_STOP = re.compile(
     r"|\b(?:[Ss]topp(?:ing|ed) (?:training )?early\b|[Tt]raining stopped early)|^Epoch \d+: early stopping"
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement .{0,60}\b[Ss]topping\b"
 )
+_TOLD: tuple[tuple[NoticeKind, re.Pattern[str]], ...] = (
+    ("traceback", TRACEBACK),
+    ("hang", _HANG),
+    ("oom", _OOM),
+    ("interrupted", _INTERRUPTED),
+    ("killed", _KILLED),
+    ("error", _ERROR),
+)
+_SIEVE = Sieve([pattern.pattern for _, pattern in _TOLD])
 _SLURM_WORDS = "slurmstepd: error: *** "
 _HEAD_CHARS = 2_000
 _DONE_WORDS = ("one", "ONE", "omplete", "inished", "exiting")
@@ -88,18 +99,10 @@ def classify(text: str) -> NoticeKind | None:
     # A line may be of any length; the scheduler's last words stand wherever the trainer's own line broke off.
     at = text.find(_SLURM_WORDS, _HEAD_CHARS) if len(text) > _HEAD_CHARS else -1
     text = text[at : at + _HEAD_CHARS] if at > 0 else text[:_HEAD_CHARS]
-    if TRACEBACK.search(text):
-        return "traceback"
-    if _HANG.search(text):
-        return "hang"
-    if _OOM.search(text):
-        return "oom"
-    if _INTERRUPTED.search(text):
-        return "interrupted"
-    if _KILLED.match(text):
-        return "killed"
-    if _ERROR.match(text):
-        return "error"
+    for index in _SIEVE.possible(text):
+        kind, pattern = _TOLD[index]
+        if pattern.search(text):
+            return kind
     return closing_words(text)
 
 

@@ -1,0 +1,204 @@
+"""The step rows of a log while it is read: columns that grow row by row, or many rows at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.columns import Column
+from stepscope.formats._base import Covers, Format
+from stepscope.formats._prefix import Prefix
+from stepscope.lanes import Row
+from stepscope.printed import Decimals, Nanos, Printed, PrintedColumn, take, unpack
+from stepscope.ramp import Ramp
+from stepscope.rowtimes import is_interval, is_interval_work, row_times, tick_ns
+from stepscope.run import NO_TIME, EventTable, Floats, Ints, Stamps, StepTable
+
+MAX_FIGURE_S = 1e9
+_ENOUGH_ROWS = 5_000  # to see what a figure covers
+_ROOM = 1.1  # rows of a log may get shorter on the way
+
+
+class Rows(NamedTuple):
+    """Step rows that were read together, in the order of the file; a column that none of them has is None."""
+
+    step: Ints
+    line: Ints
+    figure: Printed | Ints | None  # nanoseconds
+    loss: Printed | Floats | None
+    is_bad: npt.NDArray[np.bool_] | None  # where a loss is printed and is no number
+    mfu: Printed | Floats | None  # in percent
+    data: Floats | None
+    work: Floats | None
+    t_ns: Ints | None
+    prefix: Prefix | None  # that all stamps are like
+
+    def part(self, first: int, last: int) -> Rows:
+        """The rows from `first` up to `last`."""
+        if last - first == len(self.step):
+            return self
+        rows = slice(first, last)
+        return Rows(
+            step=self.step[rows],
+            line=self.line[rows],
+            figure=take(self.figure, rows),
+            loss=take(self.loss, rows),
+            is_bad=take(self.is_bad, rows),
+            mfu=take(self.mfu, rows),
+            data=take(self.data, rows),
+            work=take(self.work, rows),
+            t_ns=take(self.t_ns, rows),
+            prefix=self.prefix,
+        )
+
+
+class RowLog:
+    """The columns of the rows so far."""
+
+    def __init__(self) -> None:
+        self.step = Ramp()
+        self.line = Ramp()
+        self.figure = PrintedColumn(Nanos())
+        self.loss = PrintedColumn(Decimals())
+        self._mfu = PrintedColumn(Decimals())  # in percent
+        # What few logs have is empty until a row has it: how many steps its figure was printed for, its stamp, the
+        # seconds it waited for its batch, how much work it did.
+        self._per = Column(np.int32, missing=0)
+        self.t = Column(np.int64, missing=NO_TIME)
+        self._data = Column(np.float64, missing=math.nan)
+        self._work = Column(np.float64, missing=math.nan)
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+    @property
+    def last_step(self) -> int | None:
+        """The step of the last row."""
+        return self.step[-1] if len(self.step) else None
+
+    def spacing(self, first: int) -> int:
+        """Steps between the last two rows from `first` on; 1 where there are no two."""
+        return self.step[-1] - self.step[-2] if len(self.step) - first > 1 else 1
+
+    def append(self, new: Row) -> None:
+        """One more row."""
+        row = len(self.step)
+        self.step.append(new.step)
+        self.figure.append(new.figure)
+        self._per.append_at(row, new.per)
+        self.loss.append(math.nan if new.loss is None else new.loss)
+        self._mfu.append(math.nan if new.mfu is None else new.mfu)
+        self._data.append_at(row, new.data if new.data is not None and 0 <= new.data < MAX_FIGURE_S else math.nan)
+        self._work.append_at(row, new.work)
+        self.line.append(new.line)
+        self.t.append_at(row, new.stamp)
+
+    def stage(self, rows: Rows, t_ns: Ints | None) -> None:
+        """Put rows behind the end, not yet visible, with these stamps."""
+        first, num = len(self.step), len(rows.step)
+        self.step.stage(rows.step)
+        self.line.stage(rows.line)
+        for own, told in ((self.figure, rows.figure), (self.loss, rows.loss), (self._mfu, rows.mfu)):
+            if told is None:
+                own.stage_missing(num)
+            else:
+                own.stage(told)
+        data = rows.data
+        if data is not None:
+            data = np.where((data >= 0) & (data < MAX_FIGURE_S), data, math.nan)
+        for column, values in ((self._per, None), (self.t, t_ns), (self._data, data), (self._work, rows.work)):
+            column.stage_at(first, num, values)
+
+    def show(self, num: int) -> None:
+        """Make the next `num` staged rows visible."""
+        self.step.show(num)
+        self.line.show(num)
+        for printed in (self.figure, self.loss, self._mfu):
+            printed.show(num)
+        for column in (self._per, self.t, self._data, self._work):
+            if column:
+                column.show(num)
+
+    def cut(self, num: int) -> None:
+        """Keep only the first `num` rows."""
+        self.step.cut(num)
+        self.line.cut(num)
+        for printed in (self.figure, self.loss, self._mfu):
+            printed.cut(num)
+        for column in (self._per, self.t, self._data, self._work):
+            column.cut(num)
+
+    def expect(self, share_read: float) -> None:
+        """Make room for the rows to come, when this share of the log has been read."""
+        num = int(len(self.step) / share_read * _ROOM)
+        self.step.expect(num)
+        self.line.expect(num)
+        for printed in (self.figure, self.loss, self._mfu):
+            printed.expect(num)
+        for column in (self.t, self._data, self._work):
+            if column:
+                column.expect(num)
+
+    def rises_to(self, figure: Printed | Ints | None) -> bool:
+        """Whether a running clock goes on with these figures."""
+        return figure is not None and bool(self.figure[-1] <= unpack(take(figure, slice(1)))[0])
+
+    def tick_ns(self, fmt: Format, stamps: Stamps | None) -> int:
+        """The step in which the clock behind the rows counts."""
+        return tick_ns(fmt.clock.covers, self.figure, stamps.resolution_ns if stamps is not None else None)
+
+    def prints_intervals(
+        self, fmt: Format, first_rows: Ints, events: EventTable, stamps: Stamps | None, tokens: float | str | None
+    ) -> bool:
+        """Whether the figure that should be one step's turns out to be the interval's; the first rows show it.
+
+        `tokens` is how many a step takes, as far as the log tells.
+        """
+        if fmt.clock.covers != "step":
+            return False
+        num = min(len(self.step), _ENOUGH_ROWS)
+        step, figure, t_ns = self.step[:num], self.figure[:num], self.t[:num]
+        begins = np.zeros(num, dtype=bool)
+        begins[first_rows[first_rows < num]] = True
+        per_step = float(tokens) if isinstance(tokens, int) and self._work else 0.0
+        if per_step > 0 and is_interval_work(step, self._work[:num], begins, per_step):
+            return True
+        is_event = begins.copy()
+        is_event[events.row[events.row < num]] = True
+        return is_interval(step, figure, t_ns, is_event, tick_ns=stamps.resolution_ns if stamps is not None else 0)
+
+    def table(self, fmt: Format, first_rows: Ints, *, per_interval: bool) -> StepTable:
+        """A frozen copy of what has grown so far; segments begin at `first_rows`."""
+        num = len(self.step)
+        covers: Covers = "window" if per_interval else fmt.clock.covers
+        step, figure, t_ns = self.step.share(), self.figure.share(), self.t.share()
+        dur: Printed | Ints = figure
+        spans: Ints | None = np.broadcast_to(np.int64(1), num)
+        if covers != "step" or self.figure.has_missing():
+            step = unpack(step)
+            dur, spans = row_times(
+                covers,
+                step=step,
+                figure=unpack(figure),
+                per=self._per.share(),
+                t_ns=t_ns,
+                first_rows=first_rows,
+                first_step=fmt.first_step,
+                is_total=per_interval or fmt.figure_is_total,
+            )
+        nothing = np.broadcast_to(np.float64(math.nan), num)
+        return StepTable(
+            kept_step=step,
+            kept_dur=dur,
+            spans=spans,
+            kept_loss=self.loss.share(),
+            kept_mfu_pct=self._mfu.share(),
+            data_s=self._data.share() if self._data else nothing,
+            work=self._work.share() if self._work else nothing,
+            kept_line=self.line.share(),
+            t_ns=t_ns,
+            first_rows=first_rows,
+        )

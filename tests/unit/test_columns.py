@@ -1,0 +1,113 @@
+"""Columns that keep their rows in less room give back the same rows, whatever is done to them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepscope.printed import Decimals, Nanos, Printed, PrintedColumn, unpack
+from stepscope.ramp import Ramp
+from stepscope.run import NO_TIME
+
+_even = st.builds(
+    lambda first, rise, num: [first + rise * at for at in range(num)],
+    st.integers(-(10**12), 10**12),
+    st.integers(-5, 10**9),
+    st.integers(0, 40),
+)
+_numbers = st.one_of(_even, st.lists(st.integers(-(10**12), 10**12), max_size=80))
+_deeds = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), _numbers),
+        st.tuples(st.just("stage"), _numbers, st.integers(0, 80)),
+        st.tuples(st.just("cut"), st.integers(0, 200)),
+    ),
+    max_size=8,
+)
+
+
+def _do(column: Any, known: list[Any], deeds: list[Any]) -> None:
+    for deed, what, *more in deeds:
+        if deed == "append":
+            for value in what:
+                column.append(value)
+            known += what
+        elif deed == "stage" and what:
+            column.stage(np.array(what))
+            shown = min(more[0], len(what))
+            column.show(shown)
+            known += what[:shown]
+        elif deed == "cut":
+            column.cut(what)
+            del known[what:]
+
+
+@given(_deeds)
+def test_a_ramp_is_like_a_list_of_whole_numbers(deeds: list[Any]) -> None:
+    column, known = Ramp(), []
+    _do(column, known, deeds)
+    assert len(column) == len(known)
+    assert unpack(column.share()).tolist() == known
+    assert [column[at] for at in range(len(known))] == known
+    assert column[1:5].tolist() == known[1:5]
+    assert not known or column[-1] == known[-1]
+
+
+def test_even_numbers_take_no_room() -> None:
+    column = Ramp()
+    for first in range(0, 10**6, 10**4):
+        column.stage(np.arange(first, first + 10**4))
+        column.show(10**4)
+    kept = column.share()
+    assert not isinstance(kept, np.ndarray)
+    assert len(kept.starts) == 1
+
+
+_loss = st.one_of(
+    st.integers(-(10**9), 10**9).map(lambda number: number / 10**4),
+    st.floats(allow_infinity=True, allow_nan=True),
+)
+
+
+@given(st.lists(_loss, max_size=60), st.lists(st.integers(0, 10**10), max_size=60), st.integers(0, 8), _loss)
+def test_printed_numbers_come_back_to_the_last_bit(
+    first: list[float], numbers: list[int], decimals: int, last: float
+) -> None:
+    column = PrintedColumn(Decimals())
+    for value in first:
+        column.append(value)
+    column.stage(Printed(np.array(numbers, dtype=np.int64), Decimals(decimals)))
+    column.show(len(numbers) // 2)
+    known = first + [number / 10**decimals for number in numbers]
+    num = len(first) + len(numbers) // 2
+    if num:
+        column[-1] = last  # with rows still staged behind it
+        known[num - 1] = last
+    column.show(len(numbers) - len(numbers) // 2)
+    np.testing.assert_array_equal(unpack(column.share()), np.array(known, dtype=np.float64))
+    for at, value in enumerate(known):
+        assert column[at] == value or math.isnan(value)
+
+
+@given(
+    st.lists(st.one_of(st.just(NO_TIME), st.integers(0, 10**15), st.integers(0, 10**7).map(lambda n: n * 10**4))),
+    st.lists(st.integers(0, 10**15)),
+    st.sampled_from([1, 100, 10**4, 10**6, 10**9]),
+)
+def test_printed_times_come_back_to_the_nanosecond(first: list[int], times: list[int], unit: int) -> None:
+    numbers = [time // unit for time in times]
+    column = PrintedColumn(Nanos())
+    for value in first:
+        column.append(value)
+    column.stage(Printed(np.array(numbers, dtype=np.int64), Nanos(unit)))
+    column.show(len(numbers))
+    column.stage_missing(1)
+    column.show(1)
+    known = [*first, *(number * unit for number in numbers), NO_TIME]
+    assert unpack(column.share()).tolist() == known
+    assert column.has_missing()
+    assert [column[at] for at in range(len(known))] == known
