@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -79,6 +80,11 @@ class Program:
 
     def clock(self) -> float:
         return self.seconds + time.perf_counter() - self._turn
+
+    def processor_s(self) -> float:
+        """What it used so far: neighbours slow a program down, but not this clock."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def end(self) -> None:
         self._process.kill()
@@ -272,38 +278,60 @@ def evaluation() -> None:
     print(f"evaluation: noise of a difference, fixed / nanoGPT's {paired / independent:.2f}; time {_shown(ratio)}")
 
 
+class Point(NamedTuple):
+    """An evaluation on the way of one runner: seconds of its turns and of the processor until then, and the loss."""
+
+    iteration: int
+    seconds: float
+    processor_s: float
+    loss: float
+
+
 def race(checkout: Path, size: str, targets: list[int]) -> None:
-    """Seconds until the modern recipe is where nanoGPT is at some iterations; evaluations and saves counted."""
+    """Seconds until the modern recipe is where nanoGPT is at some iterations; evaluations and saves counted.
+
+    The modern one runs only while it is behind. Between two evaluations its loss is taken to fall along a line.
+    """
     folder = workplace(checkout)
     settings = {**COMMON, **SIZES[size], "eval_interval": 25, "eval_iters": 5}
     theirs, modern = nanogpt(checkout, folder, settings), ours(folder, {**settings, **MODERN})
-    curves: dict[Program, list[tuple[int, float, float]]] = {theirs: [], modern: []}
+    curves: dict[Program, list[Point]] = {theirs: [], modern: []}
     theirs.rest()
     modern.rest()
-    while not curves[theirs] or curves[theirs][-1][0] < max(targets):
-        for program, curve in curves.items():
-            if program is modern and curves[theirs] and any(loss <= curves[theirs][-1][2] for _, _, loss in curve):
-                continue  # it has been where nanoGPT is now
-            program.take_turn()
-            while line := program.line():
-                if match := EVALUATION.match(line):
-                    curve.append((int(match[1]), program.clock(), float(match[2])))
-                    print(f"  {'modern' if program is modern else 'nanoGPT'} {match[0]}", flush=True)
-                    break
-            program.rest()
+
+    def leg(program: Program) -> None:
+        """Up to its next evaluation."""
+        program.take_turn()
+        while line := program.line():
+            if match := EVALUATION.match(line):
+                point = Point(int(match[1]), program.clock(), program.processor_s(), float(match[2]))
+                curves[program].append(point)
+                print(f"  {'modern' if program is modern else 'nanoGPT'} {point}", flush=True)
+                break
+        program.rest()
+
+    for target in targets:
+        while not curves[theirs] or curves[theirs][-1].iteration < target:
+            leg(theirs)
+            while all(point.loss > curves[theirs][-1].loss for point in curves[modern]):
+                leg(modern)
+        _finish_line(size, target, curves[theirs][-1], curves[modern])
     for program in curves:
         program.end()
-    for target in targets:
-        seconds, loss = next((t, loss) for step, t, loss in curves[theirs] if step >= target)
-        reached = next(((step, t) for step, t, value in curves[modern] if value <= loss), None)
-        if reached is None:
-            print(f"race, {size}: nanoGPT's {loss:.4f} at {target} was not reached")
-        else:
-            print(
-                f"race, {size}: {loss:.4f} (nanoGPT at {target}: {seconds:.0f} s) after {reached[0]} iterations, ",
-                end="",
-            )
-            print(f"{reached[1]:.0f} s: {seconds / reached[1]:.1f} times sooner", flush=True)
+
+
+def _finish_line(size: str, target: int, theirs: Point, modern: list[Point]) -> None:
+    """Where the modern curve crosses nanoGPT's loss."""
+    later = next(number for number, point in enumerate(modern) if point.loss <= theirs.loss)
+    a, b = modern[later - 1], modern[later]
+    part = (a.loss - theirs.loss) / (a.loss - b.loss)
+    iteration, seconds, processor_s = (x + part * (y - x) for x, y in zip(a[:3], b[:3], strict=True))
+    print(
+        f"race, {size}: {theirs.loss:.4f} (nanoGPT at {target}: {theirs.seconds:.0f} s) after {iteration:.0f}"
+        f" iterations, {seconds:.0f} s: {theirs.seconds / seconds:.1f} times sooner"
+        f" ({theirs.processor_s / processor_s:.1f} in seconds of the processor)",
+        flush=True,
+    )
 
 
 def kill(times: int) -> None:

@@ -95,6 +95,17 @@ def losses_of(folder: Path) -> dict[int, float]:
     return losses
 
 
+def same(one: object, other: object) -> bool:
+    """Equal to the last bit, all the way down."""
+    if isinstance(one, torch.Tensor):
+        return isinstance(other, torch.Tensor) and one.dtype == other.dtype and torch.equal(one, other)
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))  # type: ignore
+    return one == other
+
+
 @pytest.fixture
 def trained(tmp_path, corpus, capsys):
     """Train the tiny network with some settings changed."""

@@ -16,18 +16,7 @@ from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError
 from stepscope.trainer.model import load_model
 from stepscope.trainer.writer import ASIDE, NAME, PREVIOUS
-from tests.trainer.conftest import TINY, losses_of, start
-
-
-def same(one: object, other: object) -> bool:
-    """Equal to the last bit, all the way down."""
-    if isinstance(one, torch.Tensor):
-        return isinstance(other, torch.Tensor) and one.dtype == other.dtype and torch.equal(one, other)
-    if isinstance(one, dict):
-        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))  # type: ignore
-    return one == other
+from tests.trainer.conftest import TINY, losses_of, same, start
 
 
 # What a run remembers of its own speed is not part of what it computes.

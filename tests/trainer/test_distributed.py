@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.trainer import checkpoint
-from tests.trainer.conftest import TINY, losses_of
+from tests.trainer.conftest import TINY, losses_of, same
 
 
 def torchrun(**settings: object) -> subprocess.Popen[str]:
@@ -31,9 +31,11 @@ def printed(folder: Path) -> list[float]:
     return [loss for _, loss in sorted(losses_of(folder).items())]
 
 
-def test_two_processes_have_the_losses_of_one(trained, corpus, tmp_path):
-    alone = trained(name="alone", max_iters=20)
-    process = torchrun(**{**TINY, "dataset": corpus, "out_dir": tmp_path / "pair", "max_iters": 20})
+@pytest.mark.parametrize("changes", [{}, {"shard": True, "recipe": "modern"}], ids=["copies", "slices"])
+def test_two_processes_have_the_losses_of_one(trained, corpus, tmp_path, changes):
+    """Each with a copy of the model, or each with a slice of it."""
+    alone = trained(name="alone", max_iters=20, recipe=changes.get("recipe", "nanogpt"))
+    process = torchrun(**{**TINY, "dataset": corpus, "out_dir": tmp_path / "pair", "max_iters": 20, **changes})
     out, err = process.communicate()
     assert process.returncode == 0, err
     assert printed(tmp_path / "pair") == pytest.approx(printed(alone.folder), abs=1e-4)
@@ -43,10 +45,17 @@ def test_two_processes_have_the_losses_of_one(trained, corpus, tmp_path):
     assert out.count("tokens per iteration will be") == 2  # nanoGPT prints it once per process
 
 
-def test_when_one_process_dies_the_other_says_so_and_the_run_can_be_resumed(trained, corpus, tmp_path):
-    alone = trained(name="alone", max_iters=60, lr_decay_iters=400, eval_interval=20)
-    flags = {**TINY, "dataset": corpus, "out_dir": tmp_path / "pair", "lr_decay_iters": 400, "eval_interval": 20}
-    process = torchrun(**{**flags, "max_iters": 400})
+@pytest.mark.parametrize(
+    "changes",
+    [{"shard": True, "recipe": "modern", "dropout": 0.1}, {"eval": "nanogpt", "dropout": 0.1}],
+    ids=["slices", "nanogpts order"],
+)
+def test_when_one_process_dies_the_other_says_so_and_the_resumed_run_is_the_whole_one(corpus, tmp_path, changes):
+    flags = {**TINY, "dataset": corpus, "max_iters": 60, "lr_decay_iters": 400, "eval_interval": 20, **changes}
+    process = torchrun(**flags, out_dir=tmp_path / "whole")
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    process = torchrun(**{**flags, "max_iters": 400}, out_dir=tmp_path / "pair")
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith("iter 50:"):
@@ -60,11 +69,14 @@ def test_when_one_process_dies_the_other_says_so_and_the_run_can_be_resumed(trai
     assert "train-rank-lost" in err
     assert "--init_from=resume" in err
     assert checkpoint.load(tmp_path / "pair")["iter_num"] >= 40
-    process = torchrun(**{**flags, "max_iters": 60}, init_from="resume")
+    process = torchrun(**flags, out_dir=tmp_path / "pair", init_from="resume")
     _, err = process.communicate()
     assert process.returncode == 0, err
     steps = losses_of(tmp_path / "pair")
-    assert [steps[i] for i in range(61)] == pytest.approx(printed(alone.folder), abs=1e-3)
+    assert [steps[i] for i in range(61)] == printed(tmp_path / "whole")
+    newest = [checkpoint.load(tmp_path / name) for name in ("pair", "whole")]
+    assert same(newest[0]["model"], newest[1]["model"])
+    assert same(newest[0]["optimizer"], newest[1]["optimizer"])
 
 
 def test_micro_batches_that_cannot_be_shared_are_told(corpus, tmp_path):

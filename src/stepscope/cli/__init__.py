@@ -32,6 +32,7 @@ COMMANDS = (
     "mcp",
     "train",
     "sample",
+    "export",
     "data",
     "formats",
     "doc",

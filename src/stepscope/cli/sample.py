@@ -51,7 +51,7 @@ def _sample(args: argparse.Namespace) -> None:
 
     device = join_world(TrainConfig(device=args.device)).device
     folder = Path(args.out_dir)
-    saved = checkpoint.load(folder)
+    saved = checkpoint.load(folder, with_optimizers=False)
     model = load_model(saved, place=str(folder / NAME)).to(device).eval()
     encode, decode = _tokens(saved, folder)
     start = args.start

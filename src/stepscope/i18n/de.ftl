@@ -440,8 +440,8 @@ train-phase-startup = Start
 train-phase-sampling = Text erzeugen
 train-phase-other = Sonstiges
 train-saves = { $count ->
-    [one] Ein Checkpoint von { $size } MB, in { $written } von einem anderen Prozess geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
-   *[other] { $count } Checkpoints von je { $size } MB, in { $written } von einem anderen Prozess geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
+    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
+   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
   }
 train-interference = Iterationen während des Schreibens dauerten das { $ratio }-Fache der anderen.
 train-more = Checkpoint und Protokolle: { $folder }. Weiter: stepscope sample --out_dir={ $folder }, oder stepscope { $folder }/train.log
@@ -457,6 +457,10 @@ train-save-failed = ALARM: Der Checkpoint von Iteration { $iteration } wurde nic
 data-ready = { $folder }: { $train } Tokens zum Trainieren, { $val } zum Validieren
 data-use = Verwenden: { $command }
 data-download = { $url } wird geladen …
+train-shard-alone = shard hat mit einem Prozess keine Wirkung: torchrun startet mehrere.
+export-done = { $path }: { $size } MB, vor Iteration { $iteration }
+error-train-no-slices = hier liegt kein Checkpoint in Teilen
+    .hint = einer von train --shard=True ist ein Ordner dieses Namens; ckpt.pt braucht keinen Export
 error-train-no-torch = zum Trainieren braucht es PyTorch
     .hint = pip install 'stepscope[train]'
 error-train-setting-type = { $setting } erwartet einen Wert vom Typ { $wanted }

@@ -442,8 +442,8 @@ train-phase-startup = start-up
 train-phase-sampling = sampling
 train-phase-other = other
 train-saves = { $count ->
-    [one] One checkpoint of { $size } MB, written in { $written } by another process; the run stood still for { $stalled }: { $saved } saved against waiting for the disk.
-   *[other] { $count } checkpoints of { $size } MB each, written in { $written } by another process; the run stood still for { $stalled }: { $saved } saved against waiting for the disk.
+    [one] One checkpoint of { $size } MB, written in { $written } in the background; the run stood still for { $stalled }: { $saved } saved against waiting for the disk.
+   *[other] { $count } checkpoints of { $size } MB each, written in { $written } in the background; the run stood still for { $stalled }: { $saved } saved against waiting for the disk.
   }
 train-interference = Iterations while one was being written took { $ratio } times as long as the others.
 train-more = Checkpoint and logs: { $folder }. Next: stepscope sample --out_dir={ $folder }, or stepscope { $folder }/train.log
@@ -459,6 +459,10 @@ train-save-failed = ALARM: the checkpoint of iteration { $iteration } was not wr
 data-ready = { $folder }: { $train } tokens to train on, { $val } to validate
 data-use = Use it: { $command }
 data-download = Downloading { $url } …
+train-shard-alone = shard has no effect with one process: torchrun starts several.
+export-done = { $path }: { $size } MB, before iteration { $iteration }
+error-train-no-slices = no checkpoint in slices here
+    .hint = one that train --shard=True wrote is a folder of that name; ckpt.pt needs no export
 error-train-no-torch = training needs PyTorch
     .hint = pip install 'stepscope[train]'
 error-train-setting-type = { $setting } wants a value of type { $wanted }

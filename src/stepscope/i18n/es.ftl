@@ -440,8 +440,8 @@ train-phase-startup = arranque
 train-phase-sampling = generar texto
 train-phase-other = otros
 train-saves = { $count ->
-    [one] Un checkpoint de { $size } MB, escrito en { $written } por otro proceso; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
-   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } por otro proceso; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
+    [one] Un checkpoint de { $size } MB, escrito en { $written } en segundo plano; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
+   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
   }
 train-interference = Las iteraciones durante la escritura tardaron { $ratio } veces lo que las demás.
 train-more = Checkpoint y registros: { $folder }. Después: stepscope sample --out_dir={ $folder }, o stepscope { $folder }/train.log
@@ -457,6 +457,10 @@ train-save-failed = ALARMA: el checkpoint de la iteración { $iteration } no se 
 data-ready = { $folder }: { $train } tokens para entrenar, { $val } para validar
 data-use = Para usarlo: { $command }
 data-download = Descargando { $url } …
+train-shard-alone = shard no tiene efecto con un solo proceso: torchrun inicia varios.
+export-done = { $path }: { $size } MB, antes de la iteración { $iteration }
+error-train-no-slices = aquí no hay ningún checkpoint en partes
+    .hint = el que escribe train --shard=True es una carpeta con ese nombre; ckpt.pt no hace falta exportarlo
 error-train-no-torch = para entrenar hace falta PyTorch
     .hint = pip install 'stepscope[train]'
 error-train-setting-type = { $setting } espera un valor de tipo { $wanted }

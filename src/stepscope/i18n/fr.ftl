@@ -440,8 +440,8 @@ train-phase-startup = démarrage
 train-phase-sampling = génération de texte
 train-phase-other = autres
 train-saves = { $count ->
-    [one] Un checkpoint de { $size } Mo, écrit en { $written } par un autre processus ; l’entraînement s’est arrêté { $stalled } : { $saved } gagnées par rapport à l’attente du disque.
-   *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } par un autre processus ; l’entraînement s’est arrêté { $stalled } : { $saved } gagnées par rapport à l’attente du disque.
+    [one] Un checkpoint de { $size } Mo, écrit en { $written } en arrière-plan ; l’entraînement s’est arrêté { $stalled } : { $saved } gagnées par rapport à l’attente du disque.
+   *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } en arrière-plan ; l’entraînement s’est arrêté { $stalled } : { $saved } gagnées par rapport à l’attente du disque.
   }
 train-interference = Les itérations pendant l’écriture ont pris { $ratio } fois le temps des autres.
 train-more = Checkpoint et journaux : { $folder }. Ensuite : stepscope sample --out_dir={ $folder }, ou stepscope { $folder }/train.log
@@ -457,6 +457,10 @@ train-save-failed = ALARME : le checkpoint de l’itération { $iteration } n’
 data-ready = { $folder } : { $train } jetons pour l’entraînement, { $val } pour la validation
 data-use = Pour l’utiliser : { $command }
 data-download = Téléchargement de { $url } …
+train-shard-alone = shard est sans effet avec un seul processus : torchrun en lance plusieurs.
+export-done = { $path } : { $size } Mo, avant l’itération { $iteration }
+error-train-no-slices = pas de checkpoint en morceaux ici
+    .hint = celui qu’écrit train --shard=True est un dossier de ce nom ; ckpt.pt n’a pas besoin d’être exporté
 error-train-no-torch = l’entraînement a besoin de PyTorch
     .hint = pip install 'stepscope[train]'
 error-train-setting-type = { $setting } attend une valeur de type { $wanted }

@@ -40,13 +40,8 @@ from stepscope.trainer import writer
 from stepscope.trainer.config import TrainerError
 from stepscope.trainer.writer import ALIGN, NAME, PREVIOUS
 
-
-class Slot(NamedTuple):
-    """Where a tensor lies in the shared memory."""
-
-    offset: int
-    num_bytes: int
-    buffer: torch.Tensor
+# What a run with `--shard` writes instead: folders, and what is small in a file in them.
+SLICES, SLICES_PREVIOUS, SMALL = "ckpt.dist", "ckpt-previous.dist", "run.pt"
 
 
 class Written(NamedTuple):
@@ -56,6 +51,14 @@ class Written(NamedTuple):
     seconds: float
     num_bytes: int
     problem: str | None
+
+
+class Slot(NamedTuple):
+    """Where a tensor lies in the shared memory."""
+
+    offset: int
+    num_bytes: int
+    buffer: torch.Tensor
 
 
 # -- in the trainer -----------------------------------------------------------------------------------------------
@@ -286,23 +289,28 @@ def _parts(state: dict[str, Any], slots: dict[tuple[int, tuple[int, ...]], Slot]
 # -- loading ------------------------------------------------------------------------------------------------------
 
 
-def load(folder: Path, device: Any = "cpu", *, say: Callable[..., None] | None = None) -> dict[str, Any]:
-    """The newest whole checkpoint of a folder: ours or nanoGPT's. Only tensors and plain values are believed."""
+def load(
+    folder: Path, *, say: Callable[..., None] | None = None, with_optimizers: bool = True, in_slices: bool = False
+) -> dict[str, Any]:
+    """The newest whole checkpoint of a folder: ours or nanoGPT's. Only tensors and plain values are believed.
+
+    One that was written in slices (see `sharded`) is put together; `in_slices` leaves them where they are and says so
+    under "slices". Without `with_optimizers` those need not be there.
+    """
     broken: list[str] = []
-    for name in (NAME, PREVIOUS):
-        path = folder / name
-        if not path.exists():
-            continue
+    for path in _candidates(folder):
         problem = _damage(path)
         if problem is None:
             try:
-                state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+                if path.is_dir():
+                    return _from_slices(path, with_optimizers, in_slices)
+                state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
                 if isinstance(state, dict) and {"model", "model_args"} <= state.keys():
                     return state
                 problem = "no model in it"
-            except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as trouble:
+            except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as trouble:
                 problem = str(trouble).partition("\n")[0]
-        broken.append(f"{name}: {problem}")
+        broken.append(f"{path.name}: {problem}")
         if say is not None:
             say("train-broken-checkpoint", path=str(path), reason=problem)
     if broken:
@@ -310,8 +318,54 @@ def load(folder: Path, device: Any = "cpu", *, say: Callable[..., None] | None =
     raise TrainerError("train-no-checkpoint", place=str(folder / NAME))
 
 
+def _candidates(folder: Path) -> list[Path]:
+    """The checkpoints of a folder, newest first. A run writes files or folders; who has both changed from one to the
+    other, and the younger pair is the one that counts."""
+    pairs = ((NAME, PREVIOUS), (SLICES, SLICES_PREVIOUS))
+    found = [[path for name in pair if (path := folder / name).exists()] for pair in pairs]
+    return [path for pair in sorted(filter(None, found), key=_moment, reverse=True) for path in pair]
+
+
+def _moment(pair: list[Path]) -> float:
+    newest = pair[0] / SMALL if pair[0].is_dir() else pair[0]
+    return newest.stat().st_mtime if newest.exists() else 0.0
+
+
+def _from_slices(path: Path, with_optimizers: bool, in_slices: bool) -> dict[str, Any]:
+    from stepscope.trainer import sharded
+
+    if in_slices:
+        return {**sharded.read_small(path), "slices": str(path)}
+    return sharded.read_whole(path, with_optimizers=with_optimizers)
+
+
+def export(folder: Path, target: Path) -> dict[str, Any]:
+    """Write the newest checkpoint in slices as one file with nanoGPT's keys; gives back what is in it."""
+    from stepscope.trainer import sharded
+
+    paths = [path for path in _candidates(folder) if path.is_dir() and _damage(path) is None]
+    if not paths:
+        raise TrainerError("train-no-slices", place=str(folder / SLICES))
+    state = sharded.read_whole(paths[0])
+    aside = target.with_name(target.name + ".new")
+    try:
+        with aside.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(target)
+    except (OSError, RuntimeError) as problem:  # PyTorch says a full disk in its own way
+        aside.unlink(missing_ok=True)
+        raise TrainerError("train-out-dir", place=str(target), reason=str(problem).partition("\n")[0]) from None
+    return state
+
+
 def _damage(path: Path) -> str | None:
-    """What is wrong with the file, by the checksum of each of its parts; None: nothing."""
+    """What is wrong with a checkpoint, by the checksum of each of its parts; None: nothing."""
+    if path.is_dir():
+        from stepscope.trainer import sharded
+
+        return sharded.damage(path)
     try:
         with zipfile.ZipFile(path) as archive:
             bad = archive.testzip()

@@ -78,6 +78,7 @@ class TrainConfig:
     eval: str = _setting("fixed", "fixed: the same few batches every time; nanogpt: its own, number for number")
     eval_train: bool = _setting(False, "with --eval=fixed, evaluate the training split too")
     threads: int = _setting(0, "of a CPU; 0: as many as are idle when the run starts")
+    shard: bool = _setting(False, "under torchrun, split the model over the processes (FSDP2): for what does not fit")
     gpt2_folder: str = _setting("", "folder with GPT-2's config.json and model.safetensors")
 
 

@@ -11,6 +11,7 @@ each process takes its share of the windows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -78,7 +79,9 @@ class Evaluator:
             elif running_loss is not None:
                 train = running_loss
             else:
-                train = self._mean(model, [first])  # before the first step: the batch it will be made of
+                train = self._mean(
+                    model, [(*first, len(first[0]))]
+                )  # before the first step: the batch it will be made of
             self._accounts.lap(EVALUATION_TRAIN)
             val = self._fixed(model, "val")
             self._accounts.lap(EVALUATION_VAL)
@@ -87,20 +90,26 @@ class Evaluator:
             model.train()
 
     def _fixed(self, model: torch.nn.Module, name: str) -> float:
-        own = self._windows[name][self._rank :: self._world_size]
-        split = self._splits[name]
-        return self._mean(
-            model, (split.windows(part, self._device) for part in own.split(self.batch_size) if len(part))
-        )
+        """Over the fixed windows of a split; each process takes its share, in equally many batches.
 
-    @torch.inference_mode()
-    def _mean(self, model: torch.nn.Module, batches: Iterable[tuple[Any, Any]]) -> float:
+        Equally many, because a model in slices computes only where all processes do: one that has nothing left to do
+        runs the first window and counts it as nothing.
+        """
+        starts, split = self._windows[name], self._splits[name]
+        own = [part for part in starts[self._rank :: self._world_size].split(self.batch_size) if len(part)]
+        most = math.ceil(math.ceil(len(starts) / self._world_size) / self.batch_size)
+        batches = [(part, len(part)) for part in own] + [(starts[:1], 0)] * (most - len(own))
+        return self._mean(model, ((*split.windows(part, self._device), count) for part, count in batches))
+
+    def _mean(self, model: torch.nn.Module, batches: Iterable[tuple[Any, Any, int]]) -> float:
         """Mean loss over the sequences of all processes; one wait for the device at the end, not one per batch."""
         total = torch.zeros(2, dtype=torch.float64, device="cpu" if self._device.type == "mps" else self._device)
-        for x, y in batches:
-            with self._autocast():
-                _, loss = model(x, y)
-            total += torch.stack([loss.double() * len(x), torch.tensor(float(len(x)), device=loss.device)])
+        # What is gathered in inference mode could not be trained on afterwards.
+        with torch.no_grad() if self._config.shard else torch.inference_mode():
+            for x, y, count in batches:
+                with self._autocast():
+                    _, loss = model(x, y)
+                total += torch.stack([loss.double() * count, torch.tensor(float(count), device=loss.device)])
         if self._reduce is not None:
             self._reduce(total)
         summed, count = total.tolist()

@@ -27,6 +27,7 @@ from torch.nn import functional as F  # noqa: N812 (its customary name)
 
 from stepscope.trainer.config import TrainConfig, TrainerError
 
+OPTIMIZERS = ("optimizer", "muon")  # their names in a checkpoint
 A100_FLOPS = 312e12  # nanoGPT states its utilisation against an A100's bfloat16 peak, whatever it runs on
 
 
@@ -235,6 +236,20 @@ def _draw(module: nn.Module) -> None:
 # -- optimizers ---------------------------------------------------------------------------------------------------
 
 
+def whole(tensor: Any) -> torch.Tensor:
+    """All of a tensor, gathered from the processes where it is in slices (see `sharded`)."""
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+
+
+def like(value: torch.Tensor, target: Any) -> torch.Tensor:
+    """A whole tensor that every process has, in the slices of another; nobody needs to send anything for that."""
+    if not hasattr(target, "full_tensor"):
+        return value
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(value, target.device_mesh, target.placements, src_data_rank=None)
+
+
 class Muon(torch.optim.Optimizer):
     """Momentum whose update is made orthogonal: every direction of a matrix moves equally far.
 
@@ -251,6 +266,7 @@ class Muon(torch.optim.Optimizer):
         """One update of every matrix that has a gradient."""
         assert closure is None
         for group in self.param_groups:
+            # A matrix in slices is gathered first: its parts have no orthogonal neighbours of their own.
             shapes: dict[tuple[int, ...], list[tuple[torch.Tensor, torch.Tensor]]] = {}
             for weight in group["params"]:
                 if weight.grad is None:
@@ -260,15 +276,17 @@ class Muon(torch.optim.Optimizer):
                 direction = weight.grad.lerp(momentum, group["momentum"])  # Nesterov: look ahead
                 # Queries, keys and values are three matrices in one.
                 rows, width = weight.shape
-                parts = 3 if rows == 3 * width else 1
-                for piece, update in zip(weight.chunk(parts), direction.chunk(parts), strict=True):
-                    shapes.setdefault(tuple(piece.shape), []).append((piece, update))
+                for piece in whole(direction).chunk(3 if rows == 3 * width else 1):
+                    shapes.setdefault(tuple(piece.shape), []).append((weight, piece))
+            updates: dict[torch.Tensor, list[torch.Tensor]] = {}
             for (rows, width), pairs in shapes.items():
-                updates = _orthogonal(torch.stack([update for _, update in pairs]))
                 # A tall matrix has more to move than its columns can say.
                 scale = group["lr"] * max(1.0, rows / width) ** 0.5
-                for (piece, _), update in zip(pairs, updates, strict=True):
-                    piece.sub_(update, alpha=scale)
+                stack = _orthogonal(torch.stack([piece for _, piece in pairs])).mul_(scale)
+                for (weight, _), update in zip(pairs, stack, strict=True):
+                    updates.setdefault(weight, []).append(update)
+            for weight, pieces in updates.items():
+                weight.sub_(like(torch.cat(pieces), weight))
 
 
 def _orthogonal(x: torch.Tensor) -> torch.Tensor:
@@ -319,6 +337,8 @@ def load_model(saved: dict[str, Any], *, place: str, dropout: float = 0.0) -> GP
     try:
         shape = {name: args[name] for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "vocab_size")}
         model = GPT(ModelArgs(**shape, dropout=dropout, recipe=args.get("recipe", "nanogpt")))
+        if "model" not in saved:
+            return model  # it is in slices, and each process reads its own into the network it has
         # torch.compile puts a prefix before every name.
         weights = {name.removeprefix("_orig_mod."): value for name, value in saved["model"].items()}
         # Very old PyTorch kept the mask of causal attention as a buffer.

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
@@ -22,8 +22,11 @@ from stepscope.trainer.config import TrainConfig, TrainerError
 from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, find_folder, read_meta
 from stepscope.trainer.device import World, pick_precision, pick_threads
 from stepscope.trainer.evaluate import Evaluator
-from stepscope.trainer.model import GPT, ModelArgs, load_gpt2, load_model, make_optimizers
+from stepscope.trainer.model import GPT, OPTIMIZERS, ModelArgs, like, load_gpt2, load_model, make_optimizers
 from stepscope.trainer.writer import NAME
+
+if TYPE_CHECKING:
+    from stepscope.trainer.sharded import ShardedCheckpointer
 
 # Say something to the person: a key and its values. The words are the command line's.
 Say = Callable[..., None]
@@ -51,7 +54,7 @@ class Start:
         self.config, self.header = config, header
         self.saved: dict[str, Any] | None = None  # the checkpoint that a resumed run starts from
         self.micro_steps = config.gradient_accumulation_steps // world.size
-        self.checkpointer: checkpoint.Checkpointer | None = None
+        self.checkpointer: checkpoint.Checkpointer | ShardedCheckpointer | None = None
         self.saves: list[checkpoint.Written] = []
         # Number and seconds of plain steps, by whether a save was being written meanwhile.
         self.step_sums = {False: (0, 0.0), True: (0, 0.0)}
@@ -62,38 +65,13 @@ class Start:
 
     def set_up(self) -> None:
         """Data, network, optimizers; then everything that a step must not pay for."""
+        self._settle_settings()
         config, world = self.config, self.world
-        for line in self.header:
-            self._print(line)
-        if config.gradient_accumulation_steps % world.size:
-            place = f"gradient_accumulation_steps = {config.gradient_accumulation_steps}"
-            raise TrainerError("train-accumulation", place=place, processes=world.size)
-        tokens = config.gradient_accumulation_steps * config.batch_size * config.block_size
-        self._print(f"tokens per iteration will be: {tokens:,}", every_rank=True)
-        # One seed per process: the weights are rank 0's, dropout is each one's own.
-        torch.manual_seed(config.seed + world.rank)
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-        self.saved = checkpoint.load(self.folder, say=self.say) if config.init_from == "resume" else None
-        config = replace(config, dtype=pick_precision(config, world.device, self.say))
-        if world.device.type == "cpu":
-            before = 0 if self.saved is None else int(self.saved.get("config", {}).get("threads", 0))
-            config = replace(config, threads=pick_threads(replace(config, threads=config.threads or before)))
-            torch.set_num_threads(config.threads)
-        self.config = config
-        half = config.dtype != "float32"
-        dtype = getattr(torch, config.dtype)
+        half, dtype = config.dtype != "float32", getattr(torch, config.dtype)
         self.autocast = lambda: torch.autocast(world.device.type, dtype) if half else contextlib.nullcontext()
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.dtype == "float16")
-        # One process makes the embedded corpus, the others wait for it.
-        if world.rank > 0:
-            dist.barrier()
-        folder = find_folder(config)
-        if world.rank == 0 and world.size > 1:
-            dist.barrier()
-        self.meta = read_meta(folder)
-        if self.meta is not None:
-            self._print(f"found vocab_size = {self.meta.vocab_size} (inside {folder / 'meta.pkl'})")
-        self.raw_model = self._make_model().to(world.device)
+        folder = self._find_data()
+        self.raw_model = self._place(self._make_model())
         self.args = self.raw_model.args
         splits = {
             name: Split(folder / f"{name}.bin", block_size=config.block_size, vocab_size=self.args.vocab_size)
@@ -117,15 +95,72 @@ class Start:
         self.accounts.lap(phases.STARTUP)
         self.model: Any = self._compile() if config.compile else self.raw_model
         self.parallel: Any = self.model
-        if world.size > 1:
+        if world.size > 1 and not config.shard:
             devices = [world.device.index] if world.device.type == "cuda" else None
             self.parallel = DistributedDataParallel(self.model, device_ids=devices)
         self.device_phases: DevicePhases | None = None
         if world.device.type == "cuda":
             self.device_phases = DevicePhases(self.accounts, lambda: torch.cuda.Event(enable_timing=True))
         self.lap = self.accounts.lap if self.device_phases is None else self.device_phases.lap
-        if world.rank == 0 and not config.eval_only:
-            self.checkpointer = checkpoint.Checkpointer(self.folder, self._large_state(), world.device)
+        self.checkpointer = None if config.eval_only else self._make_checkpointer()
+
+    def _settle_settings(self) -> None:
+        """The settings as they will be used: what was left open is decided, by the machine or by the checkpoint."""
+        config, world = self.config, self.world
+        for line in self.header:
+            self._print(line)
+        if config.gradient_accumulation_steps % world.size:
+            place = f"gradient_accumulation_steps = {config.gradient_accumulation_steps}"
+            raise TrainerError("train-accumulation", place=place, processes=world.size)
+        tokens = config.gradient_accumulation_steps * config.batch_size * config.block_size
+        self._print(f"tokens per iteration will be: {tokens:,}", every_rank=True)
+        if config.shard and world.size == 1:
+            self.say("train-shard-alone")
+            config = replace(config, shard=False)
+        # One seed per process: the weights are rank 0's, dropout is each one's own. Slices must be of one network.
+        torch.manual_seed(config.seed if config.shard else config.seed + world.rank)
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+        if config.init_from == "resume":
+            self.saved = checkpoint.load(self.folder, say=self.say, in_slices=config.shard)
+        config = replace(config, dtype=pick_precision(config, world.device, self.say))
+        if world.device.type == "cpu":
+            before = 0 if self.saved is None else int(self.saved.get("config", {}).get("threads", 0))
+            config = replace(config, threads=pick_threads(replace(config, threads=config.threads or before)))
+            torch.set_num_threads(config.threads)
+        self.config = config
+
+    def _find_data(self) -> Path:
+        """The data folder. One process makes the embedded corpus, the others wait for it."""
+        if self.world.rank > 0:
+            dist.barrier()
+        folder = find_folder(self.config)
+        if self.world.rank == 0 and self.world.size > 1:
+            dist.barrier()
+        self.meta = read_meta(folder)
+        if self.meta is not None:
+            self._print(f"found vocab_size = {self.meta.vocab_size} (inside {folder / 'meta.pkl'})")
+        return folder
+
+    def _place(self, model: GPT) -> GPT:
+        """The network on its device, whole or in slices."""
+        if not self.config.shard:
+            return model.to(self.world.device)
+        from stepscope.trainer.sharded import split
+
+        split(model, self.world.device)
+        torch.manual_seed(self.config.seed + self.world.rank)
+        return model
+
+    def _make_checkpointer(self) -> checkpoint.Checkpointer | ShardedCheckpointer | None:
+        """Every process saves its slices, or the first one everything."""
+        if self.config.shard:
+            from stepscope.trainer.sharded import ShardedCheckpointer, tensors_of
+
+            tensors = tensors_of(self.raw_model, self.optimizers)
+            return ShardedCheckpointer(self.folder, tensors, self.world.device)
+        if self.world.rank > 0:
+            return None
+        return checkpoint.Checkpointer(self.folder, self._large_state(), self.world.device)
 
     # -- the network, new or loaded ---------------------------------------------------------------------------
 
@@ -174,17 +209,28 @@ class Start:
         self.best_val_loss = float(self.saved.get("best_val_loss", 1e9))
 
     def _load_optimizers(self, saved: dict[str, Any]) -> None:
-        for name, optimizer in zip(("optimizer", "muon"), self.optimizers, strict=False):
-            if name not in saved:
-                continue
-            try:
-                optimizer.load_state_dict(saved[name])
-            except (ValueError, KeyError, TypeError) as problem:
-                place = str(self.folder / NAME)
-                raise TrainerError("train-bad-checkpoint", place=place, reason=str(problem)) from None
-            for group in optimizer.param_groups:
-                if "fused" in group:  # nanoGPT's own says None on a CPU
-                    group["fused"], group["foreach"] = True, None
+        """What the optimizers remember, and, where the checkpoint is in slices, the weights as well."""
+        try:
+            if "slices" in saved:
+                from stepscope.trainer import sharded
+
+                tensors = sharded.tensors_of(self.raw_model, self.optimizers)
+                sharded.read_into(Path(saved["slices"]), tensors)
+            for name, optimizer in zip(OPTIMIZERS, self.optimizers, strict=False):
+                if name not in saved:
+                    continue
+                own = optimizer.state_dict()
+                state = saved[name].get("state", own["state"])  # in slices: it has just been read
+                for number, values in state.items():
+                    for key, value in values.items():
+                        values[key] = like(value, own["state"][number][key])
+                optimizer.load_state_dict({"state": state, "param_groups": saved[name]["param_groups"]})
+                for group in optimizer.param_groups:
+                    if "fused" in group:  # nanoGPT's own says None on a CPU
+                        group["fused"], group["foreach"] = True, None
+        except (ValueError, KeyError, TypeError, RuntimeError) as problem:
+            place = saved.get("slices", str(self.folder / NAME))
+            raise TrainerError("train-bad-checkpoint", place=place, reason=str(problem)) from None
 
     def _describe_optimizers(self) -> None:
         """nanoGPT's three lines; the counts are over both optimizers."""
@@ -222,8 +268,10 @@ class Start:
     # -- small things -----------------------------------------------------------------------------------------
 
     def _large_state(self) -> dict[str, Any]:
-        names = ("optimizer", "muon")
-        states = {name: each.state_dict() for name, each in zip(names, self.optimizers, strict=False)}
+        """Weights and optimizers. Of those in slices only what is small: the checkpointer knows the tensors."""
+        states = {name: each.state_dict() for name, each in zip(OPTIMIZERS, self.optimizers, strict=False)}
+        if self.config.shard:
+            return {name: {"param_groups": state["param_groups"]} for name, state in states.items()}
         return {"model": self.raw_model.state_dict(), **states}
 
     def _print(self, line: str, *, every_rank: bool = False) -> None:

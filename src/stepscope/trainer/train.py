@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 
 from stepscope.trainer import accounts as phases
-from stepscope.trainer import checkpoint
+from stepscope.trainer.checkpoint import Written
 from stepscope.trainer.config import TrainConfig, TrainerError, learning_rate_at
 from stepscope.trainer.device import (
     World,
@@ -29,6 +29,7 @@ from stepscope.trainer.device import (
     set_random_state,
     stop_signals,
 )
+from stepscope.trainer.evaluate import Losses
 from stepscope.trainer.start import Say, Start, Tick, silent
 
 _COLLECT_EVERY = 1000  # steps without an evaluation after which garbage is collected all the same
@@ -96,7 +97,9 @@ class Trainer(Start):
             self.set_up()
             with stop_signals(several=self.world.size > 1) as stop, frozen_garbage():
                 self._loop(stop)
-            sample = self._sample(sample_tokens) if sample_tokens and self.world.rank == 0 else None
+            # A model in slices computes only where all processes do.
+            takes_part = self.world.rank == 0 or self.config.shard
+            sample = self._sample(sample_tokens) if sample_tokens and takes_part else None
         finally:
             # Also after an error: a save that is under way is the last good one.
             if self.checkpointer is not None:
@@ -162,9 +165,9 @@ class Trainer(Start):
         step_loss: Any = 0.0
         loss: Any = None
         for micro in range(self.micro_steps):
-            if self.parallel is not self.model:
+            if self.world.size > 1:
                 # Gradients travel once per iteration, with the last micro-batch.
-                self.parallel.require_backward_grad_sync = micro == self.micro_steps - 1
+                self._share_gradients(micro == self.micro_steps - 1)
             with self.autocast():
                 _, loss = self.parallel(x, y)
                 loss = loss / self.micro_steps
@@ -194,6 +197,12 @@ class Trainer(Start):
         lap(phases.OPTIMIZER)
         # nanoGPT prints the last micro-batch's loss, we the mean of all.
         return x, y, loss * self.micro_steps if self.config.eval == "nanogpt" else step_loss
+
+    def _share_gradients(self, wanted: bool) -> None:
+        if self.config.shard:
+            self.raw_model.set_requires_gradient_sync(wanted)
+        else:
+            self.parallel.require_backward_grad_sync = wanted
 
     def _report(self, loss: Any, seconds: float, wants_stop: bool) -> bool:
         """Print and record the iteration; returns whether some process was asked to stop."""
@@ -237,29 +246,35 @@ class Trainer(Start):
     # -- evaluating and saving --------------------------------------------------------------------------------
 
     def _evaluate_and_save(self, first: tuple[Any, Any]) -> None:
-        config, world = self.config, self.world
+        world = self.world
         running = (self.loss_sum / self.loss_count).item() if self.loss_count else None
         if self.device_phases is not None:
             self.device_phases.settle()  # what the device still had to do belongs to the steps before
         if running is not None and world.size > 1:
-            shared = torch.tensor(running, dtype=torch.float64)
+            shared = torch.tensor(running, device=world.device)
             dist.all_reduce(shared)
             running = shared.item() / world.size
         self.loss_sum, self.loss_count = torch.zeros_like(self.loss_sum), 0
-        if config.eval == "nanogpt" and world.rank > 0:
-            return  # as in nanoGPT: the first process evaluates, the others wait for its gradients
         start = time.perf_counter_ns()
-        losses = self.evaluator(self.model, running, first)
+        losses = self._evaluate(running, first)
         took = time.perf_counter_ns() - start
-        if world.rank > 0:
-            self._save_if(losses.val)
-            return
         self._print(f"step {self.iteration}: train loss {losses.train:.4f}, val loss {losses.val:.4f}")
         self.accounts.event("evaluation", self.iteration, took, train_loss=losses.train, val_loss=losses.val)
         if not math.isfinite(losses.val):
             raise self._not_a_number(losses.val)
         self.accounts.lap(phases.LOGGING)
         self._save_if(losses.val)
+
+    def _evaluate(self, running: float | None, first: tuple[Any, Any]) -> Losses:
+        """As `--eval` says. nanoGPT's way is the first process's alone; the others hear what came out."""
+        if self.config.eval != "nanogpt" or self.world.size == 1:
+            return self.evaluator(self.model, running, first)
+        losses = Losses(0.0, 0.0)
+        if self.world.rank == 0 or self.config.shard:
+            losses = self.evaluator(self.model, running, first)
+        told = torch.tensor(losses, dtype=torch.float64, device=self.world.device)
+        dist.broadcast(told, 0)
+        return Losses(*told.tolist())
 
     def _save_if(self, val_loss: float) -> None:
         if val_loss < self.best_val_loss or self.config.always_save_checkpoint:
@@ -284,17 +299,19 @@ class Trainer(Start):
 
     def _small_state(self) -> dict[str, Any]:
         """Everything else that the next iteration depends on."""
-        rng: list[Any] = [random_state(self.world.device)]
-        if self.world.size > 1 and self.config.eval != "nanogpt":
-            rng = [None] * self.world.size
-            dist.all_gather_object(rng, random_state(self.world.device))
+        # Of every process: each has random numbers of its own and, in nanoGPT's order, batches of its own.
+        own = (random_state(self.world.device), self.batches.state())
+        ranks: list[Any] = [own]
+        if self.world.size > 1:
+            ranks = [None] * self.world.size
+            dist.all_gather_object(ranks, own)
         return {
             "model_args": self.args.saved(),
             "iter_num": self.iteration,
             "best_val_loss": self.best_val_loss,
             "config": asdict(self.config),
-            "rng": rng,
-            "data": self.batches.state(),
+            "rng": [rng for rng, _ in ranks],
+            "data": [data for _, data in ranks],
             "scaler": self.scaler.state_dict(),
             "progress": {
                 "evaluated": self.evaluated,
@@ -316,16 +333,17 @@ class Trainer(Start):
         self.loss_count = progress["loss_count"]
         self.running_mfu, self.local_iteration = progress["running_mfu"], progress["local_iteration"]
         self.scaler.load_state_dict(saved["scaler"])
-        # nanoGPT's order is a different one in each process, and a checkpoint has the first one's only.
-        is_shared = self.config.eval != "nanogpt" or self.world.size == 1
-        batch = self.batches.restore(saved["data"]) if is_shared else None
-        if batch is None or len(saved["rng"]) not in {1, self.world.size}:
+        # nanoGPT's order is a different one in each process, so it can only be taken up by as many as before.
+        data, is_same_world = saved["data"], len(saved["rng"]) == self.world.size
+        own = data[self.world.rank] if is_same_world else data[0] if self.config.eval != "nanogpt" else None
+        batch = None if own is None else self.batches.restore(own)
+        if batch is None:
             self.say("train-other-batches")
-        else:
-            set_random_state(saved["rng"][self.world.rank % len(saved["rng"])], self.world.device)
+        elif is_same_world:
+            set_random_state(saved["rng"][self.world.rank], self.world.device)
         return batch
 
-    def _note_save(self, done: checkpoint.Written | None) -> None:
+    def _note_save(self, done: Written | None) -> None:
         if done is None:
             return
         self.saves.append(done)

@@ -56,13 +56,17 @@ def write_file(folder: Path, parts: list[Part], memory: memoryview) -> int:
         except OSError:  # a file system without links
             target.replace(previous)
     aside.replace(target)
-    # The names are in the folder, and the folder is a file that must reach the disk too.
+    sync_folder(folder)
+    return size
+
+
+def sync_folder(folder: Path) -> None:
+    """Names are kept in the folder, and the folder is a file that must reach the disk too."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    return size
 
 
 def _write_part(archive: zipfile.ZipFile, name: str, content: memoryview, position: int) -> None:

@@ -1,0 +1,35 @@
+"""one ckpt.pt from a checkpoint in slices (train --shard=True), for nanoGPT or a single machine
+
+stepscope export --out_dir=out                     writes out/ckpt.pt
+stepscope export --out_dir=out --to elsewhere.pt
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from stepscope.cli import _common, _training
+from stepscope.message import Decimal
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which run, and where to."""
+    parser.add_argument("--out_dir", default="out", metavar="DIR", help="folder of the run (%(default)s)")
+    parser.add_argument("--to", metavar="FILE", help="file to write (default: ckpt.pt in that folder)")
+    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Put the slices together and say where they are now."""
+    language = _common.chosen_languages(args)[0]
+    _training.need_torch()
+    with _training.told():
+        from stepscope.trainer.checkpoint import export
+        from stepscope.trainer.writer import NAME
+
+        target = Path(args.to) if args.to else Path(args.out_dir) / NAME
+        state = export(Path(args.out_dir), target)
+    size = Decimal(target.stat().st_size / 1e6, 1)
+    print(language.text("export-done", path=str(target), iteration=int(state["iter_num"]), size=size))
+    return 0
