@@ -18,6 +18,8 @@ MONTHS = {
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), start=1
     )
 }
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])")
+_UNIT_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
 
 
@@ -32,6 +34,17 @@ def parse_count(text: str) -> float | None:
     if match is None:
         return None
     return float(match[1].replace(",", "").replace("_", "")) * _SCALE.get(match[2], 1.0)
+
+
+def parse_duration(text: str) -> float | None:
+    """`10min`, `90s`, `1h30m`, `2 d` or plain seconds as seconds; None when it is none."""
+    plain = text.strip().lower()
+    if re.fullmatch(r"\d+(?:\.\d+)?", plain):
+        return float(plain)
+    parts = _AMOUNT.findall(plain)
+    if not parts or _AMOUNT.sub("", plain).strip():
+        return None
+    return math.fsum(float(number) * _UNIT_S[unit[0]] for number, unit in parts)
 
 
 def duration_parts(seconds: float, scale: float | None = None) -> list[tuple[float, int, str]]:

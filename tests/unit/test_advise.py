@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import itertools
 import json
 import math
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stepscope.advice import together
+from stepscope.advice._saves import best_interval_s, disk, overhead, safety
 from stepscope.advice._whatif import CLASSES, what_if
 from stepscope.cli import main
+from stepscope.cli._changes import canonical_name
+from stepscope.formats._detect import catalogue
 from stepscope.report.build import explain
 from stepscope.source.nvidia_smi import Hardware
 from tests.conftest import ROOT
@@ -26,6 +33,7 @@ SETTINGS = {
     "block_size": 512,
     "always_save_checkpoint": True,
 }
+FORMATS = {fmt.name: fmt for fmt in catalogue()}
 REPORT = report_of(training(1000, every=10, evaluate=100, save_ms=300.0), **SETTINGS)
 
 
@@ -209,3 +217,235 @@ def test_every_language(code, form, capsys):
         assert text.count("\n") >= 4
         if form == "terminal":
             assert max(len(line) for line in text.splitlines()) <= 80
+
+
+# -- saves: what may be lost, how often, how much disk -----------------------------------------------------
+
+
+def megatron(num, *, save_s=9.0, every=50):
+    """A log of our own in Megatron's words: a save shows in the stamps of the lines around it."""
+    lines = ["------------------------ arguments ------------------------"]
+    lines += [f"  save_interval ................................... {every}", "  bf16 ............ True"]
+    now = dt.datetime(2026, 2, 3, 4, 5, 6)
+    for step in range(1, num + 1):
+        now += dt.timedelta(seconds=1)
+        lines.append(
+            f" [{now:%Y-%m-%d %H:%M:%S.%f}] iteration {step:8d}/   20000 | consumed samples: {step * 8} | elapsed time "
+            f"per iteration (ms): {1000 + step % 7:.1f} | learning rate: 1.0E-04 | lm loss: {5 - step / 1000:.6E} |"
+        )
+        if step % every == 0:
+            lines.append(f"saving checkpoint at iteration {step:7d} to out")
+            now += dt.timedelta(seconds=save_s)
+    return lines
+
+
+def test_how_often_to_save_follows_the_stall_and_what_may_be_lost():
+    """Daly's interval for 9 s and a crash a week is about 55 minutes: with 5 minutes at most, no longer than that."""
+    free = advice_of(megatron(400))["A108"]
+    assert free.proposed > free.now == 50
+    assert free.paste == f"--save-interval {free.proposed}"
+    careful = advice_of(megatron(400), may_lose_s=300.0)["A108"]
+    assert careful.proposed * 1.0 <= 300 < free.proposed * 1.0
+    assert "A108" not in advice_of(megatron(400), may_lose_s=40.0)
+
+
+def test_a_run_that_keeps_crashing_should_save_more_often():
+    lines = []
+    for start in range(40):
+        lines += megatron(20, every=10_000)
+        lines.append(f"successfully loaded checkpoint from out [ t 0 ] at iteration {start}")
+    rare = [
+        line.replace(
+            "save_interval ................................... 10000",
+            "save_interval ................................... 5000",
+        )
+        for line in lines
+    ]
+    report = report_of(rare, parameters=1_000_000)
+    found = safety(report.situation._replace(may_lose_s=600.0))
+    assert found is not None
+    assert found.needed * report.situation.level_s <= 600 < found.at_stake_s
+
+
+@given(stall=st.floats(0.1, 600), between=st.floats(3600, 1e7))
+def test_no_interval_loses_less_than_dalys(stall, between):
+    """Within a per cent: the rule is an expansion for stalls that are short beside the time between crashes."""
+    best = best_interval_s(stall, between)
+    least = overhead(best, stall, between)
+    for factor in (0.3, 0.5, 2.0, 4.0):
+        if stall < between / 100:
+            assert overhead(best * factor, stall, between) >= least * 0.99
+
+
+def test_what_checkpoints_take_on_disk():
+    lines = [*megatron(400)]
+    report = report_of(lines, parameters=1_000_000_000, max_steps=20_000)
+    found = disk(report.situation)
+    assert found is not None
+    assert found.each == pytest.approx(12e9)
+    assert found.keeps_all
+    assert {advice.code: advice for advice in report.advice}["A118"].saves_bytes == (found.num - 3) * found.each
+    limited = report_of(lines, parameters=1_000_000_000, max_steps=20_000, keep_saves=2)
+    assert "A118" not in {advice.code for advice in limited.advice}
+    assert disk(limited.situation).total == pytest.approx(24e9)
+
+
+def test_a_trainer_that_overwrites_its_checkpoint_needs_no_limit():
+    report = report_of(training(1000, every=10, evaluate=100, save_ms=300.0), **SETTINGS, parameters=10**9)
+    found = disk(report.situation)
+    assert found is not None
+    assert found.num_kept == 1
+    assert "A118" not in {advice.code for advice in report.advice}
+
+
+def test_saving_on_improvement_counts_the_improvements_seen():
+    """A loss that rises from one evaluation to the next saves nearly every save; one that falls saves none."""
+    rising = training(3000, every=10, evaluate=100, save_ms=4000.0)
+    number = itertools.count()
+    lines = [re.sub(r"val loss [\d.]+", lambda _: f"val loss {2 + next(number) / 100:.4f}", line) for line in rising]
+    found = advice_of(lines, **SETTINGS, parameters=300_000_000)["A104"]
+    assert found.saves_s > 0.8 * found_total(lines)
+    assert found.saves_low_s <= found.saves_s <= found.saves_high_s
+
+
+def found_total(lines):
+    return report_of(lines, **SETTINGS, parameters=300_000_000).situation.saves_s
+
+
+def advice_of(lines, may_lose_s=None, **flags):
+    report = report_of(lines, **flags)
+    report.may_lose_s = may_lose_s
+    return {advice.code: advice for advice in report.advice}
+
+
+def test_may_lose_is_a_duration(capsys):
+    arguments = ["advise", str(DEMO / "train.log"), "--config", str(DEMO / "config.py"), "--may-lose"]
+    assert main([*arguments, "3min", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    interval = {item["code"]: item for item in document["advice"]}["A101"]["proposed"]
+    assert interval * document["step"]["typical_s"] <= 180
+    assert document["saves"]["may_lose_s"] == 180
+    assert document["saves"]["at_stake_s"] == pytest.approx(500 * document["step"]["typical_s"])
+    assert main([*arguments, "1min"]) == 0
+    assert "save at least every" in " ".join(capsys.readouterr().out.split())
+    for wrong in ("soon", "0", "-5min", "1e30h", ""):
+        assert main([*arguments[:-1], f"--may-lose={wrong}"]) == 2
+        assert "bad-may-lose" in capsys.readouterr().err
+
+
+# -- what the header shows ---------------------------------------------------------------------------------
+
+
+def test_an_optimizer_that_is_not_fused():
+    found = advice_of(["using fused AdamW: False", *training(300)], max_steps=50_000)
+    assert found["A117"].effect == "rounding"
+    assert found["A117"].assumed is not None
+    assert "A117" not in advice_of(["using fused AdamW: True", *training(300)], max_steps=50_000)
+    assert "A117" not in advice_of(training(300), max_steps=50_000)
+
+
+def test_published_gains_are_said_to_be_assumed(capsys, tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(["using fused AdamW: False", *training(300)]) + "\n")
+    assert main(["advise", str(log), "--max-steps", "50000"]) == 0
+    assert "Assumed, from published cases: 3% for GPT-2" in " ".join(capsys.readouterr().out.split())
+    assert main(["advise", str(log), "--max-steps", "50000", "--format", "json"]) == 0
+    found = {item["code"]: item for item in json.loads(capsys.readouterr().out)["advice"]}
+    assert found["A117"]["basis"] == "assumed"
+
+
+def test_what_is_measured_comes_before_what_is_assumed():
+    """An assumed gain counts half of the way down to its low end."""
+    spare = Hardware(gpu="RTX 4070", memory_used=5 << 30, memory_total=12 << 30)
+    report = explain(run_of(training(1000, every=10, evaluate=100)), flags=SETTINGS, hardware=spare)
+    weights = [advice.weight_s for advice in report.advice]
+    assert weights == sorted(weights, reverse=True)
+    assert report.advice[0].assumed is None
+    assumed = [advice for advice in report.advice if advice.assumed is not None]
+    assert assumed
+    assert all(advice.weight_s <= advice.saves_s for advice in assumed)
+
+
+def test_all_at_once_save_no_more_than_there_is():
+    report = report_of(training(1000, every=10, evaluate=100, save_ms=300.0), **SETTINGS)
+    situation = report.situation
+    saved = together(situation, report.advice)
+    assert saved < sum(advice.saves_s for advice in report.advice)
+    assert saved >= max(advice.saves_s for advice in report.advice)
+    assert saved <= situation.evaluations_s + situation.saves_s + situation.steps_left_s
+
+
+def test_evaluation_settings_move_the_dice_of_nanogpt():
+    found = advice_of(training(1000, every=10, evaluate=100), **SETTINGS)
+    assert {found[code].effect for code in ("A101", "A102", "A103")} == {"draws"}
+    assert outcome(eval_iters=100).effect == "draws"
+    assert outcome(batch_size=32, gradient_accumulation_steps=2).effect == "rounding"
+
+
+def test_a_trainer_without_the_setting_is_told_in_words(capsys, tmp_path):
+    """build-nanogpt has no flag for its interval: nothing is there to type."""
+    log = tmp_path / "log.txt"
+    lines = []
+    for step in range(1001):
+        if step % 50 == 0:
+            lines.append(f"validation loss: {4 - step / 1000:.4f}")
+        took = 1500.0 if step % 50 == 0 else 300.0
+        lines.append(
+            f"step {step:5d} | loss: {4 - step / 1000:.6f} | lr 6.0000e-04 | norm: 0.3 | dt: {took:.2f}ms | "
+            f"tok/sec: {1e6 / took:.2f}"
+        )
+    log.write_text("\n".join(lines) + "\n")
+    assert main(["advise", str(log)]) == 0
+    out = capsys.readouterr().out
+    assert "type: eval_interval" not in out
+    assert "eval_interval" not in out
+
+
+# -- names of other trainers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("trainer", "key", "name"),
+    [
+        ("hf_trainer", "eval_steps", "eval_interval"),
+        ("hf_trainer", "save_steps", "checkpoint_interval"),
+        ("hf_trainer", "per_device_train_batch_size", "batch_size"),
+        ("lightning_bar", "val_check_interval", "eval_interval"),
+        ("lightning_bar", "accumulate_grad_batches", "gradient_accumulation_steps"),
+        ("megatron", "--eval-interval", "eval_interval"),
+        ("megatron", "train-iters", "max_steps"),
+        ("detectron2", "TEST.EVAL_PERIOD", "eval_interval"),
+        ("detectron2", "eval_period", "eval_interval"),
+        ("maxtext", "eval_steps", "eval_iters"),
+        ("nanogpt", "eval_steps", "eval_interval"),
+        ("nanogpt", "max_iters", "max_steps"),
+        ("nanogpt", "beta2", "beta2"),
+    ],
+)
+def test_settings_under_any_trainers_name(trainer, key, name):
+    assert canonical_name(key, FORMATS[trainer]) == name
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        (["eval_interval=500", "eval_interval=1000"], "change-twice"),
+        (["eval_interval=500", "eval_steps=1000"], "change-twice"),
+        (["eval_intervall=500"], "unknown-change"),
+        (["eval_interval=1e30"], "bad-change-value"),
+        (["eval_interval=-1"], "bad-change-value"),
+        (["batch_size=0"], "bad-change-value"),
+        (["always_save_checkpoint=7"], "bad-change-switch"),
+    ],
+)
+def test_changes_that_cannot_be(changes, code, capsys):
+    flags = [part for change in changes for part in ("--change", change)]
+    assert main(["advise", str(DEMO / "train.log"), *flags]) == 2
+    assert f"[{code}]" in capsys.readouterr().err
+
+
+def test_a_run_that_is_past_its_new_end(capsys):
+    assert (
+        main(["advise", str(DEMO / "train.log"), "--config", str(DEMO / "config.py"), "--change", "max_iters=9"]) == 0
+    )
+    assert "past 9" in capsys.readouterr().out

@@ -2,33 +2,80 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from stepscope.forecast.finish import Forecast, NoForecast
-from stepscope.ledger.phases import Ledger, Phase
-from stepscope.message import Message
+from stepscope.ledger.phases import Ledger, Phase, Price
+from stepscope.message import Decimal, Message, say
 from stepscope.run import Run
 from stepscope.settings import Value
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import find_evaluations
 
+# With less than this share of the run left, advice is for the next run like it.
+_NEARLY_DONE = 0.02
+# What a change does to the model that comes out: nothing, other rounding, other random draws (as another seed would),
+# or another training.
+Effect = Literal["none", "rounding", "draws", "learning"]
+
+
+class Saving(NamedTuple):
+    """Seconds saved: low, middle, high."""
+
+    low_s: float
+    middle_s: float
+    high_s: float
+
 
 class Advice(NamedTuple):
-    """One change: what to set, what it saves on the rest of this run, what it costs, and why."""
+    """One change: what to set, what it saves on the rest of this run, what it costs, and why.
+
+    `phases` are those whose seconds it saves. `assumed` names the published cases that the gain is taken from, where
+    this log cannot show it. `change` says it in words where the trainer has no setting of that name.
+    """
 
     code: str
     setting: str
     now: Value | None
     proposed: Value
-    saves_s: float
-    saves_low_s: float
-    saves_high_s: float
+    saves: Saving
     costs: Message
     evidence: Message
-    changes_result: bool = False  # whether the model that comes out is another one
+    phases: tuple[Phase, ...]
+    effect: Effect = "none"
     paste: str | None = None  # as this trainer wants it typed
+    precision: Message | None = None  # what becomes of the validation loss's standard error
+    assumed: Message | None = None
+    change: Message | None = None
+    saves_bytes: float | None = None  # on disk, where that is what it is about
+
+    @property
+    def saves_s(self) -> float:
+        """Seconds saved."""
+        return self.saves.middle_s
+
+    @property
+    def saves_low_s(self) -> float:
+        """Seconds saved at least."""
+        return self.saves.low_s
+
+    @property
+    def saves_high_s(self) -> float:
+        """Seconds saved at most."""
+        return self.saves.high_s
+
+    @property
+    def changes_result(self) -> bool:
+        """Whether the model that comes out was trained in another way."""
+        return self.effect == "learning"
+
+    @property
+    def weight_s(self) -> float:
+        """Seconds by which it is ranked: what this log cannot show counts half of the way down to its low end."""
+        return self.saves_s if self.assumed is None else (self.saves_low_s + self.saves_s) / 2
 
 
 class Situation(NamedTuple):
@@ -41,6 +88,7 @@ class Situation(NamedTuple):
     horizon_s: float
     is_future: bool
     hardware: Hardware | None = None
+    may_lose_s: float | None = None  # the work that the user accepts to lose in a crash
 
     @property
     def steps_left_s(self) -> float:
@@ -60,25 +108,78 @@ class Situation(NamedTuple):
         return self.ledger.evaluation_price.seconds if self.ledger.evaluation_price else 0.0
 
     @property
-    def stop_s(self) -> float:
-        """Seconds of one evaluation with its save, as often as one follows."""
-        price = self.ledger.checkpoint_price
-        share = self.forecast.schedule.save_probability if isinstance(self.forecast, Forecast) else 1.0
-        return self.evaluation_s + (price.seconds * share if price else 0.0)
+    def evaluations_s(self) -> float:
+        """Seconds of all evaluations over the horizon, without their saves."""
+        if self.is_future and isinstance(self.forecast, Forecast):
+            left = self.forecast.left["evaluation"].seconds
+            if left is not None:
+                return left
+            return self.num_evaluations * self.evaluation_s
+        # Those that any interval would have had, before the first step, are no one's to save.
+        num = next((total.num for total in self.ledger.phases if total.phase == "evaluation"), 0)
+        return self.ledger.seconds("evaluation") * min(1.0, self.num_evaluations / num) if num else 0.0
 
     @property
-    def uncertainty(self) -> tuple[float, float]:
-        """Low and high of an evaluation's price relative to its middle."""
-        price = self.ledger.evaluation_price
-        if price is None or not price.seconds:
-            return 1.0, 1.0
-        return price.low_s / price.seconds, price.high_s / price.seconds
+    def saves_s(self) -> float:
+        """Seconds that the saves over the horizon stall training for; 0 where nothing tells."""
+        if self.is_future and isinstance(self.forecast, Forecast):
+            return self.forecast.left["checkpoint"].seconds or 0.0
+        return self.ledger.seconds("checkpoint")
+
+    def left_s(self, phase: Phase) -> float:
+        """Seconds of a phase over the horizon."""
+        known = {"step": self.steps_left_s, "evaluation": self.evaluations_s, "checkpoint": self.saves_s}
+        return known[phase] if phase in known else self.phase_left_s(phase)
+
+    def worth(self, phase: Phase, least: float) -> float | None:
+        """The seconds of a phase over the horizon where they are at least that share of it, else None."""
+        seconds = self.left_s(phase)
+        return seconds if self.horizon_s > 0 and seconds > 0 and seconds / self.horizon_s >= least else None
+
+    @property
+    def evaluation_effect(self) -> Effect:
+        """What evaluating otherwise does to training: other draws where both share a generator."""
+        return "draws" if self.run.format.evaluation_shares_dice else "none"
+
+    @property
+    def level_s(self) -> float:
+        """Seconds of a normal step; 0 where none was read."""
+        return self.ledger.step.typical_s if self.ledger.step else 0.0
+
+    def of_evaluations(self, share: float) -> Saving:
+        """A share of the evaluations' seconds, as wide as their price is unsure; never more than there is."""
+        return self._priced(self.ledger.evaluation_price, share, self.evaluations_s)
+
+    def of_saves(self, share: float) -> Saving:
+        """A share of the saves' seconds, as wide as their price is unsure; never more than there is."""
+        return self._priced(self.ledger.checkpoint_price, share, self.saves_s)
+
+    def _priced(self, price: Price | None, share: float, total_s: float) -> Saving:
+        low, high = 1.0, 1.0
+        if price is not None and price.seconds:
+            low, high = price.low_s / price.seconds, price.high_s / price.seconds
+        # Whatever a phase turns out to cost, it is not more than all the time there is.
+        most = max(share * total_s, share * min(total_s * high, self.horizon_s))
+        return Saving(share * total_s * low, share * total_s, most)
 
 
-def look(run: Run, ledger: Ledger, forecast: Forecast | NoForecast, hardware: Hardware | None = None) -> Situation:
+def look(
+    run: Run,
+    ledger: Ledger,
+    forecast: Forecast | NoForecast,
+    hardware: Hardware | None = None,
+    may_lose_s: float | None = None,
+) -> Situation:
     """The situation of a run."""
-    is_future = isinstance(forecast, Forecast) and not forecast.is_finished
     num, horizon_s = 0, ledger.wall_s
+    is_future = False
+    if (
+        isinstance(forecast, Forecast)
+        and not forecast.is_finished
+        and forecast.remaining_s > _NEARLY_DONE * ledger.wall_s
+    ):
+        # Where every evaluation of the run is done, what they cost is for the next run to save.
+        is_future = bool(forecast.schedule.num_evaluations) or not ledger.seconds("evaluation")
     if is_future and isinstance(forecast, Forecast):
         num, horizon_s = forecast.schedule.num_evaluations or 0, forecast.remaining_s
     else:
@@ -91,13 +192,20 @@ def look(run: Run, ledger: Ledger, forecast: Forecast | NoForecast, hardware: Ha
         horizon_s=horizon_s,
         is_future=is_future,
         hardware=hardware,
+        may_lose_s=may_lose_s,
     )
 
 
-def paste(run: Run, name: str, value: Value) -> str:
-    """A setting as this trainer wants it typed, under its own name for it."""
-    own = next((theirs for theirs, ours in run.format.setting_names.items() if ours == name), name)
-    return run.format.paste.format(name=own, dashed=own.replace("_", "-"), value=value)
+def share_of(total_s: float, shares: tuple[float, float, float]) -> Saving:
+    """A saving that is a share of some seconds: low, middle and high."""
+    low, middle, high = (share * total_s for share in shares)
+    return Saving(low, middle, high)
+
+
+def paste(run: Run, *changes: tuple[str, Value]) -> str | None:
+    """Settings as this trainer wants them typed; None where it lacks one of them."""
+    typed = [run.format.typed(name, value) for name, value in changes]
+    return None if None in typed else " ".join(filter(None, typed))
 
 
 def batch_loss_sd(run: Run) -> float | None:
@@ -108,7 +216,41 @@ def batch_loss_sd(run: Run) -> float | None:
         return None
     # Second differences forget a straight trend; independent noise makes them sqrt(6) times as wide.
     sd = float(np.std(np.diff(losses, n=2)) / 6**0.5)
-    return sd if sd > 0 else None
+    if run.clock.covers == "window":
+        # The loss of such a line is the mean of its window, as the time is.
+        sd *= (run.settings.count("log_interval") or 1) ** 0.5
+    return sd if sd > 0 and math.isfinite(sd) else None
+
+
+def same_precision(situation: Situation, factor: float = 1.0) -> Message | None:
+    """That the standard error stays, and whether what the loss gains between two evaluations shows in them.
+
+    `factor` is how much further apart they are. None where the log does not tell the error.
+    """
+    sd, batches = batch_loss_sd(situation.run), situation.run.settings.count("eval_iters")
+    if sd is None or not batches:
+        return None
+    error, gain = sd / batches**0.5, recent_improvement(situation.run)
+    digits = error_digits(error)
+    if gain is None:
+        return say("precision-same", error=Decimal(error, digits))
+    key = "precision-same-seen" if is_visible(error, gain * factor) else "precision-same-unseen"
+    return say(key, error=Decimal(error, digits), gain=gain_decimal(gain * factor, digits))
+
+
+def is_visible(error: float, gain: float) -> bool:
+    """Whether a gain between two evaluations is at least twice the error of their difference."""
+    return 2 * error * 2**0.5 <= gain
+
+
+def gain_decimal(gain: float, digits: int) -> Decimal:
+    """What the loss gains, with no more decimals than it deserves beside an error of so many."""
+    return Decimal(gain, min(digits, 3) if gain > 0.01 else digits)
+
+
+def error_digits(error: float) -> int:
+    """Decimals that show two significant digits of an error, and four at least."""
+    return min(12, max(4, 1 - math.floor(math.log10(error)))) if error > 0 else 4
 
 
 def recent_improvement(run: Run) -> float | None:

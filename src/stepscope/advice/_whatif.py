@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from stepscope.advice._base import batch_loss_sd
+from stepscope.advice._base import Effect, batch_loss_sd
 from stepscope.forecast.finish import Forecast, Left, NoForecast
 from stepscope.forecast.schedule import plan
 from stepscope.ledger.phases import Ledger
@@ -39,8 +39,13 @@ class Outcome(NamedTuple):
     is_future: bool
     error_before: float | None  # standard error of the validation loss
     error_after: float | None
-    changes_result: bool | None  # None where nobody here can tell
+    effect: Effect | None  # on what is learned; None where nobody here can tell
     unknown: tuple[str, ...]  # settings whose effect this log cannot tell
+
+    @property
+    def changes_result(self) -> bool | None:
+        """Whether the model that comes out was trained in another way; None where nobody here can tell."""
+        return None if self.effect is None else self.effect == "learning"
 
 
 def what_if(run: Run, ledger: Ledger, end: Forecast | NoForecast, changes: Mapping[str, Value]) -> Outcome:
@@ -65,7 +70,6 @@ def what_if(run: Run, ledger: Ledger, end: Forecast | NoForecast, changes: Mappi
     after_s = max(0.0, total - saves_s)
     share = after_s / total if total else 1.0
     errors = _errors(run, changes)
-    tokens = _tokens_factor(run, changes)
     return Outcome(
         changes={name: (_now(run, name), value) for name, value in changes.items()},
         before=before,
@@ -79,9 +83,18 @@ def what_if(run: Run, ledger: Ledger, end: Forecast | NoForecast, changes: Mappi
         is_future=is_future,
         error_before=errors[0],
         error_after=errors[1],
-        changes_result=None if unknown else tokens != 1.0 or _differs(run, changes, ("max_steps", "block_size")),
+        effect=None if unknown else _effect(run, changes),
         unknown=tuple(dict.fromkeys(unknown)),
     )
+
+
+def _effect(run: Run, changes: Mapping[str, Value]) -> Effect:
+    """What the changes do to the model that comes out."""
+    if _tokens_factor(run, changes) != 1.0 or _differs(run, changes, ("max_steps", "block_size")):
+        return "learning"
+    if _differs(run, changes, ("eval_interval", "eval_iters", "estimate_loss")) and run.format.evaluation_shares_dice:
+        return "draws"
+    return "rounding" if _differs(run, changes, ("batch_size",)) else "none"
 
 
 def _differs(run: Run, changes: Mapping[str, Value], names: tuple[str, ...]) -> bool:
@@ -216,4 +229,6 @@ def _errors(run: Run, changes: Mapping[str, Value]) -> tuple[float | None, float
     then = changes.get("eval_iters", batches)
     if not isinstance(then, int | float) or then <= 0:
         return sd / batches**0.5, None
-    return sd / batches**0.5, sd / float(then) ** 0.5
+    size, larger = run.settings.number("batch_size"), changes.get("batch_size")
+    factor = float(larger) / size if size and isinstance(larger, int | float) else 1.0
+    return sd / batches**0.5, sd / (float(then) * factor) ** 0.5

@@ -15,28 +15,31 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation
+from stepscope.advice._base import Advice, Situation, paste, share_of
 from stepscope.message import say
 
 CODE = "A116"
-# Share of the steps' time: less for short contexts and wide models, more for long ones.
+# Share of the steps' time: less for short contexts and wide models, more for long ones. GPT-2 on an A100 went from 130
+# to 96 ms a step, a quarter.
 _GAIN = (0.1, 0.25, 0.6)
 
 
 def advise(situation: Situation) -> Advice | None:
     """Fused attention; None where nothing says that it is missing."""
-    if situation.run.settings.truth("slow_attention") is not True:
+    run = situation.run
+    if run.settings.truth("slow_attention") is not True and run.settings.text("attn_implementation") != "eager":
         return None
-    low, middle, high = (share * situation.steps_left_s for share in _GAIN)
     return Advice(
         code=CODE,
         setting="attention",
         now="separate",
         proposed="fused",
-        saves_s=middle,
-        saves_low_s=low,
-        saves_high_s=high,
+        saves=share_of(situation.steps_left_s, _GAIN),
         costs=say("advice-a116-costs"),
         evidence=say("advice-a116-evidence"),
-        paste="pip install 'torch>=2.0'",
+        phases=("step",),
+        effect="rounding",
+        paste=paste(run, ("attention", "fused")) or "pip install 'torch>=2.0'",
+        assumed=say("advice-a116-assumed"),
+        change=say("advice-a116-change"),
     )

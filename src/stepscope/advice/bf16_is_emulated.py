@@ -15,7 +15,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation, paste
+from stepscope.advice._base import Advice, Situation, paste, share_of
 from stepscope.message import say
 from stepscope.plan.cards import known_card
 
@@ -26,21 +26,21 @@ _GAIN = (0.3, 0.6, 0.85)
 
 def advise(situation: Situation) -> Advice | None:
     """float16 where bfloat16 is emulated; None on other cards."""
-    run = situation.run
+    settings = situation.run.settings
     card = known_card(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
-    if card is None or card.has_bf16 or run.settings.text("dtype") != "bfloat16":
+    is_bf16 = settings.text("dtype") in {"bfloat16", "bf16"} or settings.truth("bf16") is True
+    if card is None or card.has_bf16 or not is_bf16:
         return None
-    low, middle, high = (share * situation.steps_left_s for share in _GAIN)
     return Advice(
         code=CODE,
         setting="dtype",
         now="bfloat16",
         proposed="float16",
-        saves_s=middle,
-        saves_low_s=low,
-        saves_high_s=high,
+        saves=share_of(situation.steps_left_s, _GAIN),
         costs=say("advice-a114-costs"),
         evidence=say("advice-a114-evidence", gpu=card.name),
-        changes_result=True,
-        paste=paste(run, "dtype", "float16"),
+        phases=("step",),
+        effect="learning",
+        paste=paste(situation.run, ("dtype", "float16")),
+        assumed=say("advice-a114-assumed"),
     )

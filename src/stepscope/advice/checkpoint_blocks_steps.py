@@ -15,34 +15,42 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation, paste
-from stepscope.forecast.finish import Forecast
+from stepscope.advice._base import Advice, Saving, Situation, paste
+from stepscope.advice._saves import improving_share
 from stepscope.message import Share, say
 
 CODE = "A104"
 _WORTH_IT = 0.01
-# Without a record of which evaluations improve, half of them is the guess; the interval runs from none to all.
-_IMPROVES = 0.5
 
 
 def advise(situation: Situation) -> Advice | None:
     """Save on improvement only; None when it already does, or saves are cheap or their price is unknown."""
-    price = situation.ledger.checkpoint_price
-    always = situation.run.settings.truth("always_save_checkpoint")
-    if price is None or always is not True or not situation.horizon_s or not isinstance(situation.forecast, Forecast):
+    run, price = situation.run, situation.ledger.checkpoint_price
+    if price is None or not price.seconds or situation.worth("checkpoint", _WORTH_IT) is None:
         return None
-    total = situation.num_evaluations * price.seconds
-    if price.low_s * situation.num_evaluations / situation.horizon_s < _WORTH_IT:
+    every = run.settings.count("checkpoint_interval")
+    could = (
+        every is not None and every == run.settings.count("eval_interval") and "save_on_improvement" in run.format.knobs
+    )
+    if run.settings.truth("always_save_checkpoint") is not True and not could:
         return None
+    if situation.saves_s * price.low_s / price.seconds / situation.horizon_s < _WORTH_IT:
+        return None
+    low, middle, high = improving_share(run)
+    most = situation.of_saves(1 - low)
     return Advice(
         code=CODE,
         setting="always_save_checkpoint",
         now=True,
         proposed=False,
-        saves_s=total * _IMPROVES,
-        saves_low_s=0.0,
-        saves_high_s=situation.num_evaluations * price.high_s,
+        saves=Saving(situation.of_saves(1 - high).low_s, situation.of_saves(1 - middle).middle_s, most.high_s),
         costs=say("advice-a104-costs"),
-        evidence=say("advice-a104-evidence", count=situation.num_evaluations, share=Share(total / situation.horizon_s)),
-        paste=paste(situation.run, "always_save_checkpoint", False),
+        evidence=say(
+            "advice-a104-evidence",
+            share=Share(situation.saves_s / situation.horizon_s),
+            improving=Share(middle),
+        ),
+        phases=("checkpoint",),
+        paste=paste(run, ("save_on_improvement" if could else "always_save_checkpoint", False)),
+        change=say("advice-a104-change") if could else None,
     )

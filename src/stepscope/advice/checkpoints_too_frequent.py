@@ -1,57 +1,76 @@
-"""A108: checkpoints come more often than crashes make worth while.
+"""A108: checkpoints come more often, or less often, than crashes make worth while.
 
 What it looks at
-    What one save stalls training for, how often one comes, and how often this run was restarted.
+    What one save stalls training for, how often one comes, how often this run was restarted, and what work you accept
+    to lose (`--may-lose 10min`).
 
 Why it costs time
-    A save costs its stall each time; a crash costs the work since the last save. Young's rule balances the two: the
-    best interval is the root of twice the stall times the mean time between crashes.
+    A save costs its stall each time; a crash costs the work since the last save. Young's rule, with Daly's refinement,
+    balances the two: the best interval is about the root of twice the stall times the mean time between crashes. Before
+    any restart was seen, one in a week is assumed.
 
 Example
     A stall of 20 s, a save every 100 s, a crash a day: the best interval is 31 minutes.
 
 What to change
-    Raise the checkpoint interval towards that figure, or as far as the work you accept to lose.
+    Move the checkpoint interval towards that figure, but not beyond the work you accept to lose.
 """
 
 from __future__ import annotations
 
-import math
-
-from stepscope.advice._base import Advice, Situation, paste
+from stepscope.advice._base import Advice, Saving, Situation, paste
+from stepscope.advice._saves import best_interval_s, overhead, save_interval, seconds_between_crashes
 from stepscope.message import Seconds, say
 
 CODE = "A108"
 _WORTH_IT = 0.01
-# Before anything is known: one crash in a week, counted as one seen.
-_WEEK_S = 7 * 86400.0
+_FACTORS = (10, 5, 4, 2)
+# Near the best interval the cost hardly changes.
+_NEAR = 1.5
 
 
 def advise(situation: Situation) -> Advice | None:
-    """A longer checkpoint interval by Young's rule; None where saves hang on evaluations or cost little."""
-    run, price = situation.run, situation.ledger.checkpoint_price
-    interval = run.settings.count("checkpoint_interval")
-    level = situation.ledger.step.typical_s if situation.ledger.step else 0.0
-    if price is None or interval is None or not level or run.format.saves_only_after_evaluation:
+    """The checkpoint interval of Daly's rule; None where saves hang on evaluations or it is near already."""
+    run, price, level = situation.run, situation.ledger.checkpoint_price, situation.level_s
+    interval = save_interval(run)
+    if price is None or not price.seconds or interval is None or not level or run.format.saves_only_after_evaluation:
         return None
-    stall_s = price.seconds
-    share = stall_s / (interval * level + stall_s)
-    crashes = max(0, len(run.segments) - 1)
-    between_s = (situation.ledger.wall_s + _WEEK_S) / (crashes + 1)
-    best = math.sqrt(2 * stall_s * between_s) / level
-    if share < _WORTH_IT or best < 1.5 * interval:
+    between_s, work_s = seconds_between_crashes(situation), interval * level
+    best_s = best_interval_s(price.seconds, between_s)
+    wanted_s = best_s if situation.may_lose_s is None else min(best_s, situation.may_lose_s)
+    if wanted_s >= _NEAR * work_s and price.seconds / (work_s + price.seconds) >= _WORTH_IT:
+        factor = next((factor for factor in _FACTORS if factor * work_s <= wanted_s), 1)
+        proposed = interval * factor
+    elif wanted_s <= work_s / _NEAR and len(run.segments) > 1:
+        # Saving more often pays by the work that crashes would repeat; only where some have been seen.
+        factor = next((factor for factor in reversed(_FACTORS) if work_s / factor <= wanted_s), _FACTORS[0])
+        proposed = max(1, interval // factor)
+    else:
         return None
-    factor = max(2, math.floor(min(best / interval, 10)))
-    saved = share * situation.horizon_s * (1 - 1 / factor)
+    low, middle, high = (
+        situation.steps_left_s * (overhead(work_s, stall, between_s) - overhead(proposed * level, stall, between_s))
+        for stall in (price.low_s, price.seconds, price.high_s)
+    )
+    if proposed == interval or middle <= 0:
+        return None
+    is_longer = proposed > interval
+    most = situation.left_s("checkpoint") if is_longer else max(low, middle, high)
     return Advice(
         code=CODE,
         setting="checkpoint_interval",
         now=interval,
-        proposed=interval * factor,
-        saves_s=saved,
-        saves_low_s=saved * price.low_s / stall_s,
-        saves_high_s=saved * price.high_s / stall_s,
-        costs=say("advice-a108-costs", duration=Seconds(interval * factor * level)),
-        evidence=say("advice-a108-evidence", duration=Seconds(stall_s), best=Seconds(best * level)),
-        paste=paste(run, "checkpoint_interval", interval * factor),
+        proposed=proposed,
+        saves=Saving(max(0.0, min(low, high)), middle, max(middle, min(max(low, high), most))),
+        costs=say(
+            "advice-a108-costs" if is_longer else "advice-a108-costs-shorter", duration=Seconds(proposed * level)
+        ),
+        evidence=say(
+            "advice-a108-evidence" if situation.may_lose_s is None else "advice-a108-evidence-accepted",
+            duration=Seconds(price.seconds),
+            between=Seconds(between_s),
+            best=Seconds(best_s),
+            **({} if situation.may_lose_s is None else {"accepted": Seconds(situation.may_lose_s)}),
+        ),
+        phases=("checkpoint",) if is_longer else (),
+        paste=paste(run, ("checkpoint_interval", proposed)),
     )

@@ -16,7 +16,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation
+from stepscope.advice._base import Advice, Situation, share_of
 from stepscope.message import Seconds, say
 
 CODE = "A110"
@@ -26,22 +26,27 @@ _SAVED = (0.2, 0.6, 0.9)
 
 
 def advise(situation: Situation) -> Advice | None:
-    """Keep the compile cache; None for a run that was started once, or whose warm-up is short."""
-    starts = sum(1 for segment in situation.run.segments if segment.fresh)
+    """Keep the compile cache; None for a run that was started once, does not compile, or warms up quickly."""
+    run = situation.run
+    stated = run.settings.truth("compile")
+    compiles = run.format.defaults.get("compile") is True if stated is None else stated
+    starts = sum(1 for segment in run.segments if segment.fresh)
     warm_s = situation.ledger.seconds("warmup")
-    if starts < 2 or not situation.ledger.wall_s or warm_s / situation.ledger.wall_s < _WORTH_IT:
+    if starts < 2 or not situation.ledger.wall_s or not compiles:
         return None
-    again_s = warm_s * (starts - 1) / starts
-    low, middle, high = (share * again_s for share in _SAVED)
+    if warm_s / situation.ledger.wall_s < _WORTH_IT:
+        return None
     return Advice(
         code=CODE,
         setting="TORCHINDUCTOR_CACHE_DIR",
         now=None,
         proposed="~/.cache/inductor",
-        saves_s=middle,
-        saves_low_s=low,
-        saves_high_s=high,
+        # What the starts so far would have saved: how many there will be, nobody knows.
+        saves=share_of(warm_s * (starts - 1) / starts, _SAVED),
         costs=say("advice-a110-costs"),
         evidence=say("advice-a110-evidence", count=starts, duration=Seconds(warm_s)),
+        phases=("warmup",),
         paste="export TORCHINDUCTOR_CACHE_DIR=$HOME/.cache/inductor",
+        assumed=say("advice-a110-assumed"),
+        change=say("advice-a110-change"),
     )

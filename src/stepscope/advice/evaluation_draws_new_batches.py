@@ -18,7 +18,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation, batch_loss_sd, paste
+from stepscope.advice._base import Advice, Situation, batch_loss_sd, error_digits, paste
 from stepscope.advice.evaluation_draws_too_many_batches import fewest_batches
 from stepscope.message import Decimal, Message, say
 
@@ -26,39 +26,44 @@ CODE = "A105"
 _WORTH_IT = 0.01
 _FEWER = 8  # below the 16 to 58 times that the measured correlation allows
 _LEAST = 20
+# How many times smaller the error of a difference is on the same batches, at the least of what was measured.
+_PAIRED = 4.0
 
 
 def advise(situation: Situation) -> Advice | None:
     """The same batches each time, and fewer of them; None where few are drawn or evaluations cost little."""
     run = situation.run
-    batches = run.settings.count("eval_iters")
-    if batches is None or batches <= 2 * _LEAST or run.format.evaluation_splits is None or not situation.horizon_s:
-        return None
-    total = situation.num_evaluations * situation.evaluation_s
-    if total / situation.horizon_s < _WORTH_IT:
+    batches, total = run.settings.count("eval_iters"), situation.worth("evaluation", _WORTH_IT)
+    if batches is None or batches <= 2 * _LEAST or run.format.evaluation_splits is None or total is None:
         return None
     proposed = max(_LEAST, batches // _FEWER)
     # What fewer batches save anyway is A102's: this is what fixed ones save on top of it.
     fewest = fewest_batches(situation, batches)
     if proposed >= fewest:
         return None
-    saved = total * (fewest - proposed) / batches
-    low, high = situation.uncertainty
+    sd = batch_loss_sd(run)
     return Advice(
         code=CODE,
         setting="fixed evaluation batches",
         now=False,
         proposed=True,
-        saves_s=saved,
-        saves_low_s=saved * low,
-        saves_high_s=saved * high,
-        costs=_costs(run_sd=batch_loss_sd(run), proposed=proposed),
+        saves=situation.of_evaluations((fewest - proposed) / batches),
+        costs=say("advice-a105-costs-unknown")
+        if sd is None
+        else say("advice-a105-costs", offset=Decimal(sd / proposed**0.5, error_digits(sd / proposed**0.5))),
         evidence=say("advice-a105-evidence", count=batches, fewer=proposed),
-        paste=paste(run, "eval_iters", proposed),
+        phases=("evaluation",),
+        effect=situation.evaluation_effect,
+        paste=paste(run, ("eval_iters", proposed)),
+        precision=_precision(sd, batches, proposed),
+        change=say("advice-a105-change", now=batches, proposed=proposed),
     )
 
 
-def _costs(*, run_sd: float | None, proposed: int) -> Message:
-    if run_sd is None:
-        return say("advice-a105-costs-unknown")
-    return say("advice-a105-costs", offset=Decimal(run_sd / proposed**0.5, 4))
+def _precision(sd: float | None, batches: int, proposed: int) -> Message | None:
+    """The error of a difference between two evaluations, with new batches and with the same ones."""
+    if sd is None:
+        return None
+    before, after = sd * (2 / batches) ** 0.5, sd * (2 / proposed) ** 0.5 / _PAIRED
+    digits = error_digits(min(before, after))
+    return say("advice-a105-precision", before=Decimal(before, digits), after=Decimal(after, digits))

@@ -16,9 +16,16 @@ What to change
 
 from __future__ import annotations
 
-import math
-
-from stepscope.advice._base import Advice, Situation, batch_loss_sd, paste, recent_improvement
+from stepscope.advice._base import (
+    Advice,
+    Situation,
+    batch_loss_sd,
+    error_digits,
+    gain_decimal,
+    is_visible,
+    paste,
+    recent_improvement,
+)
 from stepscope.message import Decimal, Message, say
 
 CODE = "A102"
@@ -29,28 +36,23 @@ _CHOICES = (20, 50, 100, 200, 500, 1000)
 def advise(situation: Situation) -> Advice | None:
     """Fewer batches per evaluation; None when there are few already or evaluations cost little."""
     batches = situation.run.settings.count("eval_iters")
-    if batches is None or batches <= _CHOICES[0] or not situation.horizon_s:
+    if batches is None or batches <= _CHOICES[0] or situation.worth("evaluation", _WORTH_IT) is None:
         return None
-    total = situation.num_evaluations * situation.evaluation_s
-    if total / situation.horizon_s < _WORTH_IT:
-        return None
-    sd, improvement = batch_loss_sd(situation.run), recent_improvement(situation.run)
     proposed = fewest_batches(situation, batches)
     if proposed >= batches:
         return None
-    saved = total * (1 - proposed / batches)
-    low, high = situation.uncertainty
+    splits = situation.run.format.evaluation_splits or 1
     return Advice(
         code=CODE,
         setting="eval_iters",
         now=batches,
         proposed=proposed,
-        saves_s=saved,
-        saves_low_s=saved * low,
-        saves_high_s=saved * high,
-        costs=_costs(batches, proposed, sd, improvement),
-        evidence=say("advice-a102-evidence", count=batches, splits=situation.run.format.evaluation_splits or 1),
-        paste=paste(situation.run, "eval_iters", proposed),
+        saves=situation.of_evaluations(1 - proposed / batches),
+        costs=_costs(situation, batches, proposed),
+        evidence=say("advice-a102-evidence", count=batches, splits=splits),
+        phases=("evaluation",),
+        effect=situation.evaluation_effect,
+        paste=paste(situation.run, ("eval_iters", proposed)),
     )
 
 
@@ -60,20 +62,22 @@ def fewest_batches(situation: Situation, batches: int) -> int:
     smaller = [choice for choice in _CHOICES if choice < batches]
     if sd is None or not improvement:
         return max((choice for choice in smaller if choice <= batches // 2), default=batches)
-    enough = [choice for choice in smaller if 2 * sd * (2 / choice) ** 0.5 <= improvement]
+    enough = [choice for choice in smaller if is_visible(sd / choice**0.5, improvement)]
     # Never less than a quarter at once: precision is also wanted for the final figure.
     return max(min(enough, default=batches), max((c for c in smaller if c <= batches / 4), default=batches // 4))
 
 
-def _costs(batches: int, proposed: int, sd: float | None, improvement: float | None) -> Message:
+def _costs(situation: Situation, batches: int, proposed: int) -> Message:
     """The error of the validation loss before and after, and whether what it still gains would be seen."""
+    sd, improvement = batch_loss_sd(situation.run), recent_improvement(situation.run)
     if sd is None:
         return say("advice-a102-costs-unknown", factor=Decimal((batches / proposed) ** 0.5, 1))
     before, after = sd / batches**0.5, sd / proposed**0.5
-    digits = min(12, max(4, 1 - math.floor(math.log10(before))))  # two significant digits at least
+    digits = error_digits(before)
     errors = {"before": Decimal(before, digits), "after": Decimal(after, digits)}
     if improvement is None:
         return say("advice-a102-costs", **errors)
-    is_seen = 2 * after * 2**0.5 <= improvement
-    key = "advice-a102-costs-seen" if is_seen else "advice-a102-costs-unseen"
-    return say(key, gain=Decimal(improvement, min(digits, 3) if improvement > 0.01 else digits), **errors)
+    if improvement == 0:
+        return say("advice-a102-costs-flat", **errors)
+    key = "advice-a102-costs-seen" if is_visible(after, improvement) else "advice-a102-costs-unseen"
+    return say(key, gain=gain_decimal(improvement, digits), **errors)

@@ -16,7 +16,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation
+from stepscope.advice._base import Advice, Situation, same_precision
 from stepscope.message import say
 
 CODE = "A103"
@@ -26,21 +26,17 @@ _WORTH_IT = 0.01
 def advise(situation: Situation) -> Advice | None:
     """Evaluate the validation split only; None where one split is all there is, or evaluations cost little."""
     splits = situation.run.format.evaluation_splits
-    if splits is None or splits < 2 or not situation.horizon_s:
+    if splits is None or splits < 2 or situation.worth("evaluation", _WORTH_IT) is None:
         return None
-    total = situation.num_evaluations * situation.evaluation_s
-    if total / situation.horizon_s < _WORTH_IT:
-        return None
-    saved = total * (1 - 1 / splits)
-    low, high = situation.uncertainty
     return Advice(
         code=CODE,
         setting="estimate_loss",
         now="['train', 'val']",
         proposed="['val']",
-        saves_s=saved,
-        saves_low_s=saved * low,
-        saves_high_s=saved * high,
+        saves=situation.of_evaluations(1 - 1 / splits),
         costs=say("advice-a103-costs"),
         evidence=say("advice-a103-evidence"),
+        phases=("evaluation",),
+        effect=situation.evaluation_effect,
+        precision=same_precision(situation),
     )

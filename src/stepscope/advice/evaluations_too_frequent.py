@@ -17,55 +17,93 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation, paste
+from stepscope.advice._base import Advice, Saving, Situation, paste, same_precision
 from stepscope.forecast.finish import Forecast
 from stepscope.forecast.schedule import plan
-from stepscope.message import Seconds, Share, say
+from stepscope.message import Message, Seconds, Share, say
 
 CODE = "A101"
 _WORTH_IT = 0.015
 _TARGET = 0.02
 _FACTORS = (2, 4, 5, 10)
+_OTHERWISE = 0.4
 # A curve of fewer points than this is none; only halving is ever proposed below it.
 _LEAST_EVALUATIONS = 10
 
 
 def advise(situation: Situation) -> Advice | None:
     """Raise the evaluation interval until evaluations cost about 2 %; None when they are cheap already."""
-    interval = situation.run.settings.count("eval_interval")
-    level = situation.ledger.step.typical_s if situation.ledger.step else 0.0
-    stop = situation.stop_s
-    if interval is None or not level or not stop or not situation.horizon_s:
+    run = situation.run
+    interval, level = run.settings.count("eval_interval"), situation.level_s
+    saves_too = run.format.saves_only_after_evaluation
+    total = situation.evaluations_s + (situation.saves_s if saves_too else 0.0)
+    if interval is None or not level or not total or not situation.horizon_s or not _is_rhythm(situation, interval):
         return None
-    share = situation.num_evaluations * stop / situation.horizon_s
+    share = total / situation.horizon_s
     if share < _WORTH_IT:
         return None
+    allowed = [factor for factor in _FACTORS if _is_safe(situation, interval * factor)]
     wanted = share / _TARGET
-    keeps_curve = [f for f in _FACTORS if _evaluations_at(situation, interval * f) >= _LEAST_EVALUATIONS] or [
-        _FACTORS[0]
-    ]
+    keeps_curve = [f for f in allowed if _evaluations_at(situation, interval * f) >= _LEAST_EVALUATIONS] or allowed[:1]
+    if not keeps_curve:
+        return None
     factor = next((factor for factor in keeps_curve if factor >= wanted * 0.75), keeps_curve[-1])
     proposed = interval * factor
     fewer = situation.num_evaluations - _evaluations_at(situation, proposed)
     if fewer <= 0:
         return None
-    low, high = situation.uncertainty
-    # Evaluation and save are measured together: their border does not matter here, so the sum's error is small.
-    narrow = (max(low, 0.9), min(high, 1.1)) if situation.ledger.split != "none" else (low, high)
     return Advice(
         code=CODE,
         setting="eval_interval",
         now=interval,
         proposed=proposed,
-        saves_s=fewer * stop,
-        saves_low_s=fewer * stop * narrow[0],
-        saves_high_s=fewer * stop * narrow[1],
-        costs=say("advice-a101-costs", factor=factor, steps=proposed, duration=Seconds(proposed * level)),
+        saves=_saving(situation, fewer / situation.num_evaluations, saves_too=saves_too),
+        costs=_costs(situation, factor, proposed, saves_too=saves_too),
         evidence=say(
-            "advice-a101-evidence", count=situation.num_evaluations, duration=Seconds(stop), share=Share(share)
+            "advice-a101-evidence",
+            count=situation.num_evaluations,
+            duration=Seconds(total / situation.num_evaluations),
+            share=Share(share),
         ),
-        paste=paste(situation.run, "eval_interval", proposed),
+        phases=("evaluation", "checkpoint") if saves_too else ("evaluation",),
+        effect=situation.evaluation_effect,
+        paste=paste(run, ("eval_interval", proposed)),
+        precision=same_precision(situation, factor),
     )
+
+
+def _is_rhythm(situation: Situation, interval: int) -> bool:
+    """Whether so many evaluations at that interval go into the steps there are: some logs count them otherwise."""
+    num, steps = situation.num_evaluations, situation.run.steps.step
+    if situation.is_future or not num or len(steps) < 2:
+        return bool(num)
+    return _OTHERWISE * int(steps[-1] - steps[0]) <= num * interval
+
+
+def _saving(situation: Situation, share: float, *, saves_too: bool) -> Saving:
+    own = situation.of_evaluations(share)
+    if not saves_too:
+        return own
+    with_saves = Saving(*(sum(pair) for pair in zip(own, situation.of_saves(share), strict=True)))
+    if situation.ledger.split == "none":
+        return with_saves
+    # Evaluation and save are measured together: their border does not matter here, so the sum's error is small.
+    middle = with_saves.middle_s
+    return Saving(max(with_saves.low_s, 0.9 * middle), middle, min(with_saves.high_s, 1.1 * middle))
+
+
+def _is_safe(situation: Situation, interval: int) -> bool:
+    """Whether a crash would lose no more than the user accepts, where saves only come with evaluations."""
+    if situation.may_lose_s is None or not situation.run.format.saves_only_after_evaluation:
+        return True
+    return interval * situation.level_s <= situation.may_lose_s
+
+
+def _costs(situation: Situation, factor: int, proposed: int, *, saves_too: bool) -> Message:
+    if not saves_too:
+        return say("advice-a101-costs-seen", factor=factor)
+    lost = Seconds(proposed * situation.level_s)
+    return say("advice-a101-costs", factor=factor, steps=proposed, duration=lost)
 
 
 def _evaluations_at(situation: Situation, interval: int) -> int:

@@ -16,15 +16,16 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation, paste
+from stepscope.advice._base import Advice, Saving, Situation, paste
 from stepscope.forecast.finish import Forecast
 from stepscope.message import Seconds, say
 
 CODE = "A115"
 _SHORT_S = 0.05
 _INTERVAL = 10
-# Seconds that fetching and printing one loss takes: nothing where the trainer waits for the card anyway.
-_LINE_S = (0.0, 0.001, 0.004)
+# Seconds that fetching and printing one loss takes: nothing where the trainer waits for the card anyway, 0.3 ms
+# measured for nanoGPT's line on a processor, some milliseconds with a metrics client on top.
+_LINE_S = (0.0, 0.0003, 0.004)
 
 
 def advise(situation: Situation) -> Advice | None:
@@ -42,10 +43,10 @@ def advise(situation: Situation) -> Advice | None:
         setting="log_interval",
         now=every,
         proposed=_INTERVAL,
-        saves_s=middle,
-        saves_low_s=low,
-        saves_high_s=high,
+        saves=Saving(low, middle, high),
         costs=say("advice-a115-costs", count=_INTERVAL),
         evidence=say("advice-a115-evidence", duration=Seconds(step.typical_s)),
-        paste=paste(run, "log_interval", _INTERVAL),
+        phases=("step",),
+        paste=paste(run, ("log_interval", _INTERVAL)),
+        assumed=say("advice-a115-assumed"),
     )

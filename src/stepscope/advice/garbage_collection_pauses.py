@@ -17,27 +17,29 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation
+from stepscope.advice._base import Advice, Situation, paste, share_of
 from stepscope.message import Share, say
 
 CODE = "A111"
 _WORTH_IT = 0.005
+# What a collection every few thousand steps leaves of it.
+_SAVED = (0.5, 0.9, 1.0)
 
 
 def advise(situation: Situation) -> Advice | None:
     """Collect by hand; None where collections cost little or are not seen."""
-    lost = situation.phase_left_s("gc")
-    if not situation.horizon_s or lost / situation.horizon_s < _WORTH_IT:
+    lost = situation.worth("gc", _WORTH_IT)
+    if lost is None:
         return None
     return Advice(
         code=CODE,
         setting="gc",
         now="automatic",
         proposed="gc.freeze(); gc.disable()",
-        saves_s=0.9 * lost,
-        saves_low_s=0.5 * lost,
-        saves_high_s=lost,
+        saves=share_of(lost, _SAVED),
         costs=say("advice-a111-costs"),
         evidence=say("advice-a111-evidence", share=Share(lost / situation.horizon_s)),
-        paste="import gc; gc.collect(); gc.freeze(); gc.disable()",
+        phases=("gc",),
+        paste=paste(situation.run, ("gc", "by hand")) or "import gc; gc.collect(); gc.freeze(); gc.disable()",
+        change=say("advice-a111-change"),
     )

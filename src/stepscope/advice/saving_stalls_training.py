@@ -17,34 +17,31 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation
-from stepscope.forecast.finish import Forecast
+from stepscope.advice._base import Advice, Situation, paste, share_of
 from stepscope.message import Share, say
 
 CODE = "A109"
 _WORTH_IT = 0.02
-# What stays: the copy, and steps that are slower while it is written.
+# What stays: the copy, and steps that are slower while it is written. Measured: 16 % of the stall stays on a processor,
+# 2 % for an 8B model on eight H100.
 _SAVED = (0.5, 0.8, 0.95)
 
 
 def advise(situation: Situation) -> Advice | None:
     """Asynchronous saving; None when the saves' price is unknown or small."""
-    if situation.ledger.checkpoint_price is None or not situation.horizon_s:
+    total = situation.worth("checkpoint", _WORTH_IT)
+    if situation.ledger.checkpoint_price is None or total is None:
         return None
-    total = situation.ledger.seconds("checkpoint")
-    if situation.is_future and isinstance(situation.forecast, Forecast):
-        total = situation.forecast.left["checkpoint"].seconds or 0.0
-    if total / situation.horizon_s < _WORTH_IT:
-        return None
-    low, middle, high = (share * total for share in _SAVED)
     return Advice(
         code=CODE,
         setting="saving",
         now="synchronous",
         proposed="asynchronous",
-        saves_s=middle,
-        saves_low_s=low,
-        saves_high_s=high,
+        saves=share_of(total, _SAVED),
         costs=say("advice-a109-costs"),
         evidence=say("advice-a109-evidence", share=Share(total / situation.horizon_s)),
+        phases=("checkpoint",),
+        paste=paste(situation.run, ("asynchronous_saving", True)),
+        assumed=say("advice-a109-assumed"),
+        change=say("advice-a109-change"),
     )

@@ -16,26 +16,35 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.advice._base import Advice, Situation
+from stepscope.advice._base import Advice, Situation, paste, share_of
 from stepscope.message import Share, say
 
 CODE = "A112"
 _WORTH_IT = 0.01
+# Where the disk or the network is what is slow, workers change nothing.
+_SAVED = (0.0, 0.7, 1.0)
+_WORKERS = 8
 
 
 def advise(situation: Situation) -> Advice | None:
     """Feed the steps better; None where loading costs little or is not seen."""
-    lost = situation.phase_left_s("data")
-    if not situation.horizon_s or lost / situation.horizon_s < _WORTH_IT:
+    run = situation.run
+    lost = situation.worth("data", _WORTH_IT)
+    if lost is None:
         return None
+    workers = run.settings.count("num_workers")
+    proposed = 2 * workers if workers else _WORKERS
+    has_workers = workers is not None or "num_workers" in run.format.knobs
     return Advice(
         code=CODE,
-        setting="num_workers",
-        now=None,
-        proposed="more",
-        saves_s=0.7 * lost,
-        saves_low_s=0.0,
-        saves_high_s=lost,
+        setting="num_workers" if has_workers else "prefetch",
+        now=workers if has_workers else False,
+        proposed=proposed if has_workers else True,
+        saves=share_of(lost, _SAVED),
         costs=say("advice-a112-costs"),
         evidence=say("advice-a112-evidence", share=Share(lost / situation.horizon_s)),
+        phases=("data",),
+        paste=paste(run, ("num_workers", proposed)),
+        assumed=say("advice-a112-assumed"),
+        change=say("advice-a112-change", count=proposed) if has_workers else say("advice-a112-change-prefetch"),
     )

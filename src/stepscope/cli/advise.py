@@ -1,6 +1,7 @@
 """what to change and what each change saves and costs; with --change, what exactly that change would do
 
     stepscope advise train.log --config config.py
+    stepscope advise train.log --config config.py --may-lose 10min
     stepscope advise train.log --config config.py --change eval_interval=1000 --change eval_iters=50
 
 `--set` states a fact about the run; `--change` asks what would happen. Exit code 3 when the log holds no step times.
@@ -11,13 +12,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from stepscope import units
 from stepscope.cli import _common
+from stepscope.cli._changes import named_changes, parse_changes
 from stepscope.errors import UsageError
-from stepscope.settings import COUNTS, Value, parse_value
+from stepscope.settings import Value
 
 if TYPE_CHECKING:
     from stepscope.advice._whatif import Outcome
     from stepscope.report.build import Report
+
+_LONG_S = 365 * 86400.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,14 +35,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a setting to change, such as eval_interval=1000; may be given several times",
     )
+    parser.add_argument(
+        "--may-lose",
+        metavar="DURATION",
+        help="the work you accept to lose in a crash, such as 10min: how often to save is then held to it",
+    )
     _common.add_output_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Say what to change, or what a change would do."""
     _common.chosen_languages(args)
-    changes = _changes(args)
+    changes = parse_changes(args.change)
+    may_lose_s = _may_lose(args.may_lose)
     report = _common.build_report(args)
+    report.may_lose_s = may_lose_s
     outcome = _outcome(report, changes) if changes and report.has_steps else None
     width, _ = _common.terminal_size(args)
     renderers: dict[str, _common.Renderer] = {}
@@ -48,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
         from stepscope.report import json
 
         def as_json(r: Report, *_: object) -> str:
-            found = json.document(r) | {"change": drawn.document(outcome) if outcome else None}
+            change = drawn.document(outcome) if outcome else None
+            found = json.document(r) | {"change": change, "saves": drawn.saves_document(r)}
             return plain.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
         renderers["json"] = as_json
@@ -62,22 +75,16 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.has_steps else 3
 
 
-def _changes(args: argparse.Namespace) -> dict[str, Value]:
-    """What `--change` asks, by the names it was asked in."""
-    found: dict[str, Value] = {}
-    for text in args.change:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise UsageError("bad-change", place=text)
-        found[key.strip()] = parse_value(value)
-    return found
+def _may_lose(text: str | None) -> float | None:
+    if text is None:
+        return None
+    seconds = units.parse_duration(text)
+    if seconds is None or not 0 < seconds < _LONG_S:
+        raise UsageError("bad-may-lose", place=f"--may-lose {text}")
+    return seconds
 
 
 def _outcome(report: Report, changes: dict[str, Value]) -> Outcome:
     from stepscope.advice._whatif import what_if
 
-    named = {report.run.format.canonical(key): value for key, value in changes.items()}
-    for name, value in named.items():
-        if name in COUNTS and (isinstance(value, bool | str) or value < 1 or value != int(value)):
-            raise UsageError("bad-change-value", place=f"--change {name}={value}", setting=name)
-    return what_if(report.run, report.ledger, report.forecast, named)
+    return what_if(report.run, report.ledger, report.forecast, named_changes(changes, report.run.format))

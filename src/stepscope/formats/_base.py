@@ -114,6 +114,9 @@ class Format:
     defaults: Mapping[str, Value] = field(default_factory=dict)
     # How a setting is typed: {name} is the trainer's own name for it, {dashed} the same with dashes.
     paste: str = "{name} = {value}"
+    # What can be set in this trainer, by Stepscope's name for it: its own name, or the whole text to type where that is
+    # more than a name and a value. What is not here is never told to be typed.
+    knobs: Mapping[str, str] = field(default_factory=dict)
     # Which steps evaluate and save, as far as the trainer's source fixes it.
     evaluates_first_step: bool = False
     saves_first_step: bool = False
@@ -140,6 +143,12 @@ class Format:
     figure_is_total: bool = False
     # The steps are bars, and other bars (an evaluation's) look alike but for their total.
     bars_nest: bool = False
+    # Only the first rank evaluates; the others wait for it.
+    evaluates_on_one_rank: bool = False
+    # Evaluations draw from the generator that training draws from: fewer of them, and training sees other batches.
+    evaluation_shares_dice: bool = False
+    # How many saves stay on disk unless told otherwise: 1 where each overwrites the last, 0 for all, None when unknown.
+    kept_saves: int | None = None
     # Accumulation in the config counts the micro-steps of all ranks together.
     accumulation_is_total: bool = False
     # A file that is no text of lines: `sniff` knows its first bytes, `to_lines` writes it as lines of this format.
@@ -157,6 +166,18 @@ class Format:
     def canonical(self, key: str) -> str:
         """Stepscope's name for one of this trainer's settings."""
         return self.setting_names.get(key, key)
+
+    def own_name(self, name: str) -> str | None:
+        """This trainer's name for one of Stepscope's settings; None where it has no such setting."""
+        own = self.knobs.get(name)
+        return own if own is not None and not any(sign in own for sign in " =(") else None
+
+    def typed(self, name: str, value: Value) -> str | None:
+        """A setting as this trainer wants it typed; None where it cannot be set from outside."""
+        own = self.own_name(name)
+        if own is None:
+            return self.knobs.get(name)
+        return self.paste.format(name=own, dashed=own.replace("_", "-"), value=value)
 
 
 def convert(name: str, text: str) -> Value | None:

@@ -49,6 +49,13 @@ FORMAT = Format(
     },
     first_step=1,
     events_follow_step=True,
+    paste="--force_yml {name}={value}",
+    knobs={
+        "eval_interval": "val:val_freq",
+        "checkpoint_interval": "logger:save_checkpoint_freq",
+        "log_interval": "logger:print_freq",
+        "num_workers": "datasets:train:num_worker_per_gpu",
+    },
     samples=(
         Sample(
             "23-04-11 09:25:37.738 - INFO: [epoch:  2, iter:  13,500, lr:(2.000e-04,)] l_pix: 2.5000e-02",

@@ -46,6 +46,15 @@ FORMAT = Format(
         "snapshot": "checkpoint_interval",
         "iter_size": "gradient_accumulation_steps",
     },
+    paste="{name}: {value}",
+    knobs={
+        "eval_interval": "test_interval",
+        "eval_iters": "test_iter",
+        "checkpoint_interval": "snapshot",
+        "log_interval": "display",
+        "max_steps": "max_iter",
+        "gradient_accumulation_steps": "iter_size",
+    },
     samples=(
         Sample("Iteration 0 (-nan iter/s, 0.3121s/50 iters), loss = 7.01", "step", {"step": 0, "dur_s": 0.3121}),
         Sample(

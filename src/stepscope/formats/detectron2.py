@@ -56,6 +56,14 @@ FORMAT = Format(
         "Both leave evaluation and saving out.",
     ),
     setting_names={"EVAL_PERIOD": "eval_interval", "CHECKPOINT_PERIOD": "checkpoint_interval"},
+    paste="{name} {value}",
+    kept_saves=0,
+    knobs={
+        "eval_interval": "TEST.EVAL_PERIOD",
+        "checkpoint_interval": "SOLVER.CHECKPOINT_PERIOD",
+        "max_steps": "SOLVER.MAX_ITER",
+        "num_workers": "DATALOADER.NUM_WORKERS",
+    },
     samples=(
         Sample(
             "d2.utils.events INFO:  eta: 0:02:41  iter: 59  fg_cls_acc: 0.81  aux/ratio: 0.02  total_loss: 4.12  "

@@ -69,6 +69,17 @@ FORMAT = Format(
     ),
     first_step=1,
     events_follow_step=True,
+    paste="--{name} {value}",
+    knobs={
+        "eval_interval": "validate-interval-updates",
+        "checkpoint_interval": "save-interval-updates",
+        "log_interval": "log-interval",
+        "max_steps": "max-update",
+        "gradient_accumulation_steps": "update-freq",
+        "num_workers": "num-workers",
+        "keep_saves": "keep-interval-updates",
+        "asynchronous_saving": "--write-checkpoints-asynchronously",
+    },
     samples=(
         Sample(
             "| epoch 002:   1000 / 1811 loss=6.924, nll_loss=0.000, ppl=1.00, wps=309403, ups=4.1, wpb=74811, "

@@ -61,6 +61,9 @@ FORMAT = Format(
             r"Gradient [Aa]ccumulation steps = (?P<gradient_accumulation_steps>[\d,]+)",
         ),
         Line("fact", rf"{HEAD}Num Epochs = (?P<num_epochs>[\d,]+)"),
+        # From the arguments that many scripts print at their start.
+        Line("fact", r"optim=(?:OptimizerNames\.ADAMW_TORCH|adamw_torch),?\s*$", sets={"fused_optimizer": False}),
+        Line("fact", r"optim=(?:OptimizerNames\.ADAMW_\w*FUSED|adamw_\w*fused),?\s*$", sets={"fused_optimizer": True}),
         Line("fact", rf"{HEAD}Instantaneous batch size per device = (?P<batch_size>[\d,]+)"),
         Line("fact", rf"{HEAD}Gradient Accumulation steps = (?P<gradient_accumulation_steps>[\d,]+)"),
         Line(
@@ -105,7 +108,25 @@ FORMAT = Format(
     first_step=1,
     clock_is_process=True,
     bars_nest=True,
+    kept_saves=0,
+    knobs={
+        "eval_interval": "eval_steps",
+        "checkpoint_interval": "save_steps",
+        "log_interval": "logging_steps",
+        "max_steps": "max_steps",
+        "batch_size": "per_device_train_batch_size",
+        "gradient_accumulation_steps": "gradient_accumulation_steps",
+        "num_workers": "dataloader_num_workers",
+        "keep_saves": "save_total_limit",
+        "optimizer": 'optim="adamw_torch_fused"',
+        "evaluation_batch_size": "per_device_eval_batch_size",
+        "save_on_improvement": 'save_strategy="best"',
+        "attention": 'from_pretrained(…, attn_implementation="sdpa")',
+        "dtype": "bf16=False, fp16=True",
+    },
     samples=(
+        Sample("optim=OptimizerNames.ADAMW_TORCH,", "fact"),
+        Sample("optim=adamw_torch_fused,", "fact"),
         Sample(
             " 12%|█▏        | 345/2800 [01:23<10:00,  4.10it/s]".strip(),
             "step",

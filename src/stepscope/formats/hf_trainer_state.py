@@ -82,6 +82,20 @@ FORMAT = Format(
     events_follow_step=True,
     sniff=_is_trainer_state,
     to_lines=_to_lines,
+    paste="{name}={value}",
+    kept_saves=0,
+    knobs={
+        "eval_interval": "eval_steps",
+        "checkpoint_interval": "save_steps",
+        "log_interval": "logging_steps",
+        "max_steps": "max_steps",
+        "batch_size": "per_device_train_batch_size",
+        "gradient_accumulation_steps": "gradient_accumulation_steps",
+        "num_workers": "dataloader_num_workers",
+        "keep_saves": "save_total_limit",
+        "optimizer": 'optim="adamw_torch_fused"',
+        "evaluation_batch_size": "per_device_eval_batch_size",
+    },
     samples=(
         Sample(
             'trainer_state: {"epoch": 0.5, "grad_norm": 1.25, "learning_rate": 2e-05, "loss": 1.71, "step": 40}',

@@ -32,6 +32,15 @@ FORMAT = Format(
         "is printed at the top; no ETA is.",
     ),
     first_step=1,
+    paste="--{name}={value}",
+    knobs={
+        "eval_interval": "eval_freq",
+        "checkpoint_interval": "save_freq",
+        "log_interval": "log_freq",
+        "max_steps": "steps",
+        "batch_size": "batch_size",
+        "num_workers": "num_workers",
+    },
     samples=(
         Sample(
             "INFO 2025-03-04 05:06:07 ts/train.py:232 step:600 smpl:5K ep:12 epch:0.21 loss:1.204 grdn:14.110 "

@@ -55,6 +55,17 @@ FORMAT = Format(
     clock_is_epoch=True,
     paste="Trainer({name}={value})",
     setting_names={"val_check_interval": "eval_interval", "log_every_n_steps": "log_interval"},
+    kept_saves=1,
+    knobs={
+        "eval_interval": "val_check_interval",
+        "eval_iters": "limit_val_batches",
+        "log_interval": "log_every_n_steps",
+        "max_steps": "max_steps",
+        "gradient_accumulation_steps": "accumulate_grad_batches",
+        "num_workers": "DataLoader(…, num_workers=8, persistent_workers=True, pin_memory=True)",
+        "save_on_improvement": 'ModelCheckpoint(monitor="val_loss", save_top_k=1)',
+        "dtype": 'Trainer(precision="16-mixed")',
+    },
     samples=(
         Sample(
             "Epoch 2:  46%|████▌     | 12/26 [00:05<00:06,  2.31it/s, v_num=0, train_loss=0.532]",

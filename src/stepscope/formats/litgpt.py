@@ -51,6 +51,16 @@ FORMAT = Format(
     ),
     first_step=1,
     events_follow_step=True,
+    paste="--{name} {value}",
+    kept_saves=0,
+    knobs={
+        "eval_interval": "eval.interval",
+        "eval_iters": "eval.max_iters",
+        "checkpoint_interval": "train.save_interval",
+        "log_interval": "train.log_interval",
+        "batch_size": "train.micro_batch_size",
+        "max_steps": "train.max_steps",
+    },
     samples=(
         Sample(
             "Epoch 2 | iter 640 step 160 | loss train: 1.873, val: 1.902 | iter time: 214.08 ms (step) remaining time:"

@@ -29,6 +29,20 @@ FORMAT = Format(
     ),
     first_step=1,
     clock_is_process=True,
+    paste="{name}: {value}",
+    kept_saves=0,
+    knobs={
+        "eval_interval": "eval_steps",
+        "checkpoint_interval": "save_steps",
+        "log_interval": "logging_steps",
+        "max_steps": "max_steps",
+        "batch_size": "per_device_train_batch_size",
+        "gradient_accumulation_steps": "gradient_accumulation_steps",
+        "num_workers": "dataloader_num_workers",
+        "keep_saves": "save_total_limit",
+        "optimizer": "optim: adamw_torch_fused",
+        "evaluation_batch_size": "per_device_eval_batch_size",
+    },
     samples=(
         Sample(
             '{"current_steps": 40, "total_steps": 1200, "loss": 0.9731, "lr": 1e-05, "epoch": 0.1, "percentage": 3.33, '

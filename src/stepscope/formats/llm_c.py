@@ -71,6 +71,17 @@ FORMAT = Format(
     checkpoint_bytes_per_parameter=14.0,
     first_step=1,
     events_follow_step=True,
+    paste="{name} {value}",
+    kept_saves=0,
+    knobs={
+        "eval_interval": "-v",
+        "eval_iters": "-m",
+        "checkpoint_interval": "-n",
+        "batch_size": "-b",
+        "block_size": "-t",
+        "max_steps": "-x",
+        "keep_saves": "-nk",
+    },
     samples=(
         Sample(
             "step  412/18865 | loss 4.902217 (-0.31z)| norm 0.6120 (+1.07z)| lr 3.53e-04 | 2710.44 ms | 49.8% bf16 MFU"

@@ -37,6 +37,8 @@ FORMAT = Format(
     ),
     first_step=1,
     figure_is_total=True,
+    paste="--{name} {value}",
+    knobs={"eval_interval": "valid-freq", "checkpoint_interval": "save-freq", "log_interval": "disp-freq"},
     samples=(
         Sample(
             "Ep. 1 : Up. 1,500 : Sen. 98,112 : Cost 6.71203423 * 101,220 @ 8,012 after 4,400,121 : Time 81.20s : "

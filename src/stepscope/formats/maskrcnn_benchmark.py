@@ -39,6 +39,13 @@ FORMAT = Format(
     ),
     setting_names={"MAX_ITER": "max_steps", "CHECKPOINT_PERIOD": "checkpoint_interval", "TEST_PERIOD": "eval_interval"},
     first_step=1,
+    paste="{name} {value}",
+    knobs={
+        "eval_interval": "SOLVER.TEST_PERIOD",
+        "checkpoint_interval": "SOLVER.CHECKPOINT_PERIOD",
+        "max_steps": "SOLVER.MAX_ITER",
+        "num_workers": "DATALOADER.NUM_WORKERS",
+    },
     samples=(
         Sample(
             "maskrcnn_benchmark.trainer INFO: eta: 2:14:06  iter: 340  loss: 1.0830 (1.9157)  loss_mask: 0.47 (0.50)  "

@@ -38,6 +38,16 @@ FORMAT = Format(
         "eval_steps": "eval_iters",
         "max_target_length": "block_size",
     },
+    knobs={
+        "eval_interval": "eval_interval",
+        "eval_iters": "eval_steps",
+        "checkpoint_interval": "checkpoint_period",
+        "log_interval": "log_period",
+        "max_steps": "steps",
+        "batch_size": "per_device_batch_size",
+        "block_size": "max_target_length",
+        "asynchronous_saving": "async_checkpointing=True",
+    },
     samples=(
         Sample(
             "completed step: 31, seconds: 2.208, TFLOP/s/device: 180.411, Tokens/s/device: 7422.101, "

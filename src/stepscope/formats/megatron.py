@@ -90,6 +90,21 @@ FORMAT = Format(
     },
     first_step=1,
     events_follow_step=True,
+    kept_saves=0,
+    knobs={
+        "eval_interval": "eval_interval",
+        "eval_iters": "eval_iters",
+        "checkpoint_interval": "save_interval",
+        "log_interval": "log_interval",
+        "max_steps": "train_iters",
+        "batch_size": "micro_batch_size",
+        "block_size": "seq_length",
+        "num_workers": "num_workers",
+        "gc": "--manual-gc --manual-gc-interval 1000",
+        "asynchronous_saving": "--async-save --ckpt-format torch_dist",
+        "dtype": "--fp16 (instead of --bf16)",
+        "attention": "--use-flash-attn",
+    },
     samples=(
         Sample(
             "[2026-02-03 04:05:06.789012] iteration       40/   12000 | consumed samples:        10240 | "

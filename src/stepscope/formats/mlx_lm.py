@@ -31,6 +31,15 @@ FORMAT = Format(
         "The total is printed at the top; no ETA is.",
     ),
     first_step=1,
+    paste="--{name} {value}",
+    knobs={
+        "eval_interval": "steps-per-eval",
+        "eval_iters": "val-batches",
+        "checkpoint_interval": "save-every",
+        "log_interval": "steps-per-report",
+        "max_steps": "iters",
+        "batch_size": "batch-size",
+    },
     samples=(
         Sample(
             "Iter 40: Train loss 1.912, Learning Rate 1.000e-05, It/sec 1.471, Tokens/sec 612.010, "

@@ -71,6 +71,19 @@ FORMAT = Format(
     },
     first_step=1,
     clock_is_process=True,
+    kept_saves=0,
+    knobs={
+        "eval_interval": "eval_steps",
+        "checkpoint_interval": "save_steps",
+        "log_interval": "logging_steps",
+        "max_steps": "max_steps",
+        "batch_size": "per_device_train_batch_size",
+        "gradient_accumulation_steps": "gradient_accumulation_steps",
+        "num_workers": "dataloader_num_workers",
+        "keep_saves": "save_total_limit",
+        "optimizer": "--optim adamw_torch_fused",
+        "evaluation_batch_size": "per_device_eval_batch_size",
+    },
     samples=(
         Sample(
             '{"loss": 1.52, "grad_norm": 2.75, "learning_rate": 4e-08, "token_acc": 0.64, "epoch": 0.01, '

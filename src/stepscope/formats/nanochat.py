@@ -61,6 +61,9 @@ FORMAT = Format(
         "neither knows of evaluations.",
     ),
     evaluates_first_step=True,
+    paste="--{name}={value}",
+    kept_saves=0,
+    knobs={"eval_interval": "eval-every", "checkpoint_interval": "save-every", "batch_size": "device-batch-size"},
     samples=(
         Sample(
             "step 00412/08100 (5.09%) | loss: 3.902217 | lrm: 1.00 | dt: 512.44ms | tok/sec: 1,023,119 | bf16_mfu:"

@@ -43,6 +43,12 @@ FORMAT = Format(
     # Not the first iteration's number (0), but with it the last one's is what follows the slash.
     first_step=1,
     events_follow_step=True,
+    paste="{name}={value}",
+    knobs={
+        "eval_interval": "trainer.val_check_interval",
+        "log_interval": "trainer.log_every_n_steps",
+        "max_steps": "trainer.max_steps",
+    },
     samples=(
         Sample(
             "Training epoch 0, iteration 12/499 | lr: 3.9e-06 | global_batch_size: 64 | global_step: 12 | "

@@ -30,6 +30,17 @@ FORMAT = Format(
     ),
     first_step=1,
     clock_is_process=True,
+    paste="-{name} {value}",
+    knobs={
+        "eval_interval": "valid_steps",
+        "checkpoint_interval": "save_checkpoint_steps",
+        "log_interval": "report_every",
+        "max_steps": "train_steps",
+        "batch_size": "batch_size",
+        "gradient_accumulation_steps": "accum_count",
+        "num_workers": "num_workers",
+        "keep_saves": "keep_checkpoint",
+    },
     samples=(
         Sample(
             "Step 350/50000; acc:  21.40; ppl: 412.31; xent: 6.02; lr: 0.00012; 9120/8711 tok/s;     91 sec",

@@ -38,6 +38,15 @@ FORMAT = Format(
     setting_names={"iters": "max_steps"},
     first_step=1,
     events_follow_step=True,
+    paste="--{name} {value}",
+    knobs={
+        "eval_interval": "save_interval",
+        "max_steps": "iters",
+        "log_interval": "log_iters",
+        "batch_size": "batch_size",
+        "num_workers": "num_workers",
+        "keep_saves": "keep_checkpoint_max",
+    },
     samples=(
         Sample(
             "[INFO]\t[TRAIN] epoch: 2, iter: 320/8000, loss: 0.5655, lr: 0.008919, batch_cost: 0.2893, reader_cost: "

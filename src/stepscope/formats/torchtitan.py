@@ -50,8 +50,9 @@ FORMAT = Format(
         Line("chatter", rf"{_TITAN}(?:CUDA (?:capacity|memory)|Peak (?:flops|FLOPS)|Error running lspci|ENV\[)"),
         Line(
             "chatter",
-            rf"{_TITAN}(?:Building |Successfully created meshes|Loading tokenizer|Preparing |Applied |Compil)",
+            rf"{_TITAN}(?:Building |Successfully created meshes|Loading tokenizer|Preparing |Applied )",
         ),
+        Line("fact", rf"{_TITAN}Compil(?:ed|ing) .{{1,80}} with torch\.compile", sets={"compile": True}),
         Line(
             "chatter",
             rf"{_TITAN}(?:Checkpoint(?:er|ing) |Saving a full checkpoint|Finished loading|Destroying |Process group)",
@@ -70,7 +71,23 @@ FORMAT = Format(
         "covers the steps since the last line and leaves validation out; the total is in the header. No ETA.",
     ),
     first_step=1,
+    paste="--{name}={value}",
+    kept_saves=10,
+    knobs={
+        "eval_interval": "validation.freq",
+        "checkpoint_interval": "checkpoint.interval",
+        "log_interval": "metrics.log_freq",
+        "max_steps": "training.steps",
+        "batch_size": "training.local_batch_size",
+        "block_size": "training.seq_len",
+        "gc": "--training.gc_freq=1000",
+        "asynchronous_saving": "--checkpoint.async_mode=async",
+        "keep_saves": "checkpoint.keep_latest_k",
+    },
     samples=(
+        Sample(
+            "[titan] 2026-02-03 04:05:06,789 - root - INFO - Compiling the loss function with torch.compile", "fact"
+        ),
         Sample(
             "step: 130  loss:  4.20731  grad_norm:  0.4411  memory: 21.07GiB(66.12%)  tps: 3,105  tflops: 19.20"
             "  mfu: 6.15%",

@@ -29,6 +29,13 @@ FORMAT = Format(
     first_step=1,
     first_epoch=1,
     clock_is_epoch=True,
+    paste="{name}={value}",
+    knobs={
+        "eval_interval": "run_val_every_n_steps",
+        "log_interval": "log_every_n_steps",
+        "batch_size": "batch_size",
+        "gradient_accumulation_steps": "gradient_accumulation_steps",
+    },
     samples=(
         Sample(
             "1|14|Loss: 1.3120912313461304:   2%|▏         | 14/808 [00:31<29:31,  2.23s/it]",

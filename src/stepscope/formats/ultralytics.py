@@ -45,6 +45,8 @@ FORMAT = Format(
     first_step=1,
     first_epoch=1,
     events_follow_step=True,
+    paste="{name}={value}",
+    knobs={"num_workers": "workers", "batch_size": "batch"},
     samples=(
         *_yolo.SAMPLES,
         Sample(

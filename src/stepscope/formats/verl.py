@@ -31,6 +31,12 @@ FORMAT = Format(
         "so are validation and saving, which older versions count inside. The only ETA is that of the progress bar.",
     ),
     first_step=1,
+    paste="{name}={value}",
+    knobs={
+        "eval_interval": "trainer.test_freq",
+        "checkpoint_interval": "trainer.save_freq",
+        "keep_saves": "trainer.max_actor_ckpt_to_keep",
+    },
     samples=(
         Sample(
             "step:12 - actor/kl_loss:0.001 - actor/pg_loss:-0.201 - timing_s/gen:20.104 - "

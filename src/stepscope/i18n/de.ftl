@@ -160,10 +160,10 @@ advice-a102-evidence = Jede Evaluierung rechnet { $count } Batches aus { $splits
     [one] einem Split
    *[other] { $splits } Splits
   }; die Kosten wachsen mit ihrer Zahl, die Genauigkeit mit deren Wurzel.
-advice-a103-costs = Der Trainings-Loss der Evaluierung wird nicht mehr ausgegeben; das Mittel der Iterationszeilen sagt dasselbe. Der Validierungs-Loss behält seine Genauigkeit. Dazu muss estimate_loss in train.py geändert werden.
+advice-a103-costs = Der Trainings-Loss der Evaluierung wird nicht mehr ausgegeben; das Mittel der Iterationszeilen sagt dasselbe. Dazu muss estimate_loss in train.py geändert werden.
 advice-a103-evidence = Die Hälfte jeder Evaluierung misst den Trainings-Split, dessen Loss die Iterationszeilen ohnehin ausgeben.
 advice-a104-costs = Nach einem Absturz geht es vom besten Checkpoint weiter, nicht vom letzten.
-advice-a104-evidence = { $count } Speichervorgänge sind { $share } der Zeit.
+advice-a104-evidence = Speichern ist { $share } der Zeit; von den letzten Evaluierungen haben { $improving } die bis dahin beste verbessert.
 
 ## Alarme
 
@@ -374,10 +374,10 @@ advice-a102-costs-unseen = Der Standardfehler des Validierungs-Loss wächst von 
 advice-a105-costs = Die Kurve wird glatter, aber ihr Niveau liegt um einen festen Betrag von etwa { $offset } daneben: am Ende einmal mit vielen Batches messen. Dazu muss die Evaluierung geändert werden: jedes Mal derselbe Startwert für ihre Batches.
 advice-a105-costs-unknown = Die Kurve wird glatter, aber ihr Niveau liegt um einen festen Betrag daneben: am Ende einmal mit vielen Batches messen. Dazu muss die Evaluierung geändert werden: jedes Mal derselbe Startwert für ihre Batches.
 advice-a105-evidence = Jede Evaluierung zieht { $count } neue Batches. Mit jedes Mal denselben sind Unterschiede bei gleichen Kosten 4- bis 7,6-mal weniger verrauscht; dann zeigen { $fewer } den Verlauf.
-advice-a107-costs = Nur eine Änderung im Code: Jeder Rang evaluiert seinen Teil, die Losses werden gemittelt. Dieselben Batches, dieselbe Genauigkeit.
+advice-a107-costs = Nur eine Änderung im Code: Jeder Rang evaluiert seinen Teil derselben Batches, die Losses werden gemittelt.
 advice-a107-evidence = Einer von { $count } Rängen evaluiert, während die anderen warten.
 advice-a108-costs = Ein Absturz kostet bis zu { $duration } Arbeit.
-advice-a108-evidence = Ein Speichern hält das Training { $duration } auf; bei den hier gesehenen Neustarts ist nach Youngs Regel { $best } der beste Abstand.
+advice-a108-evidence = Ein Speichern hält das Training { $duration } auf; bei einem Absturz alle { $between } ist nach Dalys Regel { $best } der beste Abstand.
 advice-a109-costs = Hauptspeicher für eine Kopie des Zustands, und etwas langsamere Iterationen, während sie geschrieben wird.
 advice-a109-evidence = Das Training steht { $share } der Zeit für das Speichern still.
 advice-a111-costs = Von Zyklen gehaltener Speicher wird nur frei, wenn man ihn von Hand einsammelt, alle paar tausend Iterationen.
@@ -386,7 +386,7 @@ advice-a112-costs = Hauptspeicher und Rechenzeit für die Ladeprozesse.
 advice-a112-evidence = Das Warten auf Daten kostet { $share } der Zeit.
 advice-a113-costs = Dieselben Tokens je Iteration: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Nur die Rundung der Summe ist eine andere. Reicht der Speicher nicht, zurückgehen.
 advice-a113-evidence = Nur { $share } des Speichers der Karte sind belegt.
-advice-a114-costs = float16 braucht eine Skalierung des Loss, die nanoGPT selbst macht; die Losses weichen leicht ab.
+advice-a114-costs = float16 braucht eine Skalierung des Loss, die nanoGPT, Hugging Face und Lightning selbst machen; die Losses weichen leicht ab.
 advice-a114-evidence = { $gpu } hat kein bfloat16 in Hardware: Es wird mit etwa einem Zehntel der Geschwindigkeit nachgebildet.
 advise-paste = eingeben: { $paste }
 advise-keeps = Ändert nicht, was gelernt wird.
@@ -862,7 +862,7 @@ error-like-format = das Log eines anderen Trainers: { $its }, nicht { $own }
 error-like-short = jener Lauf endet bei Iteration { $last }, vor den { $total } dieses Laufs
     .hint = --like braucht ein vollständiges Log desselben Programms
 
-advice-a106-costs = Dieselben Sequenzen in { $batches } Batches zu { $size }; die Genauigkeit bleibt. Dazu muss die Evaluierung geändert werden.
+advice-a106-costs = Dieselben Sequenzen in { $batches } Batches zu { $size }. Dazu muss die Evaluierung geändert werden.
 advice-a106-evidence = Eine Evaluierung rechnet { $batches } Batches zu { $size }, und die Karte hat Speicher für größere übrig.
 advice-a110-costs = Plattenplatz für den Cache.
 advice-a110-evidence = Der Lauf wurde { $count }-mal gestartet; das Anlaufen dauerte zusammen { $duration }.
@@ -875,3 +875,73 @@ advice-a116-evidence = Der Trainer sagt beim Start, dass die Attention nicht ver
 
 error-binary-to-terminal = eine { $name }-Datei ist nichts für ein Terminal
     .hint = schreiben Sie sie in eine Datei: -o bericht.{ $name }
+## Rat: Genauigkeit, Annahmen, Speichern und Platte
+
+precision-same = Der Standardfehler des Validierungs-Loss bleibt { $error }.
+precision-same-seen = Der Standardfehler des Validierungs-Loss bleibt { $error }; von einer Evaluierung zur nächsten fällt der Loss um etwa { $gain }, das bleibt sichtbar.
+precision-same-unseen = Der Standardfehler des Validierungs-Loss bleibt { $error }; von einer Evaluierung zur nächsten fällt der Loss um etwa { $gain }, zu wenig, als dass eine einzelne es zeigte.
+advise-rounding = Ändert nicht, was gelernt wird, nur die Rundung.
+advise-draws = Ändert nicht, was gelernt wird, nur die zufällige Auswahl.
+advise-assumed = Angenommen, aus veröffentlichten Fällen: { $cases }
+change-frees = { $change }: gibt { $size } GB Plattenplatz frei
+change-together = Alle zugleich sparen etwa { $duration }: { $after } statt { $before }.
+change-eval-interval = alle { $proposed } statt alle { $now } Iterationen evaluieren
+change-checkpoint-interval = alle { $proposed } statt alle { $now } Iterationen speichern
+change-log-interval = alle { $proposed } statt alle { $now } Iterationen ausgeben
+change-eval-iters = { $proposed } statt { $now } Batches je Evaluierung
+change-none-few = Nichts, was sich lohnt: Evaluieren und Speichern kosten { $share } der Zeit, aber es geschieht schon so selten, dass es weniger nicht sein sollte.
+change-none-seen = Nichts, was sich lohnt: Das Log zeigt keine Evaluierung, und nichts anderes darin kostet genug.
+change-no-steps = Kein Rat: Es ließ sich keine Iterationszeit lesen.
+advice-a101-costs-seen = Der Validierungs-Loss ist { $factor }-mal seltener zu sehen.
+advice-a102-costs-flat = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }. Der Loss fällt von einer Evaluierung zur nächsten nicht mehr: Auch mehr Batches zeigten keinen Gewinn.
+advice-a104-change = nur speichern, wenn der Validierungs-Loss besser wird
+advice-a105-change = jedes Mal dieselben Evaluierungs-Batches, und { $proposed } statt { $now }
+advice-a105-precision = Der Fehler eines Unterschieds zwischen zwei Evaluierungen geht von { $before } auf { $after } oder weniger.
+advice-a106-costs-plain = Dieselben Sequenzen in Batches zu { $size }. Reicht der Speicher nicht, zurückgehen.
+advice-a106-evidence-plain = Evaluiert wird in Batches zu { $size }, und die Karte hat Speicher für größere übrig.
+advice-a106-change = Evaluierungs-Batches zu { $proposed } statt { $now }
+advice-a106-assumed = 2- bis 10-mal so große Batches brauchten auf einem Prozessor das 0,84- bis 1,12-Fache der Zeit; eine Karte, die zwischen Kernels wartet, gewinnt bis zu einem Drittel.
+advice-a107-change = auf allen { $count } Rängen evaluieren statt auf einem
+advice-a107-assumed = Auf vier Karten ging eine Iteration mit Evaluierung von 20,5 auf 8,7 s (nanoGPTs Issue 673).
+advice-a108-costs-shorter = Mehr Speichervorgänge; dafür kostet ein Absturz höchstens { $duration } Arbeit.
+advice-a108-evidence-accepted = Ein Speichern hält das Training { $duration } auf. Bei einem Absturz alle { $between } ist nach Dalys Regel { $best } der beste Abstand; { $accepted } Verlust nimmst du hin.
+advice-a109-change = asynchron speichern
+advice-a109-assumed = Aus 27,3 s wurden 0,54 s bei einem 8B-Modell auf acht H100 (NeMo Automodels Issue 635); auf einem Prozessor blieben 16 % der Wartezeit.
+advice-a110-change = den Kompilier-Cache zwischen den Starts behalten
+advice-a110-assumed = Mit warmem Cache dauerte nanoGPTs erste Iteration auf einem Prozessor 2,3 statt 26 s; Laden und erstes Anfassen bleiben.
+advice-a111-change = die Speicherbereinigung von Hand auslösen, alle paar tausend Iterationen
+advice-a112-change = { $count } Ladeprozesse, dauerhaft und mit Vorauslesen
+advice-a112-change-prefetch = den nächsten Shard in einem Thread vorauslesen
+advice-a112-assumed = Aus 0,217 s Warten je Iteration wurden mit mehr Prozessen 0,003 s; wo Platte oder Netz langsam sind, ändert sich nichts.
+advice-a113-assumed = nichts auf einer Karte, die schon beschäftigt ist, bis zu einem Zehntel auf einer, die zwischen Kernels wartet; stepscope plan rechnet es für ein gegebenes Modell aus.
+advice-a114-assumed = Eine V100 multipliziert Matrizen mit 9,9 TFLOPS in bfloat16 und mit 100 und mehr in float16 (öffentliche Tabellen).
+advice-a115-assumed = nanoGPTs Zeile kostet auf einem Prozessor 0,3 ms, nichts, wo die Schleife ohnehin auf die Karte wartet, und einige Millisekunden mit einem Metrik-Client.
+advice-a116-change = verschmolzene Attention
+advice-a116-assumed = GPT-2 auf einer A100 ging von 130 auf 96 ms je Iteration; kurze Kontexte gewinnen weniger, lange mehr.
+advice-a117-change = verschmolzenes AdamW
+advice-a117-costs = Kein Speicher; die Summen werden in anderer Reihenfolge gerundet. Braucht PyTorch 2.0 auf CUDA, 2.4 auf einem Prozessor.
+advice-a117-evidence = Der Trainer zeigt beim Start, dass sein Optimierer nicht verschmolzen ist.
+advice-a117-assumed = 3 % bei GPT-2 auf einer A100 (93 auf 90 ms), 0 bis 8 % bei kleinen Modellen auf einem Prozessor.
+advice-a118-change = die letzten { $count } Checkpoints behalten
+advice-a118-costs = Nur zu den letzten { $count } kann man zurück; was bleiben soll, beiseite kopieren.
+advice-a118-evidence = { $count } Checkpoints zu je etwa { $each } GB, und dieser Trainer behält alle: { $total } GB am Ende.
+safety-now = Zwischen zwei Speichervorgängen (alle { $interval } Iterationen) stehen bis zu { $stake } Arbeit auf dem Spiel.
+safety-within = Das liegt innerhalb der { $accepted }, die du hinnimmst.
+safety-beyond = Du nimmst { $accepted } hin: Speichere mindestens alle { $needed } Iterationen.
+safety-best = Bei { $stall } Wartezeit je Speichern und den gesehenen Neustarts geht nach Dalys Regel am wenigsten verloren, wenn alle { $best } Iterationen gespeichert wird.
+disk-one = Ein Checkpoint belegt etwa { $each } GB auf der Platte; dieser Trainer überschreibt ihn.
+disk-all = Ein Checkpoint belegt etwa { $each } GB auf der Platte ({ $low } bis { $high }); dieser Trainer behält alle: { $count } am Ende, { $total } GB.
+error-bad-may-lose = --may-lose erwartet eine Dauer
+    .hint = zum Beispiel: --may-lose 10min, 90s oder 1h30m
+error-change-twice = { $setting } wird zweimal geändert
+    .hint = gib einen Wert dafür an
+error-unknown-change = keine Einstellung dieses Namens
+    .hint = war { $known } gemeint?
+
+disk-each = Ein Checkpoint belegt etwa { $each } GB auf der Platte.
+disk-some = Ein Checkpoint belegt etwa { $each } GB auf der Platte ({ $low } bis { $high }); dieser Trainer behält die letzten { $count }: { $total } GB.
+
+error-bad-change-switch = { $setting } ist True oder False
+    .hint = zum Beispiel: --change { $setting }=False
+
+whatif-past = Der Lauf ist schon bei Iteration { $step }, über { $total } hinaus: Er wäre fertig.

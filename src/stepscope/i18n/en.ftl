@@ -162,10 +162,10 @@ advice-a102-evidence = Each evaluation runs { $count } batches of { $splits ->
     [one] one split
    *[other] { $splits } splits
   }; cost grows with their number, precision with its square root.
-advice-a103-costs = The train loss of an evaluation is no longer printed; the mean of the iteration lines says the same. The validation loss keeps its precision. It takes an edit of estimate_loss in train.py.
+advice-a103-costs = The train loss of an evaluation is no longer printed; the mean of the iteration lines says the same. It takes an edit of estimate_loss in train.py.
 advice-a103-evidence = Half of every evaluation measures the training split, whose loss the iteration lines print anyway.
 advice-a104-costs = After a crash, the run resumes from the best checkpoint, not from the latest.
-advice-a104-evidence = { $count } saves are { $share } of the time.
+advice-a104-evidence = Saves are { $share } of the time; of the last evaluations, { $improving } improved on the best before them.
 
 ## Alarms
 
@@ -376,10 +376,10 @@ advice-a102-costs-unseen = The standard error of the validation loss grows from 
 advice-a105-costs = The curve is smoother, but its level is off by a constant of about { $offset }: measure once with many batches at the end. It takes an edit of the evaluation: the same seed for its batches each time.
 advice-a105-costs-unknown = The curve is smoother, but its level has a constant offset: measure once with many batches at the end. It takes an edit of the evaluation: the same seed for its batches each time.
 advice-a105-evidence = Each evaluation draws { $count } new batches. On the same batches each time, differences are 4 to 7.6 times less noisy for the same cost, so { $fewer } of them show the trend.
-advice-a107-costs = Nothing but an edit: each rank evaluates its share and the losses are averaged. The same batches, the same precision.
+advice-a107-costs = Nothing but an edit: each rank evaluates its share of the same batches and the losses are averaged.
 advice-a107-evidence = One of { $count } ranks evaluates while the others wait.
 advice-a108-costs = A crash loses up to { $duration } of work.
-advice-a108-evidence = A save stalls training for { $duration }; with the restarts seen here, Young’s rule puts the best interval at { $best }.
+advice-a108-evidence = A save stalls training for { $duration }; with a crash every { $between }, Daly’s rule puts the best interval at { $best }.
 advice-a109-costs = Host memory for one copy of the state, and steps that are a little slower while it is written.
 advice-a109-evidence = Training stands still for saves during { $share } of the time.
 advice-a111-costs = Memory held by cycles is freed only when collected by hand, every few thousand iterations.
@@ -388,7 +388,7 @@ advice-a112-costs = Host memory and processor time for the workers.
 advice-a112-evidence = Waiting for data costs { $share } of the time.
 advice-a113-costs = The same tokens per iteration: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Only the rounding of the sum differs. If it runs out of memory, go back.
 advice-a113-evidence = Only { $share } of the card’s memory is in use.
-advice-a114-costs = float16 needs loss scaling, which nanoGPT does by itself; the losses differ slightly.
+advice-a114-costs = float16 needs loss scaling, which nanoGPT, Hugging Face and Lightning do by themselves; the losses differ slightly.
 advice-a114-evidence = { $gpu } has no bfloat16 in hardware: it is emulated at about a tenth of the rate.
 advise-paste = type: { $paste }
 advise-keeps = Does not change what is learned.
@@ -864,7 +864,7 @@ error-like-format = a log of another trainer: { $its }, not { $own }
 error-like-short = that run ends at iteration { $last }, before the { $total } of this one
     .hint = --like wants a complete log of the same program
 
-advice-a106-costs = The same sequences in { $batches } batches of { $size }; the precision stays. It takes an edit of the evaluation.
+advice-a106-costs = The same sequences in { $batches } batches of { $size }. It takes an edit of the evaluation.
 advice-a106-evidence = An evaluation runs { $batches } batches of { $size }, and the card has memory to spare for larger ones.
 advice-a110-costs = Disk space for the cache.
 advice-a110-evidence = The run was started { $count } times; warm-up took { $duration } in all.
@@ -877,3 +877,73 @@ advice-a116-evidence = The trainer says at its start that attention is not fused
 
 error-binary-to-terminal = a { $name } file is not for a terminal
     .hint = write it to a file: -o report.{ $name }
+## Advice: precision, assumptions, saves and disk
+
+precision-same = The standard error of the validation loss stays { $error }.
+precision-same-seen = The standard error of the validation loss stays { $error }; from one evaluation to the next the loss falls by about { $gain }, which stays visible.
+precision-same-unseen = The standard error of the validation loss stays { $error }; from one evaluation to the next the loss falls by about { $gain }, too little for one evaluation to show.
+advise-rounding = Does not change what is learned, but for rounding.
+advise-draws = Does not change what is learned, but for other random draws.
+advise-assumed = Assumed, from published cases: { $cases }
+change-frees = { $change }: frees { $size } GB of disk
+change-together = All of them at once save about { $duration }: { $after } instead of { $before }.
+change-eval-interval = evaluate every { $proposed } iterations instead of every { $now }
+change-checkpoint-interval = save every { $proposed } iterations instead of every { $now }
+change-log-interval = print every { $proposed } iterations instead of every { $now }
+change-eval-iters = { $proposed } batches per evaluation instead of { $now }
+change-none-few = Nothing worth changing: evaluation and saving cost { $share } of the time, but they are so few already that fewer would not do.
+change-none-seen = Nothing worth changing: the log shows no evaluation, and nothing else in it costs enough.
+change-no-steps = No advice: no iteration time could be read.
+advice-a101-costs-seen = The validation loss is seen { $factor } times less often.
+advice-a102-costs-flat = The standard error of the validation loss grows from { $before } to { $after }. The loss no longer falls from one evaluation to the next: more batches would show no gain either.
+advice-a104-change = save only when the validation loss improves
+advice-a105-change = the same evaluation batches each time, and { $proposed } instead of { $now }
+advice-a105-precision = The error of a difference between two evaluations goes from { $before } to { $after } or less.
+advice-a106-costs-plain = The same sequences in batches of { $size }. If it runs out of memory, go back.
+advice-a106-evidence-plain = Evaluations run in batches of { $size }, and the card has memory to spare for larger ones.
+advice-a106-change = evaluation batches of { $proposed } instead of { $now }
+advice-a106-assumed = batches 2 to 10 times as large took 0.84 to 1.12 of the time on a processor; a card that waits between kernels gains up to a third.
+advice-a107-change = evaluate on all { $count } ranks instead of one
+advice-a107-assumed = on four cards an evaluating iteration went from 20.5 to 8.7 s (nanoGPT’s issue 673).
+advice-a108-costs-shorter = More saves; in exchange a crash loses no more than { $duration } of work.
+advice-a108-evidence-accepted = A save stalls training for { $duration }. With a crash every { $between }, Daly’s rule puts the best interval at { $best }; you accept to lose { $accepted }.
+advice-a109-change = save asynchronously
+advice-a109-assumed = 27.3 s became 0.54 s for an 8B model on eight H100 (NeMo Automodel’s issue 635); on a processor 16% of the stall stayed.
+advice-a110-change = keep the compile cache between starts
+advice-a110-assumed = with a warm cache nanoGPT’s first iteration took 2.3 s instead of 26 s on a processor; loading and first touch stay.
+advice-a111-change = collect garbage by hand, every few thousand iterations
+advice-a112-change = { $count } loader workers, kept alive, with prefetch
+advice-a112-change-prefetch = read the next shard ahead, in a thread
+advice-a112-assumed = a wait of 0.217 s a step became 0.003 s with more workers; where the disk or the network is slow, nothing changes.
+advice-a113-assumed = nothing on a card that is busy already, up to a tenth on one that waits between kernels; stepscope plan works it out for a stated model.
+advice-a114-assumed = a V100 multiplies matrices at 9.9 TFLOPS in bfloat16 and at 100 and more in float16 (public tables).
+advice-a115-assumed = nanoGPT’s line takes 0.3 ms on a processor, nothing where the loop waits for the card anyway, and some milliseconds with a metrics client.
+advice-a116-change = fused attention
+advice-a116-assumed = GPT-2 on an A100 went from 130 to 96 ms an iteration; short contexts gain less, long ones more.
+advice-a117-change = fused AdamW
+advice-a117-costs = None in memory; the sums are rounded in another order. It takes PyTorch 2.0 on CUDA, 2.4 on a processor.
+advice-a117-evidence = The trainer shows at its start that its optimizer is not fused.
+advice-a117-assumed = 3% for GPT-2 on an A100 (93 to 90 ms), 0 to 8% for small models on a processor.
+advice-a118-change = keep the last { $count } checkpoints
+advice-a118-costs = Only the last { $count } can be gone back to; copy aside what must stay.
+advice-a118-evidence = { $count } checkpoints of about { $each } GB each, and this trainer keeps them all: { $total } GB at the end.
+safety-now = Between two saves (every { $interval } iterations) up to { $stake } of work is at stake.
+safety-within = That is within the { $accepted } you accept to lose.
+safety-beyond = You accept to lose { $accepted }: save at least every { $needed } iterations.
+safety-best = With a stall of { $stall } a save and the restarts seen, Daly’s rule loses least with a save every { $best } iterations.
+disk-one = A checkpoint takes about { $each } GB on disk; this trainer overwrites it.
+disk-all = A checkpoint takes about { $each } GB on disk ({ $low } to { $high }); this trainer keeps them all: { $count } by the end, { $total } GB.
+error-bad-may-lose = --may-lose takes a duration
+    .hint = for example: --may-lose 10min, 90s or 1h30m
+error-change-twice = { $setting } is changed twice
+    .hint = give one value for it
+error-unknown-change = no setting of that name
+    .hint = did you mean { $known }?
+
+disk-each = A checkpoint takes about { $each } GB on disk.
+disk-some = A checkpoint takes about { $each } GB on disk ({ $low } to { $high }); this trainer keeps the last { $count }: { $total } GB.
+
+error-bad-change-switch = { $setting } is True or False
+    .hint = for example: --change { $setting }=False
+
+whatif-past = The run is at iteration { $step } already, past { $total }: it would be done.

@@ -160,10 +160,10 @@ advice-a102-evidence = Cada evaluación usa { $count } batches de { $splits ->
     [one] una partición
    *[other] { $splits } particiones
   }; el coste crece con su número, la precisión con su raíz cuadrada.
-advice-a103-costs = El loss de entrenamiento de la evaluación deja de imprimirse; la media de las líneas de iteración dice lo mismo. El loss de validación conserva su precisión. Requiere editar estimate_loss en train.py.
+advice-a103-costs = El loss de entrenamiento de la evaluación deja de imprimirse; la media de las líneas de iteración dice lo mismo. Requiere editar estimate_loss en train.py.
 advice-a103-evidence = La mitad de cada evaluación mide la partición de entrenamiento, cuyo loss ya imprimen las líneas de iteración.
 advice-a104-costs = Tras un fallo, la ejecución se reanuda desde el mejor checkpoint, no desde el último.
-advice-a104-evidence = { $count } guardados son el { $share } del tiempo.
+advice-a104-evidence = Guardar es el { $share } del tiempo; de las últimas evaluaciones, el { $improving } mejoró la mejor anterior.
 
 ## Alarmas
 
@@ -374,10 +374,10 @@ advice-a102-costs-unseen = El error estándar del loss de validación crece de {
 advice-a105-costs = La curva es más lisa, pero su nivel se desvía en una constante de unos { $offset }: mide una vez con muchos batches al final. Requiere editar la evaluación: la misma semilla para sus batches cada vez.
 advice-a105-costs-unknown = La curva es más lisa, pero su nivel tiene una desviación constante: mide una vez con muchos batches al final. Requiere editar la evaluación: la misma semilla para sus batches cada vez.
 advice-a105-evidence = Cada evaluación toma { $count } batches nuevos. Con los mismos batches cada vez, las diferencias tienen de 4 a 7,6 veces menos ruido por el mismo coste, así que { $fewer } muestran la tendencia.
-advice-a107-costs = Solo una edición: cada proceso evalúa su parte y los losses se promedian. Los mismos batches, la misma precisión.
+advice-a107-costs = Solo una edición: cada proceso evalúa su parte de los mismos batches y los losses se promedian.
 advice-a107-evidence = Uno de { $count } procesos evalúa mientras los demás esperan.
 advice-a108-costs = Una caída pierde hasta { $duration } de trabajo.
-advice-a108-evidence = Un guardado detiene el entrenamiento { $duration }; con los reinicios vistos aquí, la regla de Young da { $best } como mejor intervalo.
+advice-a108-evidence = Un guardado detiene el entrenamiento { $duration }; con una caída cada { $between }, la regla de Daly da { $best } como mejor intervalo.
 advice-a109-costs = Memoria del equipo para una copia del estado, e iteraciones algo más lentas mientras se escribe.
 advice-a109-evidence = El entrenamiento se detiene por guardados durante el { $share } del tiempo.
 advice-a111-costs = La memoria retenida por ciclos solo se libera al recogerla a mano, cada pocos miles de iteraciones.
@@ -386,7 +386,7 @@ advice-a112-costs = Memoria del equipo y tiempo de procesador para los procesos 
 advice-a112-evidence = Esperar los datos cuesta el { $share } del tiempo.
 advice-a113-costs = Los mismos tokens por iteración: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Solo cambia el redondeo de la suma. Si se queda sin memoria, vuelve atrás.
 advice-a113-evidence = Solo el { $share } de la memoria de la tarjeta está en uso.
-advice-a114-costs = float16 necesita escalar el loss, cosa que nanoGPT hace solo; los losses difieren ligeramente.
+advice-a114-costs = float16 necesita escalar el loss, cosa que nanoGPT, Hugging Face y Lightning hacen solos; los losses difieren ligeramente.
 advice-a114-evidence = { $gpu } no tiene bfloat16 en hardware: se emula a una décima parte de la velocidad.
 advise-paste = escribe: { $paste }
 advise-keeps = No cambia lo que se aprende.
@@ -399,7 +399,7 @@ whatif-same = No cambia nada en el tiempo.
 whatif-left = Quedan { $duration } en vez de { $before } ({ $span } al { $confidence })
 whatif-run = Una ejecución como esta tarda { $duration } en vez de { $before }.
 whatif-precision = El error estándar del loss de validación pasa de { $before } a { $after }.
-whatif-unknown = Este registro no puede decir qué haría { $names } con el tiempo.
+whatif-unknown = Este log no puede decir qué haría { $names } con el tiempo.
 error-bad-change = --change necesita clave=valor
     .hint = por ejemplo: --change eval_interval=1000
 error-bad-change-value = { $setting } es un número entero de al menos 1
@@ -862,7 +862,7 @@ error-like-format = un registro de otro entrenador: { $its }, no { $own }
 error-like-short = esa ejecución termina en la iteración { $last }, antes de las { $total } de esta
     .hint = --like quiere un registro completo del mismo programa
 
-advice-a106-costs = Las mismas secuencias en { $batches } batches de { $size }; la precisión se mantiene. Requiere editar la evaluación.
+advice-a106-costs = Las mismas secuencias en { $batches } batches de { $size }. Requiere editar la evaluación.
 advice-a106-evidence = Una evaluación ejecuta { $batches } batches de { $size }, y a la tarjeta le sobra memoria para otros mayores.
 advice-a110-costs = Espacio en disco para la caché.
 advice-a110-evidence = La ejecución se inició { $count } veces; el arranque costó { $duration } en total.
@@ -875,3 +875,73 @@ advice-a116-evidence = El programa dice al empezar que la atención no está fus
 
 error-binary-to-terminal = un archivo { $name } no es para una terminal
     .hint = escríbalo en un archivo: -o informe.{ $name }
+## Consejos: precisión, supuestos, guardados y disco
+
+precision-same = El error estándar del loss de validación sigue en { $error }.
+precision-same-seen = El error estándar del loss de validación sigue en { $error }; de una evaluación a la siguiente el loss baja unos { $gain }, lo que sigue siendo visible.
+precision-same-unseen = El error estándar del loss de validación sigue en { $error }; de una evaluación a la siguiente el loss baja unos { $gain }, demasiado poco para que una sola lo muestre.
+advise-rounding = No cambia lo que se aprende, salvo el redondeo.
+advise-draws = No cambia lo que se aprende, salvo otros sorteos al azar.
+advise-assumed = Supuesto, a partir de casos publicados: { $cases }
+change-frees = { $change }: libera { $size } GB de disco
+change-together = Todos a la vez ahorran unos { $duration }: { $after } en vez de { $before }.
+change-eval-interval = evaluar cada { $proposed } iteraciones en vez de cada { $now }
+change-checkpoint-interval = guardar cada { $proposed } iteraciones en vez de cada { $now }
+change-log-interval = imprimir cada { $proposed } iteraciones en vez de cada { $now }
+change-eval-iters = { $proposed } batches por evaluación en vez de { $now }
+change-none-few = Nada que merezca cambiarse: evaluar y guardar cuestan el { $share } del tiempo, pero ya son tan pocos que menos no serviría.
+change-none-seen = Nada que merezca cambiarse: el log no muestra ninguna evaluación, y nada más en él cuesta lo suficiente.
+change-no-steps = Sin consejo: no se pudo leer ningún tiempo de iteración.
+advice-a101-costs-seen = El loss de validación se ve { $factor } veces menos a menudo.
+advice-a102-costs-flat = El error estándar del loss de validación crece de { $before } a { $after }. El loss ya no baja de una evaluación a la siguiente: más batches tampoco mostrarían mejora.
+advice-a104-change = guardar solo cuando mejora el loss de validación
+advice-a105-change = los mismos batches de evaluación cada vez, y { $proposed } en vez de { $now }
+advice-a105-precision = El error de una diferencia entre dos evaluaciones pasa de { $before } a { $after } o menos.
+advice-a106-costs-plain = Las mismas secuencias en batches de { $size }. Si se queda sin memoria, vuelve atrás.
+advice-a106-evidence-plain = Las evaluaciones usan batches de { $size }, y a la tarjeta le sobra memoria para otros mayores.
+advice-a106-change = batches de evaluación de { $proposed } en vez de { $now }
+advice-a106-assumed = batches de 2 a 10 veces mayores tardaron entre 0,84 y 1,12 del tiempo en un procesador; una tarjeta que espera entre kernels gana hasta un tercio.
+advice-a107-change = evaluar en los { $count } procesos en vez de en uno
+advice-a107-assumed = con cuatro tarjetas, una iteración con evaluación pasó de 20,5 a 8,7 s (issue 673 de nanoGPT).
+advice-a108-costs-shorter = Más guardados; a cambio, una caída no pierde más de { $duration } de trabajo.
+advice-a108-evidence-accepted = Un guardado detiene el entrenamiento { $duration }. Con una caída cada { $between }, la regla de Daly da { $best } como mejor intervalo; aceptas perder { $accepted }.
+advice-a109-change = guardar de forma asíncrona
+advice-a109-assumed = 27,3 s pasaron a 0,54 s con un modelo de 8B en ocho H100 (issue 635 de NeMo Automodel); en un procesador quedó el 16 % de la espera.
+advice-a110-change = conservar la caché de compilación entre arranques
+advice-a110-assumed = con la caché caliente, la primera iteración de nanoGPT tardó 2,3 s en vez de 26 s en un procesador; la carga y el primer acceso quedan.
+advice-a111-change = recoger la basura a mano, cada pocos miles de iteraciones
+advice-a112-change = { $count } procesos de carga, persistentes y con lectura anticipada
+advice-a112-change-prefetch = leer por adelantado el siguiente fragmento, en un hilo
+advice-a112-assumed = una espera de 0,217 s por iteración pasó a 0,003 s con más procesos; si lo lento es el disco o la red, no cambia nada.
+advice-a113-assumed = nada en una tarjeta que ya está ocupada, hasta una décima parte en una que espera entre kernels; stepscope plan lo calcula para un modelo dado.
+advice-a114-assumed = una V100 multiplica matrices a 9,9 TFLOPS en bfloat16 y a 100 o más en float16 (tablas públicas).
+advice-a115-assumed = la línea de nanoGPT cuesta 0,3 ms en un procesador, nada si el bucle espera igualmente a la tarjeta, y unos milisegundos con un cliente de métricas.
+advice-a116-change = atención fusionada
+advice-a116-assumed = GPT-2 en una A100 pasó de 130 a 96 ms por iteración; los contextos cortos ganan menos, los largos más.
+advice-a117-change = AdamW fusionado
+advice-a117-costs = Nada de memoria; las sumas se redondean en otro orden. Requiere PyTorch 2.0 en CUDA, 2.4 en un procesador.
+advice-a117-evidence = El programa muestra al empezar que su optimizador no está fusionado.
+advice-a117-assumed = 3 % con GPT-2 en una A100 (de 93 a 90 ms), de 0 a 8 % con modelos pequeños en un procesador.
+advice-a118-change = conservar los últimos { $count } checkpoints
+advice-a118-costs = Solo se puede volver a los últimos { $count }; copia aparte lo que deba quedar.
+advice-a118-evidence = { $count } checkpoints de unos { $each } GB cada uno, y este programa los guarda todos: { $total } GB al final.
+safety-now = Entre dos guardados (cada { $interval } iteraciones) hay en juego hasta { $stake } de trabajo.
+safety-within = Está dentro de los { $accepted } que aceptas perder.
+safety-beyond = Aceptas perder { $accepted }: guarda al menos cada { $needed } iteraciones.
+safety-best = Con una espera de { $stall } por guardado y los reinicios vistos, según la regla de Daly se pierde menos guardando cada { $best } iteraciones.
+disk-one = Un checkpoint ocupa unos { $each } GB en disco; este programa lo sobrescribe.
+disk-all = Un checkpoint ocupa unos { $each } GB en disco (de { $low } a { $high }); este programa los guarda todos: { $count } al final, { $total } GB.
+error-bad-may-lose = --may-lose necesita una duración
+    .hint = por ejemplo: --may-lose 10min, 90s o 1h30m
+error-change-twice = { $setting } se cambia dos veces
+    .hint = indica un solo valor
+error-unknown-change = no hay ningún ajuste con ese nombre
+    .hint = ¿querías decir { $known }?
+
+disk-each = Un checkpoint ocupa unos { $each } GB en disco.
+disk-some = Un checkpoint ocupa unos { $each } GB en disco (de { $low } a { $high }); este programa conserva los últimos { $count }: { $total } GB.
+
+error-bad-change-switch = { $setting } es True o False
+    .hint = por ejemplo: --change { $setting }=False
+
+whatif-past = La ejecución ya va por la iteración { $step }, más allá de { $total }: habría terminado.

@@ -160,10 +160,10 @@ advice-a102-evidence = Chaque évaluation calcule { $count } batches de { $split
     [one] un jeu
    *[other] { $splits } jeux
   } ; le coût croît avec leur nombre, la précision avec sa racine carrée.
-advice-a103-costs = Le loss d’entraînement de l’évaluation n’est plus affiché ; la moyenne des lignes d’itération dit la même chose. Le loss de validation garde sa précision. Il faut modifier estimate_loss dans train.py.
+advice-a103-costs = Le loss d’entraînement de l’évaluation n’est plus affiché ; la moyenne des lignes d’itération dit la même chose. Il faut modifier estimate_loss dans train.py.
 advice-a103-evidence = La moitié de chaque évaluation mesure le jeu d’entraînement, dont les lignes d’itération affichent déjà le loss.
 advice-a104-costs = Après un plantage, l’exécution reprend au meilleur checkpoint, pas au dernier.
-advice-a104-evidence = { $count } sauvegardes font { $share } du temps.
+advice-a104-evidence = Sauvegarder fait { $share } du temps ; parmi les dernières évaluations, { $improving } ont amélioré la meilleure d’avant.
 
 ## Alarmes
 
@@ -374,10 +374,10 @@ advice-a102-costs-unseen = L’erreur type du loss de validation passe de { $bef
 advice-a105-costs = La courbe est plus lisse, mais son niveau est décalé d’une constante d’environ { $offset } : mesurez une fois avec beaucoup de batches à la fin. Il faut modifier l’évaluation : la même graine pour ses batches à chaque fois.
 advice-a105-costs-unknown = La courbe est plus lisse, mais son niveau a un décalage constant : mesurez une fois avec beaucoup de batches à la fin. Il faut modifier l’évaluation : la même graine pour ses batches à chaque fois.
 advice-a105-evidence = Chaque évaluation tire { $count } nouveaux batches. Sur les mêmes batches à chaque fois, les différences sont 4 à 7,6 fois moins bruitées au même coût : { $fewer } montrent alors la tendance.
-advice-a107-costs = Seulement une modification : chaque rang évalue sa part et les losses sont moyennés. Les mêmes batches, la même précision.
+advice-a107-costs = Seulement une modification : chaque rang évalue sa part des mêmes batches et les losses sont moyennés.
 advice-a107-evidence = Un rang sur { $count } évalue pendant que les autres attendent.
 advice-a108-costs = Un plantage perd jusqu’à { $duration } de travail.
-advice-a108-evidence = Une sauvegarde arrête l’entraînement { $duration } ; avec les redémarrages vus ici, la règle de Young donne { $best } comme meilleur intervalle.
+advice-a108-evidence = Une sauvegarde arrête l’entraînement { $duration } ; avec un plantage toutes les { $between }, la règle de Daly donne { $best } comme meilleur intervalle.
 advice-a109-costs = De la mémoire hôte pour une copie de l’état, et des itérations un peu plus lentes pendant l’écriture.
 advice-a109-evidence = L’entraînement s’arrête pour des sauvegardes pendant { $share } du temps.
 advice-a111-costs = La mémoire retenue par des cycles n’est libérée que si on la ramasse à la main, toutes les quelques milliers d’itérations.
@@ -386,7 +386,7 @@ advice-a112-costs = De la mémoire hôte et du temps processeur pour les chargeu
 advice-a112-evidence = L’attente des données coûte { $share } du temps.
 advice-a113-costs = Les mêmes tokens par itération : batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Seul l’arrondi de la somme change. Si la mémoire manque, revenez en arrière.
 advice-a113-evidence = Seulement { $share } de la mémoire de la carte sont utilisés.
-advice-a114-costs = float16 demande une mise à l’échelle du loss, que nanoGPT fait lui-même ; les losses diffèrent légèrement.
+advice-a114-costs = float16 demande une mise à l’échelle du loss, que nanoGPT, Hugging Face et Lightning font eux-mêmes ; les losses diffèrent légèrement.
 advice-a114-evidence = { $gpu } n’a pas de bfloat16 matériel : il est émulé à environ un dixième de la vitesse.
 advise-paste = tapez : { $paste }
 advise-keeps = Ne change pas ce qui est appris.
@@ -399,7 +399,7 @@ whatif-same = Ne change rien au temps.
 whatif-left = Reste { $duration } au lieu de { $before } ({ $span } à { $confidence })
 whatif-run = Une exécution comme celle-ci prend { $duration } au lieu de { $before }.
 whatif-precision = L’erreur type du loss de validation passe de { $before } à { $after }.
-whatif-unknown = Ce journal ne peut pas dire ce que { $names } ferait au temps.
+whatif-unknown = Ce log ne peut pas dire ce que { $names } ferait au temps.
 error-bad-change = --change attend clé=valeur
     .hint = par exemple : --change eval_interval=1000
 error-bad-change-value = { $setting } est un nombre entier d’au moins 1
@@ -862,7 +862,7 @@ error-like-format = le journal d’un autre entraîneur : { $its }, pas { $own }
 error-like-short = cette exécution s’arrête à l’itération { $last }, avant les { $total } de celle-ci
     .hint = --like veut un journal complet du même programme
 
-advice-a106-costs = Les mêmes séquences en { $batches } batches de { $size } ; la précision reste. Il faut modifier l’évaluation.
+advice-a106-costs = Les mêmes séquences en { $batches } batches de { $size }. Il faut modifier l’évaluation.
 advice-a106-evidence = Une évaluation calcule { $batches } batches de { $size }, et la carte a de la mémoire pour de plus grands.
 advice-a110-costs = De la place sur le disque pour le cache.
 advice-a110-evidence = L’exécution a démarré { $count } fois ; le démarrage a pris { $duration } en tout.
@@ -875,3 +875,73 @@ advice-a116-evidence = Le programme dit au démarrage que l’attention n’est 
 
 error-binary-to-terminal = un fichier { $name } n’est pas fait pour un terminal
     .hint = écrivez-le dans un fichier : -o rapport.{ $name }
+## Conseils : précision, hypothèses, sauvegardes et disque
+
+precision-same = L’erreur type du loss de validation reste à { $error }.
+precision-same-seen = L’erreur type du loss de validation reste à { $error } ; d’une évaluation à la suivante le loss baisse d’environ { $gain }, ce qui reste visible.
+precision-same-unseen = L’erreur type du loss de validation reste à { $error } ; d’une évaluation à la suivante le loss baisse d’environ { $gain }, trop peu pour qu’une seule le montre.
+advise-rounding = Ne change pas ce qui est appris, à l’arrondi près.
+advise-draws = Ne change pas ce qui est appris, à d’autres tirages au hasard près.
+advise-assumed = Supposé, d’après des cas publiés : { $cases }
+change-frees = { $change } : libère { $size } GB de disque
+change-together = Tous à la fois font gagner environ { $duration } : { $after } au lieu de { $before }.
+change-eval-interval = évaluer toutes les { $proposed } itérations au lieu de toutes les { $now }
+change-checkpoint-interval = sauvegarder toutes les { $proposed } itérations au lieu de toutes les { $now }
+change-log-interval = afficher toutes les { $proposed } itérations au lieu de toutes les { $now }
+change-eval-iters = { $proposed } batches par évaluation au lieu de { $now }
+change-none-few = Rien qui vaille la peine : évaluer et sauvegarder coûtent { $share } du temps, mais c’est déjà si rare que moins ne suffirait pas.
+change-none-seen = Rien qui vaille la peine : le log ne montre aucune évaluation, et rien d’autre n’y coûte assez.
+change-no-steps = Pas de conseil : aucun temps d’itération n’a pu être lu.
+advice-a101-costs-seen = Le loss de validation se voit { $factor } fois moins souvent.
+advice-a102-costs-flat = L’erreur type du loss de validation passe de { $before } à { $after }. Le loss ne baisse plus d’une évaluation à la suivante : plus de batches ne montreraient pas de progrès non plus.
+advice-a104-change = ne sauvegarder que si le loss de validation s’améliore
+advice-a105-change = les mêmes batches d’évaluation à chaque fois, et { $proposed } au lieu de { $now }
+advice-a105-precision = L’erreur d’une différence entre deux évaluations passe de { $before } à { $after } ou moins.
+advice-a106-costs-plain = Les mêmes séquences en batches de { $size }. Si la mémoire manque, revenez en arrière.
+advice-a106-evidence-plain = Les évaluations se font par batches de { $size }, et la carte a de la mémoire pour de plus grands.
+advice-a106-change = batches d’évaluation de { $proposed } au lieu de { $now }
+advice-a106-assumed = des batches 2 à 10 fois plus grands ont pris 0,84 à 1,12 du temps sur un processeur ; une carte qui attend entre les kernels gagne jusqu’à un tiers.
+advice-a107-change = évaluer sur les { $count } rangs au lieu d’un seul
+advice-a107-assumed = sur quatre cartes, une itération avec évaluation est passée de 20,5 à 8,7 s (issue 673 de nanoGPT).
+advice-a108-costs-shorter = Plus de sauvegardes ; en échange, un plantage ne perd pas plus de { $duration } de travail.
+advice-a108-evidence-accepted = Une sauvegarde arrête l’entraînement { $duration }. Avec un plantage toutes les { $between }, la règle de Daly donne { $best } comme meilleur intervalle ; vous acceptez de perdre { $accepted }.
+advice-a109-change = sauvegarder de façon asynchrone
+advice-a109-assumed = 27,3 s sont devenues 0,54 s pour un modèle de 8B sur huit H100 (issue 635 de NeMo Automodel) ; sur un processeur, 16 % de l’attente est restée.
+advice-a110-change = garder le cache de compilation entre les démarrages
+advice-a110-assumed = avec un cache chaud, la première itération de nanoGPT a pris 2,3 s au lieu de 26 s sur un processeur ; le chargement et le premier accès restent.
+advice-a111-change = déclencher le ramasse-miettes à la main, toutes les quelques milliers d’itérations
+advice-a112-change = { $count } processus de chargement, persistants et avec lecture anticipée
+advice-a112-change-prefetch = lire le fragment suivant à l’avance, dans un thread
+advice-a112-assumed = une attente de 0,217 s par itération est devenue 0,003 s avec plus de processus ; si le disque ou le réseau est lent, rien ne change.
+advice-a113-assumed = rien sur une carte déjà occupée, jusqu’à un dixième sur une carte qui attend entre les kernels ; stepscope plan le calcule pour un modèle donné.
+advice-a114-assumed = une V100 multiplie des matrices à 9,9 TFLOPS en bfloat16 et à 100 et plus en float16 (tables publiques).
+advice-a115-assumed = la ligne de nanoGPT prend 0,3 ms sur un processeur, rien si la boucle attend de toute façon la carte, et quelques millisecondes avec un client de métriques.
+advice-a116-change = attention fusionnée
+advice-a116-assumed = GPT-2 sur une A100 est passé de 130 à 96 ms par itération ; les contextes courts gagnent moins, les longs plus.
+advice-a117-change = AdamW fusionné
+advice-a117-costs = Aucune mémoire ; les sommes sont arrondies dans un autre ordre. Il faut PyTorch 2.0 sur CUDA, 2.4 sur un processeur.
+advice-a117-evidence = Le programme montre au démarrage que son optimiseur n’est pas fusionné.
+advice-a117-assumed = 3 % pour GPT-2 sur une A100 (de 93 à 90 ms), 0 à 8 % pour de petits modèles sur un processeur.
+advice-a118-change = garder les { $count } derniers checkpoints
+advice-a118-costs = On ne peut revenir qu’aux { $count } derniers ; copiez à part ce qui doit rester.
+advice-a118-evidence = { $count } checkpoints d’environ { $each } GB chacun, et ce programme les garde tous : { $total } GB à la fin.
+safety-now = Entre deux sauvegardes (toutes les { $interval } itérations), jusqu’à { $stake } de travail est en jeu.
+safety-within = C’est dans les { $accepted } que vous acceptez de perdre.
+safety-beyond = Vous acceptez de perdre { $accepted } : sauvegardez au moins toutes les { $needed } itérations.
+safety-best = Avec { $stall } d’attente par sauvegarde et les redémarrages vus, la règle de Daly perd le moins en sauvegardant toutes les { $best } itérations.
+disk-one = Un checkpoint prend environ { $each } GB sur le disque ; ce programme l’écrase.
+disk-all = Un checkpoint prend environ { $each } GB sur le disque ({ $low } à { $high }) ; ce programme les garde tous : { $count } à la fin, { $total } GB.
+error-bad-may-lose = --may-lose attend une durée
+    .hint = par exemple : --may-lose 10min, 90s ou 1h30m
+error-change-twice = { $setting } est changé deux fois
+    .hint = donnez-lui une seule valeur
+error-unknown-change = aucun réglage de ce nom
+    .hint = vouliez-vous dire { $known } ?
+
+disk-each = Un checkpoint prend environ { $each } GB sur le disque.
+disk-some = Un checkpoint prend environ { $each } GB sur le disque ({ $low } à { $high }) ; ce programme garde les { $count } derniers : { $total } GB.
+
+error-bad-change-switch = { $setting } vaut True ou False
+    .hint = par exemple : --change { $setting }=False
+
+whatif-past = L’exécution en est déjà à l’itération { $step }, au-delà de { $total } : elle serait terminée.

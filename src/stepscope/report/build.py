@@ -20,7 +20,7 @@ from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import find_stops
 
 if TYPE_CHECKING:
-    from stepscope.advice._base import Advice
+    from stepscope.advice._base import Advice, Situation
     from stepscope.alarms._base import Alarm
     from stepscope.forecast.backtest import Backtest
 
@@ -56,6 +56,7 @@ class Report:
         self.confidence = confidence
         self.previous = tuple(previous)  # complete runs of the same program
         self.deadline: dt.datetime | None = None  # the moment asked about, if any
+        self.may_lose_s: float | None = None  # work that the user accepts to lose in a crash, if stated
 
     @cached_property
     def inside(self) -> tuple[Inside, ...] | None:
@@ -68,7 +69,14 @@ class Report:
         """What to change, most seconds first."""
         from stepscope.advice import advise
 
-        return tuple(advise(self.run, self.ledger, self.forecast, self.hardware))
+        return tuple(advise(self.run, self.ledger, self.forecast, self.hardware, self.may_lose_s))
+
+    @cached_property
+    def situation(self) -> Situation:
+        """What the rules of advice look at."""
+        from stepscope.advice._base import look
+
+        return look(self.run, self.ledger, self.forecast, self.hardware, self.may_lose_s)
 
     @cached_property
     def alarms(self) -> tuple[Alarm, ...]:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from stepscope.advice._base import Advice
+from stepscope.advice._base import Advice, error_digits
+from stepscope.advice._saves import Disk, disk, safety, save_interval
 from stepscope.advice._whatif import CLASSES, Outcome
 from stepscope.forecast.finish import Left
 from stepscope.i18n import Language
 from stepscope.message import Decimal, Seconds, Share
 from stepscope.report import card, words
 from stepscope.report.build import Report
+
+_EFFECTS = {
+    "none": "advise-keeps",
+    "rounding": "advise-rounding",
+    "draws": "advise-draws",
+    "learning": "advise-changes",
+}
 
 
 def render(report: Report, outcome: Outcome | None, language: Language, *, width: int = 80) -> str:
@@ -23,7 +31,8 @@ def render(report: Report, outcome: Outcome | None, language: Language, *, width
     lines += ["", title]
     for block in _blocks(report, outcome, language):
         first, *rest = block
-        lines += textwrap.wrap(first, width, initial_indent="  ", subsequent_indent="     ", break_on_hyphens=False)
+        hanging = "     " if rest else "  "
+        lines += textwrap.wrap(first, width, initial_indent="  ", subsequent_indent=hanging, break_on_hyphens=False)
         for text in rest:
             wrapped = textwrap.wrap(
                 text, width, initial_indent="     ", subsequent_indent="     ", break_on_hyphens=False
@@ -56,6 +65,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "validation_error_before": outcome.error_before,
         "validation_error_after": outcome.error_after,
         "changes_result": outcome.changes_result,
+        "effect": outcome.effect,
         "unknown": list(outcome.unknown),
     }
 
@@ -68,30 +78,112 @@ def _blocks(report: Report, outcome: Outcome | None, language: Language) -> list
     if outcome is not None:
         return _outcome(report, outcome, language)
     if not report.advice:
-        return [[words.no_change_text(report, language)]]
+        return [[words.no_change_text(report, language)], *_about_saves(report, language)]
     found = [
         [f"{number}. {line[0]}", *_details(advice, language)]
         for number, (advice, line) in enumerate(
             zip(report.advice, words.change_lines(report, language, most=len(report.advice)), strict=True), 1
         )
     ]
-    return [*found, [words.change_scope(report, language)]]
+    closing = [words.change_scope(report, language), words.together_text(report, language)]
+    return [*found, *_about_saves(report, language), [" ".join(filter(None, closing))]]
 
 
 def _details(advice: Advice, language: Language) -> list[str]:
-    lines = [f"{language.say(advice.evidence)} [{advice.code}]", language.say(advice.costs)]
-    lines.append(language.text("advise-changes" if advice.changes_result else "advise-keeps"))
-    if advice.paste is not None:
-        lines.append(language.text("advise-paste", paste=advice.paste))
+    lines = [] if advice.paste is None else [language.text("advise-paste", paste=advice.paste)]
+    lines += [f"{language.say(advice.evidence)} [{advice.code}]", language.say(advice.costs)]
+    if advice.precision is not None:
+        lines.append(language.say(advice.precision))
+    if advice.assumed is not None:
+        lines.append(language.text("advise-assumed", cases=language.say(advice.assumed)))
+    lines.append(language.text(_EFFECTS[advice.effect]))
     return lines
 
 
+def _about_saves(report: Report, language: Language) -> list[list[str]]:
+    """What a crash may cost, where the user said what may be lost, and what saves take on disk, where that is known."""
+    blocks = []
+    found = safety(report.situation)
+    if found is not None:
+        accepted = Seconds(report.may_lose_s or 0.0)
+        lines = [language.text("safety-now", interval=found.interval, stake=Seconds(found.at_stake_s))]
+        if found.at_stake_s <= accepted.value:
+            lines.append(language.text("safety-within", accepted=accepted))
+        else:
+            lines.append(language.text("safety-beyond", accepted=accepted, needed=found.needed))
+        if found.best is not None and found.stall_s is not None:
+            lines.append(language.text("safety-best", stall=Seconds(found.stall_s), best=found.best))
+        blocks.append([" ".join(lines)])
+    space = disk(report.situation)
+    if space is not None and all(advice.code != "A118" for advice in report.advice):
+        blocks.append([_disk_text(space, language)])
+    return blocks
+
+
+def _disk_text(space: Disk, language: Language) -> str:
+    each = Decimal(space.each / 1e9, 1 if space.each > 1e8 else 3)
+    if space.total is None or space.num_kept == 1:
+        return language.text("disk-one" if space.num > 1 and space.num_kept else "disk-each", each=each)
+    low, high = Decimal(space.each_low / 1e9, each.digits), Decimal(space.each_high / 1e9, each.digits)
+    total = Decimal(space.total / 1e9, 0 if space.total > 1e10 else 1)
+    key = "disk-all" if space.keeps_all else "disk-some"
+    return language.text(key, each=each, low=low, high=high, count=space.num_kept or 0, total=total)
+
+
+def saves_document(report: Report) -> dict[str, Any]:
+    """What is known about saves, for the JSON document."""
+    found, space = safety(report.situation), disk(report.situation)
+    return {
+        "interval": save_interval(report.run),
+        "may_lose_s": report.may_lose_s,
+        "at_stake_s": found.at_stake_s if found else None,
+        "needed_interval": found.needed if found else None,
+        "best_interval": found.best if found else None,
+        "bytes_each": space.each if space else None,
+        "bytes_total": space.total if space else None,
+        "count": space.num if space else None,
+        "keeps_all": space.keeps_all if space else None,
+    }
+
+
 def _outcome(report: Report, outcome: Outcome, language: Language) -> list[list[str]]:
+    fmt = report.run.format
     blocks = [
-        [language.text("whatif-change", setting=name, now=str("?" if now is None else now), then=str(then))]
+        [
+            language.text(
+                "whatif-change",
+                setting=fmt.own_name(name) or name,
+                now=str("?" if now is None else now),
+                then=str(then),
+            )
+        ]
         for name, (now, then) in outcome.changes.items()
     ]
+    if outcome.unknown:
+        names = ", ".join(fmt.own_name(name) or name for name in outcome.unknown)
+        blocks.append([language.text("whatif-unknown", names=names)])
+    if set(outcome.unknown) >= set(outcome.changes):
+        return blocks
+    last = int(report.run.steps.step[-1])
+    total = outcome.changes.get("max_steps", (None, None))[1]
+    if isinstance(total, int) and total < last:
+        return [*blocks, [language.text("whatif-past", step=last, total=total)]]
     blocks.append([_saving(outcome, language)])
+    blocks += [[line] for line in _time_lines(report, outcome, language)]
+    if outcome.error_before is not None and outcome.error_after is not None:
+        digits = error_digits(min(outcome.error_before, outcome.error_after))
+        before, after = Decimal(outcome.error_before, digits), Decimal(outcome.error_after, digits)
+        if outcome.error_before != outcome.error_after:
+            blocks.append([language.text("whatif-precision", before=before, after=after)])
+        elif outcome.before["evaluation"] != outcome.after["evaluation"]:
+            blocks.append([language.text("precision-same", error=after)])
+    if outcome.effect is not None:
+        blocks.append([language.text(_EFFECTS[outcome.effect])])
+    return blocks
+
+
+def _time_lines(report: Report, outcome: Outcome, language: Language) -> list[str]:
+    """What is left, or a run like this one, and each class that changes."""
     before_s = outcome.after_s + outcome.saves_s
     if outcome.is_future:
         line = language.text(
@@ -105,30 +197,18 @@ def _outcome(report: Report, outcome: Outcome, language: Language) -> list[list[
         if all(ends):
             clock = [language.clock(end, report.moment) for end in ends if end is not None]
             line += " · " + language.text("finish-at", time=clock[0], low=clock[1], high=clock[2])
-        blocks.append([line])
+        lines = [line]
     else:
-        blocks.append([language.text("whatif-run", duration=Seconds(outcome.after_s), before=Seconds(before_s))])
+        lines = [language.text("whatif-run", duration=Seconds(outcome.after_s), before=Seconds(before_s))]
     for name in CLASSES:
         before, after = outcome.before[name], outcome.after[name]
-        if before.seconds or after.seconds:
-            blocks.append(
-                [f"{language.text(f'phase-{name}')}: {_amount(before, language)} → {_amount(after, language)}"]
-            )
-    if outcome.error_before is not None and outcome.error_after is not None:
-        blocks.append(
-            [
-                language.text(
-                    "whatif-precision",
-                    before=Decimal(outcome.error_before, 5),
-                    after=Decimal(outcome.error_after, 5),
-                )
-            ]
-        )
-    if outcome.unknown:
-        blocks.append([language.text("whatif-unknown", names=", ".join(outcome.unknown))])
-    if outcome.changes_result is not None:
-        blocks.append([language.text("advise-changes" if outcome.changes_result else "advise-keeps")])
-    return blocks
+        if before != after:
+            phase = language.text(f"phase-{name}")
+            lines.append(f"{phase}: {_amount(before, language)} → {_amount(after, language)}")
+        elif before.seconds:
+            phase = language.text(f"phase-{name}")
+            lines.append(f"{phase}: {_amount(before, language)}")
+    return lines
 
 
 def _saving(outcome: Outcome, language: Language) -> str:

@@ -116,6 +116,10 @@ def document(report: Report) -> dict[str, Any]:
                 "costs": english.say(advice.costs),
                 "evidence": english.say(advice.evidence),
                 "changes_result": advice.changes_result,
+                "effect": advice.effect,
+                "basis": "measured" if advice.assumed is None else "assumed",
+                "precision": english.say(advice.precision) if advice.precision else None,
+                "saves_bytes": advice.saves_bytes,
                 "paste": advice.paste,
             }
             for advice in report.advice

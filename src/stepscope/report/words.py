@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, SlowStep
-from stepscope.message import Moment, Seconds, Share, say
+from stepscope.message import Decimal, Moment, Seconds, Share, say
 from stepscope.report import reasons
 from stepscope.report.build import Report
 from stepscope.report.clocks import read_clocks
+from stepscope.settings import Value
 from stepscope.source.nvidia_smi import Hardware
+
+if TYPE_CHECKING:
+    from stepscope.advice._base import Advice
 
 STAMP_COMMAND = reasons.STAMP_COMMAND
 _WORTH_NAMING = 0.3
@@ -31,6 +36,15 @@ _SHOWN_SETTINGS = (
     "block_size",
 )
 _GIB = 1 << 30
+# What to call a change of these where the trainer has no setting of that name.
+_IN_WORDS = {
+    "eval_interval": "change-eval-interval",
+    "eval_iters": "change-eval-iters",
+    "checkpoint_interval": "change-checkpoint-interval",
+    "log_interval": "change-log-interval",
+}
+# Evaluations and saves that cost no more than this need no reason why nothing is proposed.
+_CHEAP = 0.015
 # Clocks that differ by less than this share of the whole are not worth a sentence.
 _WORTH_A_CLOCK = 0.03
 
@@ -315,30 +329,71 @@ def change_lines(
     """Each piece of advice: what to change, why, what it costs. `code` marks up what is to be typed."""
     found = []
     for advice in report.advice[:most]:
-        line = language.text(
-            "change-line",
-            change=code(f"{advice.setting} {advice.now} → {advice.proposed}"),
-            duration=Seconds(advice.saves_s),
-            span=language.span(advice.saves_low_s, advice.saves_high_s),
-        )
+        change = _change_text(report, advice, language, code)
+        if advice.saves_s or advice.saves_bytes is None:
+            line = language.text(
+                "change-line",
+                change=change,
+                duration=Seconds(advice.saves_s),
+                span=language.span(advice.saves_low_s, advice.saves_high_s),
+            )
+        else:
+            line = language.text("change-frees", change=change, size=Decimal(advice.saves_bytes / 1e9, 0))
         found.append((line, language.say(advice.evidence), language.say(advice.costs)))
     return found
 
 
+def _change_text(report: Report, advice: Advice, language: Language, code: Callable[[str], str]) -> str:
+    """The change under the trainer's own name for the setting; in words where it has none."""
+    if advice.change is not None:
+        text = language.say(advice.change)
+        return text[:1].upper() + text[1:]
+    own = report.run.format.own_name(advice.setting)
+    key = _IN_WORDS.get(advice.setting)
+    if own is None and advice.now is not None and key is not None:
+        text = language.text(key, now=_plain(advice.now), proposed=_plain(advice.proposed))
+        return text[:1].upper() + text[1:]
+    return code(f"{own or advice.setting} {advice.now} → {advice.proposed}")
+
+
+def _plain(value: Value) -> str | int:
+    return value if isinstance(value, int | str) else str(value)
+
+
 def no_change_text(report: Report, language: Language) -> str:
     """Why there is no advice."""
-    ledger = report.ledger
-    if not ledger.wall_s or not any(total.phase == "evaluation" for total in ledger.phases):
+    ledger, run = report.ledger, report.run
+    if not report.has_steps or not ledger.wall_s:
+        return language.text("change-no-steps")
+    situation = report.situation
+    stops_s = situation.evaluations_s + situation.saves_s
+    if not ledger.seconds("evaluation") and run.events.kind.count("evaluation"):
         return language.text("change-unknown")
-    share = (ledger.seconds("evaluation") + ledger.seconds("checkpoint")) / ledger.wall_s
-    return language.text("change-none", share=Share(share))
+    if not ledger.seconds("evaluation") + ledger.seconds("checkpoint"):
+        return language.text("change-none-seen")
+    share = Share(stops_s / situation.horizon_s if situation.horizon_s else 0.0)
+    return language.text("change-none" if share.value < _CHEAP else "change-none-few", share=share)
+
+
+def together_text(report: Report, language: Language) -> str | None:
+    """What all of the advice saves at once; None where there are not two pieces of it."""
+    from stepscope.advice import together
+
+    timed = [advice for advice in report.advice if advice.phases]
+    if len(timed) < 2:
+        return None
+    saved, before = together(report.situation, timed), report.situation.horizon_s
+    return language.text(
+        "change-together",
+        duration=Seconds(saved),
+        after=Seconds(max(0.0, before - saved)),
+        before=Seconds(before),
+    )
 
 
 def change_scope(report: Report, language: Language) -> str:
     """Over what the savings count."""
-    end = report.forecast
-    is_rest = isinstance(end, Forecast) and not end.is_finished
-    return language.text("change-scope-rest" if is_rest else "change-scope-run")
+    return language.text("change-scope-rest" if report.situation.is_future else "change-scope-run")
 
 
 def unread_text(report: Report, language: Language) -> str:

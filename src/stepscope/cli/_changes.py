@@ -1,0 +1,84 @@
+"""What `--change` asks: settings under any name a trainer has for them, checked before anything is worked out."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Sequence
+
+from stepscope.advice._whatif import CHANGEABLE
+from stepscope.errors import UsageError
+from stepscope.formats._base import Format
+from stepscope.settings import COUNTS, Value, parse_value
+
+# As near as a slip of the finger.
+_ALIKE = 0.8
+
+
+def parse_changes(texts: Sequence[str]) -> dict[str, Value]:
+    """`key=value` texts by the names they were asked in; the same name twice is an error."""
+    found: dict[str, Value] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        name = key.strip()
+        if not equals or not name.strip("- ") or not value.strip():
+            raise UsageError("bad-change", place=text)
+        if name in found:
+            raise UsageError("change-twice", place=f"--change {text}", setting=name)
+        found[name] = parse_value(value)
+    return found
+
+
+def named_changes(changes: dict[str, Value], fmt: Format) -> dict[str, Value]:
+    """The changes by Stepscope's own names; values that cannot be, and two names for one setting, are errors."""
+    found: dict[str, Value] = {}
+    for key, value in changes.items():
+        name = canonical_name(key, fmt)
+        if name in found:
+            raise UsageError("change-twice", place=f"--change {key}={value}", setting=name)
+        if name in COUNTS and (isinstance(value, bool | str) or value < 1 or value != int(value)):
+            raise UsageError("bad-change-value", place=f"--change {key}={value}", setting=key)
+        if name == "always_save_checkpoint" and not isinstance(value, bool):
+            raise UsageError("bad-change-switch", place=f"--change {key}={value}", setting=key)
+        found[name] = value
+    return found
+
+
+def canonical_name(key: str, fmt: Format) -> str:
+    """Stepscope's name for a setting that somebody calls `eval_steps`, `--eval-interval` or `TEST.EVAL_PERIOD`.
+
+    The log's own trainer is asked first, then what most others mean by it. What nobody knows stays as it is, unless
+    it looks like a known name that was mistyped: that is an error with a hint.
+    """
+    from stepscope.formats._detect import catalogue
+
+    wanted = _plain(key)
+    own = _names(fmt).get(wanted)
+    if own is not None:
+        return own
+    meant = Counter(names[wanted] for names in map(_names, catalogue()) if wanted in names)
+    if meant:
+        return meant.most_common(1)[0][0]
+    known = sorted({*CHANGEABLE, *_names(fmt)})
+    near = difflib.get_close_matches(wanted, known, n=1, cutoff=_ALIKE)
+    if near:
+        raise UsageError("unknown-change", place=f"--change {key}", known=near[0])
+    return key
+
+
+def _names(fmt: Format) -> dict[str, str]:
+    """Every name this trainer has for what can be changed, made alike, and what Stepscope calls it."""
+    found = {name: name for name in CHANGEABLE}
+    for theirs, ours in fmt.setting_names.items():
+        if ours in CHANGEABLE:
+            found[_plain(theirs)] = ours
+    for ours in CHANGEABLE & set(fmt.knobs):
+        own = fmt.own_name(ours)
+        if own is not None:
+            found[_plain(own)] = ours
+            found.setdefault(_plain(own.rpartition(".")[2]), ours)
+    return found
+
+
+def _plain(key: str) -> str:
+    return key.strip().lstrip("-").replace("-", "_").lower()
