@@ -106,7 +106,7 @@ def parse_moment(text: str, *, day: dt.date) -> dt.datetime | None:
         else:
             moment = dt.datetime.fromisoformat(text)
         return moment.astimezone()
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, LookupError, OverflowError, OSError):
         return None
 
 

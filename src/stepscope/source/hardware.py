@@ -1,0 +1,73 @@
+"""A card at a moment, however it was asked: NVML, a saved `nvidia-smi` table, its long form or its CSV."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import NamedTuple
+
+# Why clocks are lower than they could be, by NVML's bits. Idle clocks and a stated clock are no trouble.
+THROTTLES = {
+    0x04: "power_cap",
+    0x08: "hw_slowdown",
+    0x10: "sync_boost",
+    0x20: "thermal",
+    0x40: "thermal",
+    0x80: "power_brake",
+}
+# The names of the same reasons in `nvidia-smi`'s words and columns.
+THROTTLE_NAMES = {
+    "sw power cap": "power_cap",
+    "hw slowdown": "hw_slowdown",
+    "sync boost": "sync_boost",
+    "sw thermal slowdown": "thermal",
+    "hw thermal slowdown": "thermal",
+    "hw power brake slowdown": "power_brake",
+}
+
+
+class Process(NamedTuple):
+    """A process on a card; memory in bytes."""
+
+    pid: int
+    name: str
+    memory: int | None = None
+
+
+class Hardware(NamedTuple):
+    """One card at one moment. Memory in bytes, power in watts, clocks in MHz, utilisation as a share of 1.
+
+    Of a card that is divided (MIG), memory is that of its fullest part. `throttle` holds words of `THROTTLES`; None
+    where nobody looked.
+    """
+
+    gpu: str | None = None
+    utilisation: float | None = None
+    memory_used: int | None = None
+    memory_total: int | None = None
+    power: float | None = None
+    temperature: float | None = None
+    power_limit: float | None = None
+    time: dt.datetime | None = None
+    index: int | None = None
+    clock: float | None = None
+    clock_most: float | None = None
+    throttle: tuple[str, ...] | None = None
+    processes: tuple[Process, ...] = ()
+
+
+def throttles_of(mask: int) -> tuple[str, ...]:
+    """The words for the bits that are set."""
+    return tuple(dict.fromkeys(word for bit, word in THROTTLES.items() if mask & bit))
+
+
+def busiest(cards: list[Hardware]) -> Hardware | None:
+    """The card that does most, by utilisation, then by memory."""
+    return max(cards, key=lambda card: (card.utilisation or 0.0, card.memory_used or 0), default=None)
+
+
+def short_name(name: str) -> str | None:
+    """A card's name without the maker's; None where the table had too little room for it."""
+    text = name.strip().removesuffix("...").strip()
+    for maker in ("NVIDIA ", "GeForce "):
+        text = text.removeprefix(maker)
+    return text if text not in {"", "NVIDIA", "GeForce", "Quadro", "Tesla", "RTX", "Graphics Device"} else None
