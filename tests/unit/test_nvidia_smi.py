@@ -308,7 +308,7 @@ def test_anything_else_is_refused(tmp_path, text):
 def test_the_busiest_card_is_read_from_a_file(tmp_path):
     path = tmp_path / "smi.txt"
     path.write_text(DRIVER_590_ERR)
-    assert read_nvidia_smi(path).index == 1
+    assert read_nvidia_smi(path).number == 1
 
 
 @given(st.sampled_from([DRIVER_470, DRIVER_550_MIG, DRIVER_590_ERR, QUERY_535, CSV_HEAD]), st.data())

@@ -48,7 +48,7 @@ class Hardware(NamedTuple):
     temperature: float | None = None
     power_limit: float | None = None
     time: dt.datetime | None = None
-    index: int | None = None
+    number: int | None = None
     clock: float | None = None
     clock_most: float | None = None
     throttle: tuple[str, ...] | None = None

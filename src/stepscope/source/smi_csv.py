@@ -54,13 +54,13 @@ def parse_csv(text: str) -> list[list[Hardware]]:
             continue
         if readings[-1] and _is_next(readings[-1], card):
             readings.append([])
-        readings[-1].append(card._replace(index=len(readings[-1])) if card.index is None else card)
+        readings[-1].append(card._replace(number=len(readings[-1])) if card.number is None else card)
     return readings
 
 
 def _is_next(reading: list[Hardware], card: Hardware) -> bool:
-    if card.index is not None:
-        return any(card.index == other.index for other in reading)
+    if card.number is not None:
+        return any(card.number == other.number for other in reading)
     before = reading[-1].time
     # Cards of one reading are asked within milliseconds, readings are a second apart or more.
     return card.time is not None and before is not None and abs((card.time - before).total_seconds()) > 0.5
@@ -111,7 +111,7 @@ def _card(facts: dict[str, str]) -> Hardware | None:
     name = facts.get("name")
     return Hardware(
         gpu=short_name(name) if name else None,
-        index=int(index) if index is not None else None,
+        number=int(index) if index is not None else None,
         utilisation=min(1.0, load / 100) if load is not None else None,
         memory_used=int(used) * _MIB if used is not None else None,
         memory_total=int(total) * _MIB if total is not None else None,

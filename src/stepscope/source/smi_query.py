@@ -75,7 +75,7 @@ def _closed(
     utilisation = _figure(load.get("gpu"))
     card = Hardware(
         gpu=short_name(name) if name else None,
-        index=index,
+        number=index,
         utilisation=min(1.0, utilisation / 100) if utilisation is not None else None,
         memory_used=_bytes(memory.get("used")),
         memory_total=_bytes(memory.get("total")),

@@ -85,7 +85,7 @@ class _Table:
         self._cards.append(
             Hardware(
                 gpu=short_name(self._name[1]),
-                index=self._name[0],
+                number=self._name[0],
                 utilisation=min(1.0, int(loaded["util"]) / 100) if loaded else None,
                 memory_used=int(memory["used"]) * _MIB if memory else None,
                 memory_total=int(memory["total"]) * _MIB if memory else None,
@@ -106,9 +106,9 @@ class _Table:
     def cards(self) -> list[Hardware]:
         found = []
         for card in self._cards:
-            assert card.index is not None
-            used, total = self._slices.get(card.index, (card.memory_used, card.memory_total))
-            own = tuple(self._processes.get(card.index, ()))
+            assert card.number is not None
+            used, total = self._slices.get(card.number, (card.memory_used, card.memory_total))
+            own = tuple(self._processes.get(card.number, ()))
             found.append(card._replace(memory_used=used, memory_total=total, processes=own))
         return found
 
