@@ -87,15 +87,21 @@ def _pick(path: str) -> list[Source]:
     return [head.source for head in family(best, [head for head, _ in heads])]
 
 
-def _score(source: Source) -> tuple[Head, tuple[bool, int] | None]:
-    """The beginning of a file, whether it tells of evaluations or saves, how many steps it holds; None for no log."""
+def _score(source: Source) -> tuple[Head, tuple[bool, bool, int] | None]:
+    """The beginning of a file, and how good a log it is; None for none.
+
+    A file with times is better than one without, then one that tells of evaluations or saves, then the one with more
+    steps.
+    """
     try:
         run = _read_piece(source, next(iter(source.chunks()), b""))
     except InputError:
         return _blank(source), None
     # What a format claims is the log; what merely looks like one is taken where there is nothing else.
     is_claimed = run.format.inferred is None
-    return _head_of(source, run), (is_claimed and len(run.events) > 0, len(run) if is_claimed else min(len(run), 1))
+    is_timed = run.format.is_timed and len(run) > 1
+    score = is_claimed and is_timed, is_claimed and len(run.events) > 0, len(run) if is_claimed else min(len(run), 1)
+    return _head_of(source, run), score
 
 
 def _head(source: Source) -> Head:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 
 import pytest
 
-from stepscope.reader import LogReader
+from stepscope.reader import LogReader, read
 from stepscope.report.build import explain
 
 
@@ -146,3 +147,57 @@ def test_the_rows_stamps_are_their_own_whatever_else_was_stamped_before():
     ]
     run = read_lines("[2024-05-25T14:35:01Z] Epoch[0] Train-accuracy=0.1", *rows)
     assert run.steps.seconds[1:] == pytest.approx(10)
+
+
+def mlflow_folder(store, run, metrics, params=(), start=1_731_600_000_000):
+    folder = store / "0" / run
+    for kind in ("metrics", "params"):
+        (folder / kind).mkdir(parents=True)
+    (folder / "meta.yaml").write_text(f"run_id: {run}\n")
+    (store / "0" / "meta.yaml").write_text("name: Default\n")
+    for name, values in metrics.items():
+        path = folder / "metrics" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{start + moment} {value} {step}\n" for moment, value, step in values))
+    for name, value in params:
+        (folder / "params" / name).write_text(value)
+    return folder
+
+
+def test_of_an_mlflow_store_the_run_logged_to_last_is_read_whole(tmp_path):
+    steps = [(1000 * step + 5000 * (step >= 3), 3.5 - step, step) for step in range(6)]
+    old = mlflow_folder(tmp_path, "old", {"loss": steps[:2]})
+    new = mlflow_folder(
+        tmp_path,
+        "new",
+        {"train/loss": steps, "val_loss": [(7900, 2.25, 3)], "system/cpu": [(1, 50, 0), (99_000, 50, 9)]},
+        [("max_iters", "400"), ("note", "x" * 9999)],
+    )
+    os.utime(old / "metrics" / "loss", (1, 1))
+    for folder in (tmp_path, tmp_path / "0", new):
+        run = read(str(folder))
+        assert run.format.name == "mlflow_run"
+        assert run.steps.step.tolist() == [0, 1, 2, 3, 4, 5]
+        assert run.steps.seconds.tolist() == pytest.approx([0, 1, 1, 6, 1, 1])
+        assert run.events.step.tolist() == [3]
+        assert run.settings.get("max_steps").value == 399
+
+
+@pytest.mark.parametrize("text", ["", "no numbers\n", "1731600000000 nan\n", "9" * 400 + " 1 1\n"])
+def test_an_mlflow_metric_that_is_none_does_no_harm(tmp_path, text):
+    folder = mlflow_folder(tmp_path, "run", {"loss": [(500 * step, 1, step) for step in range(4)]})
+    (folder / "metrics" / "odd").write_text(text)
+    assert len(read(str(tmp_path))) == 4
+
+
+def test_of_the_trainers_folder_the_file_with_times_is_read(tmp_path):
+    state = {"global_step": 40, "log_history": [{"loss": 1.5, "step": step} for step in range(10, 50, 10)]}
+    for name in ("checkpoint-20", "checkpoint-40"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "trainer_state.json").write_text(json.dumps(state, indent=2))
+    (tmp_path / "train_results.json").write_text('{"epoch": 1.0, "train_loss": 1.5, "train_runtime": 100.0}')
+    assert read(str(tmp_path)).format.name == "hf_trainer_state"
+    bars = "".join(f"\r{at * 5:3d}%|#| {at}/20 [00:{at:02d}<00:{20 - at:02d},  1.00it/s]" for at in range(1, 21))
+    losses = "{'loss': 1.5, 'grad_norm': 1.0, 'learning_rate': 1e-05, 'epoch': 0.5}"
+    (tmp_path / "console.out").write_text(f"{bars}\n{losses}\n")
+    assert read(str(tmp_path)).format.name == "hf_trainer"

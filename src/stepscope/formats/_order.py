@@ -276,6 +276,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("mlagents", [". Time Elapsed: ", "Exported ", "Hyperparameters for behavior name ", "Resuming ", "max_steps:"]),
     ("mlflow_db", []),
     ("mlflow_metric", [""]),
+    ("mlflow_run", []),
     (
         "mlperf",
         [

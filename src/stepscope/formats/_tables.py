@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -292,3 +292,19 @@ def _is_header(names: Sequence[str]) -> bool:
         and all(len(name) <= _MAX_HEADER_CELL and not name[0].isdigit() and name[0] not in "{[-+" for name in named)
         and not any(mark in name for name in named for mark in (": ", "=", "\x00", "\ufffd"))
     )
+
+
+def logged_lines(name: str, values: Iterable[tuple[str, float, object, int]]) -> Iterator[str]:
+    """Values logged one by one (metric, value, moment, step), in the order of their steps, as lines of a format."""
+    rows: dict[int, dict[str, object]] = {}
+    for metric, value, moment, step in values:
+        row = rows.setdefault(step, {"step": step, "timestamp": moment})
+        row[metric] = value
+        # The row of a step is complete with the last of its metrics.
+        row["timestamp"] = moment
+    names = tuple(dict.fromkeys(("step", "timestamp", *(own for row in rows.values() for own in row))))
+    table = list(rows.values())
+    columns = find_columns(names, table)
+    if columns is not None and columns.stamp is not None:
+        columns = columns._replace(kind="stamp", clock=columns.stamp).with_metrics(names)
+        yield from write_rows(name, table, columns)

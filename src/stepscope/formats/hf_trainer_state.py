@@ -10,7 +10,7 @@ _STATED = ("max_steps", "logging_steps", "eval_steps", "save_steps", "train_batc
 
 
 def _is_trainer_state(head: bytes) -> bool:
-    return head.lstrip()[:1] == b"{" and b'"log_history"' in head and b'"is_world_process_zero"' in head
+    return head.lstrip()[:1] == b"{" and b'"log_history"' in head and b'"global_step"' in head
 
 
 def _to_lines(data: bytes) -> Iterator[str]:

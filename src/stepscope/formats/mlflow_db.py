@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from ._base import Clock, Format, Sample
-from ._columns import find_columns
-from ._tables import MOMENT, table_lines, write_rows
+from ._tables import MOMENT, logged_lines, table_lines
 
 _NAME = "mlflow_db"
 _MAGIC = b"SQLite format 3\0"
@@ -25,7 +24,6 @@ def to_lines(blob: bytes) -> Iterator[str]:
     """The steps of the run that was logged to last, in the order of its steps."""
     import sqlite3
 
-    rows: dict[int, dict[str, object]] = {}
     try:
         with closing(sqlite3.connect(":memory:")) as store:
             store.deserialize(blob)
@@ -33,19 +31,14 @@ def to_lines(blob: bytes) -> Iterator[str]:
             found = store.execute(_METRICS, run).fetchall() if run else []
     except (sqlite3.Error, MemoryError):
         return  # torn, or another program's; a torn page may state any size
-    for key, value, timestamp, step, is_nan in found:
-        if not isinstance(key, str) or key.startswith("system/") or not isinstance(step, int):
-            continue
-        row = rows.setdefault(step, {"step": step, "timestamp": timestamp})
-        row[key] = float("nan") if is_nan else value
-        # The row of a step is complete with the last of its metrics.
-        row["timestamp"] = timestamp
-    names = ("step", "timestamp", *dict.fromkeys(name for row in rows.values() for name in row))
-    table = list(rows.values())
-    columns = find_columns(tuple(dict.fromkeys(names)), table)
-    if columns is not None and columns.stamp is not None:
-        columns = columns._replace(kind="stamp", clock=columns.stamp).with_metrics(names)
-        yield from write_rows(_NAME, table, columns)
+    yield from logged_lines(
+        _NAME,
+        (
+            (key, float("nan") if is_nan else value, timestamp, step)
+            for key, value, timestamp, step, is_nan in found
+            if isinstance(key, str) and not key.startswith("system/") and isinstance(step, int)
+        ),
+    )
 
 
 FORMAT = Format(

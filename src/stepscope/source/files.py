@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from stepscope.errors import InputError
+from stepscope.source.mlflow import last_written, newest_run, run_document
 from stepscope.source.recording import recorded_log, stamped_chunks
 
 CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
@@ -41,11 +42,15 @@ class Source(NamedTuple):
     mtime: float | None
     is_recorded: bool = False  # by `stepscope run`: the arrival of each line lies beside it
     size: int | None = None
+    is_mlflow: bool = False  # a run's folder of a file per metric
 
     def chunks(self) -> Iterator[bytes]:
         """The decompressed bytes, a bounded chunk at a time. A broken archive ends where it breaks."""
         if self.is_recorded and self.path is not None:
             yield from stamped_chunks(self.path)
+            return
+        if self.is_mlflow and self.path is not None:
+            yield run_document(self.path)
             return
         with _open(self) as (stream, plain):
             first = True
@@ -67,7 +72,7 @@ class Source(NamedTuple):
 
     def tail(self, size: int) -> bytes:
         """The last bytes of a plain file, from the start of a line; none of one that is short, packed or a pipe."""
-        if self.path is None:
+        if self.path is None or self.is_mlflow:
             return b""
         try:
             with self.path.open("rb") as stream:
@@ -93,6 +98,9 @@ def resolve(argument: str) -> list[Source]:
         if log is not None:
             return [Source(name=argument, path=log, mtime=log.stat().st_mtime, is_recorded=True)]
         if path.is_dir():
+            run = newest_run(path)
+            if run is not None:
+                return [Source(name=str(run), path=run, mtime=last_written(run), is_mlflow=True)]
             return _folder(path)
         stat = path.stat()
     except FileNotFoundError:

@@ -1,0 +1,48 @@
+"""A run in MLflow's file store: a folder with a file per metric, put together as one document.
+
+Each file tells of one metric alone; only together do they say when a step ended and when it was evaluated.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+HEAD = b'{"mlflow_run":'
+_MAX_FILES = 2_000
+_MAX_PARAM_CHARS = 500
+
+
+def newest_run(folder: Path) -> Path | None:
+    """The run that was logged to last in a store, an experiment or a run's own folder; None where that is none."""
+    if not (folder / "meta.yaml").is_file() and not any(islice(folder.glob("*/meta.yaml"), 1)):
+        return None
+    found = [
+        path.parent
+        for pattern in ("meta.yaml", "*/meta.yaml", "*/*/meta.yaml")
+        for path in islice(folder.glob(pattern), _MAX_FILES)
+    ]
+    moments = {run: moment for run in found if (moment := last_written(run)) is not None}
+    return max(moments, key=lambda run: moments[run], default=None)
+
+
+def last_written(run: Path) -> float | None:
+    """When a value was last logged to a run; None where there is none."""
+    return max((path.stat().st_mtime for path in _files(run / "metrics")), default=None)
+
+
+def run_document(run: Path) -> bytes:
+    """The metrics of a run as they were written, and its parameters."""
+    texts = {
+        kind: {path.relative_to(run / kind).as_posix(): path.read_text(errors="replace") for path in _files(run / kind)}
+        for kind in ("metrics", "params")
+    }
+    texts["params"] = {name: text[:_MAX_PARAM_CHARS] for name, text in texts["params"].items()}
+    return HEAD + json.dumps(texts).encode() + b"}"
+
+
+def _files(folder: Path) -> list[Path]:
+    # What the machine did has a clock of its own.
+    paths = islice(folder.rglob("*"), _MAX_FILES) if folder.is_dir() else ()
+    return sorted(path for path in paths if path.is_file() and "system" not in path.relative_to(folder).parts[:1])
