@@ -24,6 +24,7 @@ from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
 from stepscope.formats._base import Format
 from stepscope.formats._detect import catalogue, work_out_order
+from stepscope.plan.cards import CARDS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -71,6 +72,28 @@ def help_page() -> str:
             stepscope([*command, "--help"])
         lines += [f"## stepscope {' '.join(command)}".rstrip(), "", "```", out.getvalue().strip(), "```", ""]
     return "\n".join(lines)
+
+
+def cards_page() -> str:
+    lines = [
+        "# Cards",
+        "",
+        "What `stepscope plan`, `--gpu` and the MFU of a report count with. TFLOPS are those of 16-bit inputs with "
+        "32-bit accumulation, dense: what training uses, and on GeForce cards half of what is advertised. The rate is "
+        "units × operations per clock and unit × boost clock; a test holds each figure against that. *Compared* rates "
+        "agree with a published one as well, the others rest on units and clock alone. *Reached* is the share that "
+        "large matrix products get in public measurements. *Source* names where units, clock, memory and power stand.",
+        "",
+        "| card | TFLOPS | units × operations × MHz | GB/s | GB | W | bf16 | reached | compared | source |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for card in CARDS:
+        lines.append(
+            f"| {card.name} | {card.tflops:g} | {card.units} × {card.ops} × {card.mhz} | {card.gbps:g} | {card.gb:g} | "
+            f"{card.watts:g} | {'yes' if card.has_bf16 else 'emulated'} | {card.reaches:.0%} | "
+            f"{'yes' if card.is_compared else 'no'} | {card.source} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 COVERS = {
@@ -130,6 +153,7 @@ def wanted() -> dict[Path, str]:
     pages = {DOCS / "formats" / f"{fmt.name}.md": MADE + format_page(fmt) for fmt in catalogue()}
     pages[ROOT / "src" / "stepscope" / "formats" / "_order.py"] = order_module()
     pages[DOCS / "rules.md"] = MADE + rules_page()
+    pages[DOCS / "cards.md"] = MADE + cards_page()
     pages[DOCS / "cli.md"] = MADE + help_page()
     pages[DOCS / "demo.svg"] = picture()
     pages[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))

@@ -130,8 +130,11 @@ def chosen_languages(args: argparse.Namespace) -> list[Language]:
     return [Language.load(code) for code in dict.fromkeys(codes)] or [Language.load("en")]
 
 
-def build_report(args: argparse.Namespace) -> Report:
-    """Read the log the arguments name and explain it."""
+def build_report(args: argparse.Namespace, *, ask_card: bool = False) -> Report:
+    """Read the log the arguments name and explain it.
+
+    With `ask_card`, the card of this machine is asked where neither a flag nor a table names one.
+    """
     from stepscope.reader import read
 
     _check(args)
@@ -140,6 +143,10 @@ def build_report(args: argparse.Namespace) -> Report:
     progress = Progress(args.log)
     run = read(*args.log, progress=progress)
     progress.clear()
+    if ask_card and hardware is None and args.gpu is None:
+        from stepscope.cli._card import hardware_for
+
+        hardware = hardware_for(list(run.paths))
     return explain_run(run, args, flags=flags, config=config, hardware=hardware, previous=_previous(args))
 
 
@@ -241,6 +248,8 @@ def _checked(key: str, value: Value, text: str) -> Value:
     """The value of a setting that somebody knows; a slip of the finger is told, not passed over."""
     if key not in known_settings():
         raise UsageError("unknown-setting", place=text, known=", ".join(sorted(known_settings())))
+    if key in _COUNTS and isinstance(value, str) and (count := units.parse_count(value.upper())) is not None:
+        value = int(count)  # 124M
     if key in _COUNTS and (isinstance(value, bool | str) or value < 1 or value != int(value)):
         raise UsageError("bad-count", place=text, setting=key)
     return value

@@ -11,7 +11,7 @@ from stepscope.errors import InputError, UsageError
 from stepscope.message import Message, Seconds, say
 from stepscope.plan.build import Known
 from stepscope.plan.cards import Card, find_card
-from stepscope.plan.derive import Derived, derive_shape
+from stepscope.plan.derive import Derived, derive_shape, first_loss
 from stepscope.plan.memory import memory
 from stepscope.plan.shape import Shape, shape_from_flags, shape_of
 from stepscope.plan.speed import step
@@ -166,14 +166,12 @@ def _derive(training: Training, seen: Seen, log: Report, args: argparse.Namespac
     block = args.context or config.get("block_size")
     if not isinstance(block, int | float) or isinstance(block, bool):
         raise UsageError("plan-needs-context", place=f"--from {args.log}")
-    losses = log.run.steps.loss
-    starts = len(losses) > 0 and int(log.run.steps.step[0]) <= 1
     derived = derive_shape(
         training,
         seen.card,
         step_s=seen.step_s,
         context=int(block),
-        first_loss=float(losses[0]) if starts else None,
+        first_loss=first_loss(log.run),
         memory_used=seen.memory_used,
     )
     if derived is None:

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     _common.chosen_languages(args)
     changes = parse_changes(args.change)
     may_lose_s = _may_lose(args.may_lose)
-    report = _common.build_report(args)
+    report = _common.build_report(args, ask_card=True)
     report.may_lose_s = may_lose_s
     outcome = _outcome(report, changes) if changes and report.has_steps else None
     width, _ = _common.terminal_size(args)

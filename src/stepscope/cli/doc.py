@@ -1,4 +1,4 @@
-"""the page of a cause, an advice rule or an alarm, by its code"""
+"""the page of a cause, an advice rule or an alarm, by its code; of a card, by its name; `cards` lists them"""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from stepscope.errors import UsageError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The code."""
     parser.add_argument(
-        "code", nargs="?", metavar="CODE", help="such as C09, A101 or nan; without it, all codes are listed"
+        "code",
+        nargs="?",
+        metavar="CODE",
+        help="such as C09, A101, nan, cards or 4070; without it, all codes are listed",
     )
 
 
@@ -26,8 +29,35 @@ def run(args: argparse.Namespace) -> int:
             print(f"{code:<15}{(module.__doc__ or '').partition(chr(10))[0].partition(': ')[2]}")
         return 0
     found = by_lower.get(args.code.lower())
+    if found is None and (text := _card_page(args.code)) is not None:
+        print(text)
+        return 0
     if found is None:
         alike = [code for code in pages if code[:1].lower() == args.code[:1].lower()]
         raise UsageError("no-such-code", place=args.code, known=", ".join(alike or pages))
     print(inspect.cleandoc(found.__doc__ or ""))
     return 0
+
+
+def _card_page(text: str) -> str | None:
+    """What the table says of a card, or of all of them; None when `text` is neither."""
+    from stepscope.plan.cards import CARDS, known_card
+
+    if text.lower() == "cards":
+        names = "\n".join(
+            f"{card.name:<18} {card.tflops:>6g} TFLOPS {card.gbps:>5g} GB/s {card.gb:>4g} GB {card.watts:>5g} W"
+            for card in CARDS
+        )
+        return names + "\n\n16-bit inputs, 32-bit accumulation, dense. `stepscope doc 4070` says where a row is from."
+    card = known_card(text)
+    if card is None:
+        return None
+    return (
+        f"{card.name}\n"
+        f"  {card.tflops:g} TFLOPS (16-bit inputs, 32-bit accumulation, dense): "
+        f"{card.units} x {card.ops} x {card.mhz} MHz\n"
+        f"  {card.gbps:g} GB/s, {card.gb:g} GB, {card.watts:g} W; bfloat16: {'yes' if card.has_bf16 else 'emulated'}\n"
+        f"  large matrix products reach {card.reaches:.0%} of it (public measurements)\n"
+        f"  from: {card.source}"
+        + ("" if card.is_compared else " (rate by units and clock, not compared with a published one)")
+    )

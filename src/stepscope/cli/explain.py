@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Explain the log."""
     _common.chosen_languages(args)
-    report = _common.build_report(args)
+    report = _common.build_report(args, ask_card=True)
     show(args, report)
     return 0 if report.has_steps else 3
 

@@ -14,8 +14,6 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -25,7 +23,7 @@ from stepscope.cli._subject import Seen, find_subject, known_about
 from stepscope.errors import InputError, UsageError
 from stepscope.message import say
 from stepscope.plan.build import plan_card
-from stepscope.plan.cards import Card, find_card, known_card
+from stepscope.plan.cards import Card, find_card
 from stepscope.report import plan_json, plan_markdown, plan_terminal
 from stepscope.report.plan_table import PlanReport, Price, settings_lines
 
@@ -157,21 +155,9 @@ def _cards(args: argparse.Namespace, seen: Seen | None) -> list[Card]:
         return [find_card(name) for name in args.gpu.split(",") if name.strip()]
     if seen is not None:
         return [seen.card]
-    found = _installed_card()
-    if found is None:
+    from stepscope.cli._card import installed_hardware
+
+    hardware = installed_hardware()
+    if hardware is None or hardware.gpu is None:
         raise UsageError("plan-needs-card", place="stepscope plan")
-    return [found]
-
-
-def _installed_card() -> Card | None:
-    """The card of this machine, asked of its driver; None where there is none or nobody knows it."""
-    command = shutil.which("nvidia-smi")
-    if command is None:
-        return None
-    query = [command, "--query-gpu=name", "--format=csv,noheader"]
-    try:
-        answer = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
-    first = answer.strip().splitlines()[:1]
-    return known_card(first[0]) if first else None
+    return [find_card(hardware.gpu)]

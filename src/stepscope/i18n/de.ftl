@@ -945,3 +945,7 @@ error-bad-change-switch = { $setting } ist True oder False
     .hint = zum Beispiel: --change { $setting }=False
 
 whatif-past = Der Lauf ist schon bei Iteration { $step }, über { $total } hinaus: Er wäre fertig.
+
+## Die Karte
+
+card-size-unknown = Ist das für { $gpu } normal? { $duration } braucht sie gewöhnlich mit einem Modell von { $low } bis { $high } Mio. Parametern. Wie groß dieses ist, steht nirgends; für ein Urteil angeben: --set parameters=124M.

@@ -947,3 +947,7 @@ error-bad-change-switch = { $setting } is True or False
     .hint = for example: --change { $setting }=False
 
 whatif-past = The run is at iteration { $step } already, past { $total }: it would be done.
+
+## The card
+
+card-size-unknown = Is that normal for { $gpu }? { $duration } is what it usually takes with a model of { $low } to { $high } M parameters. Nothing says how large this one is; state it for a verdict: --set parameters=124M.

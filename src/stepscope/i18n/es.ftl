@@ -945,3 +945,7 @@ error-bad-change-switch = { $setting } es True o False
     .hint = por ejemplo: --change { $setting }=False
 
 whatif-past = La ejecución ya va por la iteración { $step }, más allá de { $total }: habría terminado.
+
+## La tarjeta
+
+card-size-unknown = ¿Es normal para { $gpu }? { $duration } es lo que suele tardar con un modelo de { $low } a { $high } M de parámetros. Nada dice el tamaño de este; indícalo para un veredicto: --set parameters=124M.

@@ -945,3 +945,7 @@ error-bad-change-switch = { $setting } vaut True ou False
     .hint = par exemple : --change { $setting }=False
 
 whatif-past = L’exécution en est déjà à l’itération { $step }, au-delà de { $total } : elle serait terminée.
+
+## La carte
+
+card-size-unknown = Est-ce normal pour { $gpu } ? { $duration }, c’est ce qu’elle prend d’habitude avec un modèle de { $low } à { $high } M de paramètres. Rien ne dit la taille de celui-ci ; indiquez-la pour un verdict : --set parameters=124M.

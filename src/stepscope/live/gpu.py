@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from stepscope.source.nvidia_smi import Hardware
@@ -24,6 +26,8 @@ def read_gpu(index: int | None = None) -> Hardware | None:
 
 @cache
 def _nvml() -> Any:
+    if sys.platform.startswith("linux") and not Path("/dev/nvidiactl").exists():
+        return None  # no driver: not worth the import
     try:
         import pynvml
     except ImportError:

@@ -1,15 +1,20 @@
-"""The cards: what each can do at best, and how to find one by what people call it.
+"""The cards: what each can do at best, where that is from, and how to find one by what people call it.
 
 `tflops` is the dense rate of the tensor cores for 16-bit inputs with 32-bit accumulation, which is what training uses.
-On consumer cards that is half of the advertised figure (accumulation in 16 bits) and a quarter of the sparse one:
-SMs x FLOPs per clock and SM x boost clock, with 512 on GeForce 30/40/50, 1,024 on A10/A40/A6000/L4/L40S/6000 Ada and
-on V100/T4 (fp16), 2,048 on A100/A30, 4,096 on H100. Vendors' data sheets agree within 4 %.
+On consumer cards that is half of the advertised figure (accumulation in 16 bits) and a quarter of the sparse one.
+`tests/unit/test_cards.py` holds each figure against units x operations per clock and unit x boost clock.
+
+The table is `cards.csv`. `reaches` there is from public GEMM tables (bf16): GeForce 97 to 113 % of the nominal rate
+(they boost above it), A100/H100 80 to 85 %, B200 75 %; workstation Ampere and Ada and the inference cards are
+power-limited and lie between. `link_gbps` is PCIe 4, or NVLink where a card has it.
 """
 
 from __future__ import annotations
 
+import csv
 import difflib
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 from stepscope.errors import UsageError
@@ -27,62 +32,47 @@ class Card(NamedTuple):
     has_bf16: bool = True
     link_gbps: float = 12.0  # to its neighbours, GB/s and direction: PCIe 4, or NVLink where it has it
     float32_share: float = 0.25  # of the 16-bit rate: TF32 is half of it, and twice the bytes
+    units: int = 0  # streaming multiprocessors, or compute units; 0 for what was measured
+    ops: int = 0  # floating-point operations per clock and unit
+    mhz: int = 0  # boost clock
+    is_compared: bool = False  # with a published rate; else it rests on units and clock alone
+    source: str = "measured"
 
     @property
     def memory(self) -> int:
         """Bytes of memory that a process can hope for."""
         return round(self.gb * (1 << 30) * 0.98)
 
+    @property
+    def formula_tflops(self) -> float:
+        """What units, operations and clock come to."""
+        return self.units * self.ops * self.mhz / 1e6
 
-# Public GEMM tables (bf16): GeForce 97 to 113 % of the nominal rate (they boost above it), A100/H100 80 to 85 %,
-# B200 75 %; workstation Ampere/Ada and the inference cards are power-limited and lie between.
-_GEFORCE, _WORKSTATION, _DATACENTRE = 1.0, 0.85, 0.82
-_NVLINK = 200.0
 
-CARDS: tuple[Card, ...] = (
-    Card("RTX 2080 Ti", 53.8, 616, 11, 250, _GEFORCE, has_bf16=False),
-    Card("RTX 3060", 25.5, 360, 12, 170, _GEFORCE),
-    Card("RTX 3060 Ti", 32.4, 448, 8, 200, _GEFORCE),
-    Card("RTX 3070", 40.6, 448, 8, 220, _GEFORCE),
-    Card("RTX 3080", 59.5, 760, 10, 320, _GEFORCE),
-    Card("RTX 3080 Ti", 68.2, 912, 12, 350, _GEFORCE),
-    Card("RTX 3090", 71.2, 936, 24, 350, _GEFORCE),
-    Card("RTX 3090 Ti", 80.0, 1008, 24, 450, _GEFORCE),
-    Card("RTX 4060", 30.2, 272, 8, 115, _GEFORCE),
-    Card("RTX 4060 Ti", 44.1, 288, 16, 165, _GEFORCE),
-    Card("RTX 4070", 58.3, 504, 12, 200, _GEFORCE),
-    Card("RTX 4070 SUPER", 71.0, 504, 12, 220, _GEFORCE),
-    Card("RTX 4070 Ti", 80.2, 504, 12, 285, _GEFORCE),
-    Card("RTX 4070 Ti SUPER", 88.2, 672, 16, 285, _GEFORCE),
-    Card("RTX 4080", 97.5, 717, 16, 320, _GEFORCE),
-    Card("RTX 4080 SUPER", 104.4, 736, 16, 320, _GEFORCE),
-    Card("RTX 4090", 165.2, 1008, 24, 450, _GEFORCE),
-    Card("RTX 5060 Ti", 47.4, 448, 16, 180, _GEFORCE),
-    Card("RTX 5070", 61.7, 672, 12, 250, _GEFORCE),
-    Card("RTX 5070 Ti", 87.9, 896, 16, 300, _GEFORCE),
-    Card("RTX 5080", 112.6, 960, 16, 360, _GEFORCE),
-    Card("RTX 5090", 209.5, 1792, 32, 575, _GEFORCE),
-    Card("RTX A4000", 76.7, 448, 16, 140, _WORKSTATION),
-    Card("RTX A5000", 111.1, 768, 24, 230, _WORKSTATION),
-    Card("RTX A6000", 154.8, 768, 48, 300, _WORKSTATION),
-    Card("RTX 6000 Ada", 364.0, 960, 48, 300, _WORKSTATION),
-    Card("T4", 65.0, 320, 16, 70, 0.6, has_bf16=False),
-    Card("V100", 125.0, 900, 16, 300, _DATACENTRE, has_bf16=False, link_gbps=100.0),
-    Card("V100 32GB", 125.0, 900, 32, 300, _DATACENTRE, has_bf16=False, link_gbps=100.0),
-    Card("A10", 125.0, 600, 24, 150, 0.7),
-    Card("A30", 165.0, 933, 24, 165, _DATACENTRE),
-    Card("A40", 149.7, 696, 48, 300, _WORKSTATION),
-    Card("A100 40GB", 312.0, 1555, 40, 400, _DATACENTRE, link_gbps=_NVLINK),
-    Card("A100 80GB", 312.0, 2039, 80, 400, _DATACENTRE, link_gbps=_NVLINK),
-    Card("L4", 121.0, 300, 24, 72, 0.7),
-    Card("L40", 181.0, 864, 48, 300, _WORKSTATION),
-    Card("L40S", 362.0, 864, 48, 350, 0.75),
-    Card("H100 PCIe", 756.0, 2000, 80, 350, 0.7),
-    Card("H100 SXM", 989.0, 3350, 80, 700, _DATACENTRE, link_gbps=300.0),
-    Card("H200", 989.0, 4800, 141, 700, _DATACENTRE, link_gbps=300.0),
-    Card("B200", 2250.0, 8000, 180, 1000, 0.75, link_gbps=600.0),
-    Card("MI300X", 1307.0, 5300, 192, 750, 0.5, link_gbps=200.0),
-)
+def _read() -> tuple[Card, ...]:
+    """The table, in its order."""
+    text = (Path(__file__).parent / "cards.csv").read_text(encoding="utf-8")
+    return tuple(
+        Card(
+            name=row["name"],
+            tflops=float(row["tflops"]),
+            gbps=float(row["gbps"]),
+            gb=float(row["gb"]),
+            watts=float(row["watts"]),
+            reaches=float(row["reaches"]),
+            has_bf16=row["bf16"] == "yes",
+            link_gbps=float(row["link_gbps"]),
+            units=int(row["units"]),
+            ops=int(row["ops"]),
+            mhz=int(row["mhz"]),
+            is_compared=row["compared"] == "yes",
+            source=row["source"],
+        )
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+CARDS = _read()
 # What a bare family name means.
 _COMMON = {
     "a100": "A100 40GB",

@@ -14,6 +14,7 @@ from stepscope.plan.memory import UNCERTAINTY, memory
 from stepscope.plan.shape import Shape, gpt
 from stepscope.plan.speed import step
 from stepscope.plan.training import Training
+from stepscope.run import Run
 
 _VOCABULARIES = (65, 50304)
 _DEPTHS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 18, 24, 36, 48)
@@ -79,6 +80,12 @@ def derive_shape(
         vocabulary_from_loss=from_loss,
         used_memory=memory_used is not None,
     )
+
+
+def first_loss(run: Run) -> float | None:
+    """The loss of the untrained model; None where the log does not begin with it."""
+    losses, steps = run.steps.loss, run.steps.step
+    return float(losses[0]) if len(losses) and int(steps[0]) <= 1 else None
 
 
 def _vocabularies(first_loss: float | None) -> tuple[tuple[int, ...], bool]:
