@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from stepscope.live.gpu import read_gpu
-from stepscope.source.nvidia_smi import Hardware, parse_nvidia_smi
+from stepscope.source.hardware import Hardware, busiest
+from stepscope.source.nvidia_smi import parse_nvidia_smi
 
 # A log that was written to within this time belongs to what the card does now, within a day most likely to this card.
 _LIVE_S, _RECENT_S = 300.0, 86_400.0
@@ -46,5 +47,9 @@ def _ask_nvidia_smi() -> Hardware | None:
         table = subprocess.run([command], capture_output=True, text=True, timeout=_PATIENCE_S, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    cards = parse_nvidia_smi(table)
-    return max(cards, key=lambda card: (card.utilisation or 0.0, card.memory_used or 0), default=None)
+    readings = parse_nvidia_smi(table)
+    return max(
+        readings[-1] if readings else [],
+        key=lambda card: (card.utilisation or 0.0, card.memory_used or 0),
+        default=None,
+    )

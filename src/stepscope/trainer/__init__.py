@@ -3,5 +3,6 @@
 Read in this order: `config` (the settings), `data` (tokens), `model` (the network and its optimizers), `device` (where
 it runs), `accounts` (where the time goes), `checkpoint` and `writer` (saving without stopping), `evaluate`, `start`
 (putting it together) and `train` (the loop); `sharded` where a model does not fit on one device.
-Nothing here imports the rest of Stepscope; of the rest only the commands `train`, `sample`, `export` and `data` import this.
+Nothing here imports the rest of Stepscope; of the rest only the commands `train`, `sample`, `export` and `data` import
+this.
 """
