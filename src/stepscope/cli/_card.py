@@ -48,8 +48,4 @@ def _ask_nvidia_smi() -> Hardware | None:
     except (OSError, subprocess.SubprocessError):
         return None
     readings = parse_nvidia_smi(table)
-    return max(
-        readings[-1] if readings else [],
-        key=lambda card: (card.utilisation or 0.0, card.memory_used or 0),
-        default=None,
-    )
+    return busiest(readings[-1]) if readings else None
