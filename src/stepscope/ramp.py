@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stepscope.columns import Column
 
 _FEW_PIECES = 64  # never worth a thought
+_LOOKED_AT = 9
 _ROWS_PER_PIECE = 16  # fewer than this, and single numbers are smaller
 
 Ints = npt.NDArray[np.int64]
@@ -98,8 +99,11 @@ class Ramp:
             return
         self._drop_staged()
         num = len(values)
-        rise = int(values[num // 2] - values[num // 2 - 1]) if num > 1 else 0
-        breaks = (np.flatnonzero(values[1:] - values[:-1] != rise) + 1).tolist()
+        rises = values[1:] - values[:-1]
+        # Whatever most of a few of them are: one alone may stand where a line of something else came between.
+        some = rises[:: max(1, num // _LOOKED_AT)].tolist()
+        rise = max(some, key=some.count, default=0)
+        breaks = (np.flatnonzero(rises != rise) + 1).tolist()
         goes_on = bool(self._starts) and (
             self._rises[-1] == rise and values[0] == self._firsts[-1] + (self._num - self._starts[-1]) * rise
         )

@@ -111,3 +111,12 @@ def test_printed_times_come_back_to_the_nanosecond(first: list[int], times: list
     assert unpack(column.share()).tolist() == known
     assert column.has_missing()
     assert [column[at] for at in range(len(known))] == known
+
+
+def test_a_gap_in_the_middle_does_not_hide_the_order() -> None:
+    column = Ramp()
+    for first in range(0, 90_000, 1_000):
+        column.stage(np.array([first + at + 3 * (at >= 500) for at in range(990)]))
+        column.show(990)
+    kept = column.share()
+    assert not isinstance(kept, np.ndarray)
