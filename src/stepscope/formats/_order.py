@@ -127,6 +127,8 @@ ORDER: list[tuple[str, list[str]]] = [
         "fairseq",
         [
             " | valid on '",
+            " | {\"epoch\": ",
+            "\"train_num_updates\": ",
             "Eval completed in: ",
             "aved checkpoint ",
             "max_update",

@@ -1,4 +1,4 @@
-"""fairseq, the old bar-separated lines and the new ones of its logger: a running clock in whole seconds."""
+"""fairseq, the old bar-separated lines, the new ones of its logger, and JSON: a running clock in whole seconds."""
 
 from ._base import Clock, Format, Line, Sample
 
@@ -19,6 +19,22 @@ FORMAT = Format(
             "step",
             rf"{_WHO}epoch \d+ \| (?!valid)(?:loss (?P<loss>{_NUMBER}) \| )?.{{0,2000}}?\bnum_updates (?P<step>\d+) \|"
             r".{0,2000}?\| wall (?P<elapsed_s>[\d.]+)",
+        ),
+        # With --log-format json; the figures are texts there.
+        Line(
+            "step",
+            rf'train_inner \| \{{"epoch": \d+, (?:.{{0,300}}?"loss": "?(?P<loss>{_NUMBER}))?'
+            r'.{0,2000}?"num_updates": "?(?P<step>\d+).{0,2000}?"wall": "?(?P<elapsed_s>[\d.]+)',
+        ),
+        Line(
+            "step",
+            rf'train \| \{{"epoch": \d+, (?:.{{0,300}}?"train_loss": "?(?P<loss>{_NUMBER}))?'
+            r'.{0,2000}?"train_num_updates": "?(?P<step>\d+).{0,2000}?"train_wall": "?(?P<elapsed_s>[\d.]+)',
+        ),
+        Line(
+            "evaluation",
+            rf'valid\w* \| \{{"epoch": \d+, (?:.{{0,300}}?"valid\w{{0,40}}_loss": "?(?P<val_loss>{_NUMBER}))?'
+            r'(?:.{0,2000}?"valid\w{0,40}_num_updates": "?(?P<step>\d+))?',
         ),
         Line(
             "evaluation",
@@ -109,6 +125,23 @@ FORMAT = Format(
             {"step": 3611, "val_loss": 4.513},
         ),
         Sample("| epoch 002 | valid on 'valid' subset | loss 4.5 | ppl 7", "evaluation", {"val_loss": 4.5}),
+        Sample(
+            'train_inner | {"epoch": 1, "update": 0.05, "loss": "9.25", "ppl": "609", "wps": "25100", "ups": "2.5", '
+            '"num_updates": "400", "lr": "5e-05", "gnorm": "1.5", "train_wall": "40", "wall": "171"}',
+            "step",
+            {"step": 400, "loss": 9.25, "elapsed_s": 171},
+        ),
+        Sample(
+            'train | {"epoch": 1, "train_loss": "7.5", "train_ups": "2.5", "train_num_updates": "9000", '
+            '"train_train_wall": "3600", "train_wall": "3801"}',
+            "step",
+            {"step": 9000, "loss": 7.5, "elapsed_s": 3801},
+        ),
+        Sample(
+            'valid | {"epoch": 1, "valid_loss": "6.75", "valid_ppl": "107", "valid_num_updates": "9000"}',
+            "evaluation",
+            {"step": 9000, "val_loss": 6.75},
+        ),
         Sample("| Eval completed in: 6.91s", "evaluation", {"took_s": 6.91}),
         Sample(
             "fairseq.checkpoint_utils | Saved checkpoint /out/c_1_5000.pt (epoch 1 @ 5000 updates, score None) "
