@@ -9,8 +9,10 @@ from contextlib import closing
 
 import pytest
 
+from stepscope.i18n import Language
 from stepscope.reader import LogReader, read
 from stepscope.report.build import explain
+from stepscope.report.terminal import render
 
 
 def read_bytes(data):
@@ -201,3 +203,23 @@ def test_of_the_trainers_folder_the_file_with_times_is_read(tmp_path):
     losses = "{'loss': 1.5, 'grad_norm': 1.0, 'learning_rate': 1e-05, 'epoch': 0.5}"
     (tmp_path / "console.out").write_text(f"{bars}\n{losses}\n")
     assert read(str(tmp_path)).format.name == "hf_trainer"
+
+
+def test_saves_that_say_how_long_they_took_are_no_guess():
+    wall, lines = 5, []
+    for step in range(100, 3001, 100):
+        wall += 40
+        lines.append(
+            f'train_inner | {{"epoch": 1, "loss": "9.25", "num_updates": "{step}", "train_wall": "39", "wall": "{wall}"}}'
+        )
+        if step % 1000 == 0:
+            wall += 36
+            lines.append(f'valid | {{"epoch": 1, "valid_loss": "6.75", "valid_num_updates": "{step}"}}')
+            lines.append(
+                f"fairseq.checkpoint_utils | Saved checkpoint c.pt (epoch 1 @ {step} updates, score 6.75) "
+                "(writing took 3.25 seconds)"
+            )
+    report = explain(read_lines(*lines))
+    save = next(total for total in report.ledger.phases if total.phase == "checkpoint")
+    assert save.basis == "measured"
+    assert "cannot be told apart" not in render(report, Language.load("en"))
