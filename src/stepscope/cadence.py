@@ -15,7 +15,7 @@ import numpy as np
 from stepscope.mfu import Contradiction, contradictions_by_mfu, world_size_by_mfu
 from stepscope.run import Run
 from stepscope.settings import Settings, Value
-from stepscope.stops import find_evaluations
+from stepscope.stops import find_evaluations, find_stops
 
 # From this many events on, their spacing is evidence enough to overrule a config file.
 _ENOUGH_EVENTS = 3
@@ -35,8 +35,9 @@ def with_settings(
     settings = settings.with_layer({run.format.canonical(key): value for key, value in (flags or {}).items()}, "flag")
     settings = _with_interval(settings, "log_interval", *log_interval(own))
     settings = _with_interval(settings, "eval_interval", *evaluation_interval(own))
-    if settings.count("checkpoint_interval") is None and run.format.saves_only_after_evaluation:
-        settings = _with_checkpoint_interval(own, settings)
+    if settings.count("checkpoint_interval") is None:
+        follows = run.format.saves_only_after_evaluation
+        settings = _with_checkpoint_interval(own, settings) if follows else _with_save_interval(own, settings)
     settings = _with_accumulation(settings)
     if "world_size" not in settings and (ranks := world_size_by_mfu(own, settings)) is not None:
         settings = settings.replaced("world_size", ranks, "detected")
@@ -129,6 +130,20 @@ def _with_checkpoint_interval(run: Run, settings: Settings) -> Settings:
     if always is None and all_evaluations_saved(run):
         return settings.replaced("checkpoint_interval", evaluation.value, "detected")
     return settings
+
+
+def _with_save_interval(run: Run, settings: Settings) -> Settings:
+    """A trainer that saves on its own beat shows it, once there are enough saves."""
+    stops = [stop for stop in find_stops(run) if stop.saved and stop.printed and stop.step >= 0]
+    if len(stops) < _ENOUGH_EVENTS:
+        return settings
+    steps, segments = np.array([stop.step for stop in stops]), np.array([stop.segment for stop in stops])
+    gaps = np.diff(steps)[np.diff(segments) == 0]
+    every, num = _common_spacing(steps, segments)
+    # A save now and then, whenever something improved, has no beat.
+    if every is None or num < _ENOUGH_EVENTS - 1 or int((gaps == every).sum()) < _MOSTLY * len(gaps):
+        return settings
+    return settings.replaced("checkpoint_interval", every, "detected")
 
 
 def all_evaluations_saved(run: Run) -> bool:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import datetime as dt
 import json
 import re
 
+import numpy as np
 import pytest
 
 from stepscope.advice._whatif import what_if
 from stepscope.i18n import Language, languages
+from stepscope.reader import read
 from stepscope.report import html
+from stepscope.report import json as as_json
 from stepscope.report.build import explain
 from tests.conftest import ROOT
 from tests.unit.logs import report_of, run_of, training
@@ -84,12 +89,170 @@ def test_sliders_say_what_the_command_says(tmp_path, open_page, problems):
     assert problems == []
 
 
+def megatron(last):
+    """Stamped lines of a trainer that saves every 100 iterations and never evaluates."""
+    moment, lines = dt.datetime(2026, 3, 4, 10), []
+    for step in range(10, last + 1, 10):
+        moment += dt.timedelta(seconds=10)
+        lines.append(
+            f" [{moment:%Y-%m-%d %H:%M:%S}] iteration {step:8d}/    4000 | consumed samples: {step * 64:12d} | "
+            "elapsed time per iteration (ms): 1000.0 | learning rate: 1.0E-04 | global batch size:    64 | "
+            "lm loss: 2.500000E+00 | loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | "
+            "number of nan iterations:   0 |"
+        )
+        if step % 100 == 0:
+            moment += dt.timedelta(seconds=20)
+            lines.append(f"saving checkpoint at iteration {step:7d} to ckpt in torch_dist format")
+            lines.append(f"  successfully saved checkpoint from iteration {step:7d} to ckpt")
+    return lines
+
+
+def test_sliders_follow_the_command_where_saves_have_their_own_interval(tmp_path, open_page, problems):
+    report = report_of(megatron(1200))
+    page = open_page(saved(tmp_path, report))
+    assert page.locator("#sliders input").evaluate_all("all => all.map((one) => [one.name, one.value])") == [
+        ["checkpoint_interval", "100"],
+        ["max_steps", "4000"],
+    ]
+    base = json.loads(page.locator("#data").inner_text())["whatif"]
+    for changes in ({"checkpoint_interval": 400}, {"max_steps": 6000}, {"max_steps": 2000, "checkpoint_interval": 50}):
+        found = page.evaluate("([base, settings]) => stepscope.whatIf(base, settings)", [base, changes])
+        wanted = what_if(report.run, report.ledger, report.forecast, changes)
+        assert found["remaining_s"] == pytest.approx(wanted.after_s, rel=1e-6)
+        assert found["remaining_s"] != pytest.approx(base["remaining_s"], rel=1e-3)
+    assert problems == []
+
+
+def view(page):
+    return page.evaluate("stepscope.view()")
+
+
 def test_the_strip_is_zoomed_with_the_keyboard(tmp_path, open_page, problems):
     page = open_page(saved(tmp_path, report_of(training(2000, every=1, evaluate=200), max_steps=5000)))
     page.locator("#strip").focus()
-    for key in ("+", "+", "ArrowRight", "-", "Home"):
+    whole = view(page)
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    low, high = view(page)
+    assert high - low < 0.5 * (whole[1] - whole[0])
+    page.keyboard.press("ArrowRight")
+    assert view(page)[0] > low
+    for key in ("-", "-", "-", "-"):
         page.keyboard.press(key)
+    assert view(page) == pytest.approx(whole)  # never beyond what there is
+    page.keyboard.press("n")
+    assert "evaluation" in page.locator("#strip-tip").inner_text()
+    page.keyboard.press("Home")
+    assert view(page) == pytest.approx(whole)
     assert problems == []
+
+
+def test_everything_is_reached_with_the_tab_key(tmp_path, open_page):
+    page = open_page(saved(tmp_path, demo_report()))
+    reached = set()
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.dataset.move || ''"))
+    assert {"strip", "in", "out", "left", "right", "all", "slide-eval_interval", "slide-max_steps"} <= reached
+
+
+def test_buttons_zoom_too(tmp_path, open_page):
+    page = open_page(saved(tmp_path, demo_report()), viewport={"width": 360, "height": 740})
+    whole = view(page)
+    page.get_by_role("button", name="Zoom in").click()
+    assert view(page)[1] - view(page)[0] < whole[1] - whole[0]
+    page.get_by_role("button", name="Show all").click()
+    assert view(page) == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("code", languages())
+def test_the_script_writes_numbers_as_the_rest_of_the_page_does(tmp_path, open_page, code):
+    language = Language.load(code)
+    page = open_page(saved(tmp_path, demo_report(), code))
+    seconds = [0.0, 0.000123, 0.0042, 0.0666, 0.17, 0.99951, 5.985, 42.5, 99.94, 99.96, 100, 216, 240, 599.6, 3400]
+    seconds += [5998, 6040, 12_000, 86_400, 200_000, 1e7]
+    assert page.evaluate("all => all.map((s) => stepscope.duration(s))", seconds) == [
+        language.duration(value) for value in seconds
+    ]
+    pairs = [(0.168, 0.186), (40, 70), (3200, 3900), (50, 4000), (5.2, 6.1), (200, 400)]
+    assert page.evaluate("all => all.map(([a, b]) => stepscope.span(a, b))", pairs) == [
+        language.span(*pair) for pair in pairs
+    ]
+    for number in (0, 999, 1000, 9999, 10_000, 1_234_567):
+        assert page.evaluate("n => stepscope.number(n)", number) == language.number(number)
+    begin = dt.datetime(2026, 3, 4, 2, 30, 20)
+    frame = language.text("clock-with-date", date="{date}", time="{time}")
+    for later in (60, 3400, 40_000):
+        shown = page.evaluate("([m, s, f]) => stepscope.clock(m, s, f)", [begin.isoformat(), later, frame])
+        assert shown == language.clock(begin + dt.timedelta(seconds=later), begin)
+
+
+def test_earlier_forecasts_stand_beside_what_happened(tmp_path, open_page, problems):
+    report = report_of(training(2000, every=10, evaluate=100, compile_ms=4000.0), max_steps=5000)
+    page = open_page(saved(tmp_path, report))
+    assert page.locator("#ahead canvas").count() == 1
+    rows = page.get_by_role("region", name="What would have been said earlier").locator("tr")
+    assert rows.count() == 1 + len(report.backtests) == 5
+    english = Language.load("en")
+    for number, one in enumerate(report.backtests, start=1):
+        text = rows.nth(number).inner_text()
+        assert english.duration(one.remaining_s) in text
+        assert english.duration(one.actual_s) in text
+        assert ("✓" in text) == one.is_inside
+    assert problems == []
+
+
+def test_the_cards_samples_are_drawn_where_they_lie_beside_the_log(tmp_path, open_page, problems):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(training(300, every=10, evaluate=50)) + "\n")
+    head = "timestamp, index, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB], power.draw [W]"
+    samples = [
+        f"2026/11/16 05:{n // 12:02}:{n % 12 * 5:02}.000, 0, NVIDIA GeForce RTX 4070, {90 + n % 7} %, 6500 MiB, "
+        f"12282 MiB, {180 + n % 9}.50 W, {60 + n // 10}"
+        for n in range(60)
+    ]
+    head += ", temperature.gpu"
+    (tmp_path / "gpu.csv").write_text("\n".join([head, *samples]) + "\n")
+    page = open_page(saved(tmp_path, explain(read(str(log)), flags={"max_steps": 1000})))
+    assert page.locator("#card-load canvas").count() == 1
+    assert page.locator("#card-power canvas").count() == 1
+    assert "RTX 4070, 60 samples: 93% busy" in page.locator("main").inner_text()
+    told = json.loads(page.locator("#report").inner_text())["gpu_series"]
+    assert told["temperature_max"] == 65
+    assert problems == []
+
+
+def test_the_page_carries_the_document_and_says_no_duration_that_is_not_in_it(tmp_path, open_page):
+    """Words of the log itself are left out: they are quotations."""
+    report = report_of(training(2000, every=10, evaluate=100, save_ms=300.0, compile_ms=4000.0), max_steps=5000)
+    page = open_page(saved(tmp_path, report))
+    held = json.loads(page.locator("#report").inner_text())
+    assert held == as_json.document(report)
+    english = Language.load("en")
+    numbers = list(floats(held))
+    known = {english.duration(value) for value in numbers} | {english.duration(value * 1000) for value in numbers}
+    ends = {text for low in numbers for text in (english.duration(low),)}
+    text = re.sub(r"“[^”]*”", "", page.locator("main").inner_text())
+    text = text.partition("What to change")[0]  # advice and its sliders: `advise --change` tells the same
+    shown = re.findall(r"(?<![\d.,–])(?:\d+ min \d+ s|\d+ h \d+ min|[\d.]+ (?:ms|s|min|h))(?![\w])", text)
+    strip = page.locator("#strip-tip").inner_text()
+    assert len(shown) > 25
+    assert {one for one in shown if one not in known | ends and one not in strip} <= spans(text)
+
+
+def floats(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from floats(one)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e7:
+        yield float(value)
+
+
+def spans(text):
+    """Ends of ranges take the unit of the other end: their digits are not those of a duration by itself."""
+    return set(re.findall(r"(?<=–)[\d.]+ (?:ms|s|min|h)|(?<=– )[\d.]+ (?:ms|s|min|h)", text))
 
 
 def test_pointing_at_a_slow_iteration_tells_its_parts(tmp_path, open_page):
@@ -119,7 +282,10 @@ def test_a_million_steps_stay_small_and_keep_their_spikes(tmp_path, open_page, p
     address = saved(tmp_path, report)
     assert (tmp_path / "report-en.html").stat().st_size < 1_500_000
     page = open_page(address)
-    assert 654_321 in json.loads(page.locator("#data").inner_text())["strip"]["step"]
+    packed = json.loads(page.locator("#data").inner_text())["strip"]
+    kept = packed["first"] + np.frombuffer(base64.b64decode(packed["step"]), dtype="<u4")
+    times = np.frombuffer(base64.b64decode(packed["seconds"]), dtype="<f4")
+    assert times[kept == 654_321].tolist() == [9.0]
     assert problems == []
 
 

@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("needs-posix", place="stepscope run")
     from stepscope.live.gpu import read_gpu
     from stepscope.live.runner import Runner, folder_for
+    from stepscope.live.samples import Keeper
     from stepscope.live.watch import Watch
     from stepscope.source.recording import LOG, RecordingTail
 
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             name=str(folder),
             facts=facts,
             clock=SystemClock(),
-            hardware=read_gpu,
+            hardware=Keeper(read_gpu, folder, SystemClock()),
             interval_s=interval_s,
             is_alive=runner.is_alive,
         )

@@ -764,7 +764,7 @@ error-compare-needs-two = compare braucht mindestens zwei Logs
 ## Die Seite
 
 page-strip = Jede Iteration
-page-strip-hint = Ziehen vergrößert, Doppelklick oder Pos1 zeigt alles, Rad oder + und − vergrößern, Pfeiltasten verschieben. Punkte sind langsame Iterationen; zeige auf einen, um seine Teile zu sehen.
+page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles. Ist das Diagramm gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einer langsamen Iteration zur nächsten, Pos1 zeigt alles.
 page-whatif = Was wäre, wenn
 
 ## Die Web-App
@@ -949,3 +949,51 @@ whatif-past = Der Lauf ist schon bei Iteration { $step }, über { $total } hinau
 ## Die Karte
 
 card-size-unknown = Ist das für { $gpu } normal? { $duration } braucht sie gewöhnlich mit einem Modell von { $low } bis { $high } Mio. Parametern. Wie groß dieses ist, steht nirgends; für ein Urteil angeben: --set parameters=124M.
+page-zoom-in = Vergrößern
+page-zoom-out = Verkleinern
+page-zoom-left = Nach links
+page-zoom-right = Nach rechts
+page-zoom-all = Alles zeigen
+page-normal = normale Iteration
+page-outside = { $phase } zwischen zwei Iterationen
+page-level = Niveau normaler Iterationen
+page-tip = Iteration { $step }: { $took }
+page-validation = Validierungs-Loss
+page-fan = Iterationen über der Zeit: bisher, von hier an vorhergesagt und früher vorhergesagt
+page-fan-past = bisher
+page-fan-ahead = von hier an vorhergesagt
+page-fan-earlier = früher vorhergesagt
+section-backtest = Was früher gesagt worden wäre
+backtest-column-at = nach
+backtest-column-said = vorhergesagt
+backtest-column-range = Spanne
+backtest-column-took = eingetreten
+backtest-column-off = daneben um
+backtest-at = { $share }, Iteration { $step }
+backtest-summary = { $count ->
+    [one] Die Vorhersage der Zeit bis Iteration { $step }, neu gemacht aus dem, was das Log in dem Moment sagte; was eintrat, liegt { $held }-mal von einem in ihrer Spanne.
+   *[other] Vorhersagen der Zeit bis Iteration { $step }, neu gemacht aus dem, was das Log im jeweiligen Moment sagte. Was eintrat, liegt bei { $held } von { $count } in der Spanne.
+}
+page-throughput = Durchsatz
+page-tokens-rate = Tokens pro Sekunde, mit Evaluierungen und Speichern
+page-steps-rate = Iterationen pro Sekunde, mit Evaluierungen und Speichern
+page-gpu = Die Karte
+page-gpu-load = Auslastung
+page-gpu-memory = Speicher
+page-gpu-power = Leistung
+page-gpu-temperature = Temperatur
+cards-line = { $gpu }, { $count } Messungen: { $items }.
+cards-load = im Mittel zu { $share } ausgelastet
+cards-memory = höchstens { $used } von { $total } GiB
+cards-power = { $mean } W im Mittel, höchstens { $most } W
+cards-temperature = bis { $degrees } °C
+page-whatif-left = noch { $duration } ({ $span })
+page-whatif-done = fertig um { $time }
+page-whatif-less = { $duration } weniger als jetzt
+page-whatif-more = { $duration } mehr als jetzt
+page-whatif-evaluations = Evaluierungen, die noch kommen: { $number }
+page-whatif-error = Validierungs-Loss ± { $error }
+page-more-slow = { $count ->
+    [one] Eine langsame Iteration mehr
+   *[other] { $count } langsame Iterationen mehr
+}

@@ -766,7 +766,7 @@ error-compare-needs-two = compare takes two logs or more
 ## The page
 
 page-strip = Every iteration
-page-strip-hint = Drag to zoom, double-click or Home to see all, wheel or + and − to zoom, arrow keys to move. Dots are slow iterations; point at one for its parts.
+page-strip-hint = Drag to zoom in, double-click to see all. Once the chart is chosen: + and − or the wheel zoom, arrow keys move, N and P go from one slow iteration to the next, Home shows all.
 page-whatif = What if
 
 ## The web app
@@ -951,3 +951,51 @@ whatif-past = The run is at iteration { $step } already, past { $total }: it wou
 ## The card
 
 card-size-unknown = Is that normal for { $gpu }? { $duration } is what it usually takes with a model of { $low } to { $high } M parameters. Nothing says how large this one is; state it for a verdict: --set parameters=124M.
+page-zoom-in = Zoom in
+page-zoom-out = Zoom out
+page-zoom-left = Move left
+page-zoom-right = Move right
+page-zoom-all = Show all
+page-normal = normal iteration
+page-outside = { $phase } between two iterations
+page-level = level of normal iterations
+page-tip = Iteration { $step }: { $took }
+page-validation = validation loss
+page-fan = Iterations over time: so far, foretold from here, and foretold earlier
+page-fan-past = so far
+page-fan-ahead = foretold from here
+page-fan-earlier = foretold earlier
+section-backtest = What would have been said earlier
+backtest-column-at = after
+backtest-column-said = foretold
+backtest-column-range = range
+backtest-column-took = happened
+backtest-column-off = off by
+backtest-at = { $share }, iteration { $step }
+backtest-summary = { $count ->
+    [one] The forecast of the time to iteration { $step }, made anew from what the log said at that moment; what happened lies in its range { $held } time of one.
+   *[other] Forecasts of the time to iteration { $step }, made anew from what the log said at each moment. What happened lies in the range of { $held } of { $count }.
+}
+page-throughput = throughput
+page-tokens-rate = tokens a second, evaluations and saves included
+page-steps-rate = iterations a second, evaluations and saves included
+page-gpu = The card
+page-gpu-load = utilisation
+page-gpu-memory = memory
+page-gpu-power = power
+page-gpu-temperature = temperature
+cards-line = { $gpu }, { $count } samples: { $items }.
+cards-load = { $share } busy on average
+cards-memory = at most { $used } of { $total } GiB
+cards-power = { $mean } W on average, at most { $most } W
+cards-temperature = up to { $degrees } °C
+page-whatif-left = { $duration } left ({ $span })
+page-whatif-done = done at { $time }
+page-whatif-less = { $duration } less than now
+page-whatif-more = { $duration } more than now
+page-whatif-evaluations = evaluations to come: { $number }
+page-whatif-error = validation loss ± { $error }
+page-more-slow = { $count ->
+    [one] One more slow iteration
+   *[other] { $count } more slow iterations
+}

@@ -764,7 +764,7 @@ error-compare-needs-two = compare necesita dos registros o más
 ## La página
 
 page-strip = Cada iteración
-page-strip-hint = Arrastra para ampliar, doble clic o Inicio para verlo todo, rueda o + y − para ampliar, flechas para moverte. Los puntos son iteraciones lentas; señala uno para ver sus partes.
+page-strip-hint = Arrastre para ampliar, doble clic para verlo todo. Con el gráfico elegido: + y − o la rueda amplían, las flechas mueven, N y P van de una iteración lenta a otra, Inicio lo muestra todo.
 page-whatif = Y si
 
 ## La aplicación web
@@ -949,3 +949,51 @@ whatif-past = La ejecución ya va por la iteración { $step }, más allá de { $
 ## La tarjeta
 
 card-size-unknown = ¿Es normal para { $gpu }? { $duration } es lo que suele tardar con un modelo de { $low } a { $high } M de parámetros. Nada dice el tamaño de este; indícalo para un veredicto: --set parameters=124M.
+page-zoom-in = Ampliar
+page-zoom-out = Reducir
+page-zoom-left = Mover a la izquierda
+page-zoom-right = Mover a la derecha
+page-zoom-all = Ver todo
+page-normal = iteración normal
+page-outside = { $phase } entre dos iteraciones
+page-level = nivel de las iteraciones normales
+page-tip = Iteración { $step }: { $took }
+page-validation = loss de validación
+page-fan = Iteraciones en el tiempo: hasta ahora, lo previsto desde aquí y lo previsto antes
+page-fan-past = hasta ahora
+page-fan-ahead = previsto desde aquí
+page-fan-earlier = previsto antes
+section-backtest = Lo que se habría dicho antes
+backtest-column-at = tras
+backtest-column-said = previsto
+backtest-column-range = intervalo
+backtest-column-took = ocurrido
+backtest-column-off = desvío
+backtest-at = { $share }, iteración { $step }
+backtest-summary = { $count ->
+    [one] La previsión del tiempo hasta la iteración { $step }, hecha de nuevo con lo que el log decía en ese momento; lo ocurrido cae en su intervalo { $held } vez de una.
+   *[other] Previsiones del tiempo hasta la iteración { $step }, hechas de nuevo con lo que el log decía en cada momento. Lo ocurrido cae en el intervalo de { $held } de { $count }.
+}
+page-throughput = rendimiento
+page-tokens-rate = tokens por segundo, evaluaciones y guardados incluidos
+page-steps-rate = iteraciones por segundo, evaluaciones y guardados incluidos
+page-gpu = La tarjeta
+page-gpu-load = uso
+page-gpu-memory = memoria
+page-gpu-power = potencia
+page-gpu-temperature = temperatura
+cards-line = { $gpu }, { $count } muestras: { $items }.
+cards-load = { $share } de uso medio
+cards-memory = como mucho { $used } de { $total } GiB
+cards-power = { $mean } W de media, como mucho { $most } W
+cards-temperature = hasta { $degrees } °C
+page-whatif-left = faltan { $duration } ({ $span })
+page-whatif-done = listo a las { $time }
+page-whatif-less = { $duration } menos que ahora
+page-whatif-more = { $duration } más que ahora
+page-whatif-evaluations = evaluaciones pendientes: { $number }
+page-whatif-error = loss de validación ± { $error }
+page-more-slow = { $count ->
+    [one] Una iteración lenta más
+   *[other] { $count } iteraciones lentas más
+}

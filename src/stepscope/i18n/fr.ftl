@@ -764,7 +764,7 @@ error-compare-needs-two = compare demande deux journaux ou plus
 ## La page
 
 page-strip = Chaque itération
-page-strip-hint = Glissez pour zoomer, double-cliquez ou Début pour tout voir, molette ou + et − pour zoomer, flèches pour déplacer. Les points sont des itérations lentes ; pointez-en une pour voir ses parties.
+page-strip-hint = Glissez pour agrandir, double-cliquez pour tout voir. Une fois le graphique choisi : + et − ou la molette agrandissent, les flèches déplacent, N et P vont d’une itération lente à l’autre, Début montre tout.
 page-whatif = Et si
 
 ## L’application web
@@ -949,3 +949,51 @@ whatif-past = L’exécution en est déjà à l’itération { $step }, au-delà
 ## La carte
 
 card-size-unknown = Est-ce normal pour { $gpu } ? { $duration }, c’est ce qu’elle prend d’habitude avec un modèle de { $low } à { $high } M de paramètres. Rien ne dit la taille de celui-ci ; indiquez-la pour un verdict : --set parameters=124M.
+page-zoom-in = Agrandir
+page-zoom-out = Réduire
+page-zoom-left = Vers la gauche
+page-zoom-right = Vers la droite
+page-zoom-all = Tout voir
+page-normal = itération normale
+page-outside = { $phase } entre deux itérations
+page-level = niveau des itérations normales
+page-tip = Itération { $step } : { $took }
+page-validation = loss de validation
+page-fan = Itérations au fil du temps : jusqu’ici, prévues à partir d’ici et prévues plus tôt
+page-fan-past = jusqu’ici
+page-fan-ahead = prévu à partir d’ici
+page-fan-earlier = prévu plus tôt
+section-backtest = Ce qui aurait été dit plus tôt
+backtest-column-at = après
+backtest-column-said = prévu
+backtest-column-range = intervalle
+backtest-column-took = réel
+backtest-column-off = écart
+backtest-at = { $share }, itération { $step }
+backtest-summary = { $count ->
+    [one] La prévision du temps jusqu’à l’itération { $step }, refaite à partir de ce que le log disait à ce moment ; le réel tombe dans son intervalle { $held } fois sur une.
+   *[other] Prévisions du temps jusqu’à l’itération { $step }, refaites à partir de ce que le log disait à chaque moment. Le réel tombe dans l’intervalle de { $held } sur { $count }.
+}
+page-throughput = débit
+page-tokens-rate = tokens par seconde, évaluations et sauvegardes comprises
+page-steps-rate = itérations par seconde, évaluations et sauvegardes comprises
+page-gpu = La carte
+page-gpu-load = utilisation
+page-gpu-memory = mémoire
+page-gpu-power = puissance
+page-gpu-temperature = température
+cards-line = { $gpu }, { $count } mesures : { $items }.
+cards-load = occupée à { $share } en moyenne
+cards-memory = au plus { $used } sur { $total } Gio
+cards-power = { $mean } W en moyenne, au plus { $most } W
+cards-temperature = jusqu’à { $degrees } °C
+page-whatif-left = encore { $duration } ({ $span })
+page-whatif-done = terminé à { $time }
+page-whatif-less = { $duration } de moins que maintenant
+page-whatif-more = { $duration } de plus que maintenant
+page-whatif-evaluations = évaluations à venir : { $number }
+page-whatif-error = loss de validation ± { $error }
+page-more-slow = { $count ->
+    [one] Une itération lente de plus
+   *[other] { $count } itérations lentes de plus
+}

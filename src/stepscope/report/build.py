@@ -15,6 +15,7 @@ from stepscope.ledger.phases import Ledger, SlowStep
 from stepscope.quote import quote
 from stepscope.run import Run, Stamps
 from stepscope.settings import Value
+from stepscope.source.cards import CardSeries, read_cards
 from stepscope.source.inside import Inside, read_inside
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import find_stops
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 # What a stamp without a year counts as: see `formats/_prefix.py`.
 _NO_YEAR = 2000
+# Samples of the card count from this long before the first line to this long after the last.
+_BESIDE_S = 60.0
 NowFrom = Literal["flag", "stamp", "nvidia-smi", "mtime", "clock"]
 
 
@@ -63,6 +66,17 @@ class Report:
         """What was seen from inside the process, where the run was recorded with a trace."""
         paths = [Path(path) for path in self.run.paths if path != "-"]
         return next((found for found in map(read_inside, paths) if found is not None), None)
+
+    @cached_property
+    def cards(self) -> CardSeries | None:
+        """What the card did on the way, where somebody kept samples beside the log."""
+        paths = [Path(path) for path in self.run.paths if path != "-"]
+        found = next((found for found in map(read_cards, paths) if found is not None), None)
+        if found is None or self.moment is None or self.moment_from != "stamp":
+            return found
+        # The file may hold the samples of other runs too.
+        end = self.moment.timestamp()
+        return found.between(end - self.ledger.wall_s - _BESIDE_S, end + _BESIDE_S)
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:

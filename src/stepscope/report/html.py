@@ -15,13 +15,19 @@ from html import escape
 from pathlib import Path
 
 from stepscope.i18n import Language
+from stepscope.ledger.accounts import ORDER
+from stepscope.message import Share
 from stepscope.quote import quote
-from stepscope.report import card, page_data, words
+from stepscope.report import card, page_ahead, page_data, words
+from stepscope.report import json as document
 from stepscope.report.build import Report
+from stepscope.report.cards import card_line
 from stepscope.report.inferred import inferred_lines
 
 _FOLDER = Path(__file__).parent / "page"
-_SHOWN_SLOW = 30
+_SCRIPTS = ("uplot.min.js", "numbers.js", "strip.js", "curves.js", "whatif.js", "page.js")
+_SHOWN_SLOW, _OPEN_SLOW = 50, 8
+_NUMBER = ' class="number"'
 
 
 def render(report: Report, language: Language) -> str:
@@ -46,7 +52,7 @@ def page(title: str, content: str, language: Language, *, extra_script: str = ""
 @cache
 def scripts() -> str:
     """The page's own script, the chart library first."""
-    return "".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("uplot.min.js", "page.js"))
+    return "".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS)
 
 
 @cache
@@ -63,12 +69,18 @@ def body(report: Report, language: Language) -> str:
     """Everything inside the page's `main`."""
     blocks = [_head(report, language), _alarms(report, language)]
     if report.has_steps:
-        blocks += [_strip(language), _time(report, language), _slow(report, language)]
-    blocks += [_finish(report, language), _change(report, language), _loss(report, language), _log(report, language)]
-    data = json.dumps(page_data.data(report, language), ensure_ascii=False, allow_nan=False)
-    # Inside a script element only "</" could end it.
-    blocks.append(f'<script type="application/json" id="data">{data.replace("<", chr(92) + "u003c")}</script>')
+        blocks += [_strip(report, language), _time(report, language), _slow(report, language)]
+    blocks += [_finish(report, language), _backtests(report, language), _change(report, language)]
+    blocks += [_curves(report, language), _cards(report, language), _log(report, language)]
+    blocks += [_json("data", page_data.data(report, language)), _json("report", document.document(report))]
     return "\n".join(block for block in blocks if block)
+
+
+def _json(name: str, content: object) -> str:
+    """Data for the script, and for whoever has the page: the report's own document is in it."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    # Inside a script element only "</" could end it.
+    return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
 
 
 def _head(report: Report, language: Language) -> str:
@@ -76,7 +88,7 @@ def _head(report: Report, language: Language) -> str:
     lines = [f"<h1>{escape(run.format.title)} · {escape(quote(', '.join(run.paths), 1000))}</h1>"]
     verdict = [words.headline(report, language) + ".", *words.normal_lines(report, language)[:1]]
     lines.append(f'<p class="verdict">{escape(words.capital(" ".join(verdict)))}</p>')
-    lines.append(f'<p class="finish">{escape(words.finish_lines(report, language)[0])}</p>')
+    lines.append(f'<p class="finish">{escape(words.capital(words.finish_lines(report, language)[0]))}</p>')
     if report.has_steps:
         lines.append(_bar(report, language))
     lines += [f'<p class="dim">{escape(text)}</p>' for text in words.normal_lines(report, language)[1:]]
@@ -85,7 +97,7 @@ def _head(report: Report, language: Language) -> str:
         text = language.text("run-gpu", gpu=report.hardware.gpu, details=details)
         lines.append(f'<p class="dim">{escape(text)}</p>')
     lines += [f'<p class="dim">{escape(text)}</p>' for text in card.lines(report, language)]
-    return "\n".join(lines)
+    return "<header>\n" + "\n".join(lines) + "\n</header>"
 
 
 def _bar(report: Report, language: Language) -> str:
@@ -117,14 +129,45 @@ def _alarms(report: Report, language: Language) -> str:
     return _section("section-alarms", language, *found)
 
 
-def _strip(language: Language) -> str:
-    hint = escape(language.text("page-strip-hint"))
+def _strip(report: Report, language: Language) -> str:
+    """Every step that was logged, with what is marked in it named below."""
     label = escape(language.text("page-strip"))
+    buttons = ""
+    for move, sign in (("in", "+"), ("out", "−"), ("left", "←"), ("right", "→"), ("all", "↔")):
+        name = escape(language.text(f"page-zoom-{move}"), quote=True)
+        buttons += f'<button type="button" data-move="{move}" aria-label="{name}" title="{name}">{sign}</button>'
     return (
-        f"<h2>{label}</h2>\n"
-        f'<div id="strip" class="chart" tabindex="0" role="img" aria-label="{label}"></div>\n'
-        f'<p id="strip-tip" class="tip dim" aria-live="polite"></p>\n<p class="dim">{hint}</p>'
+        f'<section aria-labelledby="strip-title">\n<div class="title"><h2 id="strip-title">{label}</h2>'
+        f'<div class="tools" role="group" aria-label="{label}">{buttons}</div></div>\n'
+        f'<div id="strip" class="chart" tabindex="0" role="group" aria-label="{label}" aria-describedby="strip-hint">'
+        f'</div>\n<ul class="legend">{"".join(_marks(report, language))}</ul>\n'
+        f'<p id="strip-tip" class="tip" aria-live="polite"></p>\n'
+        f'<p id="strip-hint" class="dim screen">{escape(language.text("page-strip-hint"))}</p>\n</section>'
     )
+
+
+def _marks(report: Report, language: Language) -> list[str]:
+    """What the colours of the strip mean: only those that are in it."""
+    found = [("step", language.text("page-normal"))]
+    shown = {words.drawn_phase(slow) for slow in report.ledger.slow}
+    found += [(phase, language.text(f"phase-{phase}")) for phase in ORDER if phase in shown and phase != "step"]
+    marks = [_legend(f'<rect class="{phase}" width="10" height="10"/>', text) for phase, text in found]
+    outside = {phase for _, phase in page_data.stops_outside(report)}
+    marks += [
+        _legend(
+            f'<path class="{phase}" d="M0 0H10L5 9Z"/>',
+            language.text("page-outside", phase=language.text(f"phase-{phase}")),
+        )
+        for phase in ("evaluation", "checkpoint")
+        if phase in outside
+    ]
+    if report.ledger.step is not None and len(report.ledger.step.regimes) > 1:
+        marks.append(_legend('<path class="level" d="M0 5H10"/>', language.text("page-level")))
+    return marks
+
+
+def _legend(shape: str, text: str) -> str:
+    return f'<li><svg aria-hidden="true" viewBox="0 0 10 10">{shape}</svg>{escape(text)}</li>'
 
 
 def _time(report: Report, language: Language) -> str:
@@ -139,8 +182,10 @@ def _time(report: Report, language: Language) -> str:
         )
         for total in report.ledger.phases
     ]
-    rows.append((language.text("time-total"), language.duration(report.ledger.wall_s), "", "", ""))
-    return _section("section-time", language, _table(head, rows, numbers={1, 2, 3}))
+    total = (language.text("time-total"), language.duration(report.ledger.wall_s), "", "", "")
+    phases, title = [one.phase for one in report.ledger.phases], language.text("section-time")
+    table = _table(head, rows, numbers={1, 2, 3}, title=title, phases=phases, total=total)
+    return _section("section-time", language, table)
 
 
 def _slow(report: Report, language: Language) -> str:
@@ -153,7 +198,12 @@ def _slow(report: Report, language: Language) -> str:
         parts = " + ".join(words.part_text(part, language) for part in slow.parts)
         why = f"{parts}. {words.capital(words.evidence_text(report, slow, language))}"
         rows.append((language.number(slow.step), language.duration(slow.seconds), why))
-    blocks = [_table(head, rows, numbers={0, 1})]
+    title = language.text("section-slow")
+    blocks = [_table(head, rows[:_OPEN_SLOW], numbers={0, 1}, title=title, stacks=True)]
+    if len(rows) > _OPEN_SLOW:
+        more = escape(language.text("page-more-slow", count=len(rows) - _OPEN_SLOW))
+        rest = _table(head, rows[_OPEN_SLOW:], numbers={0, 1}, title=title, stacks=True)
+        blocks.append(f"<details><summary>{more}</summary>{rest}</details>")
     hidden = list(ledger.slow[_SHOWN_SLOW:])
     if hidden:
         blocks.append(f"<p>{escape(words.more_slow(hidden, language))}</p>")
@@ -166,13 +216,48 @@ def _finish(report: Report, language: Language) -> str:
     end = report.forecast
     assumptions = getattr(end, "assumptions", ())
     lines += [f'<p class="dim">{escape(language.say(message))}</p>' for message in assumptions]
+    drawn = page_ahead.fan(report)
+    if drawn is not None:
+        marks = [_legend('<path class="path" d="M0 9L10 1"/>', language.text("page-fan-past"))]
+        if drawn["forecast"]:
+            marks.append(_legend('<path class="wedge" d="M0 9L10 5V0Z"/>', language.text("page-fan-ahead")))
+        if drawn["backtests"]:
+            marks.append(_legend('<path class="earlier" d="M0 9L10 5V0Z"/>', language.text("page-fan-earlier")))
+        label = escape(language.text("page-fan"))
+        lines.append(f'<div id="ahead" class="chart" role="img" aria-label="{label}"></div>')
+        lines.append(f'<ul class="legend">{"".join(marks)}</ul>')
     return _section("section-finish", language, *lines)
+
+
+def _backtests(report: Report, language: Language) -> str:
+    """What would have been said earlier, and what happened."""
+    told = report.backtests
+    if not told:
+        return ""
+    head = [language.text(f"backtest-column-{name}") for name in ("at", "said", "range", "took", "off")]
+    rows = [
+        (
+            language.text("backtest-at", share=Share(one.share), step=one.step),
+            language.duration(one.remaining_s),
+            language.span(one.low_s, one.high_s),
+            language.duration(one.actual_s) + (" ✓" if one.is_inside else " ✗"),
+            ("+" if one.error >= 0 else "−") + language.percent(abs(one.error)),
+        )
+        for one in told
+    ]
+    held = sum(one.is_inside for one in told)
+    summary = language.text("backtest-summary", count=len(told), held=held, step=told[0].target_step)
+    title = language.text("section-backtest")
+    return _section(
+        "section-backtest", language, f"<p>{escape(summary)}</p>", _table(head, rows, numbers={1, 2, 3, 4}, title=title)
+    )
 
 
 def _change(report: Report, language: Language) -> str:
     changes = words.change_lines(report, language, most=len(report.advice))
     if not changes:
-        return _section("section-change", language, f"<p>{escape(words.no_change_text(report, language))}</p>")
+        nothing = f"<p>{escape(words.no_change_text(report, language))}</p>"
+        return _section("section-change", language, nothing, _sliders(report, language))
     items = []
     for advice, (line, why, costs) in zip(report.advice, changes, strict=True):
         paste = f"<br><code>{escape(advice.paste)}</code>" if advice.paste else ""
@@ -182,28 +267,49 @@ def _change(report: Report, language: Language) -> str:
 
 
 def _sliders(report: Report, language: Language) -> str:
-    base = page_data.what_if_base(report)
+    base = page_ahead.what_if_base(report)
     if base is None:
         return ""
+    names = {canonical: own for own, canonical in report.run.format.setting_names.items()}
     rows = []
-    for name, low, high, now in page_data.slider_ranges(base):
+    for name, low, high, now in page_ahead.slider_ranges(base):
+        shown = escape(names.get(name, name))
         rows.append(
-            f'<label for="slide-{name}"><code>{name}</code></label>'
+            f'<label for="slide-{name}"><code>{shown}</code></label>'
             f'<input id="slide-{name}" name="{name}" type="range" min="{low}" max="{high}" value="{now}" step="{low}">'
             f'<output for="slide-{name}">{language.number(now)}</output>'
         )
     return (
-        f"<h2>{escape(language.text('page-whatif'))}</h2>\n"
+        f"<h3>{escape(language.text('page-whatif'))}</h3>\n"
         f'<div id="sliders" class="sliders">{"".join(rows)}</div>\n'
         '<p id="whatif" class="finish" aria-live="polite"></p>'
     )
 
 
-def _loss(report: Report, language: Language) -> str:
-    if not page_data.has_losses(report):
+def _curves(report: Report, language: Language) -> str:
+    """Loss and throughput, as far as the log has them."""
+    wanted = [("loss", "live-loss")] if page_data.has_losses(report) else []
+    wanted += [("throughput", "page-throughput")] if page_data.has_throughput(report) else []
+    blocks = []
+    for name, key in wanted:
+        label = escape(words.capital(language.text(key)))
+        blocks.append(
+            f'<section>\n<h2>{label}</h2>\n<div id="{name}" class="chart" role="img" aria-label="{label}"></div>\n'
+            "</section>"
+        )
+    return "\n".join(blocks)
+
+
+def _cards(report: Report, language: Language) -> str:
+    """What the card did on the way, where somebody kept samples."""
+    line = card_line(report, language)
+    if line is None:
         return ""
-    label = escape(language.text("live-loss"))
-    return f'<h2>{label}</h2>\n<div id="loss" class="chart" role="img" aria-label="{label}"></div>'
+    charts = [
+        f'<div id="{name}" class="chart" role="img" aria-label="{escape(language.text(key))}"></div>'
+        for name, key in (("card-load", "page-gpu-load"), ("card-power", "page-gpu-power"))
+    ]
+    return _section("page-gpu", language, f"<p>{escape(line)}</p>", *charts)
 
 
 def _log(report: Report, language: Language) -> str:
@@ -215,15 +321,39 @@ def _log(report: Report, language: Language) -> str:
 
 
 def _section(key: str, language: Language, *blocks: str) -> str:
-    return "\n".join([f"<h2>{escape(language.text(key))}</h2>", *blocks])
+    title = f"<h2>{escape(language.text(key))}</h2>"
+    return "\n".join(["<section>", title, *(block for block in blocks if block), "</section>"])
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: set[int]) -> str:
-    def cells(kind: str, values: Sequence[str]) -> str:
+def _table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: set[int],
+    title: str,
+    phases: Sequence[str] = (),
+    total: Sequence[str] = (),
+    stacks: bool = False,
+) -> str:
+    """A table that scrolls by itself where it is too wide, with the keyboard too.
+
+    `phases` give rows their colours; `stacks` puts the last column below the others on a phone.
+    """
+
+    def cells(kind: str, values: Sequence[str], mark: str = "") -> str:
         return "".join(
-            f"<{kind}{' class=' + chr(34) + 'number' + chr(34) if column in numbers else ''}>{escape(value)}</{kind}>"
+            f"<{kind}{_NUMBER if column in numbers else ''}>{mark if column == 0 else ''}{escape(value)}</{kind}>"
             for column, value in enumerate(values)
         )
 
-    lines = [f"<tr>{cells('th', head)}</tr>", *(f"<tr>{cells('td', row)}</tr>" for row in rows)]
-    return f'<div class="scroll" tabindex="0"><table>{"".join(lines)}</table></div>'
+    keys = [
+        f'<svg class="key" aria-hidden="true" viewBox="0 0 10 10"><rect class="{phase}" width="10" height="10"/></svg>'
+        for phase in phases
+    ]
+    lines = [f"<tr>{cells('th', head)}</tr>"]
+    lines += [f"<tr>{cells('td', row, keys[index] if keys else '')}</tr>" for index, row in enumerate(rows)]
+    lines += [f'<tr class="total">{cells("td", total)}</tr>'] if total else []
+    label = escape(title, quote=True)
+    kind = ' class="stack"' if stacks else ""
+    table = f"<table{kind}>{''.join(lines)}</table>"
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{table}</div>'

@@ -15,6 +15,7 @@ from stepscope.quote import quote
 from stepscope.ranks import find_slowest, typical_s
 from stepscope.report.build import Report
 from stepscope.report.card import judge
+from stepscope.report.cards import card_data
 from stepscope.report.clocks import read_clocks
 from stepscope.report.inferred import assumption_text
 from stepscope.report.reasons import as_data, level_data, rhythm_data, what_would_settle
@@ -136,6 +137,7 @@ def document(report: Report) -> dict[str, Any]:
         ],
         "hardware": _hardware(report),
         "clocks": [clock._asdict() for clock in read_clocks(report)],
+        "gpu_series": card_data(report),
         "inside": None
         if report.inside is None
         else [

@@ -1,93 +1,161 @@
-"""What the page's script draws: points of the strip and the curve, and the numbers behind the sliders.
+"""What the page's script draws: every step that was logged, loss, throughput, the card.
 
-A million steps stay smooth and the file bounded: of each stretch of steps the fastest and the slowest are kept, so
-that no spike is lost, and every slow step that is named.
+The file stays bounded and smooth: of each stretch of a long log the fastest and the slowest step are kept, so that no
+spike is lost, and every slow step that is named. Long columns go as packed numbers; what is ahead is in `page_ahead`.
 """
 
 from __future__ import annotations
 
-import itertools
+import base64
+import datetime as dt
 import math
 from typing import Any
 
 import numpy as np
 
-from stepscope.advice._base import batch_loss_sd
-from stepscope.forecast.finish import Forecast
+from stepscope.forecast.timeline import lay_out
 from stepscope.i18n import Language
-from stepscope.message import Seconds
-from stepscope.report import words
+from stepscope.ledger.accounts import ORDER
+from stepscope.report import page_ahead, words
 from stepscope.report.build import Report
+from stepscope.run import Floats, Ints
+from stepscope.stops import find_stops
 from stepscope.units import NS
 
-_MOST_POINTS = 4000
+# Eight bytes each, a little over a megabyte as text.
+_MOST_POINTS = 100_000
 _MOST_SLOW = 300
+_MOST_STOPS = 2000
 _MOST_LOSSES = 1500
-_PHASES = ("step", "evaluation", "checkpoint", "warmup", "data", "gc", "communication", "logging", "stall", "gap")
+_MOST_STRETCHES = 300
+_MOST_SAMPLES = 1200
+_EARLY = dt.datetime(2000, 1, 1, 3, 27)
 
 
 def data(report: Report, language: Language) -> dict[str, Any]:
     """All that the script needs, as plain data."""
     rows = _kept_rows(report)
-    place = {int(row): index for index, row in enumerate(rows)}
     steps = report.run.steps
+    place = {int(row): index for index, row in enumerate(rows.tolist())}
+    first = int(steps.step[rows[0]]) if len(rows) else 0
+    is_wide = bool(len(rows)) and int(steps.step[rows[-1]]) - first >= 1 << 32
     return {
         "strip": {
-            "step": steps.step[rows].tolist(),
-            "seconds": [round(value, 6) if value > 0 else None for value in (steps.dur_ns[rows] / NS).tolist()],
-            "phases": list(_PHASES),
+            "first": first,
+            "wide": is_wide,
+            "step": _packed(steps.step[rows] - first, "<f8" if is_wide else "<u4"),
+            "seconds": _packed(steps.dur_ns[rows] / NS, "<f4"),
         },
         "slow": [
-            {
-                "index": place[slow.row],
-                "cause": slow.cause,
-                "text": _slow_text(report, slow.row, language),
-            }
-            for slow in report.ledger.slow[:_MOST_SLOW]
+            {"index": place[slow.row], "phase": words.drawn_phase(slow), "text": text}
+            for slow, text in _slow_texts(report, language)
             if slow.row in place
         ],
+        "stops": stops_outside(report),
+        "levels": _levels(report, language),
         "loss": _losses(report),
-        "whatif": what_if_base(report),
-        "words": {
-            "iteration": language.text("slow-column-step"),
-            "took": language.text("slow-column-took"),
-            "loss": language.text("live-loss"),
-            "validation": language.text("phase-evaluation"),
-            "left": language.text("section-finish"),
-            "evaluations": language.text("section-evaluations"),
-        },
+        "throughput": _throughput(report),
+        "cards": _cards(report),
+        "ahead": page_ahead.fan(report),
+        "whatif": page_ahead.what_if_base(report),
+        "words": _words(report, language),
     }
 
 
-def _slow_text(report: Report, row: int, language: Language) -> str:
-    slow = next(found for found in report.ledger.slow if found.row == row)
-    parts = " + ".join(words.part_text(part, language) for part in slow.parts)
-    head = f"{language.number(slow.step)}: {language.duration(Seconds(slow.seconds).value)}"
-    return f"{head} = {parts}. {words.evidence_text(report, slow, language)}"
+def _packed(values: Ints | Floats, kind: str) -> str:
+    """A column as base64 of little-endian numbers: a tenth of what they take as text."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
 
 
-def _kept_rows(report: Report) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _words(report: Report, language: Language) -> dict[str, Any]:
+    """Every word the script puts on the page; holes in braces."""
+
+    def frame(key: str, *holes: str) -> str:
+        return language.text(key, **{hole: f"{{{hole}}}" for hole in holes})
+
+    return {
+        "pads_hours": language.clock(_EARLY, _EARLY).startswith("0"),
+        "least_grouped": int(language.text("number-least-grouped")),
+        "iteration": language.text("slow-column-step"),
+        "took": language.text("slow-column-took"),
+        "loss": language.text("live-loss"),
+        "validation": language.text("page-validation"),
+        "throughput": language.text("page-tokens-rate" if report.tokens_per_s else "page-steps-rate"),
+        "time": language.text("time-table-time"),
+        "load": language.text("page-gpu-load"),
+        "memory": language.text("page-gpu-memory"),
+        "power": language.text("page-gpu-power"),
+        "temperature": language.text("page-gpu-temperature"),
+        "tip": frame("page-tip", "step", "took"),
+        "left": frame("page-whatif-left", "duration", "span"),
+        "done": frame("page-whatif-done", "time"),
+        "less": frame("page-whatif-less", "duration"),
+        "more": frame("page-whatif-more", "duration"),
+        "evaluations": frame("page-whatif-evaluations", "number"),
+        "error": frame("page-whatif-error", "error"),
+        "clock_with_date": frame("clock-with-date", "date", "time"),
+        "phases": {phase: language.text(f"phase-{phase}") for phase in ORDER},
+    }
+
+
+def _slow_texts(report: Report, language: Language) -> list[tuple[Any, str]]:
+    found = []
+    for slow in report.ledger.slow[:_MOST_SLOW]:
+        parts = " + ".join(words.part_text(part, language) for part in slow.parts)
+        head = language.text("page-tip", step=language.number(slow.step), took=language.duration(slow.seconds))
+        found.append((slow, f"{head} = {parts}. {words.capital(words.evidence_text(report, slow, language))}"))
+    return found
+
+
+def _kept_rows(report: Report) -> Ints:
     """The rows to draw, in the order of their steps: the last time a step was done, the extremes of each stretch."""
     steps = report.run.steps
-    num = len(steps)
-    if not num:
-        return np.zeros(0, dtype=np.int64)
-    order = np.argsort(steps.step, kind="stable")
-    last = np.append(np.diff(steps.step[order]) > 0, True)
-    rows = order[last]
+    timed = np.flatnonzero((steps.span > 0) & (steps.dur_ns > 0))
+    order = timed[np.argsort(steps.step[timed], kind="stable")]
+    rows = order[np.append(np.diff(steps.step[order]) > 0, True)] if len(order) else order
+    kept = rows[extremes(steps.dur_ns[rows], _MOST_POINTS)]
     named = np.array([slow.row for slow in report.ledger.slow[:_MOST_SLOW]], dtype=np.int64)
-    if len(rows) <= _MOST_POINTS:
-        return np.asarray(rows, dtype=np.int64)
-    seconds = steps.dur_ns[rows]
-    edges = np.linspace(0, len(rows), _MOST_POINTS // 2 + 1).astype(np.int64)
-    kept = {int(rows[a + part]) for a, b in itertools.pairwise(edges) for part in _extremes(seconds[a:b])}
-    kept |= set(np.intersect1d(named, rows).tolist())
-    found = np.array(sorted(kept), dtype=np.int64)
-    return np.asarray(found[np.argsort(steps.step[found], kind="stable")], dtype=np.int64)
+    kept = np.union1d(kept, np.intersect1d(named, rows))
+    return np.asarray(kept[np.argsort(steps.step[kept], kind="stable")], dtype=np.int64)
 
 
-def _extremes(values: np.ndarray) -> tuple[int, ...]:
-    return (int(values.argmin()), int(values.argmax())) if len(values) else ()
+def extremes(values: Ints | Floats, most: int) -> Ints:
+    """Which of `values` to keep so that a drawing of them shows every spike: at most `most`, in their order."""
+    if len(values) <= most:
+        return np.arange(len(values), dtype=np.int64)
+    edges = np.linspace(0, len(values), most // 2 + 1).astype(np.int64)[:-1]
+    stretch = np.zeros(len(values), dtype=np.int64)
+    stretch[edges] = 1
+    order = np.lexsort((values, np.cumsum(stretch)))
+    ends = np.append(edges[1:], len(values)) - 1
+    return np.unique(np.concatenate([order[edges], order[ends]]))
+
+
+def stops_outside(report: Report) -> list[tuple[int, str]]:
+    """Evaluations and saves that no step's time holds: [step, phase]."""
+    found = [
+        (stop.step, "evaluation" if stop.evaluated else "checkpoint")
+        for stop in find_stops(report.run)
+        if not stop.is_inside and stop.printed and stop.step >= 0
+    ]
+    return found[:: max(1, math.ceil(len(found) / _MOST_STOPS))]
+
+
+def _levels(report: Report, language: Language) -> list[dict[str, Any]]:
+    """The levels of normal steps, each with its label where there is more than one."""
+    step = report.ledger.step
+    if step is None:
+        return []
+    several = len(step.regimes) > 1
+    return [
+        {
+            "first": regime.first_step,
+            "last": regime.last_step,
+            "seconds": regime.typical_s,
+            "label": language.duration(regime.typical_s) if several else "",
+        }
+        for regime in step.regimes
+    ]
 
 
 def has_losses(report: Report) -> bool:
@@ -100,15 +168,12 @@ def _losses(report: Report) -> dict[str, list[float | None]]:
     known = np.flatnonzero(np.isfinite(steps.loss))
     if len(known) < 2:
         return {"step": [], "train": [], "validation": []}
-    if len(known) > _MOST_LOSSES:
-        known = known[np.linspace(0, len(known) - 1, _MOST_LOSSES).astype(np.int64)]
+    known = known[extremes(steps.loss[known], _MOST_LOSSES)]
     train = {int(step): float(loss) for step, loss in zip(steps.step[known], steps.loss[known], strict=True)}
     events = report.run.events
-    validation = {
-        int(step): float(loss)
-        for step, loss in zip(events.step, events.val_loss, strict=True)
-        if step >= 0 and math.isfinite(loss)
-    }
+    told = np.flatnonzero((events.step >= 0) & np.isfinite(events.val_loss))
+    told = told[extremes(events.val_loss[told], _MOST_LOSSES)]
+    validation = dict(zip(events.step[told].tolist(), events.val_loss[told].tolist(), strict=True))
     places = sorted(set(train) | set(validation))
     return {
         "step": [float(place) for place in places],
@@ -117,50 +182,42 @@ def _losses(report: Report) -> dict[str, list[float | None]]:
     }
 
 
-def what_if_base(report: Report) -> dict[str, Any] | None:
-    """What is left, class by class, for the sliders; None when nothing is, or nobody knows how much."""
-    end = report.forecast
-    if not isinstance(end, Forecast) or end.is_finished or not end.schedule.num_evaluations:
+def _throughput(report: Report) -> dict[str, list[float]]:
+    """Tokens (or steps) a second over the run as the wall saw it, evaluations and saves included."""
+    own = report.run.training(-1)
+    step, seconds = lay_out(own, report.ledger).clock if own is report.run else (np.zeros(0), np.zeros(0))
+    if len(step) < 4:
+        return {"step": [], "rate": []}
+    edges = np.unique(np.linspace(0, len(step) - 1, min(_MOST_STRETCHES, len(step) // 2) + 1).astype(np.int64))
+    done, took = np.diff(step[edges]), np.diff(seconds[edges])
+    usable = (done > 0) & (took > 0)
+    typical = report.ledger.step.typical_s if report.ledger.step else 0.0
+    each = report.tokens_per_s * typical if report.tokens_per_s else 1.0
+    rate = done[usable] * each / took[usable]
+    return {"step": step[edges][1:][usable].tolist(), "rate": [float(f"{value:.5g}") for value in rate.tolist()]}
+
+
+def has_throughput(report: Report) -> bool:
+    """Whether there is enough of it to draw."""
+    return len(_throughput(report)["step"]) >= 3
+
+
+def _cards(report: Report) -> dict[str, list[float | None]] | None:
+    """The card's samples, thinned; seconds since the first."""
+    cards = report.cards
+    if cards is None or len(cards.seconds) < 2:
         return None
-    left, settings = end.left, report.run.settings
-    interval = settings.count("eval_interval")
-    if not interval or left["evaluation"].seconds is None:
-        return None
-    done = end.schedule.max_steps // interval - end.schedule.num_evaluations
-    known = sum(one.seconds or 0.0 for one in left.values())
-    classes = {name: left[name].seconds or 0.0 for name in ("step", "evaluation", "checkpoint")}
-    return {
-        "last_step": end.schedule.max_steps - end.schedule.num_steps,
-        "done_step": max(int(report.run.steps.step[-1]), done * interval),
-        "max_steps": end.schedule.max_steps,
-        "steps": end.schedule.num_steps,
-        "step_s": classes["step"],
-        "evaluations": end.schedule.num_evaluations,
-        "evaluation_s": classes["evaluation"],
-        "checkpoint_s": classes["checkpoint"],
-        "other_s": known - sum(classes.values()) + (end.remaining_s - known),
-        "saves_follow": report.run.format.saves_only_after_evaluation,
-        "eval_interval": interval,
-        "eval_iters": settings.count("eval_iters"),
-        "remaining_s": end.remaining_s,
-        "loss_sd": batch_loss_sd(report.run),
-        "moment": report.moment.isoformat() if report.moment is not None else None,
+    load, used, total = (np.array(column) for column in (cards.utilisation, cards.memory_used, cards.memory_total))
+    kept = extremes(np.nan_to_num(load), _MOST_SAMPLES)
+    columns = {
+        "load": load * 100,
+        "memory": np.divide(used * 100, total, out=np.full(len(used), np.nan), where=total > 0),
+        "power": np.array(cards.power),
+        "temperature": np.array(cards.temperature),
     }
-
-
-def slider_ranges(base: dict[str, Any]) -> list[tuple[str, int, int, int]]:
-    """The sliders: name, smallest (and step), largest, now."""
-    found = []
-    interval = int(base["eval_interval"])
-    low = max(1, interval // 10)
-    while interval % low:
-        low -= 1  # the present value must be one that the slider can stand on
-    found.append(("eval_interval", low, interval * 10, interval))
-    if base["eval_iters"]:
-        iters = int(base["eval_iters"])
-        step = max(1, math.gcd(iters, max(1, iters // 20)))
-        found.append(("eval_iters", step, iters * 2, iters))
-    total = int(base["max_steps"])
-    step = max(1, math.gcd(total, max(1, total // 100)))
-    found.append(("max_steps", step, total * 2, total))
+    found: dict[str, list[float | None]] = {
+        name: [round(value, 1) if math.isfinite(value) else None for value in column[kept].tolist()]
+        for name, column in columns.items()
+    }
+    found["seconds"] = (np.array(cards.seconds)[kept] - cards.seconds[0]).round(1).tolist()
     return found

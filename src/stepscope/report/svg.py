@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.i18n import Language
 from stepscope.report.build import Report
-from stepscope.report.words import headline
+from stepscope.report.words import drawn_phase, headline
 
 _WIDTH, _EDGE, _BAR, _STRIP = 960, 20, 34, 150
 _AXIS = 70  # left of the strip, for its labels
@@ -76,7 +76,7 @@ def _strip(report: Report, language: Language, top: int) -> tuple[list[str], int
     step, seconds, steps = report.ledger.step, report.run.steps.dur_ns / 1e9, report.run.steps.step
     if step is None or not len(seconds):
         return [], top
-    causes = {slow.row: slow.cause for slow in report.ledger.slow}
+    phases = {slow.row: drawn_phase(slow) for slow in report.ledger.slow}
     low, high = max(step.low_s, 1e-6) / 1.5, max(float(seconds.max()), step.high_s * 2)
     first, last = int(steps.min()), int(steps.max())
     base, num = top + _STRIP, min(_MOST_BARS, len(seconds))
@@ -92,7 +92,7 @@ def _strip(report: Report, language: Language, top: int) -> tuple[list[str], int
         label = escape(_tick(value, language))
         found.append(f'<text x="{_AXIS - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{_DIM}">{label}</text>')
     for place, row in _slowest(steps, seconds, first, last, num):
-        color = COLORS["step"] if row not in causes else COLORS.get(causes[row], COLORS["stall"])
+        color = COLORS[phases.get(row, "step")]
         found.append(
             f'<rect x="{_AXIS + place * width:.1f}" y="{base - height(float(seconds[row])):.1f}" '
             f'width="{max(1.0, width - 0.5):.1f}" height="{height(float(seconds[row])):.1f}" fill="{color}"/>'

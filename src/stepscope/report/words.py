@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
-from stepscope.ledger.phases import Part, SlowStep
+from stepscope.ledger.phases import Part, Phase, SlowStep
 from stepscope.message import Decimal, Moment, Seconds, Share, say
 from stepscope.report import reasons
 from stepscope.report.build import Report
@@ -130,6 +130,12 @@ def part_text(part: Part, language: Language) -> str:
     return language.text(
         "part-span", phase=phase, duration=Seconds(part.seconds), span=language.span(part.low_s, part.high_s)
     )
+
+
+def drawn_phase(slow: SlowStep) -> Phase:
+    """The phase in whose colour a slow step is drawn: the largest part of it that is no training."""
+    parts = [part for part in slow.parts if part.phase != "step"]
+    return max(parts, key=lambda part: part.seconds).phase if parts else "stall"
 
 
 def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:

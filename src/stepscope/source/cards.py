@@ -1,0 +1,111 @@
+"""What the card did while the run went: samples kept beside its log, in the form of `nvidia-smi --query-gpu`.
+
+    nvidia-smi --query-gpu=timestamp,index,name,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu \\
+               --format=csv -l 5 > gpu.csv
+
+`stepscope run` keeps the same file in the folder of its recording.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+NAME = "gpu.csv"
+# A week at one sample in five seconds; what is beyond is left out.
+_MOST_BYTES = 16 << 20
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_MIB = 1 << 20
+FIELDS = ("utilization.gpu", "memory.used", "memory.total", "power.draw", "temperature.gpu")
+
+
+class CardSeries(NamedTuple):
+    """Samples of one card, oldest first. NaN where the card gave no figure; memory in bytes, power in watts."""
+
+    gpu: str | None
+    seconds: tuple[float, ...]  # since the epoch
+    utilisation: tuple[float, ...]  # shares of 1
+    memory_used: tuple[float, ...]
+    memory_total: tuple[float, ...]
+    power: tuple[float, ...]
+    temperature: tuple[float, ...]
+
+    def between(self, first: float, last: float) -> CardSeries | None:
+        """The samples between two moments; None where there are none."""
+        places = [place for place, moment in enumerate(self.seconds) if first <= moment <= last]
+        if not places:
+            return None
+        own = slice(places[0], places[-1] + 1)
+        return CardSeries(self.gpu, *(column[own] for column in self[1:]))
+
+
+def read_cards(log: Path) -> CardSeries | None:
+    """The busiest card's samples beside a log (or in a recording's folder); None where nobody kept any."""
+    path = (log if log.is_dir() else log.parent) / NAME
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES).decode("utf-8", errors="replace")
+    except OSError:
+        return None
+    cards = parse_cards(text.splitlines())
+    return max(cards, key=lambda card: _mean(card.utilisation), default=None)
+
+
+def parse_cards(lines: Sequence[str]) -> list[CardSeries]:
+    """Each card's samples. Lines that are none (a torn one, a second heading) are passed over."""
+    rows = csv.reader(lines, skipinitialspace=True)
+    columns: dict[str, int] = {}
+    found: dict[str, list[tuple[float, ...]]] = {}
+    names: dict[str, str] = {}
+    for row in rows:
+        if row and row[0].strip() == "timestamp":
+            columns = {name.partition("[")[0].strip(): place for place, name in enumerate(row)}
+            continue
+        if "timestamp" not in columns or len(row) < len(columns):
+            continue
+        moment = _moment(row[columns["timestamp"]])
+        if moment is None:
+            continue
+        card = row[columns["index"]].strip() if "index" in columns else "0"
+        if "name" in columns:
+            names[card] = row[columns["name"]].strip().removeprefix("NVIDIA ").removeprefix("GeForce ")
+        values = (_number(row[columns[name]]) if name in columns else math.nan for name in FIELDS)
+        found.setdefault(card, []).append((moment, *values))
+    return [_series(names.get(card), sorted(samples)) for card, samples in found.items()]
+
+
+def _series(name: str | None, samples: list[tuple[float, ...]]) -> CardSeries:
+    seconds, load, used, total, power, heat = zip(*samples, strict=True)
+    return CardSeries(
+        gpu=name,
+        seconds=seconds,
+        utilisation=tuple(value / 100 for value in load),
+        memory_used=tuple(value * _MIB for value in used),
+        memory_total=tuple(value * _MIB for value in total),
+        power=power,
+        temperature=heat,
+    )
+
+
+def _number(text: str) -> float:
+    found = _NUMBER.match(text.strip())
+    return float(found[0]) if found else math.nan
+
+
+def _moment(text: str) -> float | None:
+    for form in ("%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S"):
+        try:
+            return dt.datetime.strptime(text.strip(), form).astimezone().timestamp()
+        except (ValueError, OverflowError, OSError):
+            continue
+    return None
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if math.isfinite(value)]
+    return math.fsum(known) / len(known) if known else -1.0
