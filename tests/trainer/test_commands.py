@@ -109,6 +109,26 @@ def test_the_probe_survives_what_it_probes():
     assert slower is None or (math.isfinite(slower) and slower > 0)
 
 
+@pytest.mark.parametrize(
+    ("script", "precision", "said"),
+    [
+        ("kill -ILL $$", "float32", [("train-bf16-crashes", {})]),
+        ("echo 1.64", "float32", [("train-bf16-slower", {"ratio": 1.64})]),
+        ("echo 0.43", "bfloat16", []),
+    ],
+)
+def test_bfloat16_only_after_a_child_has_survived_it_and_was_faster(tmp_path, monkeypatch, script, precision, said):
+    """A child that dies as on the machines that claim matrix units they do not have."""
+    child = tmp_path / "python"
+    child.write_text(f"#!/bin/sh\n{script}\n")
+    child.chmod(0o755)
+    monkeypatch.setattr(device_module.sys, "executable", str(child))
+    heard: list[tuple[str, dict[str, object]]] = []
+    config = build({**TINY, "dtype": "bfloat16"})
+    picked = pick_precision(config, torch.device("cpu"), lambda key, **args: heard.append((key, args)))
+    assert (picked, heard) == (precision, said)
+
+
 def test_gpt2s_weights_come_from_a_local_folder(tmp_path):
     """In Hugging Face's layout: linear layers the other way round, no head of their own."""
     torch.manual_seed(3)

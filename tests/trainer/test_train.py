@@ -246,6 +246,21 @@ def test_an_evaluation_alone(trained):
     assert again.log.splitlines()[-1].startswith("step 10: train loss ")
 
 
+def test_a_budget_shortens_the_run_and_changes_nothing_else(trained):
+    """The clock decides how many iterations; from then on the run is that of anybody who asks for so many."""
+    short = trained(name="short", budget=1e-3)
+    asked = trained(name="asked", max_iters=10, lr_decay_iters=10)
+    assert short.losses == asked.losses
+    assert "Overriding: max_iters = 10\n" in short.log
+    fits = dict(short.said)["train-fits"]
+    assert (fits["iterations"], fits["budget"]) == (10, 0)
+    again = trained(name="short", budget=3600.0, init_from="resume")
+    assert again.outcome.iteration == 11  # what fitted at the beginning counts
+    whole = trained(name="whole", budget=3600.0)
+    assert "Overriding: max_iters = 40\n" in whole.log
+    assert max(whole.losses) == 40
+
+
 def test_only_the_best_is_kept_where_that_was_asked(trained):
     run = trained(always_save_checkpoint=False, learning_rate=0.0, min_lr=0.0, max_iters=30)
     assert "saving checkpoint" not in run.log  # nothing learned, so nothing better than the first evaluation

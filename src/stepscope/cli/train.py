@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         from stepscope.trainer.config import build
 
         config = build(*layers)
-        voice = _Voice(language, config.max_iters)
+        voice = _Voice(language)
         if config.wandb_log:
             voice.say("train-no-wandb")
         voice.say("train-loading")
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         outcome = train(
             config,
             say=voice.say,
-            tick=voice.tick,
+            show=voice.show,
             header=header,
             started_ns=process_start_ns(),
             sample_tokens=0 if args.config else _SAMPLE_TOKENS,
@@ -90,6 +90,7 @@ def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[st
     """The settings, later over earlier, and nanoGPT's lines that say so."""
     from stepscope.trainer.config import NAMES, SMALL, parse_flag
 
+    flags = {name: parse_flag(name, text) for name in NAMES if (text := getattr(args, name)) is not None}
     layers: list[dict[str, Plain]] = []
     header: list[str] = []
     for path in args.config:
@@ -97,9 +98,10 @@ def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[st
         layers.append(values)
         header += [f"Overriding config with {path}:", text]
     if not args.config:
-        layers.append(SMALL)
-        header += [f"Overriding: {name} = {value}" for name, value in SMALL.items()]
-    flags = {name: parse_flag(name, text) for name in NAMES if (text := getattr(args, name)) is not None}
+        # Who says how many iterations wants just as many.
+        small = {**SMALL, "budget": 0.0} if "max_iters" in flags else SMALL
+        layers.append(small)
+        header += [f"Overriding: {name} = {value}" for name, value in small.items()]
     header += [f"Overriding: {name} = {value}" for name, value in flags.items()]
     return [*layers, flags], header
 
@@ -131,11 +133,10 @@ def _read(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Plain], str]:
 class _Voice:
     """Says things on stderr, so that the log on stdout stays a log; on a terminal also how far the run is."""
 
-    def __init__(self, language: Language, last: int) -> None:
+    def __init__(self, language: Language) -> None:
         self._language = language
-        self._last = last
         self._shown = 0.0
-        self._pace = 0.0
+        self._pace, self._num_steps = 0.0, 0
         self._has_terminal = sys.stderr.isatty()
 
     def say(self, key: str, **args: Any) -> None:
@@ -151,17 +152,26 @@ class _Voice:
         }
         print(self._language.text(key, **said), file=sys.stderr, flush=True)
 
-    def tick(self, iteration: int, seconds: float) -> None:
-        """One iteration more."""
+    def show(self, doing: str, iteration: int, last: int, seconds: float) -> None:
+        """What the trainer is at; a line of the log is about to come when it says "log"."""
         if not self._has_terminal:
             return
-        self._pace = seconds if self._pace == 0.0 else 0.95 * self._pace + 0.05 * seconds
         now = time.monotonic()
-        if now - self._shown < 0.5:
-            return
-        self._shown = now
-        left = Seconds(self._pace * (self._last - iteration))
-        text = self._language.text("train-progress", iteration=iteration, last=self._last, left=left)
+        if doing == "log":
+            self.clear()
+        elif doing != "step":
+            self._draw(self._language.text(f"train-doing-{doing}", iteration=iteration, last=last))
+        else:
+            # A mean of the last twenty or so; the first one has an evaluation in it and does not count.
+            if self._num_steps:
+                self._pace += (seconds - self._pace) / min(self._num_steps, 20)
+            self._num_steps += 1
+            if self._pace and now - self._shown >= 0.5:
+                left = Seconds(self._pace * (last - iteration))
+                self._draw(self._language.text("train-progress", iteration=iteration, last=last, left=left))
+                self._shown = now
+
+    def _draw(self, text: str) -> None:
         print(f"\r{text}", end="\x1b[K\r", file=sys.stderr, flush=True)
 
     def clear(self) -> None:

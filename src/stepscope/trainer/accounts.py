@@ -91,6 +91,10 @@ class Accounts:
         """Of some phases so far."""
         return sum(self._spent[phase] for phase in phases) / 1e9
 
+    def age_s(self) -> float:
+        """Seconds since the run began."""
+        return (time.monotonic_ns() - self._start_mono_ns) / 1e9
+
     # -- the files --------------------------------------------------------------------------------------------
 
     def step(self, number: int, seconds: float, loss: float | None) -> None:
@@ -137,7 +141,7 @@ class Accounts:
     def close(self) -> dict[str, Any]:
         """The ledger; also written to `ledger.json`."""
         self.lap(OTHER)
-        wall_s = (time.monotonic_ns() - self._start_mono_ns) / 1e9
+        wall_s = self.age_s()
         ledger = {
             "schema": "stepscope.trainer/1",
             "wall_s": wall_s,

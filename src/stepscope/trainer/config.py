@@ -78,18 +78,21 @@ class TrainConfig:
     eval: str = _setting("fixed", "fixed: the same few batches every time; nanogpt: its own, number for number")
     eval_train: bool = _setting(False, "with --eval=fixed, evaluate the training split too")
     threads: int = _setting(0, "of a CPU; 0: as many as are idle when the run starts")
+    budget: float = _setting(0.0, "seconds the run may take: fewer iterations if need be; 0: as many as it takes")
     shard: bool = _setting(False, "under torchrun, split the model over the processes (FSDP2): for what does not fit")
     gpt2_folder: str = _setting("", "folder with GPT-2's config.json and model.safetensors")
 
 
-# What `stepscope train` does without a config file: about a minute on two cores, and text that looks like Python.
+# What `stepscope train` does without a config file: a minute or two, whatever the machine, and text that begins to look
+# like Python.
 SMALL: dict[str, Plain] = {
     "out_dir": "out-stdlib",
     "dataset": "stdlib",
     "device": "cpu",
     "compile": False,
     "recipe": "modern",
-    "eval_interval": 100,
+    "budget": 85.0,
+    "eval_interval": 50,
     "eval_iters": 40,
     "log_interval": 10,
     "gradient_accumulation_steps": 1,
@@ -116,7 +119,9 @@ _CHOICES = {
 _LEAST = {
     **dict.fromkeys(("eval_interval", "log_interval", "eval_iters", "gradient_accumulation_steps"), 1),
     **dict.fromkeys(("batch_size", "block_size", "n_layer", "n_head", "n_embd"), 1),
-    **dict.fromkeys(("max_iters", "warmup_iters", "lr_decay_iters", "grad_clip", "weight_decay", "seed", "threads"), 0),
+    **dict.fromkeys(
+        ("max_iters", "warmup_iters", "lr_decay_iters", "grad_clip", "weight_decay", "seed", "threads", "budget"), 0
+    ),
     **dict.fromkeys(("learning_rate", "min_lr", "muon_lr", "dropout", "beta1", "beta2"), 0),
 }
 _BELOW_ONE = ("dropout", "beta1", "beta2")

@@ -6,6 +6,7 @@ What a step must not pay for is done here: graphs are compiled, memory is touche
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from stepscope.trainer.accounts import Accounts, DevicePhases, open_folder
 from stepscope.trainer.config import TrainConfig, TrainerError
 from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, find_folder, read_meta
 from stepscope.trainer.device import World, pick_precision, pick_threads
-from stepscope.trainer.evaluate import Evaluator
+from stepscope.trainer.evaluate import FIXED_SHARE, Evaluator
 from stepscope.trainer.model import GPT, OPTIMIZERS, ModelArgs, like, load_gpt2, load_model, make_optimizers
 from stepscope.trainer.writer import NAME
 
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
 # Say something to the person: a key and its values. The words are the command line's.
 Say = Callable[..., None]
-# Called after every iteration with its number and its seconds.
-Tick = Callable[[int, float], None]
+# Show what goes on: one of `DOING`, the iteration, the last one, and the seconds of a step that is done.
+Show = Callable[[str, int, int, float], None]
+DOING = ("step", "evaluation", "checkpoint", "compile", "measure", "sampling", "waiting", "log")
 
 
 def silent(*args: object, **named: object) -> None:
@@ -42,9 +44,10 @@ class Start:
     """One process of one run, up to the first step."""
 
     def __init__(
-        self, config: TrainConfig, world: World, *, say: Say, tick: Tick, header: Sequence[str], started_ns: int
+        self, config: TrainConfig, world: World, *, say: Say, show: Show, header: Sequence[str], started_ns: int
     ) -> None:
-        self.world, self.say, self.tick = world, say if world.rank == 0 else silent, tick
+        self.world = world
+        self.say, self._show = (say, show) if world.rank == 0 else (silent, silent)
         self.folder = Path(config.out_dir)
         self.log: IO[str] | None = None
         if world.rank == 0:
@@ -80,6 +83,9 @@ class Start:
         self.batches = Batches(splits["train"], config, world.device, rank=world.rank, world_size=world.size)
         self.optimizers = make_optimizers(self.raw_model, config)
         self._describe_optimizers()
+        if config.budget and self.saved is None:
+            self._fit_budget()
+            config = self.config
         self.evaluator = Evaluator(
             config,
             splits,
@@ -124,9 +130,16 @@ class Start:
             self.saved = checkpoint.load(self.folder, say=self.say, in_slices=config.shard)
         config = replace(config, dtype=pick_precision(config, world.device, self.say))
         if world.device.type == "cpu":
-            before = 0 if self.saved is None else int(self.saved.get("config", {}).get("threads", 0))
-            config = replace(config, threads=pick_threads(replace(config, threads=config.threads or before)))
+            threads = 0 if self.saved is None else int(self.saved.get("config", {}).get("threads", 0))
+            config = replace(config, threads=pick_threads(replace(config, threads=config.threads or threads)))
             torch.set_num_threads(config.threads)
+        if config.budget and self.saved is not None:
+            # What fitted when the run began, or the learning rates would be others from here on.
+            before = self.saved.get("config", {})
+            lengths: dict[str, Any] = {
+                name: int(before[name]) for name in ("max_iters", "lr_decay_iters") if name in before
+            }
+            config = replace(config, **lengths)
         self.config = config
 
     def _find_data(self) -> Path:
@@ -244,6 +257,7 @@ class Start:
 
     def _compile(self) -> Any:
         """Compile, and use both graphs once before the clock starts: the first iteration is then like the others."""
+        self.show("compile")
         self._print("compiling the model... (takes a ~minute)")
         model = torch.compile(self.raw_model)
         config = self.config
@@ -265,7 +279,53 @@ class Start:
         self.accounts.event("compile", self.iteration, took)
         return model
 
+    def _fit_budget(self) -> None:
+        """As many iterations as fit into the budget, in whole intervals of evaluation, so that the last one is saved.
+
+        A few are tried with a learning rate of zero, then the optimizers are made anew: nothing of that stays. From
+        here on the number counts and no clock, so that the same settings give the same run.
+        """
+        config = self.config
+        self.show("measure")
+        before, took = torch.get_rng_state(), []
+        tokens = torch.zeros((config.batch_size, config.block_size), dtype=torch.long, device=self.world.device)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = 0.0
+        for _ in range(4):
+            start = time.perf_counter()
+            for _ in range(self.micro_steps):
+                with self.autocast():
+                    _, loss = self.raw_model(tokens, tokens.clone())
+                loss.backward()
+            for optimizer in self.optimizers:
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+            loss.item()
+            took.append(time.perf_counter() - start)
+        self.optimizers = make_optimizers(self.raw_model, config)
+        torch.set_rng_state(before)
+        each = sum(took[1:]) / 3
+        # An evaluation's batch is a forward pass, a third of a step.
+        each *= 1 + config.eval_iters * FIXED_SHARE / 3 / config.eval_interval
+        # A twentieth is kept for the sample, and for what is not foreseen.
+        fitting = max(0.0, 0.95 * config.budget - self.accounts.age_s()) / each
+        fitting = max(1, int(fitting / config.eval_interval)) * config.eval_interval
+        told = torch.tensor(min(fitting, config.max_iters), device=self.world.device)
+        if self.world.size > 1:
+            dist.broadcast(told, 0)
+        count = int(told)
+        if count < config.max_iters:
+            self.config = replace(config, max_iters=count, lr_decay_iters=min(count, config.lr_decay_iters))
+            for name in ("max_iters", "lr_decay_iters"):
+                self._print(f"Overriding: {name} = {getattr(self.config, name)}")
+        self.say("train-fits", milliseconds=round(1000 * each), iterations=count, budget=round(config.budget))
+
     # -- small things -----------------------------------------------------------------------------------------
+
+    def show(self, doing: str, seconds: float = 0.0) -> None:
+        """Where the run is and what it does, for who watches."""
+        self._show(doing, self.iteration, self.config.max_iters, seconds)
 
     def _large_state(self) -> dict[str, Any]:
         """Weights and optimizers. Of those in slices only what is small: the checkpointer knows the tensors."""
@@ -276,6 +336,7 @@ class Start:
 
     def _print(self, line: str, *, every_rank: bool = False) -> None:
         """A line of the log, out of the process before anything else happens."""
+        self.show("log")
         if self.world.rank == 0 or every_rank:
             print(line, flush=True)
         if self.log is not None:

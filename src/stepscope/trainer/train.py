@@ -30,7 +30,7 @@ from stepscope.trainer.device import (
     stop_signals,
 )
 from stepscope.trainer.evaluate import Losses
-from stepscope.trainer.start import Say, Start, Tick, silent
+from stepscope.trainer.start import Say, Show, Start, silent
 
 _COLLECT_EVERY = 1000  # steps without an evaluation after which garbage is collected all the same
 
@@ -48,7 +48,7 @@ def train(
     config: TrainConfig,
     *,
     say: Say = silent,
-    tick: Tick = silent,
+    show: Show = silent,
     header: Sequence[str] = (),
     started_ns: int | None = None,
     sample_tokens: int = 0,
@@ -57,7 +57,7 @@ def train(
     started_ns = time.perf_counter_ns() if started_ns is None else started_ns
     world = join_world(config)
     try:
-        return Trainer(config, world, say=say, tick=tick, header=header, started_ns=started_ns).run(sample_tokens)
+        return Trainer(config, world, say=say, show=show, header=header, started_ns=started_ns).run(sample_tokens)
     except TrainerError:
         raise
     except (RuntimeError, MemoryError) as problem:
@@ -103,6 +103,7 @@ class Trainer(Start):
         finally:
             # Also after an error: a save that is under way is the last good one.
             if self.checkpointer is not None:
+                self.show("waiting")
                 self._note_save(self.checkpointer.close())
                 self.accounts.lap(phases.WAITING)
             self.accounts.facts["iterations"] = self.iteration - self.first_iteration
@@ -232,7 +233,7 @@ class Trainer(Start):
             self._print(f"iter {self.iteration}: loss {value:.4f}, time {seconds * 1000:.2f}ms, mfu {mfu_pct:.2f}%")
         if self.checkpointer is not None and self.checkpointer.is_writing:
             self._note_save(self.checkpointer.collect())
-        self.tick(self.iteration, seconds)
+        self.show("step", seconds)
         self.accounts.lap(phases.LOGGING)
         self.accounts.step(self.iteration, seconds, value)
         return wants_stop
@@ -255,6 +256,7 @@ class Trainer(Start):
             dist.all_reduce(shared)
             running = shared.item() / world.size
         self.loss_sum, self.loss_count = torch.zeros_like(self.loss_sum), 0
+        self.show("evaluation")
         start = time.perf_counter_ns()
         losses = self._evaluate(running, first)
         took = time.perf_counter_ns() - start
@@ -292,6 +294,7 @@ class Trainer(Start):
         self.accounts.lap(phases.LOGGING)
         self._note_save(self.checkpointer.collect(wait=True))
         waited = self.accounts.lap(phases.WAITING)
+        self.show("checkpoint")
         self.accounts.flush()  # before the checkpoint can be whole: after a kill, the records reach as far as it does
         self.checkpointer.stage({**self._large_state(), **state}, self.iteration)
         staged = self.accounts.lap(phases.STAGING)
@@ -376,6 +379,7 @@ class Trainer(Start):
     def _sample(self, count: int) -> str | None:
         if self.meta is None:
             return None
+        self.show("sampling")
         self.raw_model.eval()
         start = torch.tensor([self.meta.encode("\n")], device=self.world.device)
         tokens = self.raw_model.generate(start, count, temperature=0.8, top_k=200)[0].tolist()
