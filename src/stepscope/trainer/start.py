@@ -47,7 +47,8 @@ class Start:
         self, config: TrainConfig, world: World, *, say: Say, show: Show, header: Sequence[str], started_ns: int
     ) -> None:
         self.world = world
-        self.say, self._show = (say, show) if world.rank == 0 else (silent, silent)
+        self.say: Say = say if world.rank == 0 else silent  # one voice is enough
+        self._show: Show = show if world.rank == 0 else silent
         self.folder = Path(config.out_dir)
         self.log: IO[str] | None = None
         if world.rank == 0:
