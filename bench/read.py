@@ -22,7 +22,7 @@ from readers import READERS, missing
 
 ROUNDS = 3
 MEGABYTES = {"nanogpt": 1000.0, "tqdm": 300.0, "megatron": 300.0}
-LONGEST_S = 300
+LONGEST_S = 120
 
 
 def time_one(name: str, kind: str, log: Path) -> dict[str, float] | None:
