@@ -73,6 +73,8 @@ def _save_probability(run: Run, evaluations: list[Stop]) -> float:
     """How likely the next evaluation saves: certainly when always, else as the last ones did, the latest above all."""
     if run.settings.truth("always_save_checkpoint"):
         return 1.0
+    if not any(line.kind == "checkpoint" for line in run.format.lines):
+        return 0.0  # it prints no saves: they would be counted without a cost
     saved = [evaluation.saved for evaluation in evaluations if evaluation.step > 0]
     weight, hits = _PRIOR_TOTAL, _PRIOR_SAVED
     for age, flag in enumerate(reversed(saved)):
