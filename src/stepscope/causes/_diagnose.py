@@ -12,7 +12,7 @@ from stepscope.causes import SURE, in_order
 from stepscope.causes._evidence import Case, Evidence, Rhythmic, Shift
 from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.baseline import Baseline
-from stepscope.ledger.phases import Finding, Ledger, Level, Part, Phase, PhaseTotal, Rhythm, SlowStep
+from stepscope.ledger.phases import Finding, Ledger, Level, Phase, PhaseTotal, Rhythm, SlowStep, joined
 from stepscope.run import Run
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import Stop
@@ -102,31 +102,13 @@ def _explain(case: Case) -> tuple[SlowStep, Phase | None]:
     parts = [
         part._replace(phase=chosen.phase, basis="inferred") if part.phase == "stall" else part for part in slow.parts
     ]
-    return explained._replace(parts=_joined(parts)), chosen.phase
+    return explained._replace(parts=joined(parts)), chosen.phase
 
 
 def _merged(answers: tuple[Finding, ...], rhythm: Finding) -> tuple[Finding, ...]:
     """The answers with what the comb is, at its place in the order."""
     place = {str(module.CODE): int(module.PLACE) for module in (*in_order("explain_step"), *in_order("explain_period"))}
     return tuple(sorted((*answers, rhythm), key=lambda answer: place[answer.code]))
-
-
-def _joined(parts: list[Part]) -> tuple[Part, ...]:
-    """The parts with those of one phase added up, largest first."""
-    found: dict[Phase, Part] = {}
-    for part in parts:
-        known = found.get(part.phase)
-        found[part.phase] = (
-            part
-            if known is None
-            else known._replace(
-                seconds=known.seconds + part.seconds,
-                low_s=known.low_s + part.low_s,
-                high_s=known.high_s + part.high_s,
-                basis=known.basis if known.seconds >= part.seconds else part.basis,
-            )
-        )
-    return tuple(sorted(found.values(), key=lambda part: -part.seconds))
 
 
 def _moved(totals: tuple[PhaseTotal, ...], moved: list[tuple[Phase, float]]) -> tuple[PhaseTotal, ...]:

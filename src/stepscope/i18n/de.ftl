@@ -91,6 +91,7 @@ split-contrast = Evaluierung und Checkpoint sind durch den Vergleich von Evaluie
 split-first-step = Evaluierung und Checkpoint sind durch die erste Evaluierung getrennt, die nichts speichert.
 split-model = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung. Die Aufteilung ist aus der Zahl der Forward-Pässe und den üblichen Kosten des Speicherns berechnet; die Spannen sagen, wie weit sie danebenliegen kann.
 split-guess = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung, und wie viele Batches eine Evaluierung rechnet, ist nicht bekannt (geben Sie --set eval_iters=N an). Die Aufteilung ist aus den üblichen Kosten des Speicherns vermutet; die Spannen sagen, wie weit sie danebenliegen kann.
+split-guess-plain = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung. Die Aufteilung ist aus den üblichen Kosten des Speicherns vermutet; die Spannen sagen, wie weit sie danebenliegen kann.
 split-not-yet = Was ein Speichern kostet, ist noch nicht auflösbar: Dazu braucht es etwa { $needed } Evaluierungen mit und ohne Speichern, das Log hat { $count }.
 split-settle = Um es zu klären, versehen Sie die Zeilen mit Zeitstempeln: { $command }
 stamps-unusable = Die Zeitstempel an den Zeilen widersprechen den ausgegebenen Zeiten (eine blockweise gepufferte Pipe?) und werden nicht verwendet. Starten Sie python mit -u.

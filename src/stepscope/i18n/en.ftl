@@ -93,6 +93,7 @@ split-contrast = Evaluation and checkpoint are told apart by comparing evaluatio
 split-first-step = Evaluation and checkpoint are told apart by the first evaluation, which saves nothing.
 split-model = Evaluation and checkpoint cannot be told apart in this log: every save comes with an evaluation. The split is computed from the number of forward passes and what saves usually cost; the ranges say how far it can be off.
 split-guess = Evaluation and checkpoint cannot be told apart in this log: every save comes with an evaluation, and how many batches an evaluation runs is not known (pass --set eval_iters=N). The split is a guess from what saves usually cost; the ranges say how far it can be off.
+split-guess-plain = Evaluation and checkpoint cannot be told apart in this log: every save comes with an evaluation. The split is a guess from what saves usually cost; the ranges say how far it can be off.
 split-not-yet = What a save costs is not resolvable yet: that needs about { $needed } evaluations with and without a save, and the log has { $count }.
 split-settle = To settle it, put time stamps on the lines: { $command }
 stamps-unusable = The time stamps on the lines contradict the printed times (a block-buffered pipe?) and are not used. Run python with -u.

@@ -91,6 +91,7 @@ split-contrast = La evaluación y el checkpoint se distinguen comparando evaluac
 split-first-step = La evaluación y el checkpoint se distinguen por la primera evaluación, que no guarda nada.
 split-model = En este log no se pueden separar la evaluación y el checkpoint: cada guardado va junto a una evaluación. El reparto se calcula a partir del número de pases forward y de lo que suele costar guardar; los intervalos dicen cuánto puede desviarse.
 split-guess = En este log no se pueden separar la evaluación y el checkpoint: cada guardado va junto a una evaluación, y no se sabe cuántos batches usa una evaluación (indique --set eval_iters=N). El reparto se conjetura a partir de lo que suele costar guardar; los intervalos dicen cuánto puede desviarse.
+split-guess-plain = En este log no se pueden separar la evaluación y el checkpoint: cada guardado va junto a una evaluación. El reparto se conjetura a partir de lo que suele costar guardar; los intervalos dicen cuánto puede desviarse.
 split-not-yet = Lo que cuesta un guardado aún no se puede determinar: hacen falta unas { $needed } evaluaciones con y sin guardado, y el log tiene { $count }.
 split-settle = Para aclararlo, ponga marcas de tiempo en las líneas: { $command }
 stamps-unusable = Las marcas de tiempo de las líneas contradicen los tiempos impresos (¿una tubería con búfer por bloques?) y no se usan. Ejecute python con -u.

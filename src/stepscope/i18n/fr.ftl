@@ -91,6 +91,7 @@ split-contrast = L’évaluation et le checkpoint sont distingués en comparant 
 split-first-step = L’évaluation et le checkpoint sont distingués par la première évaluation, qui ne sauvegarde rien.
 split-model = Ce log ne permet pas de séparer l’évaluation du checkpoint : chaque sauvegarde accompagne une évaluation. Le partage est calculé d’après le nombre de passes forward et le coût habituel d’une sauvegarde ; les intervalles disent de combien il peut s’écarter.
 split-guess = Ce log ne permet pas de séparer l’évaluation du checkpoint : chaque sauvegarde accompagne une évaluation, et l’on ignore combien de batches une évaluation calcule (indiquez --set eval_iters=N). Le partage est conjecturé d’après le coût habituel d’une sauvegarde ; les intervalles disent de combien il peut s’écarter.
+split-guess-plain = Ce log ne permet pas de séparer l’évaluation du checkpoint : chaque sauvegarde accompagne une évaluation. Le partage est conjecturé d’après le coût habituel d’une sauvegarde ; les intervalles disent de combien il peut s’écarter.
 split-not-yet = Le coût d’une sauvegarde n’est pas encore mesurable : il faut environ { $needed } évaluations avec et sans sauvegarde, et le log en a { $count }.
 split-settle = Pour trancher, horodatez les lignes : { $command }
 stamps-unusable = Les horodatages des lignes contredisent les temps affichés (un tube à tampon par blocs ?) et ne sont pas utilisés. Lancez python avec -u.

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from stepscope.ledger.periods import Period, Periods
@@ -63,6 +64,24 @@ class Part(NamedTuple):
     low_s: float
     high_s: float
     basis: Basis
+
+
+def joined(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """The parts with those of one phase added up, largest first."""
+    found: dict[Phase, Part] = {}
+    for part in parts:
+        known = found.get(part.phase)
+        found[part.phase] = (
+            part
+            if known is None
+            else known._replace(
+                seconds=known.seconds + part.seconds,
+                low_s=known.low_s + part.low_s,
+                high_s=known.high_s + part.high_s,
+                basis=known.basis if known.seconds >= part.seconds else part.basis,
+            )
+        )
+    return tuple(sorted(found.values(), key=lambda part: -part.seconds))
 
 
 class PhaseTotal(NamedTuple):

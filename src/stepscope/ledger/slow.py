@@ -6,7 +6,7 @@ import numpy as np
 
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline
-from stepscope.ledger.phases import Cause, Part, Phase, SlowStep
+from stepscope.ledger.phases import Cause, Part, Phase, SlowStep, joined
 from stepscope.run import NO_TIME, Run
 from stepscope.stops import Stop
 from stepscope.units import NS
@@ -58,7 +58,7 @@ def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, S
                 seconds=seconds + waits.get(row, 0.0),
                 cause=cause,
                 confidence=_confidence(cause, parts, evaluation),
-                parts=tuple(parts),
+                parts=joined(parts),
                 evidence_lines=_evidence_lines(run, row, cause, evaluation),
             )
         )

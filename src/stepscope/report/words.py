@@ -177,11 +177,13 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
     # A log that prints how long its saves took leaves nothing to guess.
     is_told = save is not None and save.basis == "measured" and ledger.split in {"model", "guess"}
     if ledger.split != "none" and save is not None and not is_told:
-        remarks.append(language.text(f"split-{ledger.split}"))
+        # Only a trainer that evaluates so many batches of each split can be told how many those are.
+        is_plain = ledger.split == "guess" and run.format.evaluation_splits is None
+        remarks.append(language.text("split-guess-plain" if is_plain else f"split-{ledger.split}"))
         is_wide = save.high_s - save.low_s > 2 * _UNSETTLED * save.seconds
         if is_wide and ledger.split == "contrast" and report.num_evaluations < _RESOLVABLE:
             remarks.append(language.text("split-not-yet", count=report.num_evaluations, needed=_RESOLVABLE))
-        if is_wide and ledger.split in {"first-step", "model", "guess"}:
+        if is_wide and run.stamps is None and ledger.split in {"first-step", "model", "guess"}:
             remarks.append(language.text("split-settle", command=STAMP_COMMAND))
     if ledger.stamps_unusable:
         remarks.append(language.text("stamps-unusable"))
