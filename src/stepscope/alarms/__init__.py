@@ -14,6 +14,7 @@ from stepscope.alarms._base import Alarm, Evidence
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
 from stepscope.run import Run
+from stepscope.source.hardware import Hardware
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
@@ -26,8 +27,10 @@ def rules() -> dict[str, ModuleType]:
     return {str(module.CODE): module for module in modules}
 
 
-def find_alarms(run: Run, ledger: Ledger, forecast: Forecast | NoForecast) -> list[Alarm]:
+def find_alarms(
+    run: Run, ledger: Ledger, forecast: Forecast | NoForecast, hardware: Hardware | None = None
+) -> list[Alarm]:
     """Every alarm of the run, gravest first, then in the order of the log."""
-    evidence = Evidence(run=run, ledger=ledger, forecast=forecast)
+    evidence = Evidence(run=run, ledger=ledger, forecast=forecast, hardware=hardware)
     found: list[Alarm] = [alarm for rule in rules().values() for alarm in rule.find(evidence)]
     return sorted(found, key=lambda alarm: (_ORDER[alarm.severity], alarm.line or 0, alarm.code))

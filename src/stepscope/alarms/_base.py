@@ -8,6 +8,7 @@ from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
 from stepscope.message import Message
 from stepscope.run import Run
+from stepscope.source.hardware import Hardware
 
 Severity = Literal["error", "warning", "info"]
 
@@ -28,6 +29,7 @@ class Evidence(NamedTuple):
     run: Run
     ledger: Ledger
     forecast: Forecast | NoForecast
+    hardware: Hardware | None = None
 
     def step_before(self, row: int) -> int | None:
         """The last step printed before a row index."""

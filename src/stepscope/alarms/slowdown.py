@@ -1,7 +1,8 @@
 """slowdown: steps have become slower and stayed so.
 
 What it looks at
-    The levels of the run: stretches of steps whose time differs by more than 3 %.
+    The levels of the run: stretches of steps whose time differs by more than 3 %. Where the card is seen too (live, or
+    with --nvidia-smi), what holds it back now: heat, its power limit, another process, memory that is full.
 
 Why it matters
     Every step left costs the difference.
@@ -18,10 +19,32 @@ from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence
 from stepscope.message import Seconds, Share, say
+from stepscope.source.hardware import Hardware
 
 CODE = "slowdown"
 _WORTH_A_WORD = 0.25
 _LEAST_ROWS = 15
+
+# Full enough that a driver which can move memory to the host (Windows, WSL) does so.
+_FULL = 0.97
+_PINNED = 0.97
+
+
+def _key(card: Hardware | None) -> str:
+    """The sentence with the reason that the card's figures show, else without one."""
+    if card is None:
+        return "alarm-slowdown"
+    throttle = card.throttle or ()
+    if "thermal" in throttle or "hw_slowdown" in throttle:
+        return "alarm-slowdown-thermal"
+    if card.others:
+        return "alarm-slowdown-neighbour"
+    if card.memory_used and card.memory_total and card.memory_used >= _FULL * card.memory_total:
+        return "alarm-slowdown-memory"
+    is_pinned = card.power is not None and card.power_limit and card.power >= _PINNED * card.power_limit
+    if is_pinned or "power_cap" in throttle or "power_brake" in throttle:
+        return "alarm-slowdown-power"
+    return "alarm-slowdown"
 
 
 def find(evidence: Evidence) -> list[Alarm]:
@@ -42,7 +65,7 @@ def find(evidence: Evidence) -> list[Alarm]:
     if ratio < _WORTH_A_WORD:
         return []
     message = say(
-        "alarm-slowdown",
+        _key(evidence.hardware),
         step=last.first_step,
         before=Seconds(fastest.typical_s),
         after=Seconds(last.typical_s),

@@ -7,17 +7,25 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from stepscope.alarms._base import Alarm
 from stepscope.cli import _common
 from stepscope.errors import UsageError
 from stepscope.i18n import Language
+from stepscope.live.notify import Notifier
 from stepscope.live.watch import End, Facts, View
 from stepscope.report import live
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _EXIT_CODES: dict[End, int] = {"finished": 0, "ended": 4, "lost": 4}
 _PLAIN_EVERY_S = 10.0
 _ALARM_TEXT = "STEPSCOPE_ALARM"
+# How long the last messages may take to arrive before we leave.
+_PATIENCE_S = 10.0
+_WIDEST = 110
 
 
 def add_live_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +68,7 @@ class Teller:
     def __init__(self, args: argparse.Namespace, language: Language) -> None:
         self._command = args.exec
         self._language = language
-        self._apprise = _apprise(args.notify) if args.notify else None
+        self._notifier = Notifier(_apprise(args.notify)) if args.notify else None
 
     def tell(self, alarms: tuple[Alarm, ...]) -> None:
         """Pass on what is new."""
@@ -76,11 +84,19 @@ class Teller:
                     )
                 except (OSError, ValueError) as problem:
                     print(f"--exec: {problem}", file=sys.stderr)
-            if self._apprise is not None:
-                self._apprise(f"stepscope: {alarm.code}", text)
+            if self._notifier is not None:
+                self._notifier.tell(f"stepscope: {alarm.code}", text)
+
+    def close(self) -> None:
+        """Let what is on its way arrive, and say what did not."""
+        if self._notifier is None:
+            return
+        self._notifier.close(_PATIENCE_S)
+        if self._notifier.num_failed:
+            print(self._language.text("notify-failed", count=self._notifier.num_failed), file=sys.stderr)
 
 
-def _apprise(addresses: list[str]) -> Callable[[str, str], object]:
+def _apprise(addresses: list[str]) -> Callable[[str, str], bool]:
     try:
         import apprise
     except ImportError:
@@ -89,7 +105,7 @@ def _apprise(addresses: list[str]) -> Callable[[str, str], object]:
     for address in addresses:
         if not sender.add(address):
             raise UsageError("bad-address", place=f"--notify {address}")
-    return lambda title, body: sender.notify(title=title, body=body)
+    return lambda title, body: bool(sender.notify(title=title, body=body))
 
 
 class PlainShow:
@@ -113,7 +129,7 @@ class PlainShow:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to put back."""
+        self._teller.close()
 
 
 class ScreenShow:
@@ -126,15 +142,23 @@ class ScreenShow:
         self._language = language
         self._teller = teller
         self._console = Console(highlight=False)
-        self._live = Live(console=self._console, auto_refresh=False, transient=False)
+        # The whole screen, so that a new window size leaves no scraps; what was shown last stays behind at the end.
+        self._live = Live(console=self._console, auto_refresh=False, screen=True)
+        self._last: Text | None = None
 
     def __call__(self, view: View) -> None:
+        self._live.update(self._drawn(view, height=self._console.height), refresh=True)
+        self._last = self._drawn(view, height=None)
+        self._teller.tell(view.fresh)
+
+    def _drawn(self, view: View, *, height: int | None) -> Text:
         from rich.text import Text
 
-        lines = live.screen(view, self._language, width=max(40, min(110, self._console.width)))
-        text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
-        self._live.update(text, refresh=True)
-        self._teller.tell(view.fresh)
+        width = max(40, min(_WIDEST, self._console.width))
+        lines = live.draw(view, self._language, width=width, height=height)
+        text = Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return text
 
     def __enter__(self) -> ScreenShow:
         self._live.start()
@@ -142,6 +166,28 @@ class ScreenShow:
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+        if self._last is not None:
+            self._console.print(self._last)
+        self._teller.close()
+
+
+class AlarmShow:
+    """Nothing but alarms, beside what a command prints itself."""
+
+    def __init__(self, language: Language, teller: Teller) -> None:
+        self._language = language
+        self._teller = teller
+
+    def __call__(self, view: View) -> None:
+        for alarm in view.fresh:
+            print(live.alarm_text(alarm, self._language), file=sys.stderr, flush=True)
+        self._teller.tell(view.fresh)
+
+    def __enter__(self) -> AlarmShow:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._teller.close()
 
 
 def make_show(args: argparse.Namespace, language: Language) -> PlainShow | ScreenShow:

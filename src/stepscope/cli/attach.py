@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     if os.name != "posix" or not Path("/proc").is_dir():
         raise UsageError("needs-posix", place="stepscope attach")
     from stepscope.live import process
-    from stepscope.live.gpu import read_gpu
+    from stepscope.live.sampler import Sampler
     from stepscope.live.watch import View, Watch
     from stepscope.source.tail import FileTail
 
@@ -42,12 +42,13 @@ def run(args: argparse.Namespace) -> int:
     if found is None:
         raise InputError("process-without-log", place=str(args.pid), pid=str(args.pid))
     print(language.text("attach-log", path=str(found)), file=sys.stderr)
+    clock = SystemClock()
     watch = Watch(
         FileTail(found),
         name=str(found),
         facts=_live.facts_of(args),
-        clock=SystemClock(),
-        hardware=read_gpu,
+        clock=clock,
+        hardware=Sampler(clock, pid=args.pid),
         interval_s=_live.interval_of(args, _live.has_screen(args)),
         is_alive=lambda: process.is_alive(args.pid),
     )

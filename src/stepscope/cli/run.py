@@ -15,10 +15,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stepscope.cli import _common, _live
 from stepscope.clock import SystemClock
 from stepscope.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from stepscope.live.watch import View, Watch
 
 RUNS_A_COMMAND = True
 
@@ -41,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     """Run it."""
     if os.name != "posix":
         raise UsageError("needs-posix", place="stepscope run")
-    from stepscope.live.gpu import read_gpu
     from stepscope.live.runner import Runner, folder_for
+    from stepscope.live.sampler import Sampler
     from stepscope.live.samples import Keeper
     from stepscope.live.watch import Watch
     from stepscope.source.recording import LOG, RecordingTail
@@ -60,30 +64,46 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("cannot-write", place=str(folder), reason=problem.strerror or str(problem)) from None
     runner.pass_signals_on()
     runner.send_size()
+    clock = SystemClock()
+    sampler = Keeper(Sampler(clock, pid=runner.recorder_pid), folder, clock)
+    tells = bool(args.exec or args.notify)
+    watch = Watch(
+        RecordingTail(folder),
+        name=str(folder),
+        facts=facts,
+        clock=clock,
+        hardware=sampler,
+        interval_s=interval_s,
+        is_alive=runner.is_alive,
+    )
     if shows_screen:
-        watch = Watch(
-            RecordingTail(folder),
-            name=str(folder),
-            facts=facts,
-            clock=SystemClock(),
-            hardware=Keeper(read_gpu, folder, SystemClock()),
-            interval_s=interval_s,
-            is_alive=runner.is_alive,
-        )
         with _live.make_show(args, language) as show:
-            while not watch.is_over:
-                view = watch.step()
-                if view is not None:
-                    show(view)
-                time.sleep(0.05)
+            _follow(watch, show)
+    elif tells:
+        # Its output is the command's; alarms go to whoever asked for them, and beside it.
+        with _live.AlarmShow(language, _live.Teller(args, language)) as show:
+            _pass_through(runner.is_alive, folder / LOG, lambda: _show_next(watch, show))
+            _follow(watch, show)
     else:
-        _pass_through(runner.is_alive, folder / LOG)
+        _pass_through(runner.is_alive, folder / LOG, sampler)
     code = runner.exit_code()
     print(language.text("run-kept", folder=str(folder)), file=sys.stderr)
     return code
 
 
-def _pass_through(is_alive: Callable[[], bool], log: Path) -> None:
+def _follow(watch: Watch, show: Callable[[View], None]) -> None:
+    while not watch.is_over:
+        _show_next(watch, show)
+        time.sleep(0.05)
+
+
+def _show_next(watch: Watch, show: Callable[[View], None]) -> None:
+    view = watch.step()
+    if view is not None:
+        show(view)
+
+
+def _pass_through(is_alive: Callable[[], bool], log: Path, meanwhile: Callable[[], object]) -> None:
     """Everything the command prints, as it comes, to our own output."""
     out = sys.stdout.buffer
     with log.open("rb") as file:
@@ -94,4 +114,5 @@ def _pass_through(is_alive: Callable[[], bool], log: Path) -> None:
                 out.flush()
             if not going:
                 return
+            meanwhile()
             time.sleep(0.03)

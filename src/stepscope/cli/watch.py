@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Watch until the run ends."""
     from stepscope.errors import UsageError
-    from stepscope.live.gpu import read_gpu
+    from stepscope.live.sampler import Sampler
     from stepscope.live.watch import Tail, Watch
     from stepscope.source.files import resolve
     from stepscope.source.tail import FileTail, PipeTail
@@ -36,12 +36,13 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("watch-one-log", place=" ".join(args.log))
     source = resolve(args.log[0])[0]
     tail: Tail = PipeTail() if source.path is None else FileTail(Path(source.path))
+    clock = SystemClock()
     watch = Watch(
         tail,
         name=source.name,
         facts=_live.facts_of(args),
-        clock=SystemClock(),
-        hardware=read_gpu,
+        clock=clock,
+        hardware=Sampler(clock),
         interval_s=_live.interval_of(args, _live.has_screen(args)),
     )
     with _live.make_show(args, language) as show:

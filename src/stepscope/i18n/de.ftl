@@ -1005,3 +1005,30 @@ page-more-slow = { $count ->
     [one] Eine langsame Iteration mehr
    *[other] { $count } langsame Iterationen mehr
 }
+## Was die Karte währenddessen sagt
+
+gpu-power-of = { $power } von { $limit } W
+gpu-clock = { $clock } MHz
+gpu-clock-of = { $clock } von { $most } MHz
+gpu-held = gebremst durch { $reasons }
+gpu-others = { $count ->
+    [one] außerdem darauf: { $names }
+   *[other] { $count } andere darauf: { $names }
+}
+throttle-power_cap = ihr Leistungslimit
+throttle-thermal = Hitze
+throttle-hw_slowdown = ihren eigenen Schutz
+throttle-power_brake = das Netzteil
+throttle-sync_boost = die langsamste ihrer Gruppe
+live-gpu = Karte
+alarm-near-oom = { $used } von { $total } GiB der Karte sind belegt: Etwas mehr beendet den Lauf. Ein kleinerer Batch mit mehr Akkumulation braucht weniger.
+alarm-slowdown-thermal = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die Karte senkt ihren Takt, weil sie zu heiß ist: Lüfter, Staub und Nachbarn ansehen.
+alarm-slowdown-power = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die Karte ist an ihrem Leistungslimit: siehe nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Auf der Karte läuft noch ein Prozess: nvidia-smi zeigt, welcher.
+alarm-slowdown-memory = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Der Speicher der Karte ist voll, und was nicht hineinpasst, wandert womöglich in den Hauptspeicher: Ein kleinerer Batch hilft.
+alarm-finished = Der Lauf ist fertig: Iteration { $step }.
+notify-failed = { $count ->
+    [one] Eine Nachricht ließ sich nicht senden; prüfe die Adresse von --notify.
+   *[other] { $count } Nachrichten ließen sich nicht senden; prüfe die Adresse von --notify.
+}
+live-log = Log

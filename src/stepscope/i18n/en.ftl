@@ -1007,3 +1007,30 @@ page-more-slow = { $count ->
     [one] One more slow iteration
    *[other] { $count } more slow iterations
 }
+## What the card says while it runs
+
+gpu-power-of = { $power } of { $limit } W
+gpu-clock = { $clock } MHz
+gpu-clock-of = { $clock } of { $most } MHz
+gpu-held = held back by { $reasons }
+gpu-others = { $count ->
+    [one] also on it: { $names }
+   *[other] { $count } others on it: { $names }
+}
+throttle-power_cap = its power limit
+throttle-thermal = heat
+throttle-hw_slowdown = its own protection
+throttle-power_brake = the power supply
+throttle-sync_boost = the slowest of its group
+live-gpu = card
+alarm-near-oom = { $used } of { $total } GiB of the card are used: a little more ends the run. A smaller batch with more accumulation needs less.
+alarm-slowdown-thermal = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. The card lowers its clocks because it is too hot: look at its fans, dust and neighbours.
+alarm-slowdown-power = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. The card is at its power limit: see nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. Another process is on the card: nvidia-smi shows which.
+alarm-slowdown-memory = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. The card's memory is full, and what does not fit may be moved to the host: a smaller batch helps.
+alarm-finished = The run is finished: iteration { $step }.
+notify-failed = { $count ->
+    [one] One message could not be sent; check the address of --notify.
+   *[other] { $count } messages could not be sent; check the address of --notify.
+}
+live-log = log

@@ -1005,3 +1005,30 @@ page-more-slow = { $count ->
     [one] Una iteración lenta más
    *[other] { $count } iteraciones lentas más
 }
+## Lo que dice la tarjeta mientras tanto
+
+gpu-power-of = { $power } de { $limit } W
+gpu-clock = { $clock } MHz
+gpu-clock-of = { $clock } de { $most } MHz
+gpu-held = frenada por { $reasons }
+gpu-others = { $count ->
+    [one] también en ella: { $names }
+   *[other] otros { $count } en ella: { $names }
+}
+throttle-power_cap = su límite de potencia
+throttle-thermal = el calor
+throttle-hw_slowdown = su propia protección
+throttle-power_brake = la fuente de alimentación
+throttle-sync_boost = la más lenta de su grupo
+live-gpu = tarjeta
+alarm-near-oom = { $used } de { $total } GiB de la tarjeta están en uso: un poco más y la ejecución termina. Un lote menor con más acumulación necesita menos.
+alarm-slowdown-thermal = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }. La tarjeta baja su frecuencia porque está demasiado caliente: mira ventiladores, polvo y vecinos.
+alarm-slowdown-power = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }. La tarjeta está en su límite de potencia: mira nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }. Hay otro proceso en la tarjeta: nvidia-smi dice cuál.
+alarm-slowdown-memory = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }. La memoria de la tarjeta está llena y lo que no cabe puede pasar a la memoria principal: un lote menor ayuda.
+alarm-finished = La ejecución ha terminado: iteración { $step }.
+notify-failed = { $count ->
+    [one] No se pudo enviar un mensaje; revisa la dirección de --notify.
+   *[other] No se pudieron enviar { $count } mensajes; revisa la dirección de --notify.
+}
+live-log = log

@@ -1005,3 +1005,30 @@ page-more-slow = { $count ->
     [one] Une itération lente de plus
    *[other] { $count } itérations lentes de plus
 }
+## Ce que dit la carte pendant ce temps
+
+gpu-power-of = { $power } sur { $limit } W
+gpu-clock = { $clock } MHz
+gpu-clock-of = { $clock } sur { $most } MHz
+gpu-held = freinée par { $reasons }
+gpu-others = { $count ->
+    [one] aussi dessus : { $names }
+   *[other] { $count } autres dessus : { $names }
+}
+throttle-power_cap = sa limite de puissance
+throttle-thermal = la chaleur
+throttle-hw_slowdown = sa propre protection
+throttle-power_brake = l’alimentation
+throttle-sync_boost = la plus lente de son groupe
+live-gpu = carte
+alarm-near-oom = { $used } sur { $total } GiB de la carte sont occupés : un peu plus, et l’exécution s’arrête. Un lot plus petit avec plus d’accumulation en demande moins.
+alarm-slowdown-thermal = Les itérations sont plus lentes de { $share } depuis l’itération { $step } : { $before } avant, { $after } maintenant. La carte baisse sa fréquence parce qu’elle est trop chaude : regardez ventilateurs, poussière et voisines.
+alarm-slowdown-power = Les itérations sont plus lentes de { $share } depuis l’itération { $step } : { $before } avant, { $after } maintenant. La carte est à sa limite de puissance : voyez nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Les itérations sont plus lentes de { $share } depuis l’itération { $step } : { $before } avant, { $after } maintenant. Un autre processus est sur la carte : nvidia-smi dit lequel.
+alarm-slowdown-memory = Les itérations sont plus lentes de { $share } depuis l’itération { $step } : { $before } avant, { $after } maintenant. La mémoire de la carte est pleine, et ce qui n’y tient pas passe peut-être en mémoire centrale : un lot plus petit aide.
+alarm-finished = L’exécution est terminée : itération { $step }.
+notify-failed = { $count ->
+    [one] Un message n’a pas pu être envoyé ; vérifiez l’adresse de --notify.
+   *[other] { $count } messages n’ont pas pu être envoyés ; vérifiez l’adresse de --notify.
+}
+live-log = log

@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from stepscope.source.nvidia_smi import Hardware
+from stepscope.clock import now
+from stepscope.source.hardware import Hardware, Process, busiest, short_name, throttles_of
+
+_T = TypeVar("_T")
 
 
-def read_gpu(index: int | None = None) -> Hardware | None:
-    """The busiest card, or the one of that index; None where there is none."""
+def read_gpu(pid: int | None = None) -> Hardware | None:
+    """The card that a process and its children are on, else the busiest one; None where there is none."""
     nvml = _nvml()
     if nvml is None:
         return None
     try:
-        found = [_read(nvml, number) for number in range(nvml.nvmlDeviceGetCount())]
+        cards = [_read(nvml, number) for number in range(nvml.nvmlDeviceGetCount())]
     except nvml.NVMLError:
-        return None
-    if index is not None:
-        return found[index] if index < len(found) else None
-    return max(found, key=lambda card: (card.utilisation or 0.0, card.memory_used or 0), default=None)
+        return None  # the driver is being replaced, or the card fell off the bus
+    family = set(family_of(pid)) if pid is not None else set()
+    own = [card for card in cards if any(process.pid in family for process in card.processes)]
+    card = busiest(own or cards)
+    if card is None or not own:
+        return card
+    others = tuple(process for process in card.processes if process.pid not in family)
+    return card._replace(others=others)
+
+
+def family_of(pid: int) -> Iterable[int]:
+    """A process and all that descend from it, by Linux's /proc; only itself elsewhere."""
+    found, queue = [], [pid]
+    while queue:
+        one = queue.pop()
+        found.append(one)
+        try:
+            for task in (Path("/proc") / str(one) / "task").iterdir():
+                queue += [int(child) for child in (task / "children").read_text().split()]
+        except (OSError, ValueError):
+            continue  # it has ended, or this is no Linux
+    return found
 
 
 @cache
@@ -39,23 +61,43 @@ def _nvml() -> Any:
     return pynvml
 
 
-def _read(nvml: Any, index: int) -> Hardware:
-    handle = nvml.nvmlDeviceGetHandleByIndex(index)
+def _read(nvml: Any, number: int) -> Hardware:
+    handle = nvml.nvmlDeviceGetHandleByIndex(number)
+
+    def ask(question: Callable[[], _T]) -> _T | None:
+        """A figure that not every card or driver gives."""
+        try:
+            return question()
+        except (nvml.NVMLError, AttributeError):
+            return None
+
     name = nvml.nvmlDeviceGetName(handle)
-    memory = nvml.nvmlDeviceGetMemoryInfo(handle)
+    memory = ask(lambda: nvml.nvmlDeviceGetMemoryInfo(handle))
+    reasons = ask(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle))
+    load = ask(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100)
     return Hardware(
-        gpu=(name.decode() if isinstance(name, bytes) else str(name)).removeprefix("NVIDIA ").removeprefix("GeForce "),
-        utilisation=_or_none(nvml, lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100),
-        memory_used=int(memory.used),
-        memory_total=int(memory.total),
-        power=_or_none(nvml, lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000),
-        temperature=_or_none(nvml, lambda: float(nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))),
+        gpu=short_name(name.decode() if isinstance(name, bytes) else str(name)),
+        number=number,
+        utilisation=load,
+        memory_used=int(memory.used) if memory is not None else None,
+        memory_total=int(memory.total) if memory is not None else None,
+        power=ask(lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000),
+        power_limit=ask(lambda: nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000),
+        temperature=ask(lambda: float(nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))),
+        clock=ask(lambda: float(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM))),
+        clock_most=ask(lambda: float(nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM))),
+        throttle=throttles_of(int(reasons)) if reasons is not None else None,
+        processes=tuple(
+            Process(int(own.pid), _name_of(int(own.pid)), own.usedGpuMemory)
+            for own in ask(lambda: nvml.nvmlDeviceGetComputeRunningProcesses(handle)) or ()
+        ),
+        time=now(),
     )
 
 
-def _or_none(nvml: Any, ask: Any) -> float | None:
-    """A figure that not every card gives."""
+def _name_of(pid: int) -> str:
+    """What a process is called, where that may be seen."""
     try:
-        return float(ask())
-    except nvml.NVMLError:
-        return None
+        return (Path("/proc") / str(pid) / "comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

@@ -43,6 +43,11 @@ class Runner:
         theirs.close()
         self._control: socket.socket | None = ours
 
+    @property
+    def recorder_pid(self) -> int:
+        """The recorder's process; the command descends from it."""
+        return self._process.pid
+
     def send_input(self, data: bytes) -> None:
         """What the user typed."""
         self._send(INPUT, data)

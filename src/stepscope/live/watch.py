@@ -28,6 +28,7 @@ _BUDGET = 0.1
 # A traceback comes line by line, from several ranks one after the other: its cause may stand in its last line. And
 # what looks like an end may be an exception that was caught: a run that goes on has not ended.
 _LAST_WORDS_S = 5.0
+_RECENT_BYTES, _RECENT_LINES = 4096, 8
 _ENDING = {"crash", "ended_early", "interrupted", "hang", "oom"}
 
 End = Literal["finished", "ended", "lost"]
@@ -67,6 +68,7 @@ class View(NamedTuple):
     now: dt.datetime
     problem: InputError | None  # why nothing was understood yet
     place: str | None = None  # where in its code the process is, where somebody looked
+    last_lines: tuple[str, ...] = ()  # of the log, as they were printed
 
 
 class Watch:
@@ -92,8 +94,10 @@ class Watch:
         self._name = name
         self._reader = _reader(name)
         self._report: Report | None = None
+        self._card: Hardware | None = None
         self._silences: Silences | None = None
         self._problem: InputError | None = None
+        self._recent = b""
         self._quiet_since = clock.monotonic()
         self._is_caught_up = False
         self._is_document = False
@@ -132,6 +136,7 @@ class Watch:
             self._reader.begin_file()
         if news.data:
             self._reader.feed(news.data)
+            self._recent = (self._recent + news.data)[-_RECENT_BYTES:]
         elif not self._is_caught_up:
             # What is there has been read: silence counts from when it was last written, not from now.
             self._is_caught_up = True
@@ -144,6 +149,7 @@ class Watch:
 
     def _view(self, now: float) -> View:
         quiet_s = now - self._quiet_since
+        self._card = self._hardware()
         if self._has_news or self._report is None or self._is_over:
             self._has_news = False
             self._explain(quiet_s)
@@ -160,9 +166,10 @@ class Watch:
             pulse=pulse,
             alarms=alarms,
             fresh=fresh,
-            hardware=self._hardware(),
+            hardware=self._card,
             now=self._clock.now(),
             problem=self._problem,
+            last_lines=self._last_lines(),
         )
 
     def _explain(self, quiet_s: float) -> None:
@@ -182,6 +189,8 @@ class Watch:
             run,
             config=facts.config,
             flags=facts.flags,
+            # Its time is this moment, not that of the last line.
+            hardware=self._card._replace(time=None) if self._card is not None else None,
             gpu=facts.gpu,
             fallback_now=self._clock.now(),
             confidence=facts.confidence,
@@ -196,6 +205,14 @@ class Watch:
             reader = reader.ended_here(with_half_line=is_final)
         self._is_document = reader.is_document
         return reader.run(mtime=self._tail.mtime)
+
+    def _last_lines(self) -> tuple[str, ...]:
+        """The last whole lines; none of what is no text of lines."""
+        if self._is_document or b"\0" in self._recent:
+            return ()
+        whole = self._recent[: self._recent.rfind(b"\n") + 1].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        lines = whole.decode("utf-8", errors="replace").split("\n")[-_RECENT_LINES - 1 :]
+        return tuple(line for line in lines if line.strip())
 
     def _fresh(self, alarms: tuple[Alarm, ...]) -> tuple[Alarm, ...]:
         """The alarms that were not told yet. One that went away and comes back is told again."""
@@ -218,6 +235,9 @@ class Watch:
                 if not (alarm.code == "stall" and alarm.line in lines)
                 and not (since is not None and alarm.code in _ENDING and (alarm.line or 0) >= since)
             ]
+        if pulse.doing == "finished" and self._report is not None and (self._is_over or quiet_s >= _LAST_WORDS_S):
+            last = int(self._report.run.steps.step[-1])
+            found.append(Alarm("finished", "info", last, None, say("alarm-finished", step=last)))
         if pulse.doing == "stalled" and self._report is not None:
             steps = self._report.run.steps
             self._stalled_rows.add(len(steps))

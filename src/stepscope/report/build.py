@@ -97,7 +97,7 @@ class Report:
         """What went wrong, gravest first."""
         from stepscope.alarms import find_alarms
 
-        return tuple(find_alarms(self.run, self.ledger, self.forecast))
+        return tuple(find_alarms(self.run, self.ledger, self.forecast, self.hardware))
 
     @cached_property
     def backtests(self) -> tuple[Backtest, ...]:

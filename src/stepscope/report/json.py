@@ -289,6 +289,9 @@ def _hardware(report: Report) -> dict[str, Any] | None:
         "memory_used": hardware.memory_used if hardware else None,
         "memory_total": hardware.memory_total if hardware else None,
         "power": hardware.power if hardware else None,
+        "power_limit": hardware.power_limit if hardware else None,
         "temperature": hardware.temperature if hardware else None,
+        "clock": hardware.clock if hardware else None,
+        "throttle": list(hardware.throttle) if hardware and hardware.throttle is not None else None,
         "time": _iso(hardware.time) if hardware else None,
     }

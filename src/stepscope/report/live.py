@@ -1,4 +1,4 @@
-"""A run while it goes, as text: a screen of a dozen lines, or one line where there is no screen.
+"""A run while it goes: a screen of a dozen lines, or one line where there is no screen.
 
 Everything shown comes from the same report that `explain` gives on the same bytes; lines of the log are cleaned.
 """
@@ -6,8 +6,10 @@ Everything shown comes from the same report that `explain` gives on the same byt
 from __future__ import annotations
 
 import math
+import re
 
 from rich.cells import cell_len
+from rich.text import Text
 
 from stepscope.alarms._base import Alarm
 from stepscope.forecast.finish import Forecast
@@ -18,13 +20,21 @@ from stepscope.message import Seconds
 from stepscope.quote import quote
 from stepscope.report import words
 from stepscope.report.build import Report
-from stepscope.report.terminal import bar
+from stepscope.report.terminal import STYLE, bar
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 # A step this many times as long as a normal one reaches the top of the strip.
 _TOP = 32.0
 _MARKS = {"evaluation": "E", "checkpoint": "S", "warmup": "W", "data": "D", "gc": "G"}
 _SHOWN_ALARMS = 4
+_SHOWN_LINES = 5
+_LABELS = ("live-now", "live-left", "live-steps", "live-time", "live-loss", "live-gpu", "live-log")
+_NOW_STYLE = {"stalled": "bold red", "ended": "bold red", "finished": "bold green", "training": "green"}
+_ALARM_STYLE = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+# Where a long row may go on in the next line.
+_BREAK = re.compile(r"(?<= · )|(?<=, )")
+
+Row = tuple[str, Text]
 
 
 def line(view: View, language: Language) -> str:
@@ -42,39 +52,48 @@ def line(view: View, language: Language) -> str:
 
 def screen(view: View, language: Language, *, width: int = 80) -> list[str]:
     """The state as a screen: one string per line, none wider than `width`."""
+    return [drawn.plain for drawn in draw(view, language, width=width)]
+
+
+def draw(view: View, language: Language, *, width: int = 80, height: int | None = None) -> list[Text]:
+    """The screen in colours; colours add to the words and replace none. `height` leaves out what has no room."""
     report = view.report
-    if report is None:
-        return [_cut(_now(view, language), width)]
+    rows: list[Row] = []
+    lines: list[Text] = []
+    column = max(cell_len(language.text(key)) for key in _LABELS) + 2
+    rows.append(("live-now", Text(_now(view, language), style=_NOW_STYLE.get(view.pulse.doing, "yellow"))))
+    if report is not None:
+        lines += _head(report, language, width)
+        rows += [("live-left", Text(text)) for text in words.finish_lines(report, language)[:1]]
+        rows += _steps(report, language, width - column)
+        rows.append(("live-time", _shares(report, language)))
+        rows += _losses(report, language, width - column)
+    rows += _card(view, language)
+    for key, text in rows:
+        lines += _labelled(language.text(key) if key else "", text, column, width)
+    for alarm in view.alarms[:_SHOWN_ALARMS]:
+        text = Text(alarm_text(alarm, language), style=_ALARM_STYLE[alarm.severity])
+        lines += [_cut(piece, width) for piece in _wrapped(text, width, indent=2)]
+    room = _SHOWN_LINES if height is None else min(_SHOWN_LINES, height - len(lines) - 1)
+    if view.last_lines and room > 0:
+        for index, printed in enumerate(view.last_lines[-room:]):
+            label = language.text("live-log") if not index else ""
+            lines += _labelled(label, Text(quote(printed, width), style="bright_black"), column, width)[:1]
+    return lines if height is None else lines[: max(1, height - 1)]
+
+
+def _head(report: Report, language: Language, width: int) -> list[Text]:
     run = report.run
     right = words.headline(report, language)
     left = f"{run.format.title} · {quote(', '.join(run.paths), 200)}"
     room = width - cell_len(right) - 2
     left = left if cell_len(left) <= room else "…" + left[-max(8, room - 1) :]
-    lines = [left + " " * max(2, width - cell_len(left) - cell_len(right)) + right]
+    lines = [Text(left + " " * max(2, width - cell_len(left) - cell_len(right)) + right, style="bold")]
     total = run.settings.count("max_steps")
     if total and len(run):
-        lines.append(bar(min(1.0, int(run.steps.step[-1]) / total), width).ljust(width, "░"))
-    rows = [("live-now", _now(view, language))]
-    rows += [("live-left", text) for text in words.finish_lines(report, language)[:1]]
-    labels = [language.text(key) for key in ("live-now", "live-left", "live-steps", "live-time", "live-loss")]
-    column = max(cell_len(label) for label in labels) + 2
-    strip, marks = _strip(report, width - column - 12)
-    if strip and report.ledger.step is not None:
-        rows.append(("live-steps", f"{strip}  {language.duration(report.ledger.step.typical_s)}"))
-        if marks.strip():
-            rows.append(("", marks))
-    rows.append(("live-time", _shares(report, language)))
-    curve, last = _losses(report, width - column - 12)
-    if curve:
-        rows.append(("live-loss", f"{curve}  {language.number(last, 4)}"))
-    for key, text in rows:
-        label = language.text(key) if key else ""
-        lines.append(_cut(label + " " * (column - cell_len(label)) + text, width))
-    card = words.hardware_text(view.hardware, language)
-    if view.hardware is not None and card:
-        lines.append(_cut(language.text("run-gpu", gpu=view.hardware.gpu or "GPU", details=card), width))
-    lines += [_cut(alarm_text(alarm, language), width) for alarm in view.alarms[:_SHOWN_ALARMS]]
-    return lines
+        done = bar(min(1.0, int(run.steps.step[-1]) / total), width)
+        lines.append(Text.assemble((done, "cyan"), ("░" * (width - len(done)), "bright_black")))
+    return [_cut(drawn, width) for drawn in lines]
 
 
 def _now(view: View, language: Language) -> str:
@@ -95,43 +114,113 @@ def alarm_text(alarm: Alarm, language: Language) -> str:
     return f"! {language.say(alarm.message)}"
 
 
-def _strip(report: Report, width: int) -> tuple[str, str]:
-    """The latest steps as a strip of blocks, with the slow ones marked below by a letter for their cause."""
-    step, seconds = report.ledger.step, report.run.steps.dur_ns[-width:] / 1e9
-    if step is None or not len(seconds) or width < 8:
-        return "", ""
+def _steps(report: Report, language: Language, width: int) -> list[Row]:
+    """The latest steps as a strip of blocks, the slow ones marked below by a letter, and what the letters mean."""
+    step = report.ledger.step
+    typical = f"  {language.duration(step.typical_s)}" if step is not None else ""
+    room = width - len(typical)
+    seconds = report.run.steps.dur_ns[-max(1, room) :] / 1e9
+    if step is None or not len(seconds) or room < 8:
+        return []
     first = len(report.run) - len(seconds)
-    causes = {slow.row: _MARKS.get(slow.cause, "?") for slow in report.ledger.slow}
-    blocks = []
-    for value in seconds.tolist():
+    causes = {slow.row: slow.cause for slow in report.ledger.slow if slow.row >= first}
+    strip, marks = Text(), Text()
+    for index, value in enumerate(seconds.tolist()):
         height = math.log(max(value, 1e-9) / max(step.low_s, 1e-9)) / math.log(_TOP)
-        blocks.append(_BLOCKS[max(0, min(len(_BLOCKS) - 1, round(height * (len(_BLOCKS) - 1))))])
-    marks = "".join(causes.get(first + index, " ") for index in range(len(blocks)))
-    return "".join(blocks), marks.rstrip()
+        block = _BLOCKS[max(0, min(len(_BLOCKS) - 1, round(height * (len(_BLOCKS) - 1))))]
+        cause = causes.get(first + index)
+        color = _style(cause or "step")
+        strip.append(block, style=color)
+        marks.append(_MARKS.get(cause, "?") if cause else " ", style=color)
+    marks.rstrip()
+    strip.append(typical)
+    rows = [("live-steps", strip)]
+    if causes:
+        known = dict.fromkeys(causes[row] if causes[row] in _MARKS else "stall" for row in sorted(causes))
+        legend = "  ".join(f"{_MARKS.get(cause, '?')} {language.text(f'phase-{cause}')}" for cause in known)
+        rows += [("", marks), ("", Text(legend, style="bright_black"))]
+    return rows
 
 
-def _shares(report: Report, language: Language) -> str:
-    return " · ".join(
-        f"{language.text(f'phase-{total.phase}')} {language.percent(total.share)}" for total in report.ledger.phases
-    )
+def _shares(report: Report, language: Language) -> Text:
+    found = Text()
+    for index, total in enumerate(report.ledger.phases):
+        found.append(" · " if index else "")
+        found.append(f"{language.text(f'phase-{total.phase}')} {language.percent(total.share)}", _style(total.phase))
+    return found
 
 
-def _losses(report: Report, width: int) -> tuple[str, float]:
+def _losses(report: Report, language: Language, width: int) -> list[Row]:
     """The losses of the whole run as a curve of blocks, and the last one."""
-    losses = [value for value in report.run.steps.loss.tolist() if math.isfinite(value)]
-    if len(losses) < 2 or width < 8:
-        return "", 0.0
-    size = max(1, math.ceil(len(losses) / width))
-    means = [sum(losses[i : i + size]) / len(losses[i : i + size]) for i in range(0, len(losses), size)]
+    losses = report.run.steps.loss
+    losses = losses[abs(losses) < math.inf]
+    if len(losses) < 2:
+        return []
+    last = f"  {language.number(float(losses[-1]), 4)}"
+    room = width - len(last)
+    if room < 8:
+        return []
+    size = math.ceil(len(losses) / room)
+    means = [float(losses[start : start + size].mean()) for start in range(0, len(losses), size)]
     low, high = min(means), max(means)
     spread = (high - low) or 1.0
     curve = "".join(_BLOCKS[round((mean - low) / spread * (len(_BLOCKS) - 1))] for mean in means)
-    return curve, losses[-1]
+    return [("live-loss", Text.assemble((curve, "blue"), last))]
 
 
-def _cut(text: str, width: int) -> str:
-    if cell_len(text) <= width:
-        return text
-    while cell_len(text) > width - 1:
-        text = text[:-1]
-    return text + "…"
+def _card(view: View, language: Language) -> list[Row]:
+    details = words.hardware_text(view.hardware, language)
+    if view.hardware is None or not details:
+        return []
+    rows = [("live-gpu", Text(f"{quote(view.hardware.gpu or 'GPU', 40)}: {details}"))]
+    trouble = words.hardware_trouble(view.hardware, language)
+    return [*rows, ("", Text(trouble, style="yellow"))] if trouble else rows
+
+
+def _labelled(label: str, text: Text, column: int, width: int) -> list[Text]:
+    """A row behind its label; what does not fit goes on below, as far as it can be broken."""
+    pieces = _wrapped(text, width - column)
+    heads = [label + " " * (column - cell_len(label)), *[" " * column] * (len(pieces) - 1)]
+    return [_cut(Text.assemble((head, "bold"), piece), width) for head, piece in zip(heads, pieces, strict=True)]
+
+
+def _wrapped(text: Text, room: int, *, indent: int = 0) -> list[Text]:
+    """The text in lines of `room`, broken behind a separator, or between words where that is too long."""
+    if cell_len(text.plain) <= room:
+        return [text]
+    marks: list[int] = []
+    begin = 0
+    for mark in [*(found.end() for found in _BREAK.finditer(text.plain)), len(text.plain)]:
+        if cell_len(text.plain[begin:mark]) > room - indent:
+            marks += [begin + found.end() for found in re.finditer(r" (?=\S)", text.plain[begin:mark])]
+        marks.append(mark)
+        begin = mark
+    lines: list[tuple[int, int]] = []
+    start = fits = 0
+    for mark in marks:
+        own = room - (indent if lines else 0)
+        if cell_len(text.plain[start:mark].rstrip(" ·,")) > own and fits > start:
+            lines.append((start, fits))
+            start = fits
+        fits = mark
+    lines.append((start, len(text.plain)))
+    found = []
+    for index, (begin, end) in enumerate(lines):
+        piece = text[begin:end]
+        piece.rstrip()
+        if piece.plain.endswith("·"):
+            piece.right_crop(1)
+            piece.rstrip()
+        found.append(Text.assemble(" " * indent, piece) if index and indent else piece)
+    return found
+
+
+def _cut(text: Text, width: int) -> Text:
+    if cell_len(text.plain) > width:
+        text.truncate(width, overflow="ellipsis")
+    return text
+
+
+def _style(name: str) -> str:
+    """The colour of a phase or of a cause that is called like one."""
+    return next((style for phase, style in STYLE.items() if phase == name), "red")

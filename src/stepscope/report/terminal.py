@@ -20,7 +20,7 @@ from stepscope.report.inferred import inferred_lines
 
 _SHOWN_SLOW = 6
 _BAR = 24
-_STYLE: dict[Phase, str] = {
+STYLE: dict[Phase, str] = {
     "step": "green",
     "evaluation": "blue",
     "checkpoint": "magenta",
@@ -126,7 +126,7 @@ class _Drawing:
         bar_width = max(4, min(_BAR, room))
         for total, row in zip(ledger.phases, rows, strict=False):
             line = Text("  " + _left(row[0], widths[0]) + "  ")
-            line.append(_left(bar(total.share, bar_width), bar_width), _STYLE.get(total.phase, ""))
+            line.append(_left(bar(total.share, bar_width), bar_width), STYLE.get(total.phase, ""))
             line.append("  " + _right(row[1], widths[1]) + "  " + _right(row[2], widths[2]), "bold")
             line.append("  " + _left(row[3], widths[3]) + "  " + row[4], "dim")
             self.console.print(line)

@@ -53,11 +53,17 @@ class Hardware(NamedTuple):
     clock_most: float | None = None
     throttle: tuple[str, ...] | None = None
     processes: tuple[Process, ...] = ()
+    others: tuple[Process, ...] | None = None  # processes that are not the run's; None where nobody knows
 
 
 def throttles_of(mask: int) -> tuple[str, ...]:
     """The words for the bits that are set."""
     return tuple(dict.fromkeys(word for bit, word in THROTTLES.items() if mask & bit))
+
+
+def mask_of(words: tuple[str, ...]) -> int:
+    """Bits that stand for the words."""
+    return sum(bit for bit, word in THROTTLES.items() if word in words and bit != 0x20)
 
 
 def busiest(cards: list[Hardware]) -> Hardware | None:

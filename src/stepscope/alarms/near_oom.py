@@ -1,0 +1,42 @@
+"""near_oom: the card's memory is nearly full.
+
+What it looks at
+    The memory that `nvidia-smi` or NVML says is used, against what the card has.
+
+Why it matters
+    A longer sequence, an evaluation with larger batches or a fragmented allocator needs a little more, and the run ends
+    in the middle. PyTorch keeps what it has freed, so nearly full is no proof; TensorFlow and JAX take most of the card
+    at the start on purpose.
+
+Example
+    11.8 of 12.0 GiB used.
+
+What to change
+    A smaller `batch_size` with `gradient_accumulation_steps` raised by the same factor; for PyTorch
+    `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` against fragments.
+"""
+
+from __future__ import annotations
+
+from stepscope.alarms._base import Alarm, Evidence
+from stepscope.message import Decimal, say
+
+CODE = "near_oom"
+# Of a card of 12 GiB that leaves 370 MiB: less than one more attention matrix.
+_NEARLY_FULL = 0.97
+_GIB = 1 << 30
+
+
+def find(evidence: Evidence) -> list[Alarm]:
+    """One alarm, while the card is nearly full."""
+    card = evidence.hardware
+    if card is None or not card.memory_used or not card.memory_total:
+        return []
+    if card.memory_used < _NEARLY_FULL * card.memory_total or evidence.run.last_words:
+        return []
+    message = say(
+        "alarm-near-oom",
+        used=Decimal(card.memory_used / _GIB, 1),
+        total=Decimal(card.memory_total / _GIB, 1),
+    )
+    return [Alarm(code=CODE, severity="warning", step=None, line=None, message=message)]
