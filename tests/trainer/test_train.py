@@ -9,6 +9,7 @@ import time
 import pytest
 import torch
 
+from stepscope.ledger.priors import evaluation_passes
 from stepscope.reader import read
 from stepscope.report.build import explain
 from stepscope.trainer.accounts import (
@@ -102,19 +103,33 @@ def test_a_step_cut_by_a_kill_does_not_spoil_the_side_file(trained):
 
 @pytest.mark.parametrize(("way", "batches"), [("nanogpt", 40), ("fixed", 320)])  # about as long an evaluation
 def test_explain_on_the_printed_log_agrees_with_the_ledger(trained, tmp_path, way, batches):
-    """The trainer knows the truth; the log alone must lead to it, within the stated interval."""
-    run = trained(max_iters=60, eval=way, eval_iters=batches, eval_interval=20)
+    """The trainer knows the truth; the log alone must lead to it. Intervals are stated at 90 %: one run may be out."""
+    outside = []
+    for number in range(3):
+        run = trained(name=f"run-{number}", max_iters=60, eval=way, eval_iters=batches, eval_interval=20)
+        path = tmp_path / f"{number}.log"
+        path.write_text(run.log)
+        truth = summary(run.outcome.ledger)
+        stated = {total.phase: total for total in explain(read(str(path))).ledger.phases}
+        evaluation, step = stated["evaluation"], stated["step"]
+        # Printing is part of the iteration that the log's clock covers.
+        holds = evaluation.low_s <= truth["evaluation"] <= evaluation.high_s
+        holds = holds and step.low_s <= truth["step"] + truth["logging"] and truth["step"] <= step.high_s
+        if not holds:
+            outside.append((number, truth, evaluation, step))
+    assert len(outside) <= 1, outside
+
+
+def test_the_log_says_how_many_passes_an_evaluation_is(trained, tmp_path):
+    """A quarter of nanoGPT's batches of one split: whoever explains the log must not expect eight times as much."""
+    run = trained(max_iters=20, eval_iters=8)
+    assert "Overriding: eval_passes = 2\n" in run.log
     path = tmp_path / "printed.log"
     path.write_text(run.log)
-    truth = summary(run.outcome.ledger)
-    stated = {total.phase: total for total in explain(read(str(path))).ledger.phases}
-    # The intervals are stated at 90 %; a tenth on either side is for the tenth case, on a busy machine.
-    evaluation = stated["evaluation"]
-    assert 0.9 * evaluation.low_s <= truth["evaluation"] <= 1.1 * evaluation.high_s
-    # Printing is part of the iteration that the log's clock covers.
-    step = stated["step"]
-    assert 0.9 * step.low_s <= truth["step"] + truth["logging"]
-    assert truth["step"] <= 1.1 * step.high_s
+    found = read(str(path))
+    assert evaluation_passes(found.settings, found.format) == 2
+    codes = {advice.code for advice in explain(found).advice}
+    assert not codes & {"A103", "A105"}  # it looks at one split only, and at the same batches
 
 
 def test_accounts_add_up_and_can_be_corrected():

@@ -36,6 +36,8 @@ def advise(situation: Situation) -> Advice | None:
     batches, total = run.settings.count("eval_iters"), situation.worth("evaluation", _WORTH_IT)
     if batches is None or batches <= 2 * _LEAST or run.format.evaluation_splits is None or total is None:
         return None
+    if run.settings.text("eval") == "fixed":
+        return None  # our own trainer does so already
     proposed = max(_LEAST, batches // _FEWER)
     # What fewer batches save anyway is A102's: this is what fixed ones save on top of it.
     fewest = fewest_batches(situation, batches)

@@ -28,6 +28,8 @@ def advise(situation: Situation) -> Advice | None:
     splits = situation.run.format.evaluation_splits
     if splits is None or splits < 2 or situation.worth("evaluation", _WORTH_IT) is None:
         return None
+    if "eval_passes" in situation.run.settings:
+        return None  # our own trainer: it says what it does, and this it does not
     return Advice(
         code=CODE,
         setting="estimate_loss",

@@ -48,8 +48,8 @@ class LogNormal(NamedTuple):
 
 def evaluation_steps(settings: Settings, fmt: Format) -> LogNormal | None:
     """The cost of one evaluation in units of one step; None when the settings do not say how many batches it runs."""
-    num_batches = settings.count("eval_iters")
-    if num_batches is None or fmt.evaluation_splits is None:
+    num_passes = evaluation_passes(settings, fmt)
+    if num_passes is None:
         return None
     if "gradient_accumulation_steps" not in settings:
         return None
@@ -62,8 +62,16 @@ def evaluation_steps(settings: Settings, fmt: Format) -> LogNormal | None:
         optimiser = flops / (flops + per_token)
         share *= 1 - optimiser
         log_sd = math.hypot(log_sd, _OPTIMISER_LOG_SD * optimiser)
-    median = fmt.evaluation_splits * num_batches * share / micro_steps(settings, fmt)
+    median = num_passes * share / micro_steps(settings, fmt)
     return LogNormal(median, log_sd)
+
+
+def evaluation_passes(settings: Settings, fmt: Format) -> float | None:
+    """Forward passes of one evaluation on one process: what the log says, else `eval_iters` of each split."""
+    told, num_batches = settings.number("eval_passes"), settings.count("eval_iters")
+    if told is not None and told > 0:
+        return told
+    return None if num_batches is None or fmt.evaluation_splits is None else fmt.evaluation_splits * num_batches
 
 
 def any_evaluation_steps(fmt: Format) -> LogNormal:

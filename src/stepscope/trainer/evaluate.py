@@ -59,6 +59,12 @@ class Evaluator:
         self.batch_size = config.batch_size * at_once
         self._windows = {name: self._spread(split) for name, split in splits.items()}
 
+    @property
+    def passes(self) -> float:
+        """Training batches' worth of forward passes that one evaluation is on this process, with `--eval=fixed`."""
+        splits = ("train", "val") if self._config.eval_train else ("val",)
+        return sum(len(self._windows[name]) for name in splits) / self._config.batch_size / self._world_size
+
     def _spread(self, split: Split) -> torch.Tensor:
         """The starts of the fixed windows: evenly over the split, the same in every run of one seed."""
         wanted = max(1, round(self._config.eval_iters * FIXED_SHARE)) * self._config.batch_size

@@ -97,6 +97,10 @@ class Start:
             world_size=world.size,
             reduce=dist.all_reduce if world.size > 1 else None,
         )
+        if config.eval == "fixed":
+            # Far fewer than nanoGPT's; who reads the log is to know what an evaluation should take.
+            self._print("Overriding: eval = fixed")
+            self._print(f"Overriding: eval_passes = {self.evaluator.passes:g}")
         if self.saved is not None:
             self._load_optimizers(self.saved)
         self.accounts.lap(phases.STARTUP)
