@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
+import statistics
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.cli import main
+from stepscope.configfile import read_config
 from stepscope.errors import UsageError
+from stepscope.plan import calibrate
 from stepscope.plan.build import Known, plan_card
 from stepscope.plan.cards import CARDS, find_card, known_card
 from stepscope.plan.derive import derive_shape
@@ -194,6 +199,38 @@ def test_config_files_are_written(tmp_path, capsys):
     assert "124" in capsys.readouterr().out
 
 
+def test_a_written_config_keeps_what_the_plan_does_not_change(tmp_path):
+    """It is run as it is: the model, the data and the rates of the config it came from must be in it."""
+    config = tmp_path / "config.py"
+    config.write_text(
+        "dataset = 'words'\nn_layer = 4\nn_embd = 128\nlearning_rate = 1e-3\nbatch_size = 4\neval_iters = 200\n"
+    )
+    assert main(["plan", "--gpu", "4090", "--config", str(config), "--write", str(tmp_path)]) == 0
+    written = read_config(tmp_path / "train_rtx_4090.py")
+    assert {name: written[name] for name in ("dataset", "n_layer", "n_embd", "learning_rate")} == {
+        "dataset": "words",
+        "n_layer": 4,
+        "n_embd": 128,
+        "learning_rate": 1e-3,
+    }
+    assert written["batch_size"] > 4
+    assert written["batch_size"] * written["gradient_accumulation_steps"] == 4 * 40
+    assert written["eval_iters"] < 200
+
+
+def test_published_figures_are_all_listed_and_predicted():
+    """The rows of the bench: each in one place, half of the scored within 20 %, nine in ten inside their band."""
+    spec = importlib.util.spec_from_file_location("bench_plan", ROOT / "bench" / "plan.py")
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    bench.check_rows()
+    scored = [(row, bench.predicted(row)) for row in bench.ROWS if not row.is_fitted]
+    errors = [abs(said.seconds / row.seconds - 1) for row, said in scored]
+    assert statistics.median(errors) <= 0.20
+    inside = [said.span()[0] <= row.seconds <= said.span()[1] for row, said in scored]
+    assert sum(inside) >= 0.9 * len(inside)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -220,3 +257,100 @@ def test_every_language(code, form, capsys):
     assert "RTX 4090" in text
     if form == "terminal":
         assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_this_machine_is_measured_instead(monkeypatch, tmp_path, capsys):
+    """Products, memory and disk of the machine at hand; no figure of the table is used."""
+    monkeypatch.setattr("stepscope.plan.calibrate._SECONDS", 0.01)
+    monkeypatch.setattr("stepscope.plan.calibrate._CPU_SIZE", 64)
+    monkeypatch.setattr("stepscope.plan.calibrate._COPY_BYTES", 1 << 20)
+    monkeypatch.setattr("stepscope.plan.calibrate._DISK_BYTES", 1 << 22)
+    monkeypatch.setattr("stepscope.plan.calibrate._cuda", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    assert main(["plan", "--calibrate", "--params", "10M", "--max-steps", "100", "--format", "json"]) == 0
+    card = json.loads(capsys.readouterr().out)["cards"][0]
+    assert card["gpu"] == "CPU"
+    assert card["peak_tflops"] > 0
+    assert card["memory"]["context"] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_card_is_measured_through_torch():
+    """The card's own rate replaces the table's; its name and power are still looked up."""
+    torch = SimpleNamespace(
+        bfloat16="bf16",
+        float16="fp16",
+        uint8="u8",
+        randn=lambda *_, **__: FakeTensor(),
+        empty=lambda *_, **__: FakeTensor(),
+        empty_like=lambda tensor: tensor,
+        cuda=SimpleNamespace(
+            get_device_capability=lambda: (7, 0),
+            synchronize=lambda: None,
+            get_device_properties=lambda _: SimpleNamespace(name="Tesla V100-SXM2-16GB", total_memory=16 << 30),
+        ),
+    )
+    found = calibrate._measure_cuda(torch)
+    assert found.name == "V100"
+    assert found.watts == 300
+    assert not found.has_bf16
+    assert found.gb == 16
+
+
+class FakeTensor:
+    def __matmul__(self, other):
+        return other
+
+    def copy_(self, other):
+        return other
+
+
+def test_llama_from_its_config(tmp_path, capsys):
+    config = tmp_path / "config.json"
+    config.write_text(
+        json.dumps(
+            {
+                "model_type": "llama",
+                "hidden_size": 2048,
+                "num_hidden_layers": 16,
+                "num_attention_heads": 32,
+                "num_key_value_heads": 8,
+                "intermediate_size": 8192,
+                "vocab_size": 128256,
+                "max_position_embeddings": 4096,
+                "tie_word_embeddings": True,
+            }
+        )
+    )
+    assert main(["plan", "--gpu", "A100 80GB", "--config", str(config), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["model"]["parameters"] == 1_235_814_400
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--gpu", "4070", "--params", "0"],
+        ["--gpu", "4070", "--params=-5M"],
+        ["--gpu", "4070", "--params", "1e30"],
+        ["--gpu", "4070", "--params", "124M", "--context", "0"],
+        ["--gpu", "4070", "--params", "124M", "--context", "-1"],
+        ["--gpu", "4070", "--params", "124M", "--vocab", "0"],
+        ["--gpu", "4070", "--params", "124M", "--context", "999999999999"],
+        ["--gpu", "4070", "--params", "124M", "--max-steps", "0"],
+        ["--gpu", "4070", "--params", "124M", "--set", "batch_size=0"],
+        ["--gpu", "4070", "--params", "124M", "--set", "batch_size=-4"],
+        ["--gpu", "4070", "--params", "124M", "--set", "eval_interval=many"],
+        ["--gpu", "4070", "--params", "124M", "--price", "-1"],
+        ["--gpu", "4070", "--params", "124M", "--now", "soon"],
+        ["--gpu", ",", "--params", "124M"],
+        ["--gpu", "4070", "--config", "no-such-file.py"],
+        ["--gpu", "4070", "--from", "no-such.log", "--from-gpu", "4090"],
+        ["--gpu", "4070", "--layers", "12"],
+    ],
+)
+def test_what_cannot_be_is_told(arguments, capsys):
+    assert main(["plan", *arguments]) in {1, 2}
+    err = capsys.readouterr().err
+    assert err.startswith("error[")
+    assert "  try: " in err

@@ -16,13 +16,18 @@ from stepscope.plan.memory import memory
 from stepscope.plan.shape import Shape, shape_from_flags, shape_of
 from stepscope.plan.speed import step
 from stepscope.plan.training import Training, training_of
-from stepscope.settings import Value, parse_value
+from stepscope.settings import COUNTS, Value, parse_value
 
 if TYPE_CHECKING:
     from stepscope.report.build import Report
 
+_COUNTED = frozenset({*COUNTS, "max_iters", "n_layer", "n_head", "n_embd", "vocab_size"})
+# Only other trainers' configs have these.
+_FOREIGN = frozenset({"model_type", "hidden_size", "architectures", "per_device_train_batch_size"})
 _MODEL_KEYS = ("n_layer", "n_embd", "hidden_size", "num_hidden_layers")
 # The same formula for two cards: what it gets wrong about the model cancels, what about the cards does not.
+# What a forward pass can take of a micro-step; beyond that, the log's evaluations are not such as nanoGPT's.
+_FORWARD = (0.1, 0.7)
 _SAME_CARD_LOG_SD, _OTHER_CARD_LOG_SD = 0.05, 0.15
 
 
@@ -34,14 +39,17 @@ class Subject(NamedTuple):
     derived: Derived | None
     seen: Seen | None
     notes: list[Message]
+    config: dict[str, Value]  # of nanoGPT, as stated; empty for any other
 
 
 class Seen(NamedTuple):
-    """A run that was watched: on which card, its typical step, the memory it held."""
+    """A run that was watched: on which card, its typical step, the memory it held, what its stops took."""
 
     card: Card
     step_s: float
     memory_used: float | None
+    evaluation_s: float | None = None
+    checkpoint_s: float | None = None
 
 
 # -- the model and the run --------------------------------------------------------------------------------
@@ -56,7 +64,8 @@ def find_subject(args: argparse.Namespace) -> Subject:
         key, equals, value = text.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise UsageError("bad-setting", place=text)
-        config[key.strip()] = parse_value(value)
+        config[key.strip()] = _checked(key.strip(), parse_value(value), text)
+    stated = {} if _FOREIGN & set(config) else dict(config)
     notes: list[Message] = []
     log = _read_log(args) if args.log else None
     if log is not None:
@@ -71,9 +80,18 @@ def find_subject(args: argparse.Namespace) -> Subject:
         derived = _derive(training, seen, log, args, config)
         notes.append(_say_derived(derived, seen, training))
         shape = derived.shape
+    elif seen is not None:
+        notes.append(say("plan-note-from", duration=Seconds(seen.step_s), gpu=seen.card.name))
     if training.assumed:
         notes.append(say("plan-note-defaults", names=", ".join(training.assumed)))
-    return Subject(shape=shape, training=training, derived=derived, seen=seen, notes=notes)
+    return Subject(shape=shape, training=training, derived=derived, seen=seen, notes=notes, config=stated)
+
+
+def _checked(key: str, value: Value, text: str) -> Value:
+    """The value of `--set`; what counts something is a whole number from 1 on."""
+    if key in _COUNTED and (isinstance(value, bool | str) or value < 1 or value != int(value)):
+        raise UsageError("bad-count", place=f"--set {text}", setting=key)
+    return value
 
 
 def _stated_shape(
@@ -159,7 +177,14 @@ def _seen(args: argparse.Namespace, log: Report | None) -> Seen | None:
     if name is None:
         raise UsageError("plan-from-needs-card", place=f"--from {args.log}")
     used = hardware.memory_used if hardware else None
-    return Seen(card=find_card(name), step_s=log.ledger.step.typical_s, memory_used=used)
+    evaluation, save = log.ledger.evaluation_price, log.ledger.checkpoint_price
+    return Seen(
+        card=find_card(name),
+        step_s=log.ledger.step.typical_s,
+        memory_used=used,
+        evaluation_s=evaluation.seconds if evaluation else None,
+        checkpoint_s=save.seconds if save else None,
+    )
 
 
 def _derive(training: Training, seen: Seen, log: Report, args: argparse.Namespace, config: dict[str, Value]) -> Derived:
@@ -195,8 +220,14 @@ def known_about(subject: Subject, card: Card) -> Known:
     offset = 0.0
     if seen.memory_used is not None:
         offset = seen.memory_used - memory(subject.shape, training.batch_size, is_compiled=training.is_compiled).total
+    calibration = seen.step_s / said.seconds
+    forward = None
+    if seen.evaluation_s is not None:
+        forward = seen.evaluation_s / (2 * training.eval_iters * said.micro_s * calibration)
     return Known(
-        calibration=seen.step_s / said.seconds,
+        forward_share=forward if forward is not None and _FORWARD[0] < forward < _FORWARD[1] else None,
+        checkpoint_s=seen.checkpoint_s,
+        calibration=calibration,
         log_sd=_SAME_CARD_LOG_SD if card.name == seen.card.name else _OTHER_CARD_LOG_SD,
         memory_offset=offset,
     )

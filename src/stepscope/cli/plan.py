@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         )
     cards = [measured.card] if measured and not args.gpu else _cards(args, subject.seen)
     training = subject.training
-    if measured and measured.card.name == "CPU" and not args.gpu:
+    if measured and measured.card.is_processor and not args.gpu:
         training = training._replace(dtype="float32")
     disk = measured.disk_bytes_per_s if measured else None
     report = PlanReport(
@@ -97,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
         notes=tuple(subject.notes),
         price=price,
         now=_start(args),
+        config=subject.config,
     )
     if args.format == "json":
         text = plan_json.render(report, language)
@@ -115,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             for plan in report.cards:
                 if plan.proposed is not None:
                     path = folder / f"train_{re.sub(r'[^a-z0-9]+', '_', plan.card.name.lower())}.py"
-                    path.write_text("\n".join(settings_lines(plan)) + "\n", encoding="utf-8")
+                    path.write_text("\n".join(settings_lines(plan, report.config)) + "\n", encoding="utf-8")
                     print(language.text("written", path=str(path)), file=sys.stderr)
     except OSError as problem:
         place = args.output or args.write or "-"
@@ -124,6 +125,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
+    for name in ("layers", "hidden", "vocab", "context"):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise UsageError("plan-bad-shape", place=f"--{name} {value}")
     if not 1 <= args.devices <= 100_000:
         raise UsageError("bad-devices", place=f"--devices {args.devices}")
     if args.max_steps is not None and not 1 <= args.max_steps < 10**12:
@@ -152,7 +157,10 @@ def _price(text: str | None) -> Price | None:
 
 def _cards(args: argparse.Namespace, seen: Seen | None) -> list[Card]:
     if args.gpu:
-        return [find_card(name) for name in args.gpu.split(",") if name.strip()]
+        found = [find_card(name) for name in args.gpu.split(",") if name.strip()]
+        if not found:
+            raise UsageError("plan-needs-card", place=f"--gpu {args.gpu}")
+        return list(dict.fromkeys(found))
     if seen is not None:
         return [seen.card]
     from stepscope.cli._card import installed_hardware

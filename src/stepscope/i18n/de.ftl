@@ -330,7 +330,6 @@ plan-fits = { $used } von { $total }
 plan-fits-barely = { $used } von { $total }, knapp
 plan-fits-not = { $used } von { $total }, zu viel
 plan-fits-nothing = { $gpu }: Nicht einmal eine Sequenz passt in ihren Speicher. Nimm ein kleineres Modell oder einen kürzeren Kontext.
-plan-proposed = Einstellungen für { $gpu }: dieselben Tokens pro Iteration in { $step }, der ganze Lauf in { $total } ({ $span }).
 plan-calibrating = messe diesen Rechner …
 plan-note-calibrated = Hier gemessen ({ $gpu }): { $tflops } TFLOPS, Speicher { $bandwidth } GB/s, Platte { $disk } MB/s.
 plan-note-defaults = Nicht angegeben, daher die Vorgaben des Trainers: { $names }.
@@ -1032,3 +1031,18 @@ notify-failed = { $count ->
    *[other] { $count } Nachrichten ließen sich nicht senden; prüfe die Adresse von --notify.
 }
 live-log = Log
+
+## Der Plan, Karte für Karte
+
+plan-title-asked = Wie eingestellt
+plan-title-proposed = Empfohlene Einstellungen
+plan-now = jetzt
+plan-row-evaluations = Evaluierungen
+plan-row-saved = gespart
+plan-keeps = Dieselben Tokens je Iteration: Was gelernt wird, ändert sich nicht, nur Rundung und zufällige Auswahl. Mit weniger Evaluierungs-Batches wird der Validierungs-Loss ungenauer. --write ORDNER schreibt je Karte eine Konfigurationsdatei.
+plan-keeps-not = Dieselben Tokens je Iteration, aber float16, wo die Karte kein bfloat16 hat: Das ändert leicht, was gelernt wird. --write ORDNER schreibt je Karte eine Konfigurationsdatei.
+plan-note-from = Kalibriert mit dem Log: { $duration } je Iteration auf { $gpu }.
+
+plan-row-sequences = Sequenzen je Evaluierung
+plan-memory-other = anderes, wie gemessen
+plan-model-derived = { $low } bis { $high } Mio. Parameter, erschlossen; gerechnet mit { $parameters }: { $layers } Schichten × { $hidden }, Kontext { $context }, Vokabular { $vocabulary }

@@ -332,7 +332,6 @@ plan-fits = { $used } of { $total }
 plan-fits-barely = { $used } of { $total }, tight
 plan-fits-not = { $used } of { $total }, too much
 plan-fits-nothing = { $gpu }: not even one sequence fits into its memory. Take a smaller model or context.
-plan-proposed = Settings for { $gpu }: the same tokens per iteration in { $step }, the whole run in { $total } ({ $span }).
 plan-calibrating = measuring this machine …
 plan-note-calibrated = Measured here ({ $gpu }): { $tflops } TFLOPS, { $bandwidth } GB/s memory, { $disk } MB/s disk.
 plan-note-defaults = Not stated, so the trainer’s defaults: { $names }.
@@ -1034,3 +1033,18 @@ notify-failed = { $count ->
    *[other] { $count } messages could not be sent; check the address of --notify.
 }
 live-log = log
+
+## The plan, card by card
+
+plan-title-asked = As it is set
+plan-title-proposed = Recommended settings
+plan-now = now
+plan-row-evaluations = evaluations
+plan-row-saved = saved
+plan-keeps = The same tokens per iteration: what is learned does not change, but for rounding and random draws. Fewer evaluation batches make the validation loss less precise. --write FOLDER writes a config file for each card.
+plan-keeps-not = The same tokens per iteration, but float16 where the card has no bfloat16: that changes what is learned slightly. --write FOLDER writes a config file for each card.
+plan-note-from = Calibrated with the log: { $duration } an iteration on { $gpu }.
+
+plan-row-sequences = sequences per evaluation
+plan-memory-other = other, as measured
+plan-model-derived = { $low } to { $high } M parameters, worked out; counted with { $parameters }: { $layers } layers × { $hidden }, context { $context }, vocabulary { $vocabulary }

@@ -330,7 +330,6 @@ plan-fits = { $used } de { $total }
 plan-fits-barely = { $used } de { $total }, justo
 plan-fits-not = { $used } de { $total }, demasiado
 plan-fits-nothing = { $gpu }: no cabe ni una secuencia en su memoria. Usa un modelo o un contexto más pequeños.
-plan-proposed = Ajustes para { $gpu }: los mismos tokens por iteración en { $step }, toda la ejecución en { $total } ({ $span }).
 plan-calibrating = midiendo esta máquina …
 plan-note-calibrated = Medido aquí ({ $gpu }): { $tflops } TFLOPS, memoria { $bandwidth } GB/s, disco { $disk } MB/s.
 plan-note-defaults = Sin indicar, así que los valores por defecto del programa: { $names }.
@@ -1032,3 +1031,18 @@ notify-failed = { $count ->
    *[other] No se pudieron enviar { $count } mensajes; revisa la dirección de --notify.
 }
 live-log = log
+
+## El plan, tarjeta por tarjeta
+
+plan-title-asked = Tal como está
+plan-title-proposed = Ajustes recomendados
+plan-now = ahora
+plan-row-evaluations = evaluaciones
+plan-row-saved = ahorro
+plan-keeps = Los mismos tokens por iteración: lo que se aprende no cambia, salvo el redondeo y los sorteos al azar. Con menos batches de evaluación, el loss de validación es menos preciso. --write CARPETA escribe un archivo de configuración por tarjeta.
+plan-keeps-not = Los mismos tokens por iteración, pero float16 donde la tarjeta no tiene bfloat16: eso cambia ligeramente lo que se aprende. --write CARPETA escribe un archivo de configuración por tarjeta.
+plan-note-from = Calibrado con el log: { $duration } por iteración en { $gpu }.
+
+plan-row-sequences = secuencias por evaluación
+plan-memory-other = otros, según lo medido
+plan-model-derived = De { $low } a { $high } M de parámetros, deducidos; se calcula con { $parameters }: { $layers } capas × { $hidden }, contexto { $context }, vocabulario { $vocabulary }

@@ -330,7 +330,6 @@ plan-fits = { $used } sur { $total }
 plan-fits-barely = { $used } sur { $total }, juste
 plan-fits-not = { $used } sur { $total }, trop
 plan-fits-nothing = { $gpu } : pas même une séquence ne tient dans sa mémoire. Prenez un modèle ou un contexte plus petit.
-plan-proposed = Réglages pour { $gpu } : les mêmes tokens par itération en { $step }, toute l’exécution en { $total } ({ $span }).
 plan-calibrating = mesure de cette machine …
 plan-note-calibrated = Mesuré ici ({ $gpu }) : { $tflops } TFLOPS, mémoire { $bandwidth } GB/s, disque { $disk } MB/s.
 plan-note-defaults = Non indiqué, donc les valeurs par défaut du programme : { $names }.
@@ -1032,3 +1031,18 @@ notify-failed = { $count ->
    *[other] { $count } messages n’ont pas pu être envoyés ; vérifiez l’adresse de --notify.
 }
 live-log = log
+
+## Le plan, carte par carte
+
+plan-title-asked = Tel que réglé
+plan-title-proposed = Réglages recommandés
+plan-now = actuel
+plan-row-evaluations = évaluations
+plan-row-saved = gain
+plan-keeps = Les mêmes tokens par itération : ce qui est appris ne change pas, à l’arrondi et aux tirages au hasard près. Avec moins de batches d’évaluation, le loss de validation est moins précis. --write DOSSIER écrit un fichier de configuration par carte.
+plan-keeps-not = Les mêmes tokens par itération, mais float16 là où la carte n’a pas de bfloat16 : cela change légèrement ce qui est appris. --write DOSSIER écrit un fichier de configuration par carte.
+plan-note-from = Calibré avec le log : { $duration } par itération sur { $gpu }.
+
+plan-row-sequences = séquences par évaluation
+plan-memory-other = autre, tel que mesuré
+plan-model-derived = { $low } à { $high } M de paramètres, déduits ; compté avec { $parameters } : { $layers } couches × { $hidden }, contexte { $context }, vocabulaire { $vocabulary }

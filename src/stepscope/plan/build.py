@@ -48,6 +48,8 @@ class Known(NamedTuple):
     log_sd: float | None = None
     disk_bytes_per_s: float | None = None
     memory_offset: float = 0.0  # bytes in use beyond what the formula says
+    forward_share: float | None = None  # of a micro-step, what a forward pass took in the evaluations of the log
+    checkpoint_s: float | None = None  # what a save took there
 
 
 UNKNOWN = Known()
@@ -119,22 +121,29 @@ def estimate(shape: Shape, training: Training, card: Card, *, devices: int = 1, 
         log_sd=own.log_sd if known.log_sd is None else known.log_sd,
     )
     num_evaluations = training.max_steps // training.eval_interval + 1
-    evaluation_s = evaluation_seconds(own, training.eval_iters)
+    evaluation_s = evaluation_seconds(own, training.eval_iters, forward_share=known.forward_share)
     # Without a record of which evaluations improve, half of them is the guess.
     saves = (num_evaluations - 1) * (1.0 if training.always_saves else 0.5)
-    save_s = checkpoint_seconds(shape, known.disk_bytes_per_s)
+    save_s = known.checkpoint_s
+    if save_s is None or known.disk_bytes_per_s is not None:
+        save_s = checkpoint_seconds(shape, known.disk_bytes_per_s)
     steps_s = (training.max_steps + 1) * own.seconds
     total_s = steps_s + num_evaluations * evaluation_s + saves * save_s + _WARMUP_S[training.is_compiled]
     return Estimate(
         training=training,
         step=own,
-        memory=memory(shape, training.batch_size, is_compiled=training.is_compiled),
+        memory=_memory(shape, training, card),
         evaluation_s=evaluation_s,
         checkpoint_s=save_s,
         num_evaluations=num_evaluations,
         total_s=total_s,
         energy_j=total_s * devices * card.watts * _POWER_SHARE,
     )
+
+
+def _memory(shape: Shape, training: Training, card: Card) -> Memory:
+    held = memory(shape, training.batch_size, is_compiled=training.is_compiled)
+    return held._replace(context=0.0) if card.is_processor else held
 
 
 def propose(shape: Shape, training: Training, card: Card, *, devices: int = 1, known: Known = UNKNOWN) -> Training:

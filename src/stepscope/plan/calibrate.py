@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stepscope.plan.cards import Card, known_card
+from stepscope.plan.cards import PROCESSOR, Card, known_card
 
 _SECONDS = 2.0
 _CPU_SIZE, _CUDA_SIZE = 1024, 8192
@@ -46,7 +46,7 @@ def _processor() -> Card:
     target = np.empty_like(source)
     moved = _best(lambda: np.copyto(target, source)) * 2 * source.nbytes
     return Card(
-        name="CPU",
+        name=PROCESSOR,
         tflops=flops / 1e12,
         gbps=moved / 1e9,
         gb=_memory_gb(),

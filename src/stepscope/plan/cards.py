@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 from stepscope.errors import UsageError
 
+PROCESSOR = "CPU"
+
 
 class Card(NamedTuple):
     """One card. `reaches` is the share of `tflops` that large matrix products get in published measurements."""
@@ -42,6 +44,11 @@ class Card(NamedTuple):
     def memory(self) -> int:
         """Bytes of memory that a process can hope for."""
         return round(self.gb * (1 << 30) * 0.98)
+
+    @property
+    def is_processor(self) -> bool:
+        """Whether this is no card but the machine's processor, as measured."""
+        return self.name == PROCESSOR
 
     @property
     def formula_tflops(self) -> float:

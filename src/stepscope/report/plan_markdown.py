@@ -13,14 +13,19 @@ def render(report: PlanReport, language: Language) -> str:
     lines += [f"- {language.say(note)}" for note in report.notes]
     parts = " · ".join(f"{label} {size}" for label, size in plan_table.memory_rows(report, language))
     lines += ["", language.text("plan-memory", batch=report.training.batch_size, parts=parts), ""]
-    lines.append("| |" + "".join(f" {plan.card.name} |" for plan in report.cards))
-    lines.append("|---|" + "---|" * len(report.cards))
-    lines += [
-        f"| {label} |" + "".join(f" {cell} |" for cell in cells) for label, cells in plan_table.rows(report, language)
-    ]
+    names = [plan.card.name for plan in report.cards]
+    lines += [f"## {language.text('plan-title-asked')}", "", *_table(names, plan_table.rows(report, language))]
+    if any(plan.proposed is not None for plan in report.cards):
+        lines += ["", f"## {language.text('plan-title-proposed')}", ""]
+        lines += _table([language.text("plan-now"), *names], plan_table.proposal_rows(report, language))
+    lines += ["", *plan_table.proposal_notes(report, language)]
     for plan in report.cards:
-        lines += ["", plan_table.proposal(plan, language), ""]
-        settings = plan_table.settings_lines(plan)
+        settings = plan_table.settings_lines(plan, report.config)
         if settings:
-            lines += ["```python", *settings, "```"]
+            lines += ["", f"{plan.card.name}:", "", "```python", *settings, "```"]
     return "\n".join(lines) + "\n"
+
+
+def _table(names: list[str], table: list[tuple[str, list[str]]]) -> list[str]:
+    lines = ["| |" + "".join(f" {name} |" for name in names), "|---|" + "---|" * len(names)]
+    return lines + [f"| {label} |" + "".join(f" {cell} |" for cell in cells) for label, cells in table]

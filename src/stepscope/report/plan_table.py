@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from stepscope.i18n import Language
@@ -11,8 +12,15 @@ from stepscope.plan.build import CardPlan, Estimate
 from stepscope.plan.derive import Derived
 from stepscope.plan.shape import Shape
 from stepscope.plan.training import Training
+from stepscope.settings import Value
 
 _GIB = 1 << 30
+_SETTINGS = (
+    ("batch_size", "batch_size"),
+    ("gradient_accumulation_steps", "accumulation"),
+    ("eval_interval", "eval_interval"),
+    ("eval_iters", "eval_iters"),
+)
 _PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "context")
 
 
@@ -33,6 +41,7 @@ class PlanReport(NamedTuple):
     notes: tuple[Message, ...]
     price: Price | None
     now: dt.datetime
+    config: Mapping[str, Value]  # nanoGPT's, as it was read; empty for any other
 
     def cost(self, plan: CardPlan, estimate: Estimate) -> float | None:
         """What the run costs, in the price's own currency."""
@@ -45,15 +54,18 @@ class PlanReport(NamedTuple):
 
 def headline(report: PlanReport, language: Language) -> str:
     """The model in one line."""
-    shape = report.shape
-    return language.text(
-        "plan-model",
-        parameters=count(shape.parameters, language),
-        layers=shape.layers,
-        hidden=shape.hidden,
-        context=shape.context,
-        vocabulary=shape.vocabulary,
-    )
+    shape, derived = report.shape, report.derived
+    sizes: dict[str, str | int] = {
+        "parameters": count(shape.parameters, language),
+        "layers": shape.layers,
+        "hidden": shape.hidden,
+        "context": shape.context,
+        "vocabulary": shape.vocabulary,
+    }
+    if derived is None:
+        return language.text("plan-model", **sizes)
+    ends = {"low": language.number(derived.low / 1e6), "high": language.number(derived.high / 1e6)}
+    return language.text("plan-model-derived", **sizes, **ends)
 
 
 def training_line(report: PlanReport, language: Language) -> str:
@@ -85,7 +97,7 @@ def rows(report: PlanReport, language: Language) -> list[tuple[str, list[str]]]:
         ("plan-row-total", [language.duration(plan.asked.total_s) for plan in plans]),
         ("plan-row-band", [language.span(*plan.asked.span) for plan in plans]),
         ("plan-row-finish", [_finish(report, plan, language) for plan in plans]),
-        ("plan-row-energy", [f"{language.number(plan.asked.energy_j / 3.6e6, 1)} kWh" for plan in plans]),
+        ("plan-row-energy", [_energy(plan.asked, language) for plan in plans]),
     ]
     if report.price is not None:
         costs = [report.cost(plan, plan.asked) or 0.0 for plan in plans]
@@ -95,38 +107,97 @@ def rows(report: PlanReport, language: Language) -> list[tuple[str, list[str]]]:
 
 def memory_rows(report: PlanReport, language: Language) -> list[tuple[str, str]]:
     """What the memory goes to, part by part; the same on every card."""
-    held = report.cards[0].asked.memory
-    return [(language.text(f"plan-memory-{name}"), gib(getattr(held, name), language)) for name in _PARTS]
+    held, other = report.cards[0].asked.memory, report.cards[0].known.memory_offset
+    parts = [
+        (language.text(f"plan-memory-{name}"), gib(getattr(held, name), language))
+        for name in _PARTS
+        if getattr(held, name)
+    ]
+    if other > _GIB / 10:
+        # What the log's card held beyond the formula: fragments, another program.
+        parts.append((language.text("plan-memory-other"), gib(other + held.total - sum(held), language)))
+    return parts
 
 
-def settings_lines(plan: CardPlan) -> list[str]:
-    """The proposed settings as lines of a nanoGPT config; fit to paste."""
+def settings_lines(plan: CardPlan, config: Mapping[str, Value]) -> list[str]:
+    """The proposed settings as a nanoGPT config, ready to run: the config's own, the changed ones in place."""
     if plan.proposed is None:
         return []
     training = plan.proposed.training
+    settings: dict[str, Value] = {name: value for name, value in config.items() if name.isidentifier()}
+    settings |= {
+        "batch_size": training.batch_size,
+        "gradient_accumulation_steps": training.accumulation,
+        "block_size": plan.shape.context,
+        "max_iters": training.max_steps,
+        "eval_interval": training.eval_interval,
+        "eval_iters": training.eval_iters,
+        "always_save_checkpoint": training.always_saves,
+        "dtype": training.dtype,
+        "compile": training.is_compiled,
+    }
+    step_s, total_s = plan.proposed.step.seconds, plan.proposed.total_s
+    low, high = plan.proposed.span
     return [
-        f"batch_size = {training.batch_size}",
-        f"gradient_accumulation_steps = {training.accumulation}",
-        f"block_size = {plan.shape.context}",
-        f"max_iters = {training.max_steps}",
-        f"eval_interval = {training.eval_interval}",
-        f"eval_iters = {training.eval_iters}",
-        f"dtype = '{training.dtype}'",
-        f"compile = {training.is_compiled}",
+        f"# {plan.card.name}, by stepscope plan: {step_s * 1000:.3g} ms an iteration, "
+        f"{total_s / 60:.0f} min in all ({low / 60:.0f} to {high / 60:.0f})",
+        *(f"{name} = {value!r}" for name, value in settings.items()),
     ]
 
 
-def proposal(plan: CardPlan, language: Language) -> str:
-    """What the proposed settings do, in a sentence."""
-    if plan.proposed is None:
-        return language.text("plan-fits-nothing", gpu=plan.card.name)
-    return language.text(
-        "plan-proposed",
-        gpu=plan.card.name,
-        step=language.duration(plan.proposed.step.seconds),
-        total=language.duration(plan.proposed.total_s),
-        span=language.span(*plan.proposed.span),
-    )
+def proposal_rows(report: PlanReport, language: Language) -> list[tuple[str, list[str]]]:
+    """The proposed settings beside those of now, and what they come to; the first cell is now, then one per card."""
+    now = report.training
+    found = [plan.proposed for plan in report.cards]
+    table = [
+        (name, [str(getattr(now, field)), *(str(getattr(own.training, field)) if own else "–" for own in found)])
+        for name, field in _shown(report)
+    ]
+    sequences = [now, *(own.training if own else None for own in found)]
+    cells = [language.number(one.batch_size * one.eval_iters) if one else "–" for one in sequences]
+    table.append((language.text("plan-row-sequences"), cells))
+    both = [(plan, plan.proposed) for plan in report.cards]
+    measures: list[tuple[str, Callable[[CardPlan, Estimate], str]]] = [
+        ("plan-row-memory", lambda plan, own: _held(plan, own, language)),
+        ("plan-row-step", lambda _, own: language.duration(own.step.seconds)),
+        ("plan-row-evaluations", lambda _, own: _evaluations(own, language)),
+        ("plan-row-total", lambda _, own: language.duration(own.total_s)),
+        ("plan-row-band", lambda _, own: language.span(*own.span)),
+        ("plan-row-saved", lambda plan, own: language.duration(max(0.0, plan.asked.total_s - own.total_s))),
+    ]
+    if report.price is not None:
+        measures.append(("plan-row-cost", lambda plan, own: language.number(report.cost(plan, own) or 0.0, 2)))
+    for key, write in measures:
+        table.append((language.text(key), ["", *(write(plan, own) if own else "–" for plan, own in both)]))
+    return table
+
+
+def _shown(report: PlanReport) -> tuple[tuple[str, str], ...]:
+    """The settings to show: the type only where it changes."""
+    proposed = [plan.proposed.training for plan in report.cards if plan.proposed is not None]
+    if all(own.dtype == report.training.dtype for own in proposed):
+        return _SETTINGS
+    return (*_SETTINGS, ("dtype", "dtype"))
+
+
+def _held(plan: CardPlan, own: Estimate, language: Language) -> str:
+    held = own.memory.total + plan.known.memory_offset
+    used, total = language.number(held / _GIB, 1), language.number(plan.card.memory / _GIB, 1)
+    return language.text("plan-fits", used=used, total=total)
+
+
+def _evaluations(own: Estimate, language: Language) -> str:
+    return f"{language.number(own.num_evaluations)} × {language.duration(own.evaluation_s)}"
+
+
+def proposal_notes(report: PlanReport, language: Language) -> list[str]:
+    """What the proposed settings do to training, and the cards that nothing fits into."""
+    lines = [language.text("plan-fits-nothing", gpu=plan.card.name) for plan in report.cards if plan.proposed is None]
+    proposed = [plan.proposed.training for plan in report.cards if plan.proposed is not None]
+    if proposed:
+        keeps = all(own.dtype == report.training.dtype for own in proposed)
+        lines.append(language.text("plan-keeps" if keeps else "plan-keeps-not"))
+    return lines
 
 
 def count(value: float, language: Language) -> str:
@@ -147,6 +218,11 @@ def _memory(plan: CardPlan, language: Language) -> str:
     return language.text(
         key, used=language.number(plan.held / _GIB, 1), total=language.number(plan.card.memory / _GIB, 1)
     )
+
+
+def _energy(own: Estimate, language: Language) -> str:
+    kwh = own.energy_j / 3.6e6
+    return f"{language.number(kwh, 2 if kwh < 10 else 0)} kWh"
 
 
 def _finish(report: PlanReport, plan: CardPlan, language: Language) -> str:

@@ -19,26 +19,42 @@ def render(report: PlanReport, language: Language, *, width: int = 80) -> str:
         lines += _wrap(language.say(note), width)
     parts = " · ".join(f"{label} {size}" for label, size in plan_table.memory_rows(report, language))
     lines += _wrap(language.text("plan-memory", batch=report.training.batch_size, parts=parts), width)
-    table = plan_table.rows(report, language)
-    label_width = max(cell_len(label) for label, _ in table)
-    for first in range(0, len(report.cards), _cards_abreast(table, label_width, width)):
-        chosen = slice(first, first + _cards_abreast(table, label_width, width))
-        names = [plan.card.name for plan in report.cards[chosen]]
-        widths = [
-            max(cell_len(name), *(cell_len(cells[chosen][column]) for _, cells in table))
-            for column, name in enumerate(names)
-        ]
-        lines += ["", " " * label_width + _cells(names, widths)]
-        lines += [_pad(label, label_width) + _cells(cells[chosen], widths) for label, cells in table]
-    for plan in report.cards:
-        lines += ["", *_wrap(plan_table.proposal(plan, language), width)]
-        lines += [f"  {line}" for line in plan_table.settings_lines(plan)]
+    names = [plan.card.name for plan in report.cards]
+    lines += ["", language.text("plan-title-asked")]
+    lines += _table(names, plan_table.rows(report, language), width)
+    if any(plan.proposed is not None for plan in report.cards):
+        lines += ["", language.text("plan-title-proposed")]
+        lines += _table(names, plan_table.proposal_rows(report, language), width, first=language.text("plan-now"))
+    for text in plan_table.proposal_notes(report, language):
+        lines += _wrap(text, width)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _cards_abreast(table: list[tuple[str, list[str]]], label_width: int, width: int) -> int:
-    widest = max(cell_len(cell) for _, cells in table for cell in cells)
-    return max(1, (width - label_width) // (widest + 2))
+def _table(names: list[str], table: list[tuple[str, list[str]]], width: int, first: str | None = None) -> list[str]:
+    """Rows of cells, as many cards abreast as go into the width; a first column that is no card is repeated."""
+    label_width = max(cell_len(label) for label, _ in table)
+    fixed = [] if first is None else [cells[0] for _, cells in table]
+    fixed_width = 0 if first is None else 2 + max(cell_len(first), *map(cell_len, fixed))
+    columns = [cells[len(fixed) > 0 :] for _, cells in table]
+    abreast = _cards_abreast(columns, label_width + fixed_width, width)
+    lines = []
+    for start in range(0, len(names), abreast):
+        chosen = slice(start, start + abreast)
+        heads, bodies = names[chosen], [cells[chosen] for cells in columns]
+        if first is not None:
+            heads, bodies = [first, *heads], [[one, *cells] for one, cells in zip(fixed, bodies, strict=True)]
+        widths = [max(cell_len(head), *(cell_len(cells[at]) for cells in bodies)) for at, head in enumerate(heads)]
+        lines += [""] if start else []
+        lines.append(" " * label_width + _cells(heads, widths))
+        lines += [
+            _pad(label, label_width) + _cells(cells, widths) for (label, _), cells in zip(table, bodies, strict=True)
+        ]
+    return lines
+
+
+def _cards_abreast(columns: list[list[str]], taken: int, width: int) -> int:
+    widest = max(cell_len(cell) for cells in columns for cell in cells)
+    return max(1, (width - taken) // (widest + 2))
 
 
 def _cells(cells: list[str], widths: list[int]) -> str:
