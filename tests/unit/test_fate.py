@@ -13,6 +13,9 @@ from tests.unit.logs import report_of, training
     [
         ("slurmstepd: error: *** JOB 4711 ON n12 CANCELLED AT 2026-01-02 DUE TO TIME LIMIT ***", "interrupted"),
         ("slurmstepd: error: *** STEP 4711.0 ON n12 CANCELLED AT 2026-01-02 DUE TO PREEMPTION ***", "interrupted"),
+        ("/lib/call.py:54: UserWarning: Detected KeyboardInterrupt, attempting graceful shutdown...", "interrupted"),
+        ("Detected KeyboardInterrupt, attempting graceful shutdown ...", "interrupted"),
+        ('rank_zero_warn("Detected KeyboardInterrupt, attempting graceful shutdown...")', None),
         ("srun: Job step aborted: Waiting up to 32 seconds for job step to finish.", "interrupted"),
         ("slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some tasks have been OOM Killed.", "oom"),
         ("srun: error: n12: task 3: Out Of Memory", "oom"),

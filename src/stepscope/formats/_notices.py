@@ -39,8 +39,10 @@ _INTERRUPTED = re.compile(
     r"|^(?:User defined signal [12]|Hangup|Interrupted)\s*$"
     r"|^(?:Spot|Preemptible) (?:instance|VM)\b.*\b(?:interrupt|preempt|terminat)"
 )
-# The scheduler's last words stand wherever the trainer's line broke off.
-_CUT_SHORT = re.compile(r"slurmstepd: error: \*\*\* (?:JOB|STEP) ")
+# The scheduler's last words stand wherever the trainer's line broke off; Lightning warns behind a file's name.
+_CUT_SHORT = re.compile(
+    r"slurmstepd: error: \*\*\* (?:JOB|STEP) |(?:^|Warning: )Detected KeyboardInterrupt, attempting graceful"
+)
 _SHELL_WORDS = r"(?:Killed|Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)"
 _KILLED = re.compile(
     rf"^\S+: line \d+:\s+\d+ {_SHELL_WORDS}\b"
@@ -95,7 +97,7 @@ def classify(text: str) -> NoticeKind | None:
         return "hang"
     if _OOM.match(text):
         return "oom"
-    if _INTERRUPTED.match(text) or (_SLURM_WORDS in text and _CUT_SHORT.search(text)):
+    if _INTERRUPTED.match(text) or ((_SLURM_WORDS in text or "Detected Key" in text) and _CUT_SHORT.search(text)):
         return "interrupted"
     if _KILLED.match(text):
         return "killed"

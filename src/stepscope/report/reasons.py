@@ -142,7 +142,8 @@ def what_would_settle(report: Report, slow: SlowStep | None = None) -> list[Mess
             found.append(say("settle-data"))
         if any(finding.code == "C08" for own in open_steps for finding in own.candidates):
             found.append(say("settle-gc"))
-        if 3 <= ledger.periods.unresolved < ENOUGH_EVENTS:
+        # Said only of iterations that are listed: of bumps too small for that nobody would know which are meant.
+        if 3 <= ledger.periods.unresolved <= min(len(open_steps), ENOUGH_EVENTS - 1):
             found.append(say("settle-events", count=ledger.periods.unresolved, enough=ENOUGH_EVENTS))
         if (run.settings.count("world_size") or 1) > 1 and not run.ranks:
             found.append(say("settle-ranks"))
