@@ -81,6 +81,12 @@ def evaluation_interval(run: Run) -> tuple[int | None, int]:
     # An evaluation before the first step is told with that step's number, whichever that is.
     is_first = len(stops) > _ENOUGH_EVENTS - 1 and stops[0].next_row == 0
     every, _ = _common_spacing(steps[is_first:], segments[is_first:])
+    # Many trainers evaluate once more after their last step, wherever that is.
+    if len(run) and int(steps[-1]) >= int(run.steps.step[-1]) and len(set(steps.tolist())) >= _ENOUGH_EVENTS:
+        before = steps < steps[-1]
+        usual, _ = _common_spacing(steps[before], segments[before])
+        if usual is not None and every is not None and usual > every:
+            every = usual
     return every, len(set(steps.tolist()))
 
 
