@@ -344,6 +344,32 @@ def test_an_optimizer_that_is_not_fused():
     assert "A117" not in advice_of(training(300), max_steps=50_000)
 
 
+def test_a_model_that_is_not_compiled():
+    found = advice_of(["Overriding: compile = False", *training(300)], max_steps=50_000)
+    assert found["A119"].paste == "--compile=True"
+    assert "A119" not in advice_of(["Overriding: compile = True", *training(300)], max_steps=50_000)
+    assert "A119" not in advice_of(["Overriding: compile = False", *training(300)], max_steps=50_000, device="cpu")
+
+
+def test_float32_on_a_card_with_bfloat16():
+    run = run_of(training(300))
+    for gpu, dtype, expected in (("4090", "float32", True), ("V100", "float32", False), ("4090", "bfloat16", False)):
+        found = explain(run, flags={"dtype": dtype, "max_steps": 50_000}, gpu=gpu).advice
+        assert ("A121" in {advice.code for advice in found}) == expected
+
+
+def test_new_shapes_that_compile_again():
+    """Irregular slow steps that die out, as when each new length of sequence is compiled once."""
+    slow = {37, 61, 74, 95, 121, 138, 167, 182, 223, 251, 290, 417}
+    lines = []
+    for step in range(1200):
+        took = 4000.0 if step in slow else 100.0 + step % 7
+        lines.append(f"iter {step}: loss {3 + step % 5 / 100:.4f}, time {took:.2f}ms")
+    found = advice_of(lines, compile=True)
+    assert 0 < found["A120"].saves_low_s < found["A120"].saves_s <= found["A120"].saves_high_s
+    assert "A120" not in advice_of(lines, compile=False)
+
+
 def test_published_gains_are_said_to_be_assumed(capsys, tmp_path):
     log = tmp_path / "train.log"
     log.write_text("\n".join(["using fused AdamW: False", *training(300)]) + "\n")

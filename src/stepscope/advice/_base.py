@@ -232,7 +232,7 @@ def same_precision(situation: Situation, factor: float = 1.0) -> Message | None:
         return None
     error, gain = sd / batches**0.5, recent_improvement(situation.run)
     digits = error_digits(error)
-    if gain is None:
+    if not gain:
         return say("precision-same", error=Decimal(error, digits))
     key = "precision-same-seen" if is_visible(error, gain * factor) else "precision-same-unseen"
     return say(key, error=Decimal(error, digits), gain=gain_decimal(gain * factor, digits))

@@ -41,10 +41,10 @@ def advise(situation: Situation) -> Advice | None:
         now=workers if has_workers else False,
         proposed=proposed if has_workers else True,
         saves=share_of(lost, _SAVED),
-        costs=say("advice-a112-costs"),
+        costs=say("advice-a112-costs" if has_workers else "advice-a112-costs-prefetch"),
         evidence=say("advice-a112-evidence", share=Share(lost / situation.horizon_s)),
         phases=("data",),
         paste=paste(run, ("num_workers", proposed)),
-        assumed=say("advice-a112-assumed"),
+        assumed=say("advice-a112-assumed" if has_workers else "advice-a112-assumed-prefetch"),
         change=say("advice-a112-change", count=proposed) if has_workers else say("advice-a112-change-prefetch"),
     )

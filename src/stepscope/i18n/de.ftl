@@ -936,8 +936,8 @@ safety-now = Zwischen zwei Speichervorgängen (alle { $interval } Iterationen) s
 safety-within = Das liegt innerhalb der { $accepted }, die du hinnimmst.
 safety-beyond = Du nimmst { $accepted } hin: Speichere mindestens alle { $needed } Iterationen.
 safety-best = Bei { $stall } Wartezeit je Speichern und den gesehenen Neustarts geht nach Dalys Regel am wenigsten verloren, wenn alle { $best } Iterationen gespeichert wird.
-disk-one = Ein Checkpoint belegt etwa { $each } GB auf der Platte; dieser Trainer überschreibt ihn.
-disk-all = Ein Checkpoint belegt etwa { $each } GB auf der Platte ({ $low } bis { $high }); dieser Trainer behält alle: { $count } am Ende, { $total } GB.
+disk-one = Dieser Trainer überschreibt ihn jedes Mal.
+disk-all = Dieser Trainer behält alle: { $count } am Ende, { $total } GB.
 error-bad-may-lose = --may-lose erwartet eine Dauer
     .hint = zum Beispiel: --may-lose 10min, 90s oder 1h30m
 error-change-twice = { $setting } wird zweimal geändert
@@ -946,7 +946,7 @@ error-unknown-change = keine Einstellung dieses Namens
     .hint = war { $known } gemeint?
 
 disk-each = Ein Checkpoint belegt etwa { $each } GB auf der Platte.
-disk-some = Ein Checkpoint belegt etwa { $each } GB auf der Platte ({ $low } bis { $high }); dieser Trainer behält die letzten { $count }: { $total } GB.
+disk-some = Dieser Trainer behält die letzten { $count }: { $total } GB.
 
 error-bad-change-switch = { $setting } ist True oder False
     .hint = zum Beispiel: --change { $setting }=False
@@ -1046,3 +1046,20 @@ plan-note-from = Kalibriert mit dem Log: { $duration } je Iteration auf { $gpu }
 plan-row-sequences = Sequenzen je Evaluierung
 plan-memory-other = anderes, wie gemessen
 plan-model-derived = { $low } bis { $high } Mio. Parameter, erschlossen; gerechnet mit { $parameters }: { $layers } Schichten × { $hidden }, Kontext { $context }, Vokabular { $vocabulary }
+
+## Rat: Kompilieren, Datentypen, Shards
+
+change-scope-rest-one = Gespart am Rest dieses Laufs.
+change-scope-run-one = Gespart an einem Lauf wie diesem.
+disk-each-span = Ein Checkpoint belegt etwa { $each } GB auf der Platte ({ $low } bis { $high }).
+advice-a112-costs-prefetch = Hauptspeicher für einen weiteren Shard.
+advice-a112-assumed-prefetch = modded-nanogpt liest den nächsten Shard seit seinem Rekord 33 in einem Thread; davor kostete jede Grenze 160 bis 200 ms.
+advice-a119-costs = Die erste Iteration dauert etwa { $duration } länger. Probiere es hundert Iterationen lang: Ein kleines Modell gewinnt vielleicht nichts.
+advice-a119-evidence = Die Einstellungen sagen, dass das Modell nicht kompiliert wird.
+advice-a119-assumed = GPT-2 auf einer A100 ging von 250 auf 135 ms je Iteration (nanoGPTs README); ein kleines Modell auf einer RTX 3080 von 44 auf 48.
+advice-a120-change = gleichbleibende Formen: den unvollständigen Batch weglassen oder auffüllen
+advice-a120-costs = Auf den Sequenzen des unvollständigen Batches wird nicht trainiert, oder Füllung wird umsonst gerechnet.
+advice-a120-evidence = { $count } Iterationen von zusammen { $duration } sehen nach erneutem Kompilieren aus; das sind { $share } der Zeit.
+advice-a121-costs = Gemischte Genauigkeit: Die Gewichte bleiben in float32, Produkte werden auf 16 Bit gerundet; die Losses weichen leicht ab.
+advice-a121-evidence = { $gpu } multipliziert 16-Bit-Zahlen um ein Vielfaches schneller als 32-Bit-Zahlen, und dieser Lauf rechnet in float32.
+advice-a121-assumed = GPT-2 auf einer A100 brauchte 1000 ms je Iteration in float32, 333 mit TF32, 300 mit bfloat16.

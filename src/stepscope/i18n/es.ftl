@@ -936,8 +936,8 @@ safety-now = Entre dos guardados (cada { $interval } iteraciones) hay en juego h
 safety-within = Está dentro de los { $accepted } que aceptas perder.
 safety-beyond = Aceptas perder { $accepted }: guarda al menos cada { $needed } iteraciones.
 safety-best = Con una espera de { $stall } por guardado y los reinicios vistos, según la regla de Daly se pierde menos guardando cada { $best } iteraciones.
-disk-one = Un checkpoint ocupa unos { $each } GB en disco; este programa lo sobrescribe.
-disk-all = Un checkpoint ocupa unos { $each } GB en disco (de { $low } a { $high }); este programa los guarda todos: { $count } al final, { $total } GB.
+disk-one = Este programa lo sobrescribe cada vez.
+disk-all = Este programa los guarda todos: { $count } al final, { $total } GB.
 error-bad-may-lose = --may-lose necesita una duración
     .hint = por ejemplo: --may-lose 10min, 90s o 1h30m
 error-change-twice = { $setting } se cambia dos veces
@@ -946,7 +946,7 @@ error-unknown-change = no hay ningún ajuste con ese nombre
     .hint = ¿querías decir { $known }?
 
 disk-each = Un checkpoint ocupa unos { $each } GB en disco.
-disk-some = Un checkpoint ocupa unos { $each } GB en disco (de { $low } a { $high }); este programa conserva los últimos { $count }: { $total } GB.
+disk-some = Este programa conserva los últimos { $count }: { $total } GB.
 
 error-bad-change-switch = { $setting } es True o False
     .hint = por ejemplo: --change { $setting }=False
@@ -1046,3 +1046,20 @@ plan-note-from = Calibrado con el log: { $duration } por iteración en { $gpu }.
 plan-row-sequences = secuencias por evaluación
 plan-memory-other = otros, según lo medido
 plan-model-derived = De { $low } a { $high } M de parámetros, deducidos; se calcula con { $parameters }: { $layers } capas × { $hidden }, contexto { $context }, vocabulario { $vocabulary }
+
+## Consejos: compilar, tipos, fragmentos
+
+change-scope-rest-one = Ahorro en lo que queda de esta ejecución.
+change-scope-run-one = Ahorro en una ejecución como esta.
+disk-each-span = Un checkpoint ocupa unos { $each } GB en disco (de { $low } a { $high }).
+advice-a112-costs-prefetch = Memoria del equipo para un fragmento más.
+advice-a112-assumed-prefetch = modded-nanogpt lee el siguiente fragmento en un hilo desde su récord 33; antes, cada límite costaba de 160 a 200 ms.
+advice-a119-costs = La primera iteración tarda unos { $duration } más. Pruébalo cien iteraciones: un modelo pequeño puede no ganar nada.
+advice-a119-evidence = Los ajustes dicen que el modelo no se compila.
+advice-a119-assumed = GPT-2 en una A100 pasó de 250 a 135 ms por iteración (README de nanoGPT); un modelo pequeño en una RTX 3080, de 44 a 48.
+advice-a120-change = formas que no cambian: descartar el batch incompleto, o rellenar
+advice-a120-costs = No se entrena con las secuencias del batch incompleto, o se calcula relleno en vano.
+advice-a120-evidence = { $count } iteraciones de { $duration } en total parecen recompilaciones; es el { $share } del tiempo.
+advice-a121-costs = Precisión mixta: los pesos siguen en float32, los productos se redondean a 16 bits; los losses difieren ligeramente.
+advice-a121-evidence = { $gpu } multiplica números de 16 bits mucho más rápido que los de 32, y esta ejecución usa float32.
+advice-a121-assumed = GPT-2 en una A100 tardó 1000 ms por iteración en float32, 333 con TF32, 300 con bfloat16.

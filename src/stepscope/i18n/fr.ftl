@@ -936,8 +936,8 @@ safety-now = Entre deux sauvegardes (toutes les { $interval } itérations), jusq
 safety-within = C’est dans les { $accepted } que vous acceptez de perdre.
 safety-beyond = Vous acceptez de perdre { $accepted } : sauvegardez au moins toutes les { $needed } itérations.
 safety-best = Avec { $stall } d’attente par sauvegarde et les redémarrages vus, la règle de Daly perd le moins en sauvegardant toutes les { $best } itérations.
-disk-one = Un checkpoint prend environ { $each } GB sur le disque ; ce programme l’écrase.
-disk-all = Un checkpoint prend environ { $each } GB sur le disque ({ $low } à { $high }) ; ce programme les garde tous : { $count } à la fin, { $total } GB.
+disk-one = Ce programme l’écrase à chaque fois.
+disk-all = Ce programme les garde tous : { $count } à la fin, { $total } GB.
 error-bad-may-lose = --may-lose attend une durée
     .hint = par exemple : --may-lose 10min, 90s ou 1h30m
 error-change-twice = { $setting } est changé deux fois
@@ -946,7 +946,7 @@ error-unknown-change = aucun réglage de ce nom
     .hint = vouliez-vous dire { $known } ?
 
 disk-each = Un checkpoint prend environ { $each } GB sur le disque.
-disk-some = Un checkpoint prend environ { $each } GB sur le disque ({ $low } à { $high }) ; ce programme garde les { $count } derniers : { $total } GB.
+disk-some = Ce programme garde les { $count } derniers : { $total } GB.
 
 error-bad-change-switch = { $setting } vaut True ou False
     .hint = par exemple : --change { $setting }=False
@@ -1046,3 +1046,20 @@ plan-note-from = Calibré avec le log : { $duration } par itération sur { $gpu 
 plan-row-sequences = séquences par évaluation
 plan-memory-other = autre, tel que mesuré
 plan-model-derived = { $low } à { $high } M de paramètres, déduits ; compté avec { $parameters } : { $layers } couches × { $hidden }, contexte { $context }, vocabulaire { $vocabulary }
+
+## Conseils : compiler, types, fragments
+
+change-scope-rest-one = Gain sur le reste de cette exécution.
+change-scope-run-one = Gain sur une exécution comme celle-ci.
+disk-each-span = Un checkpoint prend environ { $each } GB sur le disque ({ $low } à { $high }).
+advice-a112-costs-prefetch = De la mémoire hôte pour un fragment de plus.
+advice-a112-assumed-prefetch = modded-nanogpt lit le fragment suivant dans un thread depuis son record 33 ; avant, chaque limite coûtait 160 à 200 ms.
+advice-a119-costs = La première itération prend environ { $duration } de plus. Essayez pendant cent itérations : un petit modèle peut ne rien gagner.
+advice-a119-evidence = Les réglages disent que le modèle n’est pas compilé.
+advice-a119-assumed = GPT-2 sur une A100 est passé de 250 à 135 ms par itération (README de nanoGPT) ; un petit modèle sur une RTX 3080, de 44 à 48.
+advice-a120-change = des formes constantes : écarter le batch incomplet, ou compléter
+advice-a120-costs = On n’entraîne pas sur les séquences du batch incomplet, ou l’on calcule du remplissage pour rien.
+advice-a120-evidence = { $count } itérations de { $duration } en tout ressemblent à des recompilations ; c’est { $share } du temps.
+advice-a121-costs = Précision mixte : les poids restent en float32, les produits sont arrondis à 16 bits ; les losses diffèrent légèrement.
+advice-a121-evidence = { $gpu } multiplie les nombres de 16 bits bien plus vite que ceux de 32, et cette exécution est en float32.
+advice-a121-assumed = GPT-2 sur une A100 a pris 1 000 ms par itération en float32, 333 avec TF32, 300 avec bfloat16.

@@ -121,13 +121,16 @@ def _about_saves(report: Report, language: Language) -> list[list[str]]:
 
 
 def _disk_text(space: Disk, language: Language) -> str:
-    each = Decimal(space.each / 1e9, 1 if space.each > 1e8 else 3)
-    if space.total is None or space.num_kept == 1:
-        return language.text("disk-one" if space.num > 1 and space.num_kept else "disk-each", each=each)
-    low, high = Decimal(space.each_low / 1e9, each.digits), Decimal(space.each_high / 1e9, each.digits)
-    total = Decimal(space.total / 1e9, 0 if space.total > 1e10 else 1)
-    key = "disk-all" if space.keeps_all else "disk-some"
-    return language.text(key, each=each, low=low, high=high, count=space.num_kept or 0, total=total)
+    digits = 1 if space.each > 1e8 else 3
+    each, low, high = (Decimal(size / 1e9, digits) for size in (space.each, space.each_low, space.each_high))
+    lines = [language.text("disk-each", each=each)]
+    if low != high:
+        lines = [language.text("disk-each-span", each=each, low=low, high=high)]
+    if space.total is not None and space.num > 1:
+        total = Decimal(space.total / 1e9, 0 if space.total > 1e10 else 1)
+        key = "disk-one" if space.num_kept == 1 else "disk-all" if space.keeps_all else "disk-some"
+        lines.append(language.text(key, count=space.num_kept or 0, total=total))
+    return " ".join(lines)
 
 
 def saves_document(report: Report) -> dict[str, Any]:

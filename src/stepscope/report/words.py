@@ -424,7 +424,9 @@ def together_text(report: Report, language: Language) -> str | None:
 
 def change_scope(report: Report, language: Language) -> str:
     """Over what the savings count."""
-    return language.text("change-scope-rest" if report.situation.is_future else "change-scope-run")
+    kind = "rest" if report.situation.is_future else "run"
+    # With a single change there is nothing to add up.
+    return language.text(f"change-scope-{kind}" if len(report.advice) > 1 else f"change-scope-{kind}-one")
 
 
 def unread_text(report: Report, language: Language) -> str:

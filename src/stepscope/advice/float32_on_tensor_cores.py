@@ -1,0 +1,47 @@
+"""A121: float32 on a card that is many times faster in bfloat16.
+
+What it looks at
+    The card (`--gpu`, `--nvidia-smi`, NVML) and `dtype`.
+
+Why it costs time
+    Tensor cores multiply 16-bit numbers at many times the rate of 32-bit ones, and half the bytes are moved.
+
+Example
+    GPT-2 on an A100: 1,000 ms a step in float32, 333 with TF32, 300 with bfloat16, before compiling.
+
+What to change
+    `dtype = 'bfloat16'` (mixed precision: the weights stay in float32); at the least
+    `torch.set_float32_matmul_precision('high')`, which is TF32.
+"""
+
+from __future__ import annotations
+
+from stepscope.advice._base import Advice, Situation, paste, share_of
+from stepscope.message import say
+from stepscope.plan.cards import known_card
+
+CODE = "A121"
+# Share of the steps' time: little where TF32 is on already, most of it where it is not.
+_GAIN = (0.1, 0.4, 0.7)
+
+
+def advise(situation: Situation) -> Advice | None:
+    """bfloat16 where the card has it; None where another type is set or nothing tells."""
+    run = situation.run
+    card = known_card(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
+    if card is None or not card.has_bf16 or run.settings.text("dtype") not in {"float32", "fp32"}:
+        return None
+    return Advice(
+        code=CODE,
+        setting="dtype",
+        now="float32",
+        proposed="bfloat16",
+        saves=share_of(situation.steps_left_s, _GAIN),
+        costs=say("advice-a121-costs"),
+        evidence=say("advice-a121-evidence", gpu=card.name),
+        phases=("step",),
+        effect="learning",
+        # What a trainer types for float16 is not what it types for this.
+        paste=paste(run, ("dtype", "bfloat16")) if run.format.own_name("dtype") else None,
+        assumed=say("advice-a121-assumed"),
+    )
