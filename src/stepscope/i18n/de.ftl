@@ -131,7 +131,7 @@ finish-next-evaluation = Nächste Evaluierung bei Iteration { $step }.
 finish-none = Keine Endzeit: { $reason }
 finish-rate = Bei derzeit { $duration } je Iteration dauern 1.000 weitere { $thousand }.
 reason-no-steps = Das Log enthält noch keine normale Iteration mit Zeit. Fragen Sie nach einigen weiteren Zeilen wieder.
-reason-no-times = Das Log hat Iterationen, aber keine Zeiten: Nichts darin sagt, wie lange etwas gedauert hat.
+reason-no-times = Das Log hat Iterationen, aber ohne Zeiten: Nichts darin sagt, wie lange eine gedauert hat.
 reason-no-total = Das Log sagt nicht, wie viele Iterationen der Lauf hat. Geben Sie --max-steps N an, oder --config mit den Einstellungen des Laufs.
 reason-too-few = { $count ->
     [one] Erst eine normale Iteration wurde ausgegeben; für ein Tempo braucht es drei. Fragen Sie nach einigen weiteren Zeilen wieder.

@@ -133,7 +133,7 @@ finish-next-evaluation = Next evaluation at iteration { $step }.
 finish-none = No finish time: { $reason }
 finish-rate = At the present { $duration } an iteration, 1,000 more take { $thousand }.
 reason-no-steps = the log has no normal iteration with a time yet. Ask again after a few more lines.
-reason-no-times = the log has steps but no times. Nothing in it says how long anything took.
+reason-no-times = the log has iterations but not their times: nothing in it says how long one took.
 reason-no-total = the log does not say how many iterations the run has. Pass --max-steps N, or --config with the run’s settings.
 reason-too-few = { $count ->
     [one] only one normal iteration has been printed; three are needed for a rate. Ask again after a few more lines.

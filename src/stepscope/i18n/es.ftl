@@ -131,7 +131,7 @@ finish-next-evaluation = Próxima evaluación en la iteración { $step }.
 finish-none = No hay hora de finalización: { $reason }
 finish-rate = Con los { $duration } por iteración actuales, 1000 más tardan { $thousand }.
 reason-no-steps = el log aún no tiene ninguna iteración normal con tiempo. Vuelva a preguntar tras unas líneas más.
-reason-no-times = el log tiene iteraciones, pero no tiempos: nada en él dice cuánto tardó algo.
+reason-no-times = el log tiene iteraciones, pero sin tiempos: nada en él dice cuánto tardó una.
 reason-no-total = el log no dice cuántas iteraciones tiene la ejecución. Indique --max-steps N, o --config con su configuración.
 reason-too-few = { $count ->
     [one] solo se ha impreso una iteración normal; hacen falta tres para un ritmo. Vuelva a preguntar tras unas líneas más.

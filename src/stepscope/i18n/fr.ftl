@@ -131,7 +131,7 @@ finish-next-evaluation = Prochaine évaluation à l’itération { $step }.
 finish-none = Pas d’heure de fin : { $reason }
 finish-rate = Au rythme actuel de { $duration } par itération, 1 000 de plus prennent { $thousand }.
 reason-no-steps = le log n’a encore aucune itération normale chronométrée. Redemandez après quelques lignes de plus.
-reason-no-times = le log a des itérations, mais aucun temps : rien n’y dit combien de temps quoi que ce soit a pris.
+reason-no-times = le log a des itérations, mais sans leurs temps : rien n’y dit combien de temps l’une d’elles a pris.
 reason-no-total = le log ne dit pas combien d’itérations compte l’exécution. Indiquez --max-steps N, ou --config avec ses réglages.
 reason-too-few = { $count ->
     [one] une seule itération normale a été affichée ; il en faut trois pour un rythme. Redemandez après quelques lignes de plus.
