@@ -1063,3 +1063,5 @@ advice-a120-evidence = { $count } Iterationen von zusammen { $duration } sehen n
 advice-a121-costs = Gemischte Genauigkeit: Die Gewichte bleiben in float32, Produkte werden auf 16 Bit gerundet; die Losses weichen leicht ab.
 advice-a121-evidence = { $gpu } multipliziert 16-Bit-Zahlen um ein Vielfaches schneller als 32-Bit-Zahlen, und dieser Lauf rechnet in float32.
 advice-a121-assumed = GPT-2 auf einer A100 brauchte 1000 ms je Iteration in float32, 333 mit TF32, 300 mit bfloat16.
+inside-skipped = Nicht eingehängt, weil diese Version von torch es nicht zulässt: { $names }.
+split-trace = Evaluierung und Checkpoint wurden von innen im Prozess gemessen.

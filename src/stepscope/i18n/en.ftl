@@ -1065,3 +1065,5 @@ advice-a120-evidence = { $count } iterations of { $duration } in all look like r
 advice-a121-costs = Mixed precision: the weights stay in float32, products are rounded to 16 bits; the losses differ slightly.
 advice-a121-evidence = { $gpu } multiplies 16-bit numbers many times faster than 32-bit ones, and this run uses float32.
 advice-a121-assumed = GPT-2 on an A100 took 1,000 ms an iteration in float32, 333 with TF32, 300 with bfloat16.
+inside-skipped = Not hooked, because this version of torch does not take it: { $names }.
+split-trace = Evaluation and checkpoint were timed from inside the process.

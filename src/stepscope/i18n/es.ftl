@@ -1063,3 +1063,5 @@ advice-a120-evidence = { $count } iteraciones de { $duration } en total parecen 
 advice-a121-costs = Precisión mixta: los pesos siguen en float32, los productos se redondean a 16 bits; los losses difieren ligeramente.
 advice-a121-evidence = { $gpu } multiplica números de 16 bits mucho más rápido que los de 32, y esta ejecución usa float32.
 advice-a121-assumed = GPT-2 en una A100 tardó 1000 ms por iteración en float32, 333 con TF32, 300 con bfloat16.
+inside-skipped = Sin enganchar, porque esta versión de torch no lo admite: { $names }.
+split-trace = La evaluación y el checkpoint se midieron desde dentro del proceso.

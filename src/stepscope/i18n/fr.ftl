@@ -1063,3 +1063,5 @@ advice-a120-evidence = { $count } itérations de { $duration } en tout ressemble
 advice-a121-costs = Précision mixte : les poids restent en float32, les produits sont arrondis à 16 bits ; les losses diffèrent légèrement.
 advice-a121-evidence = { $gpu } multiplie les nombres de 16 bits bien plus vite que ceux de 32, et cette exécution est en float32.
 advice-a121-assumed = GPT-2 sur une A100 a pris 1 000 ms par itération en float32, 333 avec TF32, 300 avec bfloat16.
+inside-skipped = Non accroché, car cette version de torch ne le permet pas : { $names }.
+split-trace = L’évaluation et le checkpoint ont été mesurés de l’intérieur du processus.

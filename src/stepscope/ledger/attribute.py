@@ -23,10 +23,12 @@ from stepscope.ledger.slow import describe_slow, waits_beside_clock
 from stepscope.ledger.slowrows import SlowRows
 from stepscope.ledger.stamps import has_stamped_rows, read_stamps
 from stepscope.ledger.stoprows import LOG_LINE_S, StopRows
+from stepscope.ledger.traced import settle
 from stepscope.ledger.trainings import merged, parts_of
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.work import Work
 from stepscope.run import NO_TIME, Run
+from stepscope.source.inside import Spans
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import Stop, find_stops
 from stepscope.units import NS
@@ -35,18 +37,21 @@ from stepscope.units import NS
 _TOLD_SLACK = 0.01
 
 
-def attribute(run: Run, *, confidence: float = 0.9, hardware: Hardware | None = None) -> Ledger:
+def attribute(
+    run: Run, *, confidence: float = 0.9, hardware: Hardware | None = None, spans: Spans | None = None
+) -> Ledger:
     """Sort the seconds of `run` into phases. An empty run gives an empty ledger.
 
-    Of several trainings in one log, each is sorted by itself; the level and the prices are the last one's.
+    Of several trainings in one log, each is sorted by itself; the level and the prices are the last one's. `spans` are
+    what was timed from inside the process.
     """
     if run.num_trainings > 1:
         parts = parts_of(run)
-        return merged(parts, [_attribute(part, confidence, hardware) for part in parts])
-    return _attribute(run, confidence, hardware)
+        return merged(parts, [_attribute(part, confidence, hardware, spans) for part in parts])
+    return _attribute(run, confidence, hardware, spans)
 
 
-def _attribute(run: Run, confidence: float, hardware: Hardware | None) -> Ledger:
+def _attribute(run: Run, confidence: float, hardware: Hardware | None, spans: Spans | None) -> Ledger:
     stops = find_stops(run)
     is_event = np.zeros(len(run), dtype=bool)
     for stop in stops:
@@ -59,6 +64,8 @@ def _attribute(run: Run, confidence: float, hardware: Hardware | None) -> Ledger
             return without_level(run, stops)
         baseline = assumed_baseline(run, *level)
     ledger = _sort(_prepare(run, stops, baseline, confidence))
+    if spans:
+        ledger = settle(ledger, run, spans)
     return diagnose(ledger, run, baseline, stops, hardware)
 
 

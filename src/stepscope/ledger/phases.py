@@ -53,7 +53,7 @@ Cause = Literal[
     "straggler",
 ]
 # How evaluation and checkpoint were told apart, best evidence first.
-Split = Literal["stamps", "contrast", "first-step", "model", "guess", "none"]
+Split = Literal["trace", "stamps", "contrast", "first-step", "model", "guess", "none"]
 
 
 class Part(NamedTuple):

@@ -16,7 +16,7 @@ from stepscope.quote import quote
 from stepscope.run import Run, Stamps
 from stepscope.settings import Value
 from stepscope.source.cards import CardSeries, read_cards
-from stepscope.source.inside import Inside, read_inside
+from stepscope.source.inside import Inside, Trace, read_trace
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import find_stops
 
@@ -49,6 +49,7 @@ class Report:
         moment_from: NowFrom | None,
         confidence: float,
         previous: Sequence[Run] = (),
+        trace: Trace | None = None,
     ) -> None:
         self.run = run
         self.ledger = ledger
@@ -57,15 +58,15 @@ class Report:
         self.moment = moment
         self.moment_from = moment_from
         self.confidence = confidence
+        self.trace = trace  # what was seen from inside the process
         self.previous = tuple(previous)  # complete runs of the same program
         self.deadline: dt.datetime | None = None  # the moment asked about, if any
         self.may_lose_s: float | None = None  # work that the user accepts to lose in a crash, if stated
 
-    @cached_property
+    @property
     def inside(self) -> tuple[Inside, ...] | None:
         """What was seen from inside the process, where the run was recorded with a trace."""
-        paths = [Path(path) for path in self.run.paths if path != "-"]
-        return next((found for found in map(read_inside, paths) if found is not None), None)
+        return self.trace.totals if self.trace is not None else None
 
     @cached_property
     def cards(self) -> CardSeries | None:
@@ -186,7 +187,8 @@ def explain(
     `previous` gives complete runs of the same program, to be followed where the cost of a step changes on the way.
     """
     run = with_settings(run, config=config, flags=flags)
-    ledger = attribute(run, confidence=confidence, hardware=hardware)
+    trace = _trace_of(run)
+    ledger = attribute(run, confidence=confidence, hardware=hardware, spans=trace.spans if trace else None)
     found = tuple(previous(run)) if previous else ()
     end = forecast(run, ledger, confidence=confidence, previous=found)
     moment, moment_from = _moment(run, hardware, now, fallback_now)
@@ -201,7 +203,14 @@ def explain(
         moment_from=moment_from,
         confidence=confidence,
         previous=found,
+        trace=trace,
     )
+
+
+def _trace_of(run: Run) -> Trace | None:
+    """What a recording's trace says; None of a log that has none beside it."""
+    paths = [Path(path) for path in run.paths if path != "-"]
+    return next((found for found in map(read_trace, paths) if found is not None), None)
 
 
 def _latest_before(stamps: Stamps, limit: dt.datetime) -> dt.datetime | None:

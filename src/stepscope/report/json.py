@@ -144,6 +144,7 @@ def document(report: Report) -> dict[str, Any]:
             {"kind": one.kind, "count": one.num, "seconds": one.seconds, "longest_s": one.longest_s}
             for one in report.inside
         ],
+        "inside_skipped": None if report.trace is None else list(report.trace.skipped),
         "ranks": [{"rank": rank.number, "steps": rank.num_steps, "typical_s": typical_s(rank)} for rank in run.ranks],
         "slowest_rank": slowest.number if slowest is not None else None,
     }

@@ -231,7 +231,12 @@ def inside_text(report: Report, language: Language) -> str | None:
         )
         for one in report.inside
     ]
-    return language.text("inside-line", items=", ".join(items))
+    text = language.text("inside-line", items=", ".join(items))
+    skipped = report.trace.skipped if report.trace is not None else ()
+    if skipped:
+        names = ", ".join(quote(name.partition(":")[0], 60) for name in skipped)
+        text += " " + language.text("inside-skipped", names=names)
+    return text
 
 
 def clock_remarks(report: Report, language: Language) -> list[str]:

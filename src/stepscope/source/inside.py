@@ -1,14 +1,28 @@
-"""What `stepscope run --trace` saw from inside a process: how often and for how long, by kind."""
+"""What `stepscope run --trace` saw from inside a process: every span, and how often and for how long by kind.
+
+A record of `trace.tsv` is: kind, wall-clock start, seconds, detail. Kind `skipped` is a hook that this version of torch
+does not take; `optimizer` records stand for as many steps as their detail says.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 TRACE = "trace.tsv"
 # In the order in which reports tell them.
 KINDS = ("evaluation", "checkpoint", "data", "gc", "compile", "optimizer", "retry")
+_SPANS = {"evaluation", "checkpoint", "data", "gc", "compile"}
+# A month of them; what is beyond is left out.
+_MOST_BYTES = 1 << 28
+_NS = 1e9
+
+Spans = Mapping[str, npt.NDArray[np.int64]]  # kind → start and end of each, nanoseconds since the epoch
 
 
 class Inside(NamedTuple):
@@ -20,24 +34,51 @@ class Inside(NamedTuple):
     longest_s: float
 
 
-def read_inside(path: Path) -> tuple[Inside, ...] | None:
-    """The totals of a recording's trace; None where there is no recording or it was not traced."""
+class Trace(NamedTuple):
+    """All that was seen: totals by kind, the spans, and which hooks were skipped."""
+
+    totals: tuple[Inside, ...]
+    spans: Spans
+    skipped: tuple[str, ...]
+
+
+def read_trace(path: Path) -> Trace | None:
+    """The trace of a recording; None where there is no recording or it was not traced. Torn lines are left out."""
     trace = (path if path.is_dir() else path.parent) / TRACE
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[tuple[float, float, int]]] = {}
+    skipped: list[str] = []
     try:
         with trace.open("rb") as file:
-            for record in file:
-                fields = record.rstrip(b"\n").split(b"\t")
+            for record in file.read(_MOST_BYTES).split(b"\n"):
+                fields = record.split(b"\t")
                 if len(fields) != 4:
                     continue  # torn by a kill
                 try:
-                    seconds = float(fields[2])
+                    start, seconds = float(fields[1]), float(fields[2])
                 except ValueError:
                     continue
-                if math.isfinite(seconds):
-                    found.setdefault(fields[0].decode("ascii", errors="replace"), []).append(seconds)
+                kind = fields[0].decode("ascii", errors="replace")
+                if kind == "skipped":
+                    skipped.append(fields[3].decode("utf-8", errors="replace"))
+                elif math.isfinite(seconds) and seconds >= 0 and 0 <= start < _NS * 10:
+                    num = int(fields[3]) if kind in {"optimizer", "retry"} and fields[3].isdigit() else 1
+                    found.setdefault(kind, []).append((start, seconds, num))
     except OSError:
         return None
-    return tuple(
-        Inside(kind, len(found[kind]), math.fsum(found[kind]), max(found[kind])) for kind in KINDS if kind in found
+    return Trace(
+        totals=tuple(_total(kind, found[kind]) for kind in KINDS if kind in found),
+        spans={kind: _spans(records) for kind, records in found.items() if kind in _SPANS},
+        skipped=tuple(dict.fromkeys(skipped)),
     )
+
+
+def _total(kind: str, records: list[tuple[float, float, int]]) -> Inside:
+    seconds = [record[1] for record in records]
+    num = sum(record[2] for record in records)
+    longest = max(record[1] / max(1, record[2]) for record in records)
+    return Inside(kind, num, math.fsum(seconds), longest)
+
+
+def _spans(records: list[tuple[float, float, int]]) -> npt.NDArray[np.int64]:
+    table = np.array([(start, start + seconds) for start, seconds, _ in records])
+    return np.round(table * _NS).astype(np.int64)

@@ -4,7 +4,7 @@ Installed when torch is imported, and only then. Standard library only. Every ho
 with the same arguments and returns what it returned; nothing touches the random generators, so results are the same to
 the bit. What cannot be hooked is skipped and written down as such.
 
-A record is a line: kind, wall-clock start, seconds, detail.
+A record is a line: kind, wall-clock start, seconds, detail. Optimizer steps are added up and told once a second.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class _Trace:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._process = os.getpid()
         self._records: list[str] = []
+        self._sums: dict[str, tuple[float, float, int]] = {}  # kind → start of the first, seconds in all, how many
         self._next = time.monotonic() + _FLUSH_S
         atexit.register(self.flush)
 
@@ -43,7 +44,20 @@ class _Trace:
         if len(self._records) >= _FLUSH_RECORDS or time.monotonic() > self._next:
             self.flush()
 
+    def count(self, kind: str, start: float, seconds: float) -> None:
+        """Add to a sum that is told with the next flush."""
+        first, total, num = self._sums.get(kind, (start, 0.0, 0))
+        self._sums[kind] = first, total + seconds, num + 1
+        if time.monotonic() > self._next:
+            self.flush()
+
+    def skip(self, what: str, problem: BaseException) -> None:
+        """A version of torch that we do not know: say so and go on."""
+        self.add("skipped", time.time(), 0.0, f"{what}: {problem!r}".replace("\t", " ").replace("\n", " ")[:200])
+
     def flush(self) -> None:
+        sums, self._sums = self._sums, {}
+        self._records += [f"{kind}\t{first:.6f}\t{total:.6f}\t{num}\n" for kind, (first, total, num) in sums.items()]
         records, self._records = self._records, []
         self._next = time.monotonic() + _FLUSH_S
         if records and os.getpid() == self._process:
@@ -84,8 +98,8 @@ class _Watcher:
             execute(module)
             try:
                 hook(self._trace, module)
-            except Exception as problem:  # a version of torch that we do not know: say so and go on
-                self._trace.add("skipped", time.time(), 0.0, f"{name}: {problem!r}"[:200])
+            except Exception as problem:  # whatever it is, the training is worth more than its trace
+                self._trace.skip(name, problem)
 
         spec.loader.exec_module = then_hook  # type: ignore[method-assign]
         return spec
@@ -121,10 +135,21 @@ def _hook_gc(trace: _Trace) -> None:
 
 
 def _hook_torch(trace: _Trace, torch: Any) -> None:
-    _hook_gc(trace)
+    hooks: tuple[tuple[str, Callable[[], None]], ...] = (
+        ("garbage collection", lambda: _hook_gc(trace)),
+        ("torch.save", lambda: _hook_save(trace, torch)),
+        ("Module.train", lambda: _hook_evaluation(trace, torch.nn.Module)),
+        ("optimizer steps", lambda: _hook_optimizer(trace, torch)),
+    )
+    for name, hook in hooks:
+        try:
+            hook()
+        except Exception as problem:  # one that cannot be had must not take the others with it
+            trace.skip(name, problem)
+
+
+def _hook_save(trace: _Trace, torch: Any) -> None:
     torch.save = _timed(trace, "checkpoint", torch.save)
-    _hook_evaluation(trace, torch.nn.Module)
-    _hook_optimizer(trace, torch)
 
 
 def _hook_evaluation(trace: _Trace, module: Any) -> None:
@@ -163,7 +188,7 @@ def _hook_optimizer(trace: _Trace, torch: Any) -> None:
 
     def after(*_: Any) -> None:
         nonlocal steps, retries
-        trace.add("optimizer", start, time.perf_counter() - began)
+        trace.count("optimizer", start, time.perf_counter() - began)
         steps += 1
         if steps % _RETRIES_EVERY == 0 and torch.cuda.is_initialized():
             now = torch.cuda.memory_stats().get("num_alloc_retries", 0)
