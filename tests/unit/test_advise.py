@@ -475,3 +475,33 @@ def test_a_run_that_is_past_its_new_end(capsys):
         main(["advise", str(DEMO / "train.log"), "--config", str(DEMO / "config.py"), "--change", "max_iters=9"]) == 0
     )
     assert "past 9" in capsys.readouterr().out
+
+
+# -- laws of what-if ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    name=st.sampled_from(["eval_iters", "batch_size", "block_size", "gradient_accumulation_steps", "max_steps"]),
+    low=st.integers(1, 40),
+    more=st.integers(1, 40),
+)
+def test_more_of_anything_never_takes_less(name, low, more):
+    scale = 200 if name == "max_steps" else 1
+    assert outcome(**{name: low * scale}).saves_s >= outcome(**{name: (low + more) * scale}).saves_s - 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(low=st.integers(1, 40), more=st.integers(1, 40))
+def test_a_longer_interval_never_takes_more(low, more):
+    assert outcome(eval_interval=10 * low).saves_s <= outcome(eval_interval=10 * (low + more)).saves_s + 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(every=st.integers(1, 20), iters=st.integers(1, 200))
+def test_two_changes_save_no_more_than_each_alone(every, iters):
+    """Both touch the evaluations: what one has saved, the other cannot save again."""
+    both = outcome(eval_interval=100 * every, eval_iters=iters).saves_s
+    alone = [outcome(eval_interval=100 * every).saves_s, outcome(eval_iters=iters).saves_s]
+    assert both <= sum(alone) + 1e-9
+    assert both >= max(alone) - 1e-9

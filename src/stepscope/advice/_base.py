@@ -234,8 +234,10 @@ def same_precision(situation: Situation, factor: float = 1.0) -> Message | None:
     digits = error_digits(error)
     if not gain:
         return say("precision-same", error=Decimal(error, digits))
-    key = "precision-same-seen" if is_visible(error, gain * factor) else "precision-same-unseen"
-    return say(key, error=Decimal(error, digits), gain=gain_decimal(gain * factor, digits))
+    if not is_visible(error, gain):
+        gain *= factor  # further apart, they may show what neighbours do not
+    key = "precision-same-seen" if is_visible(error, gain) else "precision-same-unseen"
+    return say(key, error=Decimal(error, digits), gain=gain_decimal(gain, digits))
 
 
 def is_visible(error: float, gain: float) -> bool:

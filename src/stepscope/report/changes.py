@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 from stepscope.advice._base import Advice, error_digits
@@ -13,6 +14,7 @@ from stepscope.i18n import Language
 from stepscope.message import Decimal, Seconds, Share
 from stepscope.report import card, words
 from stepscope.report.build import Report
+from stepscope.report.markdown import escape
 
 _EFFECTS = {
     "none": "advise-keeps",
@@ -45,9 +47,22 @@ def render_markdown(report: Report, outcome: Outcome | None, language: Language)
     """The answer as Markdown."""
     title = language.text("section-change" if outcome is None else "section-whatif")
     lines = [f"## {title}", ""]
-    for first, *rest in _blocks(report, outcome, language):
-        lines += [f"- {first}", *(f"  {text}" for text in rest)]
+    for first, *rest in _blocks(report, outcome, language, code=_code):
+        if rest:
+            lines += [_escaped(first), *(f"   - {_escaped(text)}" for text in rest)]
+        else:
+            lines += [f"- {_escaped(first)}"] if outcome is not None else ["", _escaped(first)]
     return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('`', chr(39))}`"
+
+
+def _escaped(text: str) -> str:
+    """Text with everything but its code escaped."""
+    parts = text.split("`")
+    return "".join(f"`{part}`" if index % 2 else escape(part) for index, part in enumerate(parts))
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
@@ -74,23 +89,26 @@ def _left(left: Left) -> dict[str, Any]:
     return {"count": left.num, "seconds": left.seconds}
 
 
-def _blocks(report: Report, outcome: Outcome | None, language: Language) -> list[list[str]]:
+def _blocks(
+    report: Report, outcome: Outcome | None, language: Language, code: Callable[[str], str] = str
+) -> list[list[str]]:
+    """Paragraphs and the lines under them; `code` marks up what is to be typed."""
     if outcome is not None:
         return _outcome(report, outcome, language)
     if not report.advice:
         return [[words.no_change_text(report, language)], *_about_saves(report, language)]
     found = [
-        [f"{number}. {line[0]}", *_details(advice, language)]
+        [f"{number}. {line[0]}", *_details(advice, language, code)]
         for number, (advice, line) in enumerate(
-            zip(report.advice, words.change_lines(report, language, most=len(report.advice)), strict=True), 1
+            zip(report.advice, words.change_lines(report, language, code=code, most=len(report.advice)), strict=True), 1
         )
     ]
     closing = [words.change_scope(report, language), words.together_text(report, language)]
     return [*found, *_about_saves(report, language), [" ".join(filter(None, closing))]]
 
 
-def _details(advice: Advice, language: Language) -> list[str]:
-    lines = [] if advice.paste is None else [language.text("advise-paste", paste=advice.paste)]
+def _details(advice: Advice, language: Language, code: Callable[[str], str]) -> list[str]:
+    lines = [] if advice.paste is None else [language.text("advise-paste", paste=code(advice.paste))]
     lines += [f"{language.say(advice.evidence)} [{advice.code}]", language.say(advice.costs)]
     if advice.precision is not None:
         lines.append(language.say(advice.precision))

@@ -402,7 +402,9 @@ def no_change_text(report: Report, language: Language) -> str:
     if not report.has_steps or not ledger.wall_s:
         return language.text("change-no-steps")
     situation = report.situation
-    stops_s = situation.evaluations_s + situation.saves_s
+    stops_s = ledger.seconds("evaluation") + ledger.seconds("checkpoint")
+    if situation.is_future:
+        stops_s = situation.evaluations_s + situation.saves_s
     if not ledger.seconds("evaluation") and run.events.kind.count("evaluation"):
         return language.text("change-unknown")
     if not ledger.seconds("evaluation") + ledger.seconds("checkpoint"):
