@@ -135,6 +135,7 @@ class RunBuilder:
         if line.kind in {"chatter", "fact"}:
             self._hear(text)
         if line.kind == "chatter":
+            self._fate.moment = self._stamps.moment
             self._fate.hear(text, line=self.num_lines, row=len(self._rows))
             self._told.values.update(line.sets)
             return
@@ -578,6 +579,7 @@ class RunBuilder:
 
     def _add_unclaimed(self, text: str) -> None:
         self._hear(text)
+        self._fate.moment = self._stamps.moment
         if self._fate.take(text, line=self.num_lines, row=len(self._rows)):
             if self._fate.is_fatal:
                 self._segments.note_end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.formats import _notices
 from stepscope.quote import quote
-from stepscope.run import Notice
+from stepscope.run import NO_TIME, Notice
 
 _MAX_NOTICES = 200
 
@@ -16,6 +16,7 @@ class Fate:
         self.notices: list[Notice] = []
         self.in_traceback = False
         self.is_ignored = False  # of the traceback that is being read, or that comes next
+        self.moment = NO_TIME  # the last stamp there was
 
     def take(self, text: str, *, line: int, row: int) -> bool:
         """Take a line that belongs to no format; whether it tells of the run's fate."""
@@ -55,7 +56,9 @@ class Fate:
         # The first ones tell what happened; the last ones how it ended.
         if len(self.notices) >= _MAX_NOTICES:
             del self.notices[_MAX_NOTICES // 2]
-        self.notices.append(Notice(kind=kind, line=line, row=row, text=quote(text), type_name=type_name))
+        self.notices.append(
+            Notice(kind=kind, line=line, row=row, text=quote(text), type_name=type_name, t_ns=self.moment)
+        )
 
     def drop_rows(self, first: int, num: int) -> None:
         """Rows from `first` on, `num` of them, turned out not to belong to the run."""

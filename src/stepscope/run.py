@@ -194,6 +194,7 @@ class Notice(NamedTuple):
     row: int
     text: str
     type_name: str | None = None
+    t_ns: int = NO_TIME  # the last stamp there was
 
 
 class RemarkKind(NamedTuple):
@@ -315,7 +316,7 @@ class Run:
             notices=tuple(
                 notice._replace(row=notice.row - rows.start)
                 for notice in self.notices
-                if rows.start < notice.row <= rows.stop
+                if rows.start < notice.row <= rows.stop or notice.row == rows.start == 0
             ),
         )
 

@@ -122,3 +122,22 @@ def test_dated_lines_around_the_steps_bound_the_wall_time():
     report = report_of(lines)
     assert report.ledger.wall_s == pytest.approx(600)
     assert seconds(report)["unlogged"] == pytest.approx(100)
+
+
+def test_launches_that_crash_before_their_first_step_are_a_gap_and_no_warm_up():
+    def stamp(second):
+        return f"2026-03-01 10:{second // 60:02d}:{second % 60:02d} "
+
+    lines = [
+        stamp(0) + "starting",
+        "Traceback (most recent call last):",
+        '  File "t.py", line 1',
+        "ValueError: no data",
+    ]
+    lines += [stamp(600) + "starting", stamp(620) + "ready"]
+    for step in range(40):
+        lines.append(stamp(630 + step) + f"iter {step}: loss 3.1000, time {1000 + step % 3}.00ms, mfu 30.00%")
+    lines[1:4] = [stamp(300) + "loading", *lines[1:4]]
+    seconds = {total.phase: total.seconds for total in report_of(lines).ledger.phases}
+    assert seconds["gap"] == pytest.approx(300, abs=2)
+    assert seconds["warmup"] == pytest.approx(329, abs=3)

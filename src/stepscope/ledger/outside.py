@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from stepscope.formats._notices import FATAL
 from stepscope.ledger.baseline import Baseline
 from stepscope.run import NO_TIME, Floats, Run
 from stepscope.stops import Stop
@@ -69,6 +70,12 @@ def expected_s(run: Run, baseline: Baseline) -> Floats:
     return expected
 
 
+def _last_crash_ns(run: Run, begin_ns: int, first_row_ns: int) -> int:
+    """When the last launch crashed that came to no step; the beginning where none did. What comes then is start-up."""
+    crashes = [notice.t_ns for notice in run.notices if notice.row == 0 and notice.kind in FATAL]
+    return max((moment for moment in crashes if begin_ns < moment <= first_row_ns), default=begin_ns)
+
+
 def _between_processes(run: Run) -> list[Outside]:
     """Start-up before a process's first step, and the pause between two processes."""
     assert run.stamps is not None
@@ -82,7 +89,11 @@ def _between_processes(run: Run) -> list[Outside]:
         # The printed time of the first step reaches back to where its loop began.
         began = int(steps.t_ns[first]) - int(steps.dur_ns[first] * steps.span[first])
         if began > end_ns:
-            found.append(Outside((began - end_ns) / NS, "warmup" if index == 0 else "gap"))
+            crashed = _last_crash_ns(run, end_ns, began) if index == 0 else began
+            if crashed > end_ns:
+                found.append(Outside((crashed - end_ns) / NS, "gap"))
+            if began > crashed:
+                found.append(Outside((began - crashed) / NS, "warmup"))
         last = int(steps.t_ns[first + segment.num_rows - 1])
         end_ns = max(end_ns, last) if last != NO_TIME else end_ns
     return found
