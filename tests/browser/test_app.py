@@ -68,8 +68,18 @@ def test_runs_are_compared(address, open_page, problems):
     for name in ("a.log", "b.log"):
         page.locator(f'input[value="{name}"]').check()
     page.locator("form[action='/compare'] button").click()
-    assert "B − A" in page.locator("pre").inner_text()
+    table = page.get_by_role("region", name="What explains the difference: A → B")
+    assert "B − A" in table.inner_text()
+    assert page.locator(".pair svg").count() == 2
+    page.get_by_role("link", name="per million tokens").click()
+    assert "Not every log tells its tokens" in page.locator("main").inner_text()
     assert problems == []
+
+
+def test_one_run_alone_is_not_compared(client):
+    answer = client.get("/compare", params={"path": "a.log"})
+    assert answer.status_code == 422
+    assert "two logs" in answer.text
 
 
 def test_an_open_page_follows_its_log(tmp_path, open_page, problems):
@@ -81,6 +91,9 @@ def test_an_open_page_follows_its_log(tmp_path, open_page, problems):
         page.locator("a", has_text="train.log").click()
         page.wait_for_selector("#strip canvas")
         before = page.locator(".verdict").inner_text()
+        page.locator("#strip").focus()
+        page.keyboard.press("+")
+        zoomed = page.evaluate("stepscope.view()")
         with log.open("a") as file:
             file.write("\n".join(lines[20:]) + "\n")
         page.wait_for_function(
@@ -88,6 +101,8 @@ def test_an_open_page_follows_its_log(tmp_path, open_page, problems):
         )
         assert "600" in page.locator(".verdict").inner_text()
         page.wait_for_selector("#strip canvas")
+        assert page.evaluate("stepscope.view()") == pytest.approx(zoomed)  # an update does not take the zoom away
+        assert page.evaluate("document.activeElement.id") == "strip"
     assert [problem for problem in problems if "ERR_" not in problem] == []
 
 

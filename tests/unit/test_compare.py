@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from html import escape
 
 import pytest
 
 from stepscope.cli import main
 from stepscope.compare import compare
-from stepscope.i18n import languages
+from stepscope.i18n import Language, languages
+from stepscope.report import comparison, comparison_html
 from tests.unit.logs import report_of, training
 
 
@@ -95,3 +98,29 @@ def test_asked_wrongly(tmp_path, capsys):
     assert main(["compare", str(path)]) == 2
     assert main(["compare", str(path), str(tmp_path / "none.log")]) == 1
     assert "compare-needs-two" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("code", languages())
+def test_the_page_says_what_the_terminal_says(code):
+    language = Language.load(code)
+    found = compare([report_of(training(300, every=10, evaluate=50, step_ms=took)) for took in (100.0, 150.0, 90.0)])
+    page = comparison_html.render(found, language)
+    plain = re.sub(r"<[^>]+>", " ", page.replace("</td>", " "))
+    for other in found.others:
+        for sentence in comparison.verdict(found, other, language):
+            assert escape(sentence) in page
+        for one in other.phases:
+            assert escape(language.duration(one.after_s * 1000)) in plain
+    held = page.partition('id="comparison">')[2].partition("</script>")[0]
+    assert json.loads(held) == json.loads(comparison.render_json(found))
+
+
+def test_the_page_is_asked_for_by_its_format_and_holds_no_markup_of_the_logs(tmp_path):
+    names = [tmp_path / "<img src=x>.log", tmp_path / "b.log"]
+    for path in names:
+        path.write_text("\n".join(training(300, every=10, evaluate=50)) + "\n")
+    target = tmp_path / "compare.html"
+    assert main(["compare", *map(str, names), "--format", "html", "-o", str(target)]) == 0
+    text = target.read_text()
+    assert "<img" not in text
+    assert "&lt;img src=x&gt;.log" in text

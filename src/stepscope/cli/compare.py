@@ -2,6 +2,7 @@
 
     stepscope compare old.log new.log
     stepscope compare base.log a.log b.log --align tokens --format json
+    stepscope compare old.log new.log --format html -o compare.html
 
 Seconds per 1,000 iterations (or per million tokens) of each phase, so that runs of different lengths compare.
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 from stepscope.cli import _common
 from stepscope.errors import InputError, UsageError
 
-_FORMATS = ("terminal", "json", "markdown")
+_FORMATS = ("terminal", "json", "markdown", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +56,10 @@ def run(args: argparse.Namespace) -> int:
         text = drawn.render_json(found)
     elif args.format == "markdown":
         text = drawn.render_markdown(found, language)
+    elif args.format == "html":
+        from stepscope.report import comparison_html
+
+        text = comparison_html.render(found, language)
     else:
         text = drawn.render(found, language, width=_common.terminal_size(args)[0])
     if args.output is None:

@@ -24,9 +24,9 @@ def render(comparison: Comparison, language: Language, *, width: int = 80) -> st
     lines: list[str] = []
     for other in comparison.others:
         lines += textwrap.wrap(_title(comparison, other), width, break_on_hyphens=False)
-        for text in _verdict(comparison, other, language):
+        for text in verdict(comparison, other, language):
             lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-        table = _rows(comparison, other, language)
+        table = rows(comparison, other, language)
         widths = [max(cell_len(row[column]) for row in table) for column in range(5)]
         for row in table:
             cells = [row[0] + " " * (widths[0] - cell_len(row[0]))]
@@ -42,25 +42,30 @@ def render_markdown(comparison: Comparison, language: Language) -> str:
     """The comparison as Markdown."""
     lines: list[str] = []
     for other in comparison.others:
-        lines += [f"## {_title(comparison, other)}", "", *_verdict(comparison, other, language), ""]
-        head, *rows = _rows(comparison, other, language)
+        lines += [f"## {_title(comparison, other)}", "", *verdict(comparison, other, language), ""]
+        head, *body = rows(comparison, other, language)
         lines += ["| " + " | ".join(head) + " |", "|---|" + "---:|" * 4]
-        lines += ["| " + " | ".join(row) + " |" for row in rows]
+        lines += ["| " + " | ".join(row) + " |" for row in body]
         lines += ["", _settings(other, language), ""]
     return "\n".join(lines)
 
 
 def render_json(comparison: Comparison) -> str:
     """The comparison as the JSON document `stepscope.compare/1`."""
-    document = {
+    return json.dumps(document(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """The document as plain data."""
+    return {
         "schema": SCHEMA,
         "tool_version": __version__,
         "align": comparison.align,
         "confidence": comparison.confidence,
-        "first": _run(comparison.first),
+        "first": run_data(comparison.first),
         "others": [
             {
-                **_run(other.report),
+                **run_data(other.report),
                 "unit_before_s": other.unit_s[0],
                 "unit_after_s": other.unit_s[1],
                 "step_ratio": other.step_ratio,
@@ -82,10 +87,10 @@ def render_json(comparison: Comparison) -> str:
             for other in comparison.others
         ],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _run(report: Report) -> dict[str, Any]:
+def run_data(report: Report) -> dict[str, Any]:
+    """A run's own figures; what one evaluation and one save took, warm-up and unexplained seconds in all."""
     step, evaluation, save = report.ledger.step, report.ledger.evaluation_price, report.ledger.checkpoint_price
     return {
         "paths": list(report.run.paths),
@@ -95,18 +100,22 @@ def _run(report: Report) -> dict[str, Any]:
         "typical_s": step.typical_s if step else None,
         "evaluation_each_s": evaluation.seconds if evaluation else None,
         "checkpoint_each_s": save.seconds if save else None,
+        "warmup_s": report.ledger.seconds("warmup"),
+        "stall_s": report.ledger.seconds("stall"),
     }
 
 
-def _name(report: Report) -> str:
+def name_of(report: Report) -> str:
+    """What a run is called here: its files."""
     return quote(", ".join(report.run.paths), 200)
 
 
 def _title(comparison: Comparison, other: Compared) -> str:
-    return f"{_name(comparison.first)} → {_name(other.report)}"
+    return f"{name_of(comparison.first)} → {name_of(other.report)}"
 
 
-def _verdict(comparison: Comparison, other: Compared, language: Language) -> list[str]:
+def verdict(comparison: Comparison, other: Compared, language: Language) -> list[str]:
+    """What differs, which phase most of it is, and whether a normal step differs by more than noise."""
     before, after = other.unit_s
     thousand = 1000.0
     change = after / before - 1 if before else 0.0
@@ -140,12 +149,12 @@ def _verdict(comparison: Comparison, other: Compared, language: Language) -> lis
     return lines
 
 
-def _rows(comparison: Comparison, other: Compared, language: Language) -> list[tuple[str, str, str, str, str]]:
-    unit = language.text("compare-unit-tokens" if comparison.align == "tokens" else "compare-unit-steps")
-    head = (unit, "A", "B", "B − A", language.text("time-table-share"))
-    rows = [head]
+def rows(comparison: Comparison, other: Compared, language: Language) -> list[tuple[str, str, str, str, str]]:
+    """The phases as a table, its head first and its total last."""
+    head = (unit_text(comparison, language), "A", "B", "B − A", language.text("time-table-share"))
+    found = [head]
     for one in other.phases:
-        rows.append(
+        found.append(
             (
                 language.text(f"phase-{one.phase}"),
                 language.duration(one.before_s * 1000),
@@ -160,8 +169,13 @@ def _rows(comparison: Comparison, other: Compared, language: Language) -> list[t
         language.duration(after * 1000),
         _signed((after - before) * 1000, language),
     )
-    rows.append((language.text("time-total"), *total, ""))
-    return rows
+    found.append((language.text("time-total"), *total, ""))
+    return found
+
+
+def unit_text(comparison: Comparison, language: Language) -> str:
+    """What the seconds are counted per."""
+    return language.text("compare-unit-tokens" if comparison.align == "tokens" else "compare-unit-steps")
 
 
 def _signed(seconds: float, language: Language) -> str:
@@ -172,10 +186,11 @@ def _settings(other: Compared, language: Language) -> str:
     if not other.settings:
         return language.text("compare-settings-same")
     shown = list(other.settings.items())[:_SHOWN_SETTINGS]
-    listed = ", ".join(f"{name} {_value(a)} → {_value(b)}" for name, (a, b) in shown)
+    listed = ", ".join(f"{name} {value_text(a)} → {value_text(b)}" for name, (a, b) in shown)
     more = " …" if len(other.settings) > len(shown) else ""
     return language.text("compare-settings", settings=quote(listed, 600) + more)
 
 
-def _value(value: object) -> str:
+def value_text(value: object) -> str:
+    """A setting's value; a question mark where a log does not tell."""
     return "?" if value is None else str(value)

@@ -72,11 +72,11 @@ def body(report: Report, language: Language) -> str:
         blocks += [_strip(report, language), _time(report, language), _slow(report, language)]
     blocks += [_finish(report, language), _backtests(report, language), _change(report, language)]
     blocks += [_curves(report, language), _cards(report, language), _log(report, language)]
-    blocks += [_json("data", page_data.data(report, language)), _json("report", document.document(report))]
+    blocks += [embedded("data", page_data.data(report, language)), embedded("report", document.document(report))]
     return "\n".join(block for block in blocks if block)
 
 
-def _json(name: str, content: object) -> str:
+def embedded(name: str, content: object) -> str:
     """Data for the script, and for whoever has the page: the report's own document is in it."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     # Inside a script element only "</" could end it.
@@ -126,7 +126,7 @@ def _alarms(report: Report, language: Language) -> str:
     if not report.alarms:
         return ""
     found = [f'<p class="alarm">{escape(language.say(alarm.message))}</p>' for alarm in report.alarms]
-    return _section("section-alarms", language, *found)
+    return section(language.text("section-alarms"), *found)
 
 
 def _strip(report: Report, language: Language) -> str:
@@ -151,10 +151,10 @@ def _marks(report: Report, language: Language) -> list[str]:
     found = [("step", language.text("page-normal"))]
     shown = {words.drawn_phase(slow) for slow in report.ledger.slow}
     found += [(phase, language.text(f"phase-{phase}")) for phase in ORDER if phase in shown and phase != "step"]
-    marks = [_legend(f'<rect class="{phase}" width="10" height="10"/>', text) for phase, text in found]
+    marks = [legend(f'<rect class="{phase}" width="10" height="10"/>', text) for phase, text in found]
     outside = {phase for _, phase in page_data.stops_outside(report)}
     marks += [
-        _legend(
+        legend(
             f'<path class="{phase}" d="M0 0H10L5 9Z"/>',
             language.text("page-outside", phase=language.text(f"phase-{phase}")),
         )
@@ -162,11 +162,12 @@ def _marks(report: Report, language: Language) -> list[str]:
         if phase in outside
     ]
     if report.ledger.step is not None and len(report.ledger.step.regimes) > 1:
-        marks.append(_legend('<path class="level" d="M0 5H10"/>', language.text("page-level")))
+        marks.append(legend('<path class="level" d="M0 5H10"/>', language.text("page-level")))
     return marks
 
 
-def _legend(shape: str, text: str) -> str:
+def legend(shape: str, text: str) -> str:
+    """One entry of a legend: `shape` is markup of ten by ten units."""
     return f'<li><svg aria-hidden="true" viewBox="0 0 10 10">{shape}</svg>{escape(text)}</li>'
 
 
@@ -184,14 +185,13 @@ def _time(report: Report, language: Language) -> str:
     ]
     total = (language.text("time-total"), language.duration(report.ledger.wall_s), "", "", "")
     phases, title = [one.phase for one in report.ledger.phases], language.text("section-time")
-    table = _table(head, rows, numbers={1, 2, 3}, title=title, phases=phases, total=total)
-    return _section("section-time", language, table)
+    return section(title, table(head, rows, numbers={1, 2, 3}, title=title, phases=phases, total=total))
 
 
 def _slow(report: Report, language: Language) -> str:
     ledger = report.ledger
     if not ledger.slow:
-        return _section("section-slow", language, f"<p>{escape(language.text('slow-none'))}</p>")
+        return section(language.text("section-slow"), f"<p>{escape(language.text('slow-none'))}</p>")
     head = [language.text(f"slow-column-{name}") for name in ("step", "took", "why")]
     rows = []
     for slow in sorted(ledger.slow[:_SHOWN_SLOW], key=lambda slow: slow.row):
@@ -199,16 +199,16 @@ def _slow(report: Report, language: Language) -> str:
         why = f"{parts}. {words.capital(words.evidence_text(report, slow, language))}"
         rows.append((language.number(slow.step), language.duration(slow.seconds), why))
     title = language.text("section-slow")
-    blocks = [_table(head, rows[:_OPEN_SLOW], numbers={0, 1}, title=title, stacks=True)]
+    blocks = [table(head, rows[:_OPEN_SLOW], numbers={0, 1}, title=title, stacks=True)]
     if len(rows) > _OPEN_SLOW:
-        more = escape(language.text("page-more-slow", count=len(rows) - _OPEN_SLOW))
-        rest = _table(head, rows[_OPEN_SLOW:], numbers={0, 1}, title=title, stacks=True)
-        blocks.append(f"<details><summary>{more}</summary>{rest}</details>")
+        more = language.text("page-more-slow", count=len(rows) - _OPEN_SLOW)
+        rest = table(head, rows[_OPEN_SLOW:], numbers={0, 1}, title=more, stacks=True)
+        blocks.append(f"<details><summary>{escape(more)}</summary>{rest}</details>")
     hidden = list(ledger.slow[_SHOWN_SLOW:])
     if hidden:
         blocks.append(f"<p>{escape(words.more_slow(hidden, language))}</p>")
     blocks += [f'<p class="dim">{escape(remark)}</p>' for remark in words.slow_remarks(report, language)]
-    return _section("section-slow", language, *blocks)
+    return section(language.text("section-slow"), *blocks)
 
 
 def _finish(report: Report, language: Language) -> str:
@@ -218,15 +218,15 @@ def _finish(report: Report, language: Language) -> str:
     lines += [f'<p class="dim">{escape(language.say(message))}</p>' for message in assumptions]
     drawn = page_ahead.fan(report)
     if drawn is not None:
-        marks = [_legend('<path class="path" d="M0 9L10 1"/>', language.text("page-fan-past"))]
+        marks = [legend('<path class="path" d="M0 9L10 1"/>', language.text("page-fan-past"))]
         if drawn["forecast"]:
-            marks.append(_legend('<path class="wedge" d="M0 9L10 5V0Z"/>', language.text("page-fan-ahead")))
+            marks.append(legend('<path class="wedge" d="M0 9L10 5V0Z"/>', language.text("page-fan-ahead")))
         if drawn["backtests"]:
-            marks.append(_legend('<path class="earlier" d="M0 9L10 5V0Z"/>', language.text("page-fan-earlier")))
+            marks.append(legend('<path class="earlier" d="M0 9L10 5V0Z"/>', language.text("page-fan-earlier")))
         label = escape(language.text("page-fan"))
         lines.append(f'<div id="ahead" class="chart" role="img" aria-label="{label}"></div>')
         lines.append(f'<ul class="legend">{"".join(marks)}</ul>')
-    return _section("section-finish", language, *lines)
+    return section(language.text("section-finish"), *lines)
 
 
 def _backtests(report: Report, language: Language) -> str:
@@ -248,8 +248,10 @@ def _backtests(report: Report, language: Language) -> str:
     held = sum(one.is_inside for one in told)
     summary = language.text("backtest-summary", count=len(told), held=held, step=told[0].target_step)
     title = language.text("section-backtest")
-    return _section(
-        "section-backtest", language, f"<p>{escape(summary)}</p>", _table(head, rows, numbers={1, 2, 3, 4}, title=title)
+    return section(
+        language.text("section-backtest"),
+        f"<p>{escape(summary)}</p>",
+        table(head, rows, numbers={1, 2, 3, 4}, title=title),
     )
 
 
@@ -257,13 +259,13 @@ def _change(report: Report, language: Language) -> str:
     changes = words.change_lines(report, language, most=len(report.advice))
     if not changes:
         nothing = f"<p>{escape(words.no_change_text(report, language))}</p>"
-        return _section("section-change", language, nothing, _sliders(report, language))
+        return section(language.text("section-change"), nothing, _sliders(report, language))
     items = []
     for advice, (line, why, costs) in zip(report.advice, changes, strict=True):
         paste = f"<br><code>{escape(advice.paste)}</code>" if advice.paste else ""
         items.append(f"<li><strong>{escape(line)}</strong><br>{escape(why)} {escape(costs)}{paste}</li>")
     blocks = [f"<ol>{''.join(items)}</ol>", f'<p class="dim">{escape(words.change_scope(report, language))}</p>']
-    return _section("section-change", language, *blocks, _sliders(report, language))
+    return section(language.text("section-change"), *blocks, _sliders(report, language))
 
 
 def _sliders(report: Report, language: Language) -> str:
@@ -309,7 +311,7 @@ def _cards(report: Report, language: Language) -> str:
         f'<div id="{name}" class="chart" role="img" aria-label="{escape(language.text(key))}"></div>'
         for name, key in (("card-load", "page-gpu-load"), ("card-power", "page-gpu-power"))
     ]
-    return _section("page-gpu", language, f"<p>{escape(line)}</p>", *charts)
+    return section(language.text("page-gpu"), f"<p>{escape(line)}</p>", *charts)
 
 
 def _log(report: Report, language: Language) -> str:
@@ -317,15 +319,15 @@ def _log(report: Report, language: Language) -> str:
     settings = words.settings_line(report, language)
     lines += [settings] if settings else []
     lines.append(report.run.clock.note)
-    return _section("section-log", language, *(f'<p class="dim">{escape(text)}</p>' for text in lines if text))
+    return section(language.text("section-log"), *(f'<p class="dim">{escape(text)}</p>' for text in lines if text))
 
 
-def _section(key: str, language: Language, *blocks: str) -> str:
-    title = f"<h2>{escape(language.text(key))}</h2>"
-    return "\n".join(["<section>", title, *(block for block in blocks if block), "</section>"])
+def section(title: str, *blocks: str) -> str:
+    """A part of the page under its title; `blocks` are markup already."""
+    return "\n".join(["<section>", f"<h2>{escape(title)}</h2>", *(block for block in blocks if block), "</section>"])
 
 
-def _table(
+def table(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
@@ -350,10 +352,10 @@ def _table(
         f'<svg class="key" aria-hidden="true" viewBox="0 0 10 10"><rect class="{phase}" width="10" height="10"/></svg>'
         for phase in phases
     ]
-    lines = [f"<tr>{cells('th', head)}</tr>"]
+    lines = [f"<tr>{cells('th', head)}</tr>".replace("<th></th>", "<td></td>")]  # nothing is no heading
     lines += [f"<tr>{cells('td', row, keys[index] if keys else '')}</tr>" for index, row in enumerate(rows)]
     lines += [f'<tr class="total">{cells("td", total)}</tr>'] if total else []
     label = escape(title, quote=True)
     kind = ' class="stack"' if stacks else ""
-    table = f"<table{kind}>{''.join(lines)}</table>"
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{table}</div>'
+    inside = f"<table{kind}>{''.join(lines)}</table>"
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{inside}</div>'

@@ -1,9 +1,11 @@
 // The app's own additions to the page: live updates of an open run, and logs that are pasted or dropped.
 (function () {
   function show(target, markup) {
+    const state = stepscope.keep();
     const parsed = new DOMParser().parseFromString(markup, "text/html");
     target.replaceChildren(...parsed.body.childNodes);
-    window.stepscope.draw();
+    stepscope.draw();
+    stepscope.restore(state);
   }
 
   const live = document.getElementById("live");
@@ -13,18 +15,25 @@
     events.onmessage = async () => {
       const answer = await fetch("/fragment?path=" + encodeURIComponent(path));
       if (!answer.ok) return;
-      const main = document.getElementById("main");
       const place = window.scrollY;
-      show(main, await answer.text());
+      show(document.getElementById("run"), await answer.text());
       window.scrollTo(0, place);
     };
   }
 
   const form = document.getElementById("paste");
   if (!form) return;
+  const target = document.getElementById("answer");
   const send = async (body) => {
-    const answer = await fetch("/explain", { method: "POST", body: body });
-    show(document.getElementById("answer"), await answer.text());
+    target.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch("/explain", { method: "POST", body: body });
+      show(target, await answer.text());
+    } catch (problem) {
+      target.textContent = target.dataset.failed;
+    }
+    target.removeAttribute("aria-busy");
+    target.scrollIntoView({ block: "start" });
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();

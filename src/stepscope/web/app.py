@@ -13,10 +13,10 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from stepscope.compare import compare
-from stepscope.errors import StepscopeError
+from stepscope.compare import Align, compare
+from stepscope.errors import StepscopeError, UsageError
 from stepscope.i18n import Language
-from stepscope.report import comparison, html, json
+from stepscope.report import html, json
 from stepscope.report.build import Report
 from stepscope.web import metrics, pages
 from stepscope.web.guard import Guard
@@ -104,10 +104,10 @@ class _App:
             return self._refuse(problem)
         comparable = [report for report in reports if report.ledger.step is not None and report.ledger.wall_s]
         if len(comparable) < 2:
-            text = self._language.text("error-compare-needs-two")
-        else:
-            text = comparison.render(compare(comparable), self._language, width=100)
-        return HTMLResponse(pages.comparison_page(text, self._language))
+            return self._refuse(UsageError("compare-needs-two"), 422)
+        align: Align = "tokens" if request.query_params.get("align") == "tokens" else "step"
+        found = await anyio.to_thread.run_sync(lambda: compare(comparable, align=align))
+        return HTMLResponse(pages.comparison_page(found, names, align, self._language))
 
     async def explain(self, request: Request) -> Response:
         """A pasted or dropped log: read in memory, answered, forgotten."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from html import escape
 from pathlib import Path
 from urllib.parse import quote as as_address
 
+import numpy as np
+
+from stepscope.compare import Align, Comparison
 from stepscope.errors import StepscopeError
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.quote import quote
-from stepscope.report import html, words
+from stepscope.report import comparison_html, html, words
 from stepscope.report.build import Report
 from stepscope.web.shelf import Entry
 
 _POLICY = "; connect-src 'self'; form-action 'self'"
 _SPARK = 40
+NUMBER = ' class="number"'
 
 
 def script() -> str:
@@ -30,27 +35,34 @@ def page(title: str, content: str, language: Language) -> str:
 
 def run_page(name: str, report: Report, language: Language) -> str:
     """A run's page, which keeps itself up to date."""
-    back = f'<p><a href="/">{escape(language.text("web-all-runs"))}</a></p>'
+    back = f'<nav><a href="/">{escape(language.text("web-all-runs"))}</a></nav>'
     live = f'<div id="live" data-path="{escape(name, quote=True)}" hidden></div>'
-    return page(name, back + html.body(report, language) + live, language)
+    return page(quote(name, 200), f'{back}{live}<div id="run">{html.body(report, language)}</div>', language)
 
 
 def list_page(entries: list[Entry], language: Language) -> str:
     """The runs there are, and a place to drop another."""
-    head = [language.text(f"web-column-{name}") for name in ("run", "state", "left", "overhead")]
-    rows = [_row(entry, language) for entry in entries]
-    cells = "".join(f"<th>{escape(text)}</th>" for text in ["", *head])
-    table = f'<div class="scroll" tabindex="0"><table><tr>{cells}</tr>{"".join(rows)}</table></div>'
-    compare = f'<p><button type="submit">{escape(language.text("web-compare"))}</button></p>'
-    runs = f'<form action="/compare" method="get">{table}{compare}</form>' if rows else ""
-    empty = "" if rows else f"<p>{escape(language.text('web-no-runs'))}</p>"
-    paste = (
-        f"<h2>{escape(language.text('web-paste'))}</h2>\n"
-        f'<form id="paste"><label for="text">{escape(language.text("web-paste-hint"))}</label>'
-        f'<textarea id="text" name="text" spellcheck="false"></textarea>'
-        f'<p><button type="submit">{escape(language.text("web-explain"))}</button></p></form><div id="answer"></div>'
+    head = [language.text(f"web-column-{name}") for name in ("run", "steps", "state", "left", "overhead")]
+    cells = "".join(f"<th{NUMBER if index == 4 else ''}>{escape(text)}</th>" for index, text in enumerate(head))
+    rows = "".join(_row(entry, language) for entry in entries)
+    label = escape(language.text("web-runs"), quote=True)
+    choose = f'<th><span class="hidden">{escape(language.text("web-choose"))}</span></th>'
+    table = (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table class="list">'
+        f"<tr>{choose}{cells}</tr>{rows}</table></div>"
     )
-    return page("Stepscope", f"<h1>Stepscope</h1>{runs}{empty}{paste}", language)
+    compare = f'<p><button type="submit">{escape(language.text("web-compare"))}</button></p>'
+    runs = f'<form action="/compare" method="get">{table}{compare}</form>' if entries else ""
+    empty = "" if entries else f"<p>{escape(language.text('web-no-runs'))}</p>"
+    failed = escape(language.text("web-failed"), quote=True)
+    paste = (
+        f'<section><h2>{escape(language.text("web-paste"))}</h2>\n<form id="paste"><p><label for="text">'
+        f"{escape(language.text('web-paste-hint'))}</label></p>"
+        f'<textarea id="text" name="text" spellcheck="false"></textarea><p><button class="main" type="submit">'
+        f"{escape(language.text('web-explain'))}</button></p></form></section>"
+        f'<div id="answer" aria-live="polite" data-failed="{failed}"></div>'
+    )
+    return page("Stepscope", f'<h1 class="name">Stepscope</h1>{runs}{empty}{paste}', language)
 
 
 def _row(entry: Entry, language: Language) -> str:
@@ -58,37 +70,44 @@ def _row(entry: Entry, language: Language) -> str:
     report = entry.report
     if report is None:
         size = f"{language.number(entry.size / 1e6)} MB"
-        return f"<tr><td></td><td>{link}</td><td>{escape(size)}</td><td></td><td></td></tr>"
+        return f"<tr><td></td><td>{link}</td><td></td><td>{escape(size)}</td><td></td><td></td></tr>"
     end, ledger = report.forecast, report.ledger
     left = words.left_text(end, language) if isinstance(end, Forecast) and not end.is_finished else ""
-    steps_s = ledger.seconds("step")
-    overhead = language.percent(1 - steps_s / ledger.wall_s) if ledger.wall_s else ""
-    name = escape(entry.name, quote=True)
-    box = f'<input type="checkbox" name="path" value="{name}" aria-label="{name}">'
-    state = words.headline(report, language)
-    cells = (f"{link}<br>{_sparkline(report)}", escape(state), escape(left), escape(overhead))
-    return f"<tr><td>{box}</td>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    overhead = language.percent(1 - ledger.seconds("step") / ledger.wall_s) if ledger.wall_s else ""
+    name = escape(quote(entry.name, 200), quote=True)
+    box = f'<input type="checkbox" name="path" value="{escape(entry.name, quote=True)}" aria-label="{name}">'
+    texts = (escape(words.headline(report, language)), escape(left))
+    cells = "".join(f"<td>{cell}</td>" for cell in (box, link, _sparkline(report), *texts))
+    return f"<tr>{cells}<td{NUMBER}>{escape(overhead)}</td></tr>"
 
 
 def _sparkline(report: Report) -> str:
-    """The step times as a small picture: of each stretch the slowest."""
+    """The step times as a small picture: of each stretch the slowest, in the colour of what it was."""
     seconds = report.run.steps.dur_ns
     if not len(seconds):
         return ""
-    size = max(1, len(seconds) // _SPARK)
-    tops = [float(seconds[i : i + size].max()) for i in range(0, len(seconds), size)][:_SPARK]
-    high = max(tops) or 1.0
+    slow = {one.row: words.drawn_phase(one) for one in report.ledger.slow}
+    edges = np.unique(np.linspace(0, len(seconds), _SPARK + 1).astype(np.int64))
+    rows = [a + int(seconds[a:b].argmax()) for a, b in itertools.pairwise(edges.tolist())]
+    high = max(float(seconds[row]) for row in rows) or 1.0
     bars = ""
-    for index, top in enumerate(tops):
-        height = 19 * (top / high) ** 0.5
-        bars += f'<rect class="step" x="{index * 3}" y="{20 - height:.1f}" width="2" height="{height:.1f}"/>'
-    return f'<svg aria-hidden="true" width="{3 * _SPARK}" height="20" viewBox="0 0 {3 * _SPARK} 20">{bars}</svg>'
+    for index, row in enumerate(rows):
+        height = max(1.0, 22 * (float(seconds[row]) / high) ** 0.5)
+        phase = slow.get(row, "step")
+        bars += f'<rect class="{phase}" x="{index * 4}" y="{24 - height:.1f}" width="3" height="{height:.1f}"/>'
+    return f'<svg aria-hidden="true" width="{4 * _SPARK}" height="24" viewBox="0 0 {4 * _SPARK} 24">{bars}</svg>'
 
 
-def comparison_page(text: str, language: Language) -> str:
-    """A comparison, as the terminal shows it."""
-    back = f'<p><a href="/">{escape(language.text("web-all-runs"))}</a></p>'
-    return page(language.text("web-compare"), f"{back}<pre>{escape(text)}</pre>", language)
+def comparison_page(comparison: Comparison, names: list[str], asked: Align, language: Language) -> str:
+    """A comparison, by the step or by the token."""
+    links = [f'<a href="/">{escape(language.text("web-all-runs"))}</a>']
+    for align, key in (("step", "compare-unit-steps"), ("tokens", "compare-unit-tokens")):
+        query = "&".join(f"path={as_address(name, safe='')}" for name in names) + f"&align={align}"
+        here = ' aria-current="page"' if align == comparison.align else ""
+        links.append(f'<a href="/compare?{escape(query, quote=True)}"{here}>{escape(language.text(key))}</a>')
+    note = "" if asked == comparison.align else f'<p class="dim">{escape(language.text("compare-no-tokens"))}</p>'
+    content = f"<nav>{' · '.join(links)}</nav>{note}{comparison_html.body(comparison, language)}"
+    return page(language.text("web-compare"), content, language)
 
 
 def error_text(problem: StepscopeError, language: Language) -> str:
