@@ -899,7 +899,7 @@ change-eval-iters = { $proposed } statt { $now } Batches je Evaluierung
 change-none-few = Nichts, was sich lohnt: Evaluieren und Speichern kosten { $share } der Zeit, aber es geschieht schon so selten, dass es weniger nicht sein sollte.
 change-none-seen = Nichts, was sich lohnt: Das Log zeigt keine Evaluierung, und nichts anderes darin kostet genug.
 change-no-steps = Kein Rat: Es ließ sich keine Iterationszeit lesen.
-advice-a101-costs-seen = Der Validierungs-Loss ist { $factor }-mal seltener zu sehen.
+advice-a101-costs-seen = Evaluierungen kommen { $factor }-mal seltener.
 advice-a102-costs-flat = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }. Der Loss fällt von einer Evaluierung zur nächsten nicht mehr: Auch mehr Batches zeigten keinen Gewinn.
 advice-a104-change = nur speichern, wenn der Validierungs-Loss besser wird
 advice-a105-change = jedes Mal dieselben Evaluierungs-Batches, und { $proposed } statt { $now }
@@ -1079,3 +1079,5 @@ web-column-steps = jede Iteration
 web-runs = Die Läufe unter diesem Ordner
 web-choose = Vergleichen
 web-failed = Keine Antwort vom Server: läuft er noch?
+
+change-eval-epochs = alle { $proposed } Epochen evaluieren (jetzt: { $now })

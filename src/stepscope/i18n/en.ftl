@@ -901,7 +901,7 @@ change-eval-iters = { $proposed } batches per evaluation instead of { $now }
 change-none-few = Nothing worth changing: evaluation and saving cost { $share } of the time, but they are so few already that fewer would not do.
 change-none-seen = Nothing worth changing: the log shows no evaluation, and nothing else in it costs enough.
 change-no-steps = No advice: no iteration time could be read.
-advice-a101-costs-seen = The validation loss is seen { $factor } times less often.
+advice-a101-costs-seen = Evaluations come { $factor } times less often.
 advice-a102-costs-flat = The standard error of the validation loss grows from { $before } to { $after }. The loss no longer falls from one evaluation to the next: more batches would show no gain either.
 advice-a104-change = save only when the validation loss improves
 advice-a105-change = the same evaluation batches each time, and { $proposed } instead of { $now }
@@ -1081,3 +1081,5 @@ web-column-steps = every iteration
 web-runs = The runs below this folder
 web-choose = Compare
 web-failed = No answer from the server: is it still running?
+
+change-eval-epochs = evaluate every { $proposed } epochs (now: { $now })

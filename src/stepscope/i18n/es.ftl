@@ -899,7 +899,7 @@ change-eval-iters = { $proposed } batches por evaluación en vez de { $now }
 change-none-few = Nada que merezca cambiarse: evaluar y guardar cuestan el { $share } del tiempo, pero ya son tan pocos que menos no serviría.
 change-none-seen = Nada que merezca cambiarse: el log no muestra ninguna evaluación, y nada más en él cuesta lo suficiente.
 change-no-steps = Sin consejo: no se pudo leer ningún tiempo de iteración.
-advice-a101-costs-seen = El loss de validación se ve { $factor } veces menos a menudo.
+advice-a101-costs-seen = Las evaluaciones llegan { $factor } veces menos a menudo.
 advice-a102-costs-flat = El error estándar del loss de validación crece de { $before } a { $after }. El loss ya no baja de una evaluación a la siguiente: más batches tampoco mostrarían mejora.
 advice-a104-change = guardar solo cuando mejora el loss de validación
 advice-a105-change = los mismos batches de evaluación cada vez, y { $proposed } en vez de { $now }
@@ -1079,3 +1079,5 @@ web-column-steps = cada iteración
 web-runs = Las ejecuciones de esta carpeta
 web-choose = Comparar
 web-failed = El servidor no responde: ¿sigue en marcha?
+
+change-eval-epochs = evaluar cada { $proposed } épocas (ahora: { $now })

@@ -899,7 +899,7 @@ change-eval-iters = { $proposed } batches par évaluation au lieu de { $now }
 change-none-few = Rien qui vaille la peine : évaluer et sauvegarder coûtent { $share } du temps, mais c’est déjà si rare que moins ne suffirait pas.
 change-none-seen = Rien qui vaille la peine : le log ne montre aucune évaluation, et rien d’autre n’y coûte assez.
 change-no-steps = Pas de conseil : aucun temps d’itération n’a pu être lu.
-advice-a101-costs-seen = Le loss de validation se voit { $factor } fois moins souvent.
+advice-a101-costs-seen = Les évaluations viennent { $factor } fois moins souvent.
 advice-a102-costs-flat = L’erreur type du loss de validation passe de { $before } à { $after }. Le loss ne baisse plus d’une évaluation à la suivante : plus de batches ne montreraient pas de progrès non plus.
 advice-a104-change = ne sauvegarder que si le loss de validation s’améliore
 advice-a105-change = les mêmes batches d’évaluation à chaque fois, et { $proposed } au lieu de { $now }
@@ -1079,3 +1079,5 @@ web-column-steps = chaque itération
 web-runs = Les exécutions de ce dossier
 web-choose = Comparer
 web-failed = Le serveur ne répond pas : tourne-t-il encore ?
+
+change-eval-epochs = évaluer toutes les { $proposed } époques (actuellement : { $now })

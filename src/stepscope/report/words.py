@@ -386,10 +386,22 @@ def _change_text(report: Report, advice: Advice, language: Language, code: Calla
         return text[:1].upper() + text[1:]
     own = report.run.format.own_name(advice.setting)
     key = _IN_WORDS.get(advice.setting)
+    epoch = report.run.settings.count("steps_per_epoch")
+    if own is None and advice.setting == "eval_interval" and epoch and _in_epochs(advice, epoch):
+        # A trainer that evaluates by the epoch is told by the epoch.
+        now, proposed = (int(value) // epoch for value in (advice.now or 0, advice.proposed))
+        text = language.text("change-eval-epochs", now=now, proposed=proposed)
+        return text[:1].upper() + text[1:]
     if own is None and advice.now is not None and key is not None:
         text = language.text(key, now=_plain(advice.now), proposed=_plain(advice.proposed))
         return text[:1].upper() + text[1:]
     return code(f"{own or advice.setting} {advice.now} → {advice.proposed}")
+
+
+def _in_epochs(advice: Advice, epoch: int) -> bool:
+    return all(
+        isinstance(value, int) and value >= epoch and value % epoch == 0 for value in (advice.now, advice.proposed)
+    )
 
 
 def _plain(value: Value) -> str | int:
