@@ -221,3 +221,13 @@ def test_saves_that_say_how_long_they_took_are_no_guess():
     save = next(total for total in report.ledger.phases if total.phase == "checkpoint")
     assert save.basis == "measured"
     assert "cannot be told apart" not in render(report, Language.load("en"))
+
+
+def test_the_trainers_state_of_a_finished_run_tells_where_its_time_went():
+    history = [{"loss": 1.5, "step": step} for step in range(10, 110, 10)]
+    history += [{"eval_loss": 1.25, "eval_runtime": 12.5, "step": 100}, {"train_runtime": 125.0, "step": 100}]
+    report = explain(read_bytes(json.dumps({"global_step": 100, "log_history": history}).encode()))
+    seconds = {total.phase: (total.seconds, total.basis) for total in report.ledger.phases}
+    assert seconds == {"evaluation": (12.5, "measured"), "step": (112.5, "inferred")}
+    assert report.ledger.wall_s == 125
+    assert "Where the time went" in render(report, Language.load("en"))

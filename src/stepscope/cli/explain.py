@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     _common.chosen_languages(args)
     report = _common.build_report(args, ask_card=True)
     show(args, report)
-    return 0 if report.has_steps else 3
+    return 0 if report.has_times else 3
 
 
 def show(args: argparse.Namespace, report: Report) -> None:

@@ -23,8 +23,8 @@ def _to_lines(data: bytes) -> Iterator[str]:
     for entry in history if isinstance(history, list) else ():
         if isinstance(entry, dict) and isinstance(entry.get("step"), int):
             if "train_runtime" in entry:
-                yield f"trainer_state: train_runtime = {entry['train_runtime']}"
                 yield f'trainer_state: {{"loss": null, "step": {entry["step"]}}}'  # the run's last step
+                yield f"trainer_state: train_runtime = {entry['train_runtime']}"
             else:
                 yield f"trainer_state: {json.dumps(entry)}"
 

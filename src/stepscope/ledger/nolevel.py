@@ -9,7 +9,7 @@ import numpy as np
 from stepscope.ledger import priors
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.outside import begin_ns
-from stepscope.ledger.phases import Ledger, Phase
+from stepscope.ledger.phases import Ledger, Phase, PhaseTotal
 from stepscope.ledger.stamps import has_stamped_rows
 from stepscope.run import NO_TIME, Run
 from stepscope.stops import Stop
@@ -47,6 +47,9 @@ def without_level(run: Run, stops: list[Stop]) -> Ledger:
     steps = run.steps
     printed_s = float(steps.seconds.sum()) if len(run) else 0.0
     timed = [stop for stop in stops if stop.row is not None and stop.is_inside]
+    whole_s = max((runtime.seconds for runtime in run.runtimes if runtime.row == len(run)), default=0.0)
+    if not printed_s and whole_s:
+        return _by_runtime(run, stops, whole_s)
     told = [stop.evaluation_took_s for stop in timed if stop.evaluation_took_s is not None]
     books = Books(z=0.0)
     if told:
@@ -67,10 +70,30 @@ def without_level(run: Run, stops: list[Stop]) -> Ledger:
             books["unlogged"].add(left, "measured")
             silent = False
     totals, wall_ns = books.close()
+    return _plain(totals, wall_ns, math.inf if silent else wall_ns / NS)
+
+
+def _by_runtime(run: Run, stops: list[Stop], whole_s: float) -> Ledger:
+    """No step has a time, but the log says at its end how long the whole took."""
+    told = [stop.evaluation_took_s for stop in stops if stop.evaluation_took_s is not None]
+    books = Books(z=0.0)
+    if told:
+        books["evaluation"].add(min(math.fsum(told), whole_s), "measured", num=len(told))
+    rest_s = whole_s - books.seconds
+    if rest_s > 0:
+        # Saving, loading and starting are in it too; nothing tells how much of it.
+        books["step"].add(rest_s, "inferred", num=int(run.steps.step[-1]) - run.format.first_step + 1)
+        books["step"].doubt("unknown", rest_s, 0.0)
+    totals, wall_ns = books.close()
+    return _plain(totals, wall_ns, wall_ns / NS)
+
+
+def _plain(totals: tuple[PhaseTotal, ...], wall_ns: int, high_s: float) -> Ledger:
+    """A ledger of phases alone."""
     return Ledger(
         wall_ns=wall_ns,
         wall_low_s=wall_ns / NS,
-        wall_high_s=math.inf if silent else wall_ns / NS,
+        wall_high_s=high_s,
         phases=totals if wall_ns else (),
         slow=(),
         step=None,

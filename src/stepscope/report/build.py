@@ -115,6 +115,11 @@ class Report:
         return bool((self.run.steps.span > 0).any())
 
     @property
+    def has_times(self) -> bool:
+        """Whether anything tells where time went: the steps, or the log's word for the whole."""
+        return bool(self.ledger.phases)
+
+    @property
     def has_ended(self) -> bool:
         """Whether the log ends in the words of an end: a traceback, a signal, a kill."""
         return bool(self.run.last_words)

@@ -70,6 +70,8 @@ def body(report: Report, language: Language) -> str:
     blocks = [_head(report, language), _alarms(report, language)]
     if report.has_steps:
         blocks += [_strip(report, language), _time(report, language), _slow(report, language)]
+    elif report.has_times:
+        blocks.append(_time(report, language))
     blocks += [_finish(report, language), _backtests(report, language), _change(report, language)]
     blocks += [_curves(report, language), _cards(report, language), _log(report, language)]
     blocks += [embedded("data", page_data.data(report, language)), embedded("report", document.document(report))]
@@ -89,7 +91,7 @@ def _head(report: Report, language: Language) -> str:
     verdict = [words.headline(report, language) + ".", *words.normal_lines(report, language)[:1]]
     lines.append(f'<p class="verdict">{escape(words.capital(" ".join(verdict)))}</p>')
     lines.append(f'<p class="finish">{escape(words.capital(words.finish_lines(report, language)[0]))}</p>')
-    if report.has_steps:
+    if report.has_times:
         lines.append(_bar(report, language))
     lines += [f'<p class="dim">{escape(text)}</p>' for text in words.normal_lines(report, language)[1:]]
     details = words.hardware_details(report, language)

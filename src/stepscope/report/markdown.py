@@ -33,6 +33,7 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
         blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
     if report.has_steps:
         blocks += [f"{mark} {language.text('section-slow')}", *_slow(report, language)]
+    if report.has_times:
         blocks += [f"{mark} {language.text('section-time')}", _time(report, language)]
     blocks += [f"{mark} {language.text('section-finish')}", *_finish(report, language)]
     blocks += [f"{mark} {language.text('section-change')}", _change(report, language)]

@@ -61,8 +61,9 @@ class _Drawing:
     def draw(self) -> None:
         self._head()
         self._alarms()
-        if self.report.has_steps:
+        if self.report.has_times:
             self._time()
+        if self.report.has_steps:
             self._slow()
         self._finish()
         self._change()
