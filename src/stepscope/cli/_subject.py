@@ -25,6 +25,8 @@ _COUNTED = frozenset({*COUNTS, "max_iters", "n_layer", "n_head", "n_embd", "voca
 # Only other trainers' configs have these.
 _FOREIGN = frozenset({"model_type", "hidden_size", "architectures", "per_device_train_batch_size"})
 _MODEL_KEYS = ("n_layer", "n_embd", "hidden_size", "num_hidden_layers")
+# Cards boost above their nominal rate; no training comes near it.
+_FASTEST = 1.1
 # The same formula for two cards: what it gets wrong about the model cancels, what about the cards does not.
 # What a forward pass can take of a micro-step; beyond that, the log's evaluations are not such as nanoGPT's.
 _FORWARD = (0.1, 0.7)
@@ -48,6 +50,7 @@ class Seen(NamedTuple):
     card: Card
     step_s: float
     memory_used: float | None
+    devices: int = 1
     evaluation_s: float | None = None
     checkpoint_s: float | None = None
 
@@ -81,6 +84,7 @@ def find_subject(args: argparse.Namespace) -> Subject:
         notes.append(_say_derived(derived, seen, training))
         shape = derived.shape
     elif seen is not None:
+        _check_pace(args, seen, shape, training)
         notes.append(say("plan-note-from", duration=Seconds(seen.step_s), gpu=seen.card.name))
     if training.assumed:
         notes.append(say("plan-note-defaults", names=", ".join(training.assumed)))
@@ -113,6 +117,14 @@ def _stated_shape(
     if assumed:
         notes.append(say("plan-note-defaults", names=", ".join(assumed)))
     return shape._replace(context=args.context or shape.context, vocabulary=args.vocab or shape.vocabulary)
+
+
+def _check_pace(args: argparse.Namespace, seen: Seen, shape: Shape, training: Training) -> None:
+    """A card that would work above its peak did not run this model."""
+    peak = seen.devices * seen.card.tflops * 1e12
+    share = training.sequences * shape.context * shape.flops_per_token / seen.step_s / peak
+    if share > _FASTEST:
+        raise UsageError("plan-from-impossible", place=f"--from {args.log}", gpu=seen.card.name, share=f"{share:.0%}")
 
 
 def _say_derived(derived: Derived, seen: Seen, training: Training) -> Message:
@@ -182,6 +194,7 @@ def _seen(args: argparse.Namespace, log: Report | None) -> Seen | None:
         card=find_card(name),
         step_s=log.ledger.step.typical_s,
         memory_used=used,
+        devices=log.run.settings.count("world_size") or 1,
         evaluation_s=evaluation.seconds if evaluation else None,
         checkpoint_s=save.seconds if save else None,
     )

@@ -1081,3 +1081,6 @@ web-choose = Vergleichen
 web-failed = Keine Antwort vom Server: läuft er noch?
 
 change-eval-epochs = alle { $proposed } Epochen evaluieren (jetzt: { $now })
+
+error-plan-from-impossible = so schnell kann { $gpu } nicht sein: Die Iterationen des Logs wären mit diesem Modell { $share } ihres Maximums
+    .hint = prüfe --params, --context, --from-gpu sowie batch_size und gradient_accumulation_steps

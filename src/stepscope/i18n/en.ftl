@@ -1083,3 +1083,6 @@ web-choose = Compare
 web-failed = No answer from the server: is it still running?
 
 change-eval-epochs = evaluate every { $proposed } epochs (now: { $now })
+
+error-plan-from-impossible = { $gpu } cannot be that fast: the log’s iterations would be { $share } of its peak with this model
+    .hint = check --params, --context, --from-gpu, and batch_size and gradient_accumulation_steps

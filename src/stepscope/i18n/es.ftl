@@ -1081,3 +1081,6 @@ web-choose = Comparar
 web-failed = El servidor no responde: ¿sigue en marcha?
 
 change-eval-epochs = evaluar cada { $proposed } épocas (ahora: { $now })
+
+error-plan-from-impossible = { $gpu } no puede ser tan rápida: las iteraciones del log serían el { $share } de su máximo con este modelo
+    .hint = revisa --params, --context, --from-gpu, y batch_size y gradient_accumulation_steps

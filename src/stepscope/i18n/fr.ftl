@@ -1081,3 +1081,6 @@ web-choose = Comparer
 web-failed = Le serveur ne répond pas : tourne-t-il encore ?
 
 change-eval-epochs = évaluer toutes les { $proposed } époques (actuellement : { $now })
+
+error-plan-from-impossible = { $gpu } ne peut pas être si rapide : les itérations du log feraient { $share } de son maximum avec ce modèle
+    .hint = vérifiez --params, --context, --from-gpu, et batch_size et gradient_accumulation_steps
