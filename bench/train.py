@@ -138,29 +138,35 @@ def same(checkout: Path) -> None:
 
 
 def step(checkout: Path, sizes: list[str], turns: int) -> None:
-    """Step time of both, in turns of twelve iterations; the one that a change of turns falls into does not count."""
+    """Step time of both, in turns of a few iterations."""
     for size in sizes:
         _step_of(checkout, size, turns)
 
 
-def _step_of(checkout: Path, size: str, turns: int) -> None:
+def _step_of(checkout: Path, size: str, turns: int, count: int = 6) -> None:
+    """By the printed times, and by the processor's clock, which neighbours do not turn."""
     folder = workplace(checkout)
     settings = {**COMMON, **SIZES[size], "eval_interval": 100000, "eval_iters": 1}
     programs = [nanogpt(checkout, folder, settings), ours(folder, settings)]
-    ratios = []
+    printed, used = [], []
     for program in programs:
-        _iterations(program, 10)
+        _iterations(program, 3)
         program.rest()
     for turn in range(turns):
-        medians = {}
+        medians, processor_s = {}, {}
         for program in programs if turn % 2 else programs[::-1]:
             program.take_turn()
-            medians[program] = statistics.median(_iterations(program, 12)[1:])
+            _iterations(program, 1)  # a change of turns falls into it
+            before = program.processor_s()
+            medians[program] = statistics.median(_iterations(program, count))
+            processor_s[program] = program.processor_s() - before
             program.rest()
-        ratios.append(medians[programs[1]] / medians[programs[0]])
+        printed.append(medians[programs[1]] / medians[programs[0]])
+        used.append(processor_s[programs[1]] / processor_s[programs[0]])
     for program in programs:
         program.end()
-    print(f"step, {size}: ours / nanoGPT's {_shown(interval(ratios))} over {turns} turns", flush=True)
+    print(f"step, {size}: ours / nanoGPT's {_shown(interval(printed))} over {turns} turns of {count}, ", end="")
+    print(f"in seconds of the processor {_shown(interval(used))}", flush=True)
 
 
 def _iterations(program: Program, count: int) -> list[float]:
@@ -233,7 +239,8 @@ def checkpoint(rounds: int) -> None:
                 slower, zip(*busy, strict=True), zip(*idle, strict=True), strict=True
             ):
                 ratios.append(statistics.mean(while_writing) / statistics.mean(otherwise))
-            print(f"  save {theirs:.2f} s, stall {stall:.3f} s, written in {done.seconds:.2f} s", flush=True)
+            print(f"  save {theirs:.2f} s, stall {stall:.3f} s, written in {done.seconds:.2f} s, ", end="")
+            print(f"steps {slower[0][-1]:.3f}, {slower[1][-1]:.3f} by the processor's clock", flush=True)
     saver.close()
     print(f"checkpoint, {saver.num_bytes / 1e9:.2f} GB: stall / torch.save {_shown(interval(stalls))}; ", end="")
     print(f"step while writing / idle {_shown(interval(slower[0]))}, ", end="")

@@ -49,11 +49,19 @@ def test_sampling_from_what_was_trained(cli, tmp_path):
     assert "train-unknown-character" in err
 
 
-@pytest.mark.parametrize("code", ["en", "es", "de", "fr"])
-def test_what_is_missing_is_said_in_every_language(cli, tmp_path, code):
-    status, _, err = cli("sample", f"--out_dir={tmp_path}", "--lang", code)
+@pytest.mark.parametrize(("code", "title"), [("en", "error"), ("es", "error"), ("de", "Fehler"), ("fr", "erreur")])
+def test_what_is_missing_is_said_in_every_language(cli, tmp_path, code, title):
+    for flags in (["--lang", code], [f"--lang={code}"]):
+        status, _, err = cli("sample", f"--out_dir={tmp_path}", *flags)
+        assert status == 1
+        assert f"{title}[train-no-checkpoint]" in err
+
+
+def test_an_empty_text_makes_no_data(cli, tmp_path):
+    (tmp_path / "empty.txt").touch()
+    status, _, err = cli("data", "prepare", tmp_path / "empty.txt", "--out", tmp_path / "data", "--lang=en")
     assert status == 1
-    assert "[train-no-checkpoint]" in err
+    assert "[data-empty]" in err
 
 
 @pytest.mark.parametrize("command", ["train", "sample"])

@@ -114,7 +114,9 @@ def _report(problem: StepscopeError, arguments: list[str]) -> None:
     from stepscope.i18n import Language, languages, system_language
     from stepscope.quote import quote
 
-    code = next((after for flag, after in pairwise(arguments) if flag == "--lang"), "")
+    # Before anything was parsed, perhaps: `--lang de` and `--lang=de` alike.
+    words = [word for argument in arguments for word in argument.split("=", 1)]
+    code = next((after for flag, after in pairwise(words) if flag == "--lang"), "")
     first = code.split(",")[0]
     language = Language.load(first if first in languages() else system_language())
     args = {

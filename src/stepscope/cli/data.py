@@ -61,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
             reason = problem.strerror or str(problem)
             raise InputError("train-out-dir", place=str(folder), reason=reason) from None
         sizes = [(folder / f"{split}.bin").stat().st_size // 2 for split in ("train", "val")]
+        if not sum(sizes):
+            raise InputError("data-empty", place=", ".join(args.what))
     print(language.text("data-ready", folder=str(folder), train=sizes[0], val=sizes[1]))
     print(language.text("data-use", command=f"stepscope train CONFIG.py --dataset={folder}"), file=sys.stderr)
     return 0

@@ -534,6 +534,8 @@ error-train-config-expression = { $setting } wüsste man nur durch Ausführen de
     .hint = den Wert selbst hinschreiben, oder die Zeile entfernen und ihn als Option geben: --{ $setting }=…
 error-data-too-many-characters = { $count } verschiedene Zeichen sind zu viele für 16-Bit-Tokens
     .hint = --tokens gpt2
+error-data-empty = kein Text darin
+    .hint = eine Datei mit Text nennen; eine .jsonl-Datei hat je Zeile ein Dokument unter "text"
 error-data-not-text = kein Text in UTF-8
     .hint = vorher umwandeln, zum Beispiel mit iconv
 error-data-bad-record = kein JSON-Eintrag mit "text"

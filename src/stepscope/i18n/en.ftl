@@ -536,6 +536,8 @@ error-train-config-expression = { $setting } could only be known by running the 
     .hint = write the value itself, or give it as a flag after removing the line: --{ $setting }=…
 error-data-too-many-characters = { $count } different characters are too many for 16-bit tokens
     .hint = --tokens gpt2
+error-data-empty = there is no text in it
+    .hint = name a file with text; a .jsonl file holds one document per line under "text"
 error-data-not-text = not a text in UTF-8
     .hint = convert it first, for example with iconv
 error-data-bad-record = not a JSON record with a "text"

@@ -534,6 +534,8 @@ error-train-config-expression = { $setting } solo se sabría ejecutando el archi
     .hint = escribe el valor mismo, o quita la línea y dalo como opción: --{ $setting }=…
 error-data-too-many-characters = { $count } caracteres distintos son demasiados para tokens de 16 bits
     .hint = --tokens gpt2
+error-data-empty = no contiene texto
+    .hint = indica un archivo con texto; un archivo .jsonl tiene un documento por línea en "text"
 error-data-not-text = no es un texto en UTF-8
     .hint = conviértelo antes, por ejemplo con iconv
 error-data-bad-record = no es un registro JSON con "text"

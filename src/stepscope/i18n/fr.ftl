@@ -534,6 +534,8 @@ error-train-config-expression = { $setting } ne se saurait qu’en exécutant le
     .hint = écrivez la valeur elle-même, ou retirez la ligne et donnez-la en option : --{ $setting }=…
 error-data-too-many-characters = { $count } caractères différents, c’est trop pour des jetons de 16 bits
     .hint = --tokens gpt2
+error-data-empty = aucun texte dedans
+    .hint = indiquez un fichier avec du texte ; un fichier .jsonl a un document par ligne sous "text"
 error-data-not-text = pas un texte en UTF-8
     .hint = convertissez-le d’abord, par exemple avec iconv
 error-data-bad-record = pas un enregistrement JSON avec "text"

@@ -128,6 +128,11 @@ class Checkpointer:
         assert self._writer is not None
         assert self._writer.stdin is not None
         self._in_flight = (self._iteration, time.monotonic())
+        self._send(message)
+
+    def _send(self, message: bytes) -> None:
+        assert self._writer is not None
+        assert self._writer.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it died: collect() will say so
             self._writer.stdin.write(len(message).to_bytes(8, "little") + message)
             self._writer.stdin.flush()
@@ -144,8 +149,10 @@ class Checkpointer:
             return None
         assert self._writer is not None
         assert self._writer.stdout is not None
-        if not wait and not _readable(self._writer.stdout):
-            return None
+        if not _readable(self._writer.stdout):
+            if not wait:
+                return None
+            self._send(writer.HURRY)
         line = self._writer.stdout.readline()
         (iteration, start), self._in_flight = self._in_flight, None
         if not line:

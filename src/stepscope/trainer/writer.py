@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,11 @@ NAME, PREVIOUS, ASIDE = "ckpt.pt", "ckpt-previous.pt", "ckpt.pt.new"
 ALIGN = 64  # bytes: tensors begin at multiples of it, in memory and in the file
 # Written in pieces that the processor's cache can hold, and flushed every so often: a gigabyte handed to the disk at
 # once holds up everybody who reads or writes, the training loop's data included.
-_CHUNK, _FLUSH_EVERY = 1 << 20, 64 << 20
+_CHUNK, _FLUSH_EVERY = 1 << 20, 16 << 20
+# After each flush a rest of so many times what it took: memory and disk are the training loop's for the rest of the
+# time. The checkpoint is on the disk a little later, unless somebody waits for it.
+_REST = 3.0
+HURRY = b"hurry"  # sent by a trainer that waits
 
 # A part of the file: its name, and its bytes or (offset, length) in the shared memory.
 Part = tuple[str, "bytes | tuple[int, int]"]
@@ -37,9 +42,10 @@ Part = tuple[str, "bytes | tuple[int, int]"]
 class _PacedFile(io.FileIO):
     """A file that goes to the disk as it is written, and does not stay in memory that others may want."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, rest: Callable[[float], object]) -> None:
         super().__init__(path, "w")
-        self._flushed = 0
+        self._flushed, self._rest, self._woke = 0, rest, time.perf_counter()
+        self.rested_s = 0.0
 
     def write(self, data: Any) -> int:
         """All of it, or an error."""
@@ -53,14 +59,20 @@ class _PacedFile(io.FileIO):
             if hasattr(os, "posix_fadvise"):
                 os.posix_fadvise(self.fileno(), self._flushed, end - self._flushed, os.POSIX_FADV_DONTNEED)
             self._flushed = end
+            now = time.perf_counter()
+            self._rest(_REST * (now - self._woke))
+            self._woke = time.perf_counter()
+            self.rested_s += self._woke - now
         return written
 
 
-def write_file(folder: Path, parts: list[Part], memory: memoryview) -> int:
-    """Write a checkpoint as described above; returns its size in bytes."""
+def write_file(
+    folder: Path, parts: list[Part], memory: memoryview, rest: Callable[[float], object]
+) -> tuple[int, float]:
+    """Write a checkpoint as described above; returns its size in bytes, and the seconds of resting in between."""
     aside, target, previous = folder / ASIDE, folder / NAME, folder / PREVIOUS
     try:
-        with _PacedFile(aside) as file:
+        with _PacedFile(aside, rest) as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
                 for name, content in parts:
                     view = content if isinstance(content, bytes) else memory[content[0] : content[0] + content[1]]
@@ -83,7 +95,7 @@ def write_file(folder: Path, parts: list[Part], memory: memoryview) -> int:
             target.replace(previous)
     aside.replace(target)
     sync_folder(folder)
-    return size
+    return size, file.rested_s
 
 
 def sync_folder(folder: Path) -> None:
@@ -113,7 +125,7 @@ def serve(memory_name: str) -> None:
     with contextlib.suppress(OSError):
         os.nice(19)  # the training loop goes first; when it waits for us, we have the machine
     jobs: list[bytes] = []
-    arrived = threading.Condition()
+    arrived, hurry = threading.Condition(), threading.Event()
 
     def listen() -> None:
         """On a thread of its own, so that the trainer's end also ends a write half done: nothing is lost by that."""
@@ -122,6 +134,10 @@ def serve(memory_name: str) -> None:
             body = sys.stdin.buffer.read(int.from_bytes(size, "little")) if len(size) == 8 else b""
             if not body:
                 os._exit(0)
+            if body == HURRY:
+                hurry.set()
+                continue
+            hurry.clear()
             with arrived:
                 jobs.append(body)
                 arrived.notify()
@@ -133,12 +149,14 @@ def serve(memory_name: str) -> None:
                 arrived.wait()
             job = pickle.loads(jobs.pop(0))  # from our own parent, over a pipe that nobody else has
         start = time.perf_counter()
-        problem, num_bytes = None, 0
+        problem, num_bytes, rested_s = None, 0, 0.0
         try:
-            num_bytes = write_file(Path(job["folder"]), job["parts"], memory)
+            num_bytes, rested_s = write_file(Path(job["folder"]), job["parts"], memory, hurry.wait)
         except OSError as trouble:
             problem = trouble.strerror or str(trouble)
-        answer = {"seconds": time.perf_counter() - start, "num_bytes": num_bytes, "problem": problem}
+        # What a trainer that waited for it would have waited.
+        seconds = time.perf_counter() - start - rested_s
+        answer = {"seconds": seconds, "num_bytes": num_bytes, "problem": problem}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
