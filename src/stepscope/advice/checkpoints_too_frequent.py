@@ -61,9 +61,7 @@ def advise(situation: Situation) -> Advice | None:
         now=interval,
         proposed=proposed,
         saves=Saving(max(0.0, min(low, high)), middle, max(middle, min(max(low, high), most))),
-        costs=say(
-            "advice-a108-costs" if is_longer else "advice-a108-costs-shorter", duration=Seconds(proposed * level)
-        ),
+        costs=say(_costs(situation, is_longer=is_longer), duration=Seconds(proposed * level)),
         evidence=say(
             "advice-a108-evidence" if situation.may_lose_s is None else "advice-a108-evidence-accepted",
             duration=Seconds(price.seconds),
@@ -74,3 +72,9 @@ def advise(situation: Situation) -> Advice | None:
         phases=("checkpoint",) if is_longer else (),
         paste=paste(run, ("checkpoint_interval", proposed)),
     )
+
+
+def _costs(situation: Situation, *, is_longer: bool) -> str:
+    if not is_longer:
+        return "advice-a108-costs-shorter"
+    return "advice-a108-costs" if len(situation.run.segments) > 1 else "advice-a108-costs-unseen"

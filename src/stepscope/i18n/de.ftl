@@ -1086,3 +1086,5 @@ change-eval-epochs = alle { $proposed } Epochen evaluieren (jetzt: { $now })
 
 error-plan-from-impossible = so schnell kann { $gpu } nicht sein: Die Iterationen des Logs wären mit diesem Modell { $share } ihres Maximums
     .hint = prüfe --params, --context, --from-gpu sowie batch_size und gradient_accumulation_steps
+
+advice-a108-costs-unseen = Ein Absturz kostet bis zu { $duration } Arbeit. Noch war keiner zu sehen; angenommen ist einer pro Woche.

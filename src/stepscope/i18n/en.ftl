@@ -1088,3 +1088,5 @@ change-eval-epochs = evaluate every { $proposed } epochs (now: { $now })
 
 error-plan-from-impossible = { $gpu } cannot be that fast: the log’s iterations would be { $share } of its peak with this model
     .hint = check --params, --context, --from-gpu, and batch_size and gradient_accumulation_steps
+
+advice-a108-costs-unseen = A crash loses up to { $duration } of work. None was seen yet; one a week is assumed.

@@ -1086,3 +1086,5 @@ change-eval-epochs = evaluar cada { $proposed } épocas (ahora: { $now })
 
 error-plan-from-impossible = { $gpu } no puede ser tan rápida: las iteraciones del log serían el { $share } de su máximo con este modelo
     .hint = revisa --params, --context, --from-gpu, y batch_size y gradient_accumulation_steps
+
+advice-a108-costs-unseen = Una caída pierde hasta { $duration } de trabajo. Aún no se ha visto ninguna; se supone una por semana.

@@ -1086,3 +1086,5 @@ change-eval-epochs = évaluer toutes les { $proposed } époques (actuellement : 
 
 error-plan-from-impossible = { $gpu } ne peut pas être si rapide : les itérations du log feraient { $share } de son maximum avec ce modèle
     .hint = vérifiez --params, --context, --from-gpu, et batch_size et gradient_accumulation_steps
+
+advice-a108-costs-unseen = Un plantage perd jusqu’à { $duration } de travail. Aucun n’a encore été vu ; on en suppose un par semaine.
