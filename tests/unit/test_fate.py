@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stepscope.formats import _notices
 from stepscope.formats._notices import classify
 from tests.unit.logs import report_of, training
 
@@ -149,3 +154,17 @@ def test_a_launch_that_closed_without_a_step_is_told():
     found = codes([YOLOX_DONE, *crash, *yolox(10, 100)])
     assert found["false_done"].line == 1
     assert "ended_early" not in found
+
+
+@pytest.mark.parametrize("told", _notices._TOLD, ids=lambda told: told[0])
+def test_no_pattern_matches_a_line_without_its_words(told):
+    """The words are looked for first: a match without any of them would be lost."""
+    _, words, pattern = told
+
+    @given(st.from_regex(re.compile(pattern, re.ASCII)))
+    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
+    def check(text):
+        if re.search(pattern, text.strip()):
+            assert any(word in text for word in words)
+
+    check()

@@ -7,6 +7,7 @@ line that merely names them must not match.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal
 
 # `error` is an exception that stands alone, without the traceback that belongs to it; `done` is the log's own word
@@ -15,13 +16,13 @@ NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed", "
 # Those after which a process is over, or was about to be.
 FATAL: frozenset[NoticeKind] = frozenset({"traceback", "oom", "interrupted", "exception", "killed", "hang"})
 
-TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
+_TRACEBACK = r"Traceback \(most recent call last\):"
 # Python says so of an exception in a destructor or a callback at exit: nothing came of it.
 _IGNORED = re.compile(r"^Exception ignored (?:in|while|on)\b")
 # The line that ends a traceback: a class name, perhaps with its module and a message.
 EXCEPTION = re.compile(r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*)(?::\s|:?$)")
 _SLURM = r"^(?:slurmstepd|srun|slurmd)[^:]{0,60}: "
-_OOM = re.compile(
+_OOM = (
     r"^(?:[\w.]+\.)?OutOfMemoryError\b|^RuntimeError: (?:CUDA|HIP|XPU|MPS)[^\n]{0,40}out of memory"
     r"|^(?:RuntimeError: )?CUDA error: out of memory|^(?:RuntimeError: )?MPS backend out of memory"
     r"|^(?:numpy\S*\.)?_?(?:ArrayMemoryError|MemoryError)\b"
@@ -30,7 +31,7 @@ _OOM = re.compile(
     r"|^=>> PBS: job killed: (?:v?mem|pmem)\b|^TERM_MEMLIMIT\b"
     r"|^jaxlib\.\S*XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory"
 )
-_INTERRUPTED = re.compile(
+_INTERRUPTED = (
     r"^KeyboardInterrupt\b|^\^C|^(?:traceback\s*:\s*)?Signal \d+ \(SIG(?:TERM|INT|HUP|USR1|USR2)\) received"
     r"|^(?:[\w.]+\.)?SignalException\b|^Received (?:SIGTERM|SIGINT|signal (?:15|2))\b|^Terminated\s*$"
     rf"|{_SLURM}.*(?:CANCELLED|TIME LIMIT|PREEMPTION|Terminated|Job step aborted|forcing job termination)"
@@ -40,11 +41,9 @@ _INTERRUPTED = re.compile(
     r"|^(?:Spot|Preemptible) (?:instance|VM)\b.*\b(?:interrupt|preempt|terminat)"
 )
 # The scheduler's last words stand wherever the trainer's line broke off; Lightning warns behind a file's name.
-_CUT_SHORT = re.compile(
-    r"slurmstepd: error: \*\*\* (?:JOB|STEP) |(?:^|Warning: )Detected KeyboardInterrupt, attempting graceful"
-)
+_CUT_SHORT = r"slurmstepd: error: \*\*\* (?:JOB|STEP) |(?:^|Warning: )Detected KeyboardInterrupt, attempting graceful"
 _SHELL_WORDS = r"(?:Killed|Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)"
-_KILLED = re.compile(
+_KILLED = (
     rf"^\S+: line \d+:\s+\d+ {_SHELL_WORDS}\b"
     rf"|^{_SHELL_WORDS}\s*(?:\(core dumped\)|\S*)?$"
     rf"|^Fatal Python error:|^terminate called after throwing|{_SLURM}.*(?:Killed|Segmentation|Bus error|Exited with)"
@@ -54,13 +53,13 @@ _KILLED = re.compile(
     r"|^(?:RuntimeError: )?DataLoader worker \(pid\(?s?\)? \d[\d, ]*\) (?:is killed|exited unexpectedly)"
     r"|^\*\*\* (?:Process received signal|Aborted at) "
 )
-_HANG = re.compile(
+_HANG = (
     r"Watchdog caught collective operation timeout|\bNCCL watchdog\b.*\btimed? ?out"
     r"|^(?:\[[^\]]*\]\s*)*Timeout at NCCL work: |Some NCCL operations have failed or timed out"
     r"|^(?:RuntimeError: )?\[\S*gloo\S*\] Timed out waiting \d+ms"
 )
 # An exception's own line without a traceback before it, in the names that Python and PyTorch use.
-_ERROR = re.compile(
+_ERROR = (
     r"^(?:(?:torch|jax|jaxlib|deepspeed|transformers|datasets|huggingface_hub|urllib3|requests|pickle|json|zmq)\.[\w.]*)?"
     r"(?:RuntimeError|ValueError|AssertionError|KeyError|IndexError|TypeError|AttributeError|NameError|OSError|IOError"
     r"|FileNotFoundError|PermissionError|ModuleNotFoundError|ImportError|ConnectionError|TimeoutError|EOFError"
@@ -69,17 +68,42 @@ _ERROR = re.compile(
     r"|ChildFailedError|CUDA error)(?:: \S|:?$)"
 )
 # The words with which trainers and launchers say that training is over.
-_DONE = re.compile(
+_DONE = (
     r"\[after training is done\]|^\[exiting program (?:after|at) "
     r"|\bTraining (?:of experiment )?(?:is |was |has )?(?:done|completed?|finished)\b(?! warm)(?!.{0,20}\bepoch \d)"
     r"|^(?:Finished|Completed|Done with|Done) training\b(?! warm|:)|\b\d+ epochs completed in \d"
     r"|^\[DONE\](?:\s|$)|^Done\.?$"
 )
-_EARLY_STOP = re.compile(
+_EARLY_STOP = (
     r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
     r"|\b(?:[Ss]topp(?:ing|ed) (?:training )?early\b|[Tt]raining stopped early)|^Epoch \d+: early stopping"
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement .{0,60}\b[Ss]topping\b"
 )
+# Most lines of most logs are nobody's: each pattern is tried, and compiled, only where one of its words is there.
+_SLURM_NAMES = ("slurm", "srun")
+_TOLD: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
+    ("traceback", ("Traceback (",), _TRACEBACK),
+    ("hang", ("NCCL", "Watchdog", "gloo"), _HANG),
+    ("oom", ("mem", "Mem", "MEM", "oom"), _OOM),
+    (
+        "interrupted",
+        (
+            *("nterrupt", "^C", "Signal", "Received SIG", "Received sig", "Terminated", *_SLURM_NAMES),
+            *("PBS: job", "TERM_", "User defined", "Hangup", "Spot", "Preempt", "Detected Key"),
+        ),
+        f"{_INTERRUPTED}|{_CUT_SHORT}",
+    ),
+    (
+        "killed",
+        (
+            *("Killed", "Segm", "Abort", "Bus err", "Illegal ins", "Floating point", "Fatal Py", "terminate called"),
+            *("Signal", "elastic", "DataLoader worker", "*** Process", *_SLURM_NAMES),
+        ),
+        _KILLED,
+    ),
+    ("error", ("Error", "StopIteration", "CUDA error"), _ERROR),
+)
+_compile = cache(re.compile)
 _SLURM_WORDS = "slurmstepd: error: *** "
 _HEAD_CHARS = 2_000
 _DONE_WORDS = ("one", "ONE", "omplete", "inished", "exiting")
@@ -90,19 +114,12 @@ def classify(text: str) -> NoticeKind | None:
     # A line may be of any length; the scheduler's last words stand wherever the trainer's own line broke off.
     at = text.find(_SLURM_WORDS, _HEAD_CHARS) if len(text) > _HEAD_CHARS else -1
     text = text[at : at + _HEAD_CHARS] if at > 0 else text[:_HEAD_CHARS]
-    # Most lines of most logs are nobody's: what may stand anywhere is looked for by its words first.
-    if "Traceback (" in text and TRACEBACK.search(text):
-        return "traceback"
-    if ("NCCL" in text or "Watchdog" in text or "gloo" in text) and _HANG.search(text):
-        return "hang"
-    if _OOM.match(text):
-        return "oom"
-    if _INTERRUPTED.match(text) or ((_SLURM_WORDS in text or "Detected Key" in text) and _CUT_SHORT.search(text)):
-        return "interrupted"
-    if _KILLED.match(text):
-        return "killed"
-    if _ERROR.match(text):
-        return "error"
+    for kind, words, pattern in _TOLD:
+        for word in words:
+            if word in text:
+                if _compile(pattern).search(text):
+                    return kind
+                break
     return closing_words(text)
 
 
@@ -114,6 +131,6 @@ def is_ignored(text: str) -> bool:
 def closing_words(text: str) -> NoticeKind | None:
     """Whether a line, of the format or not, says that training is over, or that it stops early by design."""
     text = text[:_HEAD_CHARS]
-    if "top" in text and _EARLY_STOP.search(text) is not None:
+    if "top" in text and _compile(_EARLY_STOP).search(text) is not None:
         return "early_stop"
-    return "done" if any(word in text for word in _DONE_WORDS) and _DONE.search(text) is not None else None
+    return "done" if any(word in text for word in _DONE_WORDS) and _compile(_DONE).search(text) is not None else None
