@@ -143,7 +143,7 @@ def step(checkout: Path, sizes: list[str], turns: int) -> None:
         _step_of(checkout, size, turns)
 
 
-def _step_of(checkout: Path, size: str, turns: int, count: int = 6) -> None:
+def _step_of(checkout: Path, size: str, turns: int, count: int = 4) -> None:
     """By the printed times, and by the processor's clock, which neighbours do not turn."""
     folder = workplace(checkout)
     settings = {**COMMON, **SIZES[size], "eval_interval": 100000, "eval_iters": 1}

@@ -87,11 +87,11 @@ def _pick(path: str) -> list[Source]:
     return [head.source for head in family(best, [head for head, _ in heads])]
 
 
-def _score(source: Source) -> tuple[Head, tuple[bool, bool, int] | None]:
+def _score(source: Source) -> tuple[Head, tuple[bool, bool, bool, int] | None]:
     """The beginning of a file, and how good a log it is; None for none.
 
-    A file with times is better than one without, then one that tells of evaluations or saves, then the one with more
-    steps.
+    A file with times is better than one without, then one that tells of evaluations or saves, then one that says how
+    long the run is to be (a log beside its own table of steps), then the one with more steps.
     """
     try:
         run = _read_piece(source, next(iter(source.chunks()), b""))
@@ -100,7 +100,10 @@ def _score(source: Source) -> tuple[Head, tuple[bool, bool, int] | None]:
     # What a format claims is the log; what merely looks like one is taken where there is nothing else.
     is_claimed = run.format.inferred is None
     is_timed = run.format.is_timed and len(run) > 1
-    score = is_claimed and is_timed, is_claimed and len(run.events) > 0, len(run) if is_claimed else min(len(run), 1)
+    has_events = is_claimed and len(run.events) > 0
+    last = run.settings.get("max_steps")
+    has_end = is_claimed and last is not None and last.origin == "log"
+    score = is_claimed and is_timed, has_events, has_end, len(run) if is_claimed else min(len(run), 1)
     return _head_of(source, run), score
 
 

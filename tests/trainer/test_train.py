@@ -120,6 +120,12 @@ def test_explain_on_the_printed_log_agrees_with_the_ledger(trained, tmp_path, wa
     assert len(outside) <= 1, outside
 
 
+def test_of_the_folder_of_a_run_the_log_is_read(trained):
+    """Its table of steps lies beside it and has more rows, but says less."""
+    folder = trained(max_iters=20, log_interval=5).folder
+    assert read(str(folder)).format.name == "nanogpt"
+
+
 def test_the_log_says_how_many_passes_an_evaluation_is(trained, tmp_path):
     """A quarter of nanoGPT's batches of one split: whoever explains the log must not expect eight times as much."""
     run = trained(max_iters=20, eval_iters=8)
