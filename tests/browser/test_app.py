@@ -54,6 +54,14 @@ def test_the_token_opens_the_door_and_leaves_the_address(address, open_page, pro
     assert problems == []
 
 
+def test_a_run_is_called_by_its_name_below_the_folder(shelf, client):
+    for route in ("/run", "/fragment"):
+        text = client.get(route, params={"path": "a.log"}).text
+        head = text.partition("<h1>")[2].partition("</h1>")[0]
+        assert head == "nanoGPT · a.log"
+        assert str(shelf) not in head
+
+
 def test_a_pasted_log_is_answered(address, open_page, problems):
     page = open_page(address, offline=False)
     page.locator("#text").fill("\n".join(training(200, every=10, evaluate=50)) + "\n")

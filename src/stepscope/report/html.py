@@ -65,9 +65,9 @@ def _hash(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def body(report: Report, language: Language) -> str:
-    """Everything inside the page's `main`."""
-    blocks = [_head(report, language), _alarms(report, language)]
+def body(report: Report, language: Language, *, name: str | None = None) -> str:
+    """Everything inside the page's `main`; `name` is what the run is called where that is not its path."""
+    blocks = [_head(report, language, name or ", ".join(report.run.paths)), _alarms(report, language)]
     if report.has_steps:
         blocks += [_strip(report, language), _time(report, language), _slow(report, language)]
     elif report.has_times:
@@ -85,9 +85,9 @@ def embedded(name: str, content: object) -> str:
     return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
 
 
-def _head(report: Report, language: Language) -> str:
+def _head(report: Report, language: Language, name: str) -> str:
     run = report.run
-    lines = [f"<h1>{escape(run.format.title)} · {escape(quote(', '.join(run.paths), 1000))}</h1>"]
+    lines = [f"<h1>{escape(run.format.title)} · {escape(quote(name, 1000))}</h1>"]
     verdict = [words.headline(report, language) + ".", *words.normal_lines(report, language)[:1]]
     lines.append(f'<p class="verdict">{escape(words.capital(" ".join(verdict)))}</p>')
     lines.append(f'<p class="finish">{escape(words.capital(words.finish_lines(report, language)[0]))}</p>')

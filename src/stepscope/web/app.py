@@ -82,10 +82,10 @@ class _App:
     async def fragment(self, request: Request) -> Response:
         """What is inside a run's page, to put in place of what is there."""
         try:
-            _, report = await self._open(request)
+            name, report = await self._open(request)
         except StepscopeError as problem:
             return self._refuse(problem)
-        return HTMLResponse(html.body(report, self._language))
+        return HTMLResponse(html.body(report, self._language, name=name))
 
     async def events(self, request: Request) -> Response:
         """A line whenever the log has changed, as long as somebody listens."""

@@ -37,7 +37,7 @@ def run_page(name: str, report: Report, language: Language) -> str:
     """A run's page, which keeps itself up to date."""
     back = f'<nav><a href="/">{escape(language.text("web-all-runs"))}</a></nav>'
     live = f'<div id="live" data-path="{escape(name, quote=True)}" hidden></div>'
-    return page(quote(name, 200), f'{back}{live}<div id="run">{html.body(report, language)}</div>', language)
+    return page(quote(name, 200), f'{back}{live}<div id="run">{html.body(report, language, name=name)}</div>', language)
 
 
 def list_page(entries: list[Entry], language: Language) -> str:
