@@ -79,6 +79,20 @@ def test_when_one_process_dies_the_other_says_so_and_the_resumed_run_is_the_whol
     assert same(newest[0]["optimizer"], newest[1]["optimizer"])
 
 
+def test_asked_to_stop_the_processes_stop_together_and_say_how_to_go_on(corpus, tmp_path):
+    flags = {**TINY, "dataset": corpus, "out_dir": tmp_path, "max_iters": 5000, "eval_interval": 1000, "shard": True}
+    process = torchrun(**flags)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("iter 5:"):
+            break
+    process.send_signal(signal.SIGINT)  # torchrun hands it on
+    out, err = process.communicate()
+    assert "saving checkpoint to" in out
+    assert "torchrun --standalone --nproc_per_node=2 -m stepscope train" in err
+    assert checkpoint.load(tmp_path)["iter_num"] > 5
+
+
 def test_micro_batches_that_cannot_be_shared_are_told(corpus, tmp_path):
     process = torchrun(**{**TINY, "dataset": corpus, "out_dir": tmp_path, "gradient_accumulation_steps": 3})
     _, err = process.communicate()

@@ -79,11 +79,20 @@ def run(args: argparse.Namespace) -> int:
         print(language.text("train-more", folder=config.out_dir), file=sys.stderr)
         return 0
     again = [word for word in sys.argv[1:] if not word.startswith("--init_from")]
-    command = shlex.join(["stepscope", *again, "--init_from=resume"])
+    command = shlex.join([*_launcher(), *again, "--init_from=resume"])
     name = signal.Signals(outcome.stopped_by).name
     said = language.text("train-stopped", signal=name, iteration=outcome.iteration, command=command)
     print(said, file=sys.stderr)
     return 128 + outcome.stopped_by
+
+
+def _launcher() -> list[str]:
+    """How this process was started: by itself, or by `torchrun` with as many others."""
+    processes, machines = (os.environ.get(name, "1") for name in ("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"))
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        return ["stepscope"]
+    where = "--standalone" if machines == "1" else f"--nnodes={machines}"
+    return ["torchrun", where, f"--nproc_per_node={processes}", "-m", "stepscope"]
 
 
 def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[str]]:

@@ -72,7 +72,7 @@ def tensors_of(model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimize
 class ShardedCheckpointer:
     """Saves the slices of a run; does for a folder what `checkpoint.Checkpointer` does for a file.
 
-    The writing is a thread's here, not a process's: its processes must agree on who writes what, and they do that over
+    The writing is a thread's here, not a process's: the processes must agree on who writes what, and they do that over
     a group of their own, so that the training loop's collectives and theirs never meet.
     """
 
