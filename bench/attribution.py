@@ -4,6 +4,8 @@
     python bench/attribution.py FOLDER            runs with their truth beside them: NAME.log, NAME.phases.json and,
                                                   with time stamps, NAME.arrivals.tsv
 
+With `--runs`, one row per run instead: each phase's error without stamps and with them.
+
 A phase counts when it truly took time or was claimed to. "by what": what told evaluation and save apart.
 """
 
@@ -124,9 +126,24 @@ def _row(scores: list[Score], kind: str, phase: str, split: str) -> list[str]:
     return [f"{kind:8} {phase:11} {split:11} {len(scores):6} {hold:6.1%} {width:11.1%} {error:7.1%}"]
 
 
+def by_run(scores: list[Score]) -> str:
+    """Markdown: per run and phase the true seconds, and the error without stamps and with them."""
+    phases = [phase for phase in PHASES if phase in TRUE_KEYS]
+    lines = ["| run | " + " | ".join(f"{phase} | without | with" for phase in phases) + " |"]
+    lines.append("|---|" + "---:|---:|---:|" * len(phases))
+    for name in dict.fromkeys(score.name for score in scores):
+        cells = [name]
+        for phase in phases:
+            own = {score.kind: score for score in scores if (score.name, score.phase) == (name, phase)}
+            cells.append(f"{next(iter(own.values())).true_s:.2f} s" if own else "")
+            cells += [f"{own[kind].error:.1%}" if kind in own else "" for kind in ("plain", "stamped")]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print the table; with `-v`, every phase that missed its interval too."""
-    words = [word for word in sys.argv[1:] if word != "-v"]
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
     what = words[0] if words else str(RUNS)
     scores = list(imagined(int(what)) if what.isdigit() else real(Path(what)))
     if "-v" in sys.argv:
@@ -134,7 +151,7 @@ def main() -> None:
             if not score.holds:
                 interval = f"{score.low_s:.3f} to {score.high_s:.3f} s"
                 print(f"{score.name} {score.kind} {score.phase} ({score.split}): {score.true_s:.3f}, not in {interval}")
-    print(table(scores))
+    print(by_run(scores) if "--runs" in sys.argv else table(scores))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,21 @@
 
     python bench/live.py [LINES]
 
-1. A log of so many lines (10 million by default) is fed to the reader as `watch` does; the cost of the last thousand
-   lines is compared with that of the first.
+1. A reader is fed a log of so many lines (10 million by default) as `watch` feeds it. Then it and a young one, which
+   has seen a hundred thousand, get the same new lines in turn, a thousand at a time: the ratio of what they take,
+   whatever else the machine does.
 2. The hooks of `run --trace` are called as one training step calls them, timed alone, as a share of a 10 ms step.
+3. A loop of torch steps of about 10 ms is run with and without the hooks, in turn: the ratio, with its interval.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import random
+import resource
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,25 +24,49 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.reader import LogReader
+from stepscope.report.build import explain
 
 _BLOCK = 1000
+_YOUNG = 100_000
+_ROUNDS = 400
+_CHUNK_LINES = 16_000  # about a megabyte, as much as a look brings
 
 
-def feed(num_lines: int) -> tuple[float, float]:
-    """Seconds for the first and the last thousand lines (each the best of ten neighbouring thousands)."""
+def lines(first: int, num: int) -> bytes:
+    """So many lines of a log from a step on."""
+    return "".join(
+        f"iter {step}: loss {3 + step % 97 / 100:.4f}, time {170 + step % 7}.25ms, mfu 31.20%\n"
+        for step in range(first, first + num)
+    ).encode()
+
+
+def fed(num_lines: int) -> LogReader:
+    """A reader that has seen so many lines."""
     reader = LogReader(paths=["bench"])
     reader.begin_file()
-    times = []
-    for first in range(0, num_lines, _BLOCK):
-        block = "".join(
-            f"iter {step}: loss {3 + step % 97 / 100:.4f}, time {170 + step % 7}.25ms, mfu 31.20%\n"
-            for step in range(first, first + _BLOCK)
-        ).encode()
-        began = time.perf_counter()
-        reader.feed(block)
-        times.append(time.perf_counter() - began)
-    settled = times[100:]  # past detection
-    return min(settled[:10]), min(settled[-10:])
+    for first in range(0, num_lines, _CHUNK_LINES):
+        reader.feed(lines(first, min(_CHUNK_LINES, num_lines - first)))
+    reader.run()
+    return reader
+
+
+def seconds_of(reader: LogReader, block: bytes) -> float:
+    """CPU seconds that some new lines take."""
+    began = time.process_time()
+    reader.feed(block)
+    return time.process_time() - began
+
+
+def compare(old: LogReader, young: LogReader, num_lines: int) -> tuple[float, float]:
+    """The median ratio of old to young over the rounds, and seconds of a thousand lines for the old one."""
+    ratios, own = [], []
+    for index in range(_ROUNDS):
+        blocks = {id(old): lines(num_lines + index * _BLOCK, _BLOCK), id(young): lines(_YOUNG + index * _BLOCK, _BLOCK)}
+        pair = (old, young) if index % 2 else (young, old)
+        took = {id(reader): seconds_of(reader, blocks[id(reader)]) for reader in pair}
+        ratios.append(took[id(old)] / took[id(young)])
+        own.append(took[id(old)])
+    return statistics.median(ratios), statistics.median(own)
 
 
 def hooks() -> float:
@@ -53,17 +84,64 @@ def hooks() -> float:
         began = time.perf_counter()
         for _ in range(num):
             batch()
-            trace.add("optimizer", time.time(), time.perf_counter() - began)
+            trace.count("optimizer", time.time(), time.perf_counter() - began)
         trace.flush()
         return (time.perf_counter() - began) / num
 
 
+_LOOP = """
+import statistics, sys, time, torch
+torch.set_num_threads(1)
+torch.manual_seed(0)
+model = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(6)])
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(9600, 512)), batch_size=32)
+times = []
+for (batch,) in loader:
+    began = time.process_time()
+    model.eval(); model.train()
+    model(batch).pow(2).mean().backward()
+    optimizer.step(); optimizer.zero_grad()
+    times.append(time.process_time() - began)
+print(statistics.median(times[50:]))
+"""
+
+
+def ab(num_pairs: int = 8) -> tuple[float, float, float, float]:
+    """Seconds of a step without hooks; how many times as long with them: median, and the central 90 % of medians."""
+    inject = Path(__file__).parent.parent / "src" / "stepscope" / "live" / "inject"
+    ratios, plain = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        traced = {"PYTHONPATH": str(inject), "STEPSCOPE_TRACE": str(Path(folder) / "trace.tsv")}
+        for index in range(num_pairs):
+            took = {}
+            for with_hooks in (True, False) if index % 2 else (False, True):
+                environment = os.environ | (traced if with_hooks else {})
+                done = subprocess.run(
+                    [sys.executable, "-c", _LOOP], env=environment, capture_output=True, text=True, check=True
+                )
+                took[with_hooks] = float(done.stdout)
+            ratios.append(took[True] / took[False])
+            plain.append(took[False])
+    dice = random.Random(0)
+    medians = sorted(statistics.median(dice.choices(ratios, k=len(ratios))) for _ in range(2000))
+    return statistics.median(plain), statistics.median(ratios), medians[100], medians[1899]
+
+
 def main() -> None:
     num_lines = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
-    first, last = feed(num_lines)
-    print(f"{num_lines:,} lines: last thousand {last / first:.2f} x the first ({last * 1e6 / _BLOCK:.2f} µs a line)")
-    own = hooks()
-    print(f"hooks of one step, timed alone: {own * 1e6:.1f} µs, {own / 0.010:.2%} of a 10 ms step")
+    old, young = fed(num_lines), fed(_YOUNG)
+    ratio, own = compare(old, young, num_lines)
+    print(f"{num_lines:,} lines: a thousand more take {ratio:.2f} x what they take after {_YOUNG:,}", end="")
+    print(f" ({own * 1e6 / _BLOCK:.2f} µs of CPU a line)")
+    began = time.perf_counter()
+    explain(old.run())
+    print(f"explaining it all: {time.perf_counter() - began:.2f} s, which is at most a tenth of the time")
+    print(f"memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB")
+    taken = hooks()
+    print(f"hooks of one step, timed alone: {taken * 1e6:.1f} µs, {taken / 0.010:.2%} of a 10 ms step")
+    step, ratio, low, high = ab()
+    print(f"steps of {step * 1e3:.1f} ms with hooks: {ratio:.4f} x without ({low:.4f} to {high:.4f} at 90 %)")
 
 
 if __name__ == "__main__":

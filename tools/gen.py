@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from shot import picture
+from shot import live_picture, picture
 from stepscope import advice, alarms, causes
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
@@ -156,6 +156,7 @@ def wanted() -> dict[Path, str]:
     pages[DOCS / "cards.md"] = MADE + cards_page()
     pages[DOCS / "cli.md"] = MADE + help_page()
     pages[DOCS / "demo.svg"] = picture()
+    pages[DOCS / "live.svg"] = live_picture()
     pages[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))
     return pages
 

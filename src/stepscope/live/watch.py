@@ -7,6 +7,7 @@ never more than a small share of the time, however long the log.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, Protocol
 
@@ -20,7 +21,8 @@ from stepscope.reader import LogReader
 from stepscope.report.build import Report, explain
 from stepscope.run import Run
 from stepscope.settings import Value
-from stepscope.source.nvidia_smi import Hardware
+from stepscope.source.hardware import Hardware
+from stepscope.source.lines import clean
 from stepscope.source.tail import News
 
 # Explaining may take this share of the time.
@@ -29,6 +31,8 @@ _BUDGET = 0.1
 # what looks like an end may be an exception that was caught: a run that goes on has not ended.
 _LAST_WORDS_S = 5.0
 _RECENT_BYTES, _RECENT_LINES = 4096, 8
+# What a recording puts before each line.
+_ARRIVAL = re.compile(r"^\d{9,11}\.\d{6} ")
 _ENDING = {"crash", "ended_early", "interrupted", "hang", "oom"}
 
 End = Literal["finished", "ended", "lost"]
@@ -207,12 +211,12 @@ class Watch:
         return reader.run(mtime=self._tail.mtime)
 
     def _last_lines(self) -> tuple[str, ...]:
-        """The last whole lines; none of what is no text of lines."""
+        """The last whole lines as a terminal would show them; none of what is no text of lines."""
         if self._is_document or b"\0" in self._recent:
             return ()
-        whole = self._recent[: self._recent.rfind(b"\n") + 1].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        lines = whole.decode("utf-8", errors="replace").split("\n")[-_RECENT_LINES - 1 :]
-        return tuple(line for line in lines if line.strip())
+        whole = self._recent[: self._recent.rfind(b"\n") + 1].replace(b"\r", b"\n")
+        lines = (clean(_ARRIVAL.sub("", line)) for line in whole.decode("utf-8", errors="replace").split("\n")[1:])
+        return tuple(line for line in lines if line.strip())[-_RECENT_LINES:]
 
     def _fresh(self, alarms: tuple[Alarm, ...]) -> tuple[Alarm, ...]:
         """The alarms that were not told yet. One that went away and comes back is told again."""
@@ -262,6 +266,11 @@ class Watch:
     def is_over(self) -> bool:
         """Whether nothing more will come."""
         return self._is_over
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether everything that was there has been read."""
+        return self._is_caught_up
 
     @property
     def end(self) -> End | None:

@@ -21,10 +21,11 @@ from stepscope.quote import quote
 from stepscope.report import words
 from stepscope.report.build import Report
 from stepscope.report.terminal import STYLE, bar
+from stepscope.run import Run
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-# A step this many times as long as a normal one reaches the top of the strip.
-_TOP = 32.0
+# The top of the strip is the longest step in it, but at least and at most this many times a normal one.
+_LEAST_TOP, _MOST_TOP = 3.0, 32.0
 _MARKS = {"evaluation": "E", "checkpoint": "S", "warmup": "W", "data": "D", "gc": "G"}
 _SHOWN_ALARMS = 4
 _SHOWN_LINES = 5
@@ -123,15 +124,18 @@ def _steps(report: Report, language: Language, width: int) -> list[Row]:
     if step is None or not len(seconds) or room < 8:
         return []
     first = len(report.run) - len(seconds)
-    causes = {slow.row: slow.cause for slow in report.ledger.slow if slow.row >= first}
+    causes: dict[int, str] = _events(report.run, first)
+    causes |= {slow.row: slow.cause for slow in report.ledger.slow if slow.row >= first}
+    low = max(step.low_s, 1e-9)
+    top = min(_MOST_TOP, max(_LEAST_TOP, float(seconds.max()) / low))
     strip, marks = Text(), Text()
     for index, value in enumerate(seconds.tolist()):
-        height = math.log(max(value, 1e-9) / max(step.low_s, 1e-9)) / math.log(_TOP)
+        height = math.log(max(value, 1e-9) / low) / math.log(top)
         block = _BLOCKS[max(0, min(len(_BLOCKS) - 1, round(height * (len(_BLOCKS) - 1))))]
         cause = causes.get(first + index)
         color = _style(cause or "step")
         strip.append(block, style=color)
-        marks.append(_MARKS.get(cause, "?") if cause else " ", style=color)
+        marks.append(_MARKS.get(cause, "?") if cause is not None else " ", style=color)
     marks.rstrip()
     strip.append(typical)
     rows = [("live-steps", strip)]
@@ -140,6 +144,15 @@ def _steps(report: Report, language: Language, width: int) -> list[Row]:
         legend = "  ".join(f"{_MARKS.get(cause, '?')} {language.text(f'phase-{cause}')}" for cause in known)
         rows += [("", marks), ("", Text(legend, style="bright_black"))]
     return rows
+
+
+def _events(run: Run, first: int) -> dict[int, str]:
+    """Rows from `first` on that hold an evaluation or a save, however short it was."""
+    found: dict[int, str] = {}
+    for kind, row in zip(run.events.kind, run.events.row.tolist(), strict=True):
+        if first <= row < len(run) and (kind == "evaluation" or (kind == "checkpoint" and row not in found)):
+            found[row] = kind
+    return found
 
 
 def _shares(report: Report, language: Language) -> Text:
