@@ -21,20 +21,14 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from replay import CUTS, Case, find_cases, is_kept_apart, printed_eta
-from rivals import RIVALS, replay, spread
-from stepscope.errors import StepscopeError
-from stepscope.forecast.finish import Forecast
-from stepscope.forecast.previous import find_previous
-from stepscope.report.build import explain
-from stepscope.settings import Value
+from moments import Moment, Replayed, find_replayed
+from replay import CUTS
+from rivals import RIVALS, spread
+from stepscope.forecast.finish import Forecast, forecast
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared"
 OURS, PRINTED = "Stepscope", "printed ETA"
 NAMES = (OURS, *RIVALS, PRINTED)
-_SAWTOOTH_ROWS = 8
 _CONFIDENCE = 0.9
 
 
@@ -42,6 +36,7 @@ class Score(NamedTuple):
     """One run at one cut: the share of error of each estimator (None where it said nothing), and our interval."""
 
     family: str
+    program: str
     path: str
     cut: float
     left_s: float
@@ -58,76 +53,50 @@ class Score(NamedTuple):
         return self.high - self.low + 2 / (1 - _CONFIDENCE) * miss
 
 
-def score(case: Case, *, alone: bool) -> tuple[list[Score], dict[str, float]]:
+def score(replayed: Replayed, *, alone: bool) -> tuple[list[Score], dict[str, float]]:
     """The scores of one run at every cut, and its sawtooth by estimator."""
-    rows = {cut: case.row_at(cut) for cut in CUTS}
-    saw_rows = _one_interval(case)
-    shown = replay(case, sorted({row for row in (*rows.values(), *saw_rows) if row >= 0}) or [0])
     scores = []
-    for cut, row in rows.items():
-        left = case.left(row) if row >= 0 else 0.0
-        if row < 0 or left <= 0:
-            continue
-        end = forecast_at(case, row, alone=alone)
-        told: dict[str, float | None] = {name: shown[name].get(row) for name in RIVALS}
-        told[OURS] = end.remaining_s if end else None
-        told[PRINTED] = printed_eta(case, row)
-        errors = {name: None if said is None else abs(said / left - 1) for name, said in told.items()}
+    for moment in replayed.moments:
+        end, left = forecast_at(moment, alone=alone), moment.left_s
+        told = {**moment.shown, OURS: end.remaining_s if end else None, PRINTED: moment.printed}
         scores.append(
             Score(
-                family=case.family,
-                path=str(case.path),
-                cut=cut,
+                family=replayed.family,
+                program=replayed.program,
+                path=replayed.path,
+                cut=moment.cut or 0.0,
                 left_s=left,
-                errors=errors,
+                errors={name: None if said is None else abs(said / left - 1) for name, said in told.items()},
                 low=end.low_s / left if end else None,
                 high=end.high_s / left if end else None,
             )
         )
-    return scores, _sawtooth(case, saw_rows, shown, alone=alone)
+    return scores, _sawtooth(replayed.sawtooth, alone=alone)
 
 
-def forecast_at(case: Case, row: int, *, alone: bool) -> Forecast | None:
+def forecast_at(moment: Moment, *, alone: bool) -> Forecast | None:
     """What Stepscope says when a row has just been printed; None when it says nothing yet."""
-    try:
-        run = case.prefix(row)
-    except StepscopeError:
-        return None  # too short to be known for a training log
-    flags: dict[str, Value] = {"max_steps": case.total} if case.stated else {}
-    end = explain(run, flags=flags, previous=None if alone else find_previous).forecast
+    if moment.run is None or moment.ledger is None:
+        return None
+    end = forecast(moment.run, moment.ledger, previous=() if alone else moment.previous)
     return end if isinstance(end, Forecast) else None
 
 
-def _one_interval(case: Case) -> list[int]:
-    """Rows of the evaluation interval in the middle of the run: after one evaluation, up to just before the next."""
-    stops = np.flatnonzero(case.stop_num > 0)
-    middle = case.row_at(0.5)
-    after = stops[stops > middle]
-    before = stops[stops <= middle]
-    if not len(after) or not len(before) or after[0] - before[-1] < 4:
-        return []
-    rows = np.linspace(before[-1], after[0] - 1, min(_SAWTOOTH_ROWS, int(after[0] - before[-1])))
-    return sorted({int(row) for row in rows})
-
-
-def _sawtooth(
-    case: Case, rows: list[int], shown: dict[str, dict[int, float | None]], *, alone: bool
-) -> dict[str, float]:
+def _sawtooth(moments: tuple[Moment, ...], *, alone: bool) -> dict[str, float]:
     """Largest to smallest finish time foretold within one interval, counted from its start."""
-    if not rows:
+    if not moments:
         return {}
-    begin = float(case.seconds[rows[0]])
     found = {}
     for name in (OURS, *RIVALS):
         ends = []
-        for row in rows:
+        for moment in moments:
             if name == OURS:
-                end = forecast_at(case, row, alone=alone)
+                end = forecast_at(moment, alone=alone)
                 said = end.remaining_s if end else None
             else:
-                said = shown[name].get(row)
+                said = moment.shown.get(name)
             if said is not None:
-                ends.append(float(case.seconds[row]) - begin + said)
+                ends.append(moment.at_s - moments[0].at_s + said)
         found[name] = spread(ends)
     return found
 
@@ -250,6 +219,7 @@ def main() -> int:
     parser.add_argument("--alone", action="store_true", help="without the other logs of a run's folder")
     parser.add_argument("--all", action="store_true", help="score the runs that were learned from, too")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables between the marks of a page")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep what was read and sorted here")
     parser.add_argument("--dump", type=Path, metavar="FILE", help="every single score as JSON lines")
     args = parser.parse_args()
     missing = [str(folder) for folder in args.folders if not folder.exists()]
@@ -259,17 +229,14 @@ def main() -> int:
     scores: list[Score] = []
     saws: list[dict[str, float]] = []
     begin, last = time.monotonic(), 0.0
-    num = 0
-    for case in find_cases(args.folders):
-        if not (args.all or is_kept_apart(case)):
-            continue
-        found, saw = score(case, alone=args.alone)
+    cases = find_replayed(args.folders, cache=args.cache, kept_apart=None if args.all else True)
+    for num, replayed in enumerate(cases, 1):
+        found, saw = score(replayed, alone=args.alone)
         scores += found
         saws += [saw] if saw else []
-        num += 1
         if time.monotonic() - last > 10:
             last = time.monotonic()
-            print(f"{num} runs, {last - begin:.0f} s: {case.path}", file=sys.stderr, flush=True)
+            print(f"{num} runs, {last - begin:.0f} s: {replayed.path}", file=sys.stderr, flush=True)
     if args.dump:
         args.dump.write_text("".join(json.dumps(s._asdict()) + "\n" for s in scores), encoding="utf-8")
     text = report(scores, saws)

@@ -63,29 +63,41 @@ class Case(NamedTuple):
         """Seconds that were really left after a row."""
         return float(self.seconds[-1] - self.seconds[row])
 
-    def prefix(self, row: int) -> Run:
-        """The log as it was when `row` had just been printed."""
-        return read_lines(self.text[: int(self.line[row])], str(self.path))
+    def prefixes(self, rows: list[int]) -> Iterator[Run | None]:
+        """The log as it was when each of the rows (in rising order) had just been printed, read in one go.
+
+        None where that is too little to be known for a training log.
+        """
+        reader = LogReader(paths=[str(self.path)])
+        reader.begin_file()
+        begin = 0
+        for row in rows:
+            end = int(self.line[row])
+            reader.feed("\n".join([*self.text[begin:end], ""]).encode("utf-8", errors="replace"))
+            reader.settle()
+            begin = end
+            try:
+                yield reader.run()
+            except StepscopeError:
+                yield None
 
 
-def group(case: Case) -> str:
-    """Runs of one program lie in one folder and have one format and one length: they are kept on one side."""
-    return f"{case.path.parent.name}/{case.family}/{case.total}"
+def program(root: Path, path: Path) -> str:
+    """The program that wrote a log: the folder below `root` that it lies in, one for each repository or program."""
+    parts = path.relative_to(root).parts if path != root else ()
+    return parts[0] if len(parts) > 1 else root.name
 
 
-def is_kept_apart(case: Case) -> bool:
-    """Whether a run is never used to learn from: half of all programs, by the hash of their name."""
-    return hashlib.sha256(group(case).encode()).digest()[0] % 2 == 1
+def is_kept_apart(name: str) -> bool:
+    """Whether a program's runs are never used to learn from: half of all programs, by the hash of their name."""
+    return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 
-def find_cases(folders: list[Path]) -> Iterator[Case]:
-    """Every complete run below the folders, in the order of their paths."""
+def paths_below(folders: list[Path]) -> Iterator[tuple[Path, Path]]:
+    """Every file below the folders, with its folder, in the order of their paths."""
     for folder in folders:
         files = [folder] if folder.is_file() else sorted(path for path in folder.rglob("*") if path.is_file())
-        for path in files:
-            case = load(path)
-            if case is not None:
-                yield case
+        yield from ((folder, path) for path in files)
 
 
 def load(path: Path) -> Case | None:
@@ -151,22 +163,42 @@ def _timeline(run: Run) -> tuple[Floats, Floats, Ints]:
         took = np.concatenate([[float(steps.seconds[0])], np.diff(steps.t_ns) / NS])
     else:
         silent = np.maximum(since - steps.span, 0)
-        took = steps.seconds + silent * level
+        took = _between_stamps(run, steps.seconds + silent * level, num_stops > 0)
     stop_s = np.where(num_stops > 0, np.maximum(took - since * level, 0.0), 0.0)
     return np.cumsum(took), stop_s, num_stops
 
 
+def _between_stamps(run: Run, took: Floats, stops: np.ndarray) -> Floats:
+    """Where some rows have a stamp, the seconds between two of them; what the printed times leave is a stop's."""
+    t_ns = run.steps.t_ns
+    marks = np.flatnonzero(t_ns != NO_TIME) if len(t_ns) else np.zeros(0, dtype=np.int64)
+    if len(marks) < 2 or (np.diff(t_ns[marks]) < 0).any():
+        return took
+    took = took.copy()
+    for first, last in zip(marks[:-1].tolist(), marks[1:].tolist(), strict=True):
+        rows = np.arange(first + 1, last + 1)
+        left = float(t_ns[last] - t_ns[first]) / NS - float(took[rows].sum())
+        inside = rows[stops[rows]]
+        if left > 0 and len(inside):
+            took[inside] += left / len(inside)
+    return took
+
+
 def _local_level(run: Run, usable: np.ndarray) -> Floats:
-    """The median of the nearest rows that hold no evaluation."""
+    """The mean of the nearest rows that hold no evaluation, no row counting for more than three.
+
+    Printed rows are a sample of all steps: a median would leave out what a few slow ones cost.
+    """
     seconds = run.steps.dur_ns / NS
     rows = np.flatnonzero(usable & (run.steps.span > 0))
     if not len(rows):
         return np.full(len(seconds), float(np.median(seconds)))
     values = seconds[rows]
     width = min(2 * _SIDE + 1, len(values))
-    medians = np.median(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
-    near = np.clip(np.searchsorted(rows, np.arange(len(seconds))) - width // 2, 0, len(medians) - 1)
-    return np.asarray(medians[near], dtype=np.float64)
+    windows = np.lib.stride_tricks.sliding_window_view(values, width)
+    means = np.minimum(windows, 3 * np.median(windows, axis=1, keepdims=True)).mean(axis=1)
+    near = np.clip(np.searchsorted(rows, np.arange(len(seconds))) - width // 2, 0, len(means) - 1)
+    return np.asarray(means[near], dtype=np.float64)
 
 
 def printed_eta(case: Case, row: int) -> float | None:

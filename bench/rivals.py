@@ -16,7 +16,7 @@ import numpy as np
 from replay import Case
 
 # Long runs are fed in this many equal pieces at most: no rival's estimate depends on more.
-_MAX_UPDATES = 12_000
+_MAX_UPDATES = 4_000
 
 
 class Tick(NamedTuple):

@@ -5,12 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import json
 
+import numpy as np
 import pytest
 
 from stepscope.cadence import with_settings
 from stepscope.forecast.finish import Forecast, forecast
-from stepscope.forecast.intervals import BUCKETS, LEVELS, Spread
+from stepscope.forecast.intervals import BUCKETS, LEVELS, PARTS, Signs, Spread, spread_of
+from stepscope.forecast.level import estimate
 from stepscope.forecast.previous import find_previous
+from stepscope.forecast.timeline import StopCost, Timeline
+from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
 from tests.unit.logs import report_of, run_of, training
 
@@ -148,15 +152,72 @@ def test_a_spread_is_read_both_ways():
 
 
 def test_the_shipped_table_is_whole():
-    """Whatever the trainer and the share done, there is a row of rising quantiles."""
-    from stepscope.forecast._learned import SCALE, TABLE
+    """Rising quantiles around the forecast, a weight for every stretch and part."""
+    from stepscope.forecast._learned import QUANTILES, WEIGHTS
 
-    assert all(TABLE["*/own"])
-    for key, rows in TABLE.items():
-        assert len(rows) == len(BUCKETS)
-        assert key.split("/")[1] in SCALE
-        for row in rows:
-            assert not row or (len(row) == 1 + len(LEVELS) and list(row[1:]) == sorted(row[1:]))
+    assert len(WEIGHTS) == len(BUCKETS) + len(PARTS)
+    assert all(weight > 0 for weight in WEIGHTS)
+    for quantiles in QUANTILES.values():
+        assert len(quantiles) == len(LEVELS)
+        assert list(quantiles) == sorted(quantiles)
+        assert quantiles[0] < 0 < quantiles[-1]
+
+
+@pytest.mark.parametrize("sign", ["drift", "noise", "dispute", "stops"])
+def test_what_makes_a_run_harder_never_makes_its_interval_narrower(sign):
+    calm = Signs(0.5, (0.01, -0.01), 0.01, 0.01, 0.01, 0.01, "own", "nanogpt")
+    wild = calm._replace(**{sign: 0.2})
+    widths = [spread_of(own).at(0.95) - spread_of(own).at(0.05) for own in (calm, wild)]
+    assert widths[0] < widths[1]
+
+
+def test_one_evaluation_tells_a_spacing():
+    """Nothing says how often it evaluates, and one was seen at step 300 of 3,000: there are nine more to come."""
+    lines = [line for line in training(400, every=10, evaluate=300) if not line.startswith("step 0")]
+    end = end_of(lines, max_steps=3000)
+    assert isinstance(end, Forecast)
+    assert end.left["evaluation"].num == 9
+
+
+def test_before_the_second_evaluation_those_to_come_are_bounded_by_the_first_row():
+    """No interval is known: the estimate is more than the steps alone, and none costs more than the first row did."""
+    told = report_of(training(200, every=10, evaluate=1000), max_steps=5000)
+    end = told.forecast
+    assert isinstance(end, Forecast)
+    steps_s, first_s = end.left["step"].seconds, float(told.run.steps.seconds[0])
+    assert end.left["evaluation"].num is None
+    assert 0 < end.left["evaluation"].seconds <= 5000 / 250 * first_s
+    assert end.remaining_s == pytest.approx(steps_s + end.left["evaluation"].seconds)
+
+
+def test_costs_that_counting_misses_are_in_the_mean_over_whole_cycles():
+    """Where both are right both are kept; where counting was off in the trials, the mean over whole cycles is taken."""
+    rows = np.arange(1, 401)
+    is_stop = rows % 40 == 0
+    seconds = np.where(is_stop, 5.0, 1.0)
+    stops = tuple(
+        StopCost(row=int(row), step=int(row), seconds=4.0, level_s=1.0, num=1, evaluated=True, saved=False)
+        for row in rows[is_stop]
+    )
+    ones = np.ones(len(rows))
+    plain = ~is_stop
+    timeline = Timeline(
+        rows[plain],
+        ones[plain],
+        seconds[plain],
+        stops,
+        (rows, ones, seconds),
+        (rows.astype(float), np.cumsum(seconds)),
+        False,
+        0.0,
+        False,
+    )
+    level = estimate(timeline, (), 100)
+    tried = look_back(timeline, level)
+    assert max(map(abs, tried.errors)) < 0.001
+    assert tried.whole_s == pytest.approx(1.1)
+    wrong = look_back(timeline, level._replace(trials=tuple((row, 2 * said) for row, said in level.trials)))
+    assert wrong.whole_share > 0.9
 
 
 def test_restarts_are_in_the_upper_tail():

@@ -21,6 +21,10 @@ from stepscope.run import Run
 _FOLLOWS = (0.5, 2.0)
 # With this many later ones, the first of its kind (cold caches, another compile) does not count.
 _ENOUGH = 3
+# Intervals that people set. One that the log has not reached yet is any of the larger ones.
+_ROUND = (50, 100, 200, 250, 500, 1000, 2000)
+# An evaluation of 200 batches of two splits, as trainers of this kind ship it, in micro-steps; and its log spread.
+_STOCK_STEPS, _STOCK_LOG_SD = 136.0, 1.0
 # One stop that took this many times the middle one held something else as well.
 _ODD = 3.0
 
@@ -62,10 +66,9 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
     without = _scaled([stop for stop in evaluations if not stop.saved], level_s)
     num = schedule.num_evaluations
     error_s = 0.0
+    saved_s: float | None
     if num is None:
-        assumptions.append(say("assume-no-evaluations"))
-        evaluation = Left(num=None, seconds=None)
-        saved_s: float | None = None
+        evaluation, saved_s, error_s = _unannounced(run, schedule, level_s, assumptions)
     elif len(with_save) + len(without):
         evaluation, saved_s, error_s = _seen(ledger, schedule, with_save, without)
     else:
@@ -109,6 +112,12 @@ def _scaled(stops: list[StopCost], level_s: float) -> np.ndarray:
         # The lower of two middle ones: of two that differ this much, the longer held something else as well.
         costs = np.minimum(costs, _ODD * float(np.sort(costs)[(len(costs) - 1) // 2]))
     return costs
+
+
+def mean_costs(stops: list[StopCost], level_s: float) -> dict[tuple[bool, bool], float]:
+    """The average of each kind of stop at a level."""
+    kinds = {stop.kind for stop in stops}
+    return {kind: float(_scaled([stop for stop in stops if stop.kind == kind], level_s).mean()) for kind in kinds}
 
 
 def _standard_error(costs: np.ndarray) -> float:
@@ -162,6 +171,28 @@ def _unseen(
     if save is not None:
         error = float(np.hypot(error, saves * _spread(save)))
     return Left(num=num, seconds=num * price.seconds), None if save is None else saves * save.seconds, error
+
+
+def _unannounced(
+    run: Run, schedule: Schedule, level_s: float, assumptions: list[Message]
+) -> tuple[Left, float | None, float]:
+    """Nothing tells how often it evaluates, but it evaluated before its first step and so will again.
+
+    The next one has not come yet, so the interval is longer than the steps done; and no evaluation takes longer than
+    the first row, which held one, took beyond a step.
+    """
+    inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
+    longer = [every for every in _ROUND if schedule.last_step < every <= schedule.max_steps]
+    steps = run.steps
+    is_told = run.format.evaluates_first_step and inside and len(steps) and int(steps.step[0]) == 0
+    if not is_told or not longer:
+        assumptions.append(say("assume-no-evaluations"))
+        return Left(num=None, seconds=None), None, 0.0
+    each_s = min(max(0.0, float(steps.seconds[0]) - level_s), _STOCK_STEPS * level_s)
+    counts = np.array([schedule.max_steps // every for every in longer], dtype=np.float64)
+    assumptions.append(say("assume-evaluations-unannounced"))
+    error = each_s * float(np.hypot(np.std(counts), _STOCK_LOG_SD * counts.mean()))
+    return Left(num=None, seconds=each_s * float(counts.mean())), None, error
 
 
 def _spread(price: Price) -> float:

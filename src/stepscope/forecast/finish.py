@@ -17,6 +17,7 @@ from stepscope.forecast.level import Level, estimate
 from stepscope.forecast.profile import Profile, follow, weight
 from stepscope.forecast.schedule import Schedule, plan
 from stepscope.forecast.timeline import Timeline, lay_out
+from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger
 from stepscope.message import Message, Seconds, say
@@ -87,9 +88,7 @@ def forecast(
     if isinstance(found, NoForecast):
         return found
     schedule = found.schedule
-    bias, spread = spread_of(found.signs)
-    remaining = found.seconds * math.exp(bias)
-    # What is known of the spread is centred on the corrected middle.
+    remaining, spread = found.seconds, spread_of(found.signs)
     edge = (1 - min(max(confidence, 0.01), 0.999)) / 2
     low, high = (remaining * math.exp(spread.at(p)) for p in (edge, 1 - edge))
     lost_s = _lost(run, ledger, schedule, found.level.seconds, remaining)
@@ -126,11 +125,13 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         return _too_early(run, say("reason-too-few", count=num_rows), num_rows, level_s)
     level = _level(run, ledger, timeline, schedule)
     stops = price_stops(run, ledger, timeline, schedule, level.seconds)
+    tried = look_back(timeline, level)
     seconds = schedule.num_steps * level.seconds + stops.seconds
-    errors, kind, like = level.errors, _kind(run, schedule, timeline), tuple[str, ...]()
+    seconds += tried.whole_share * (schedule.num_steps * tried.whole_s - seconds)
+    errors, kind, like = tried.errors, _kind(run, schedule, timeline), tuple[str, ...]()
     profile = _profile(run, timeline, previous, max_steps) if seconds > 0 else None
     if profile is not None:
-        share = 1.0 if kind == "unscheduled" else weight(profile, errors)
+        share = weight(profile, errors, follows_schedule=run.format.cost_follows_schedule)
         seconds = math.exp(share * math.log(profile.seconds) + (1 - share) * math.log(seconds))
         if share > 0.5:
             errors, kind = profile.errors, "profile"
@@ -142,7 +143,6 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         noise=level.noise,
         dispute=level.dispute if kind != "profile" else 0.0,
         stops=stops.error_s / seconds if seconds > 0 else 0.0,
-        num_rows=len(timeline),
         kind=kind,
         family=run.format.name,
     )

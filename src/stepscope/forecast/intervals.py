@@ -2,7 +2,8 @@
 
 Step noise is not what makes a forecast wrong; the level is, and how much a level wanders differs from run to run. So
 each forecast gets a scale from what its own run shows (how far off earlier forecasts were, drift, scatter, what is not
-known yet), and the errors of complete runs, divided by their scales, say how many scales to allow on either side.
+known yet): the ninth decile of errors of complete runs that showed the same. Their errors, divided by their scales, say
+how many scales to allow on either side.
 `tools/learn_forecast.py` makes that table from any folder of complete logs.
 """
 
@@ -20,9 +21,11 @@ LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 # Upper ends of the shares of steps done that are kept apart.
 BUCKETS = (0.015, 0.035, 0.075, 0.17, 0.37, 0.62, 1.0)
 # What makes a forecast wrong, each as a share; how much of it counts is learned.
-PARTS = ("trials", "drift", "noise", "stops", "dispute", "blind")
+PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled")
 # Stands for the trials that a run is too short for.
-_UNTRIED = 0.03
+_UNTRIED = 0.05
+# Stops that nobody has seen yet may take such a share of what is left.
+_UNSEEN = 0.1
 # No forecast is ever surer than this.
 _LEAST_SCALE, _MOST_SCALE = 0.002, 1.0
 # And none is said to be off by more than a factor of five: beyond that it would say nothing.
@@ -38,7 +41,6 @@ class Signs(NamedTuple):
     noise: float
     dispute: float  # how far rules for the level are apart
     stops: float  # standard error of all stops to come, as a share of what is left
-    num_rows: int
     kind: Kind
     family: str
 
@@ -46,9 +48,20 @@ class Signs(NamedTuple):
         """What the scale is made of, in the order of PARTS."""
         squares = [error**2 for error in self.errors]
         tried = math.sqrt(sum(squares) / len(squares)) if squares else _UNTRIED
-        # No evaluation or save was ever seen: whether any will come is anybody's guess.
-        blind = 0.0 if self.stops > 0 else 1.0
-        return tried, abs(self.drift), self.noise, self.stops, self.dispute, blind
+        last = abs(self.errors[-1]) if self.errors else _UNTRIED
+        # No evaluation or save to come is known of: whether any will is anybody's guess, less so late in the run.
+        is_blind = self.stops <= 0 and self.kind != "profile"
+        return (
+            1.0 if self.kind == "scheduled" else 0.0,
+            tried,
+            last,
+            abs(self.drift),
+            self.noise,
+            self.stops,
+            self.dispute,
+            _UNSEEN * (1 - self.share_done) if is_blind else 0.0,
+            1.0 if self.kind == "unscheduled" else 0.0,
+        )
 
 
 class Spread(NamedTuple):
@@ -71,23 +84,24 @@ def bucket(share_done: float) -> int:
 
 
 def scale(signs: Signs, weights: Sequence[float]) -> float:
-    """The typical size of the error: what every run has at this stretch, and the parts, as independent ones."""
+    """How far off a forecast may be: what every run has at this stretch, and the parts, as independent ones."""
     least, shares = weights[bucket(signs.share_done)], weights[len(BUCKETS) :]
     size = math.hypot(least, *(share * part for share, part in zip(shares, signs.parts(), strict=True)))
     return min(_MOST_SCALE, max(_LEAST_SCALE, size))
 
 
-def spread_of(signs: Signs) -> tuple[float, Spread]:
-    """What to add to the log of a forecast, and the spread around it, by the shipped table."""
-    from stepscope.forecast._learned import SCALE, TABLE
+def shelf(kind: Kind) -> str:
+    """Which quantiles a forecast takes: after a previous run, errors have other tails."""
+    return "profile" if kind == "profile" else "own"
 
-    stretch = bucket(signs.share_done)
-    for key in (f"{signs.family}/{signs.kind}", f"*/{signs.kind}", "*/own"):
-        if key in TABLE and TABLE[key][stretch]:
-            bias, *quantiles = TABLE[key][stretch]
-            size = scale(signs, SCALE[signs.kind])
-            return bias, Spread(tuple(min(_FARTHEST, max(-_FARTHEST, size * value)) for value in quantiles))
-    raise AssertionError("the table has a row for every stretch of */own")
+
+def spread_of(signs: Signs) -> Spread:
+    """The spread of the truth around a forecast, by the shipped table."""
+    from stepscope.forecast._learned import QUANTILES, WEIGHTS
+
+    size = scale(signs, WEIGHTS)
+    quantiles = QUANTILES[shelf(signs.kind)]
+    return Spread(tuple(min(_FARTHEST, max(-_FARTHEST, size * value)) for value in quantiles))
 
 
 def _interpolate(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:

@@ -19,7 +19,7 @@ from stepscope.run import Floats
 # Where in the run so far the rules are tried.
 _TRIALS = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 # Errors below this are luck, not merit.
-_LUCK = 0.01
+LUCK = 0.01
 # From this many rows on a trial means something.
 _LEAST_TRIAL = 8
 # A level is a disturbance when it is this much slower than every level before: a card that warms up stays below.
@@ -36,6 +36,7 @@ class Level(NamedTuple):
     noise: float  # standard error of the mean, as a share
     dispute: float  # how far the rules are apart now (standard deviation of logs), and a passing slowdown
     is_transient: bool  # whether a new slowdown is taken to pass
+    trials: tuple[tuple[int, float], ...] = ()  # rows at which it was tried, and what it would have said there
 
 
 def estimate(timeline: Timeline, regimes: tuple[Regime, ...], steps_left: int, *, passes: bool = True) -> Level:
@@ -47,6 +48,7 @@ def estimate(timeline: Timeline, regimes: tuple[Regime, ...], steps_left: int, *
     starts = [int(np.searchsorted(timeline.row, regime.first_row)) for regime in regimes]
     done = np.cumsum(num)
     trials: list[tuple[float, dict[str, float]]] = []
+    cuts: list[int] = []
     for share in _TRIALS:
         cut = int(np.searchsorted(done, share * done[-1]))
         if cut < 2 or len(num) - cut < 2 or len(num) < _LEAST_TRIAL:
@@ -54,13 +56,12 @@ def estimate(timeline: Timeline, regimes: tuple[Regime, ...], steps_left: int, *
         came = float(seconds[cut:].sum() / num[cut:].sum())
         begun = max((start for start in starts if start <= cut - 3), default=0)
         trials.append((came, rules(num[:cut], seconds[:cut], begun, timeline.tick)))
+        cuts.append(int(timeline.row[cut]))
     now = rules(num, seconds, starts[-1] if starts and starts[-1] < len(num) else 0, timeline.tick)
     weights = _weights(now, trials)
     level = sum(weights[name] * value for name, value in now.items())
-    errors = tuple(
-        math.log(max(came, _TINY_S) / max(sum(weights[name] * said[name] for name in said), _TINY_S))
-        for came, said in trials
-    )
+    blends = [max(sum(weights[name] * said[name] for name in said), _TINY_S) for _, said in trials]
+    errors = tuple(math.log(max(came, _TINY_S) / said) for (came, _), said in zip(trials, blends, strict=True))
     settled = _settled(timeline, regimes, starts, steps_left) if passes else None
     if settled is not None:
         level = now["recent"] * settled
@@ -71,6 +72,7 @@ def estimate(timeline: Timeline, regimes: tuple[Regime, ...], steps_left: int, *
         noise=_noise(num, seconds),
         dispute=_dispute(now, settled),
         is_transient=settled is not None,
+        trials=tuple(zip(cuts, blends, strict=True)),
     )
 
 
@@ -120,7 +122,7 @@ def _weights(now: dict[str, float], trials: list[tuple[float, dict[str, float]]]
         for name, square in squares.items():
             misses[name] += square - best
     # As if one more trial had gone averagely: few trials do not crown a rule.
-    merit = {name: (miss + _LUCK**2) / (len(trials) + 1) + _LUCK**2 for name, miss in misses.items()}
+    merit = {name: (miss + LUCK**2) / (len(trials) + 1) + LUCK**2 for name, miss in misses.items()}
     inverse = {name: 1 / value**2 for name, value in merit.items()}
     total = sum(inverse.values())
     return {name: value / total for name, value in inverse.items()}

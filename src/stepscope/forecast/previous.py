@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from stepscope.cadence import with_settings
@@ -16,15 +17,18 @@ _MAX_LISTED = 500
 _MAX_BYTES = 4_000_000
 
 
-def find_previous(run: Run) -> list[Run]:
-    """Complete runs of the same program in the folder of `run`'s log, nearest in time first; often none."""
+def find_previous(run: Run, *, reads: Callable[[str], Run] = read) -> list[Run]:
+    """Complete runs of the same program in the folder of `run`'s log, nearest in time first; often none.
+
+    `reads` is there for who looks more than once and would rather keep what was read.
+    """
     if len(run.paths) != 1 or run.paths[0] == "-" or run.settings.count("max_steps") is None:
         return []
     path = Path(run.paths[0])
     found: list[Run] = []
     for other in _candidates(path)[:_MAX_READ]:
         try:
-            previous = with_settings(read(str(other)))
+            previous = with_settings(reads(str(other)))
         except (StepscopeError, OSError):
             continue
         if same_program(run, previous):

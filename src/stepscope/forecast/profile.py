@@ -29,6 +29,7 @@ class Profile(NamedTuple):
 
     seconds: float
     errors: tuple[float, ...]
+    pace: float  # seconds of this run over those of the previous one
     change: float  # log of what the previous run still took from here over what its own pace until here foretold
     paths: tuple[str, ...] = ()
 
@@ -55,13 +56,16 @@ def same_program(run: Run, other: Run) -> bool:
     return True
 
 
-def weight(profile: Profile, plain_errors: tuple[float, ...]) -> float:
+def weight(profile: Profile, plain_errors: tuple[float, ...], *, follows_schedule: bool) -> float:
     """How much a profile counts beside the run's own forecast: by how each did where the outcome is known.
 
-    For the run's own method that includes the previous run, on which it would have been off by `change`.
+    For the run's own method that includes the previous run, on which it would have been off by `change`. A schedule
+    is the same on a slower machine; what else happens to a run on the way is not, so there another pace speaks
+    against the profile like errors of half its size.
     """
     own = _merit((*plain_errors, *([profile.change] * _CHANGE_COUNTS)))
-    its = _merit(profile.errors)
+    strange = () if follows_schedule else (math.log(profile.pace) / 2,) * _CHANGE_COUNTS
+    its = _merit((*profile.errors, *strange))
     return own**2 / (own**2 + its**2)
 
 
@@ -99,7 +103,7 @@ def _follow(timeline: Timeline, other: Timeline, max_steps: int) -> Profile | No
     middle = (begin + now) / 2
     foretold = _between(other.clock, middle, now) / (now - middle) * (max_steps - now)
     change = math.log(to_come / foretold) if foretold > 0 else 0.0
-    return Profile(seconds=pace * to_come, errors=tuple(errors), change=change)
+    return Profile(seconds=pace * to_come, errors=tuple(errors), pace=pace, change=change)
 
 
 def _pace(own: tuple[Floats, Floats], other: tuple[Floats, Floats], begin: float, end: float) -> float | None:

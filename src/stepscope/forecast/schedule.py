@@ -43,8 +43,11 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
     done_up_to = last_step
     if evaluations and evaluations[-1].next_row == len(run):
         done_up_to = max(done_up_to, evaluations[-1].step)  # evaluated already, its step not finished
+    if every is None:
+        every = _first_spacing(evaluations)
     num = None if every is None else max(0, max_steps // every - done_up_to // every)
-    if num is not None and evaluation_interval is None and run.settings["eval_interval"].origin == "detected":
+    interval = run.settings.get("eval_interval")
+    if num is not None and evaluation_interval is None and interval is not None and interval.origin == "detected":
         num = _counted(evaluations, done_up_to, max_steps, num)
     lone = [stop for stop in stops if stop.saved and not stop.evaluated]
     return Schedule(
@@ -55,6 +58,12 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
         save_probability=_save_probability(run, evaluations),
         num_lone_saves=_counted(lone, last_step, max_steps, 0) if len(lone) >= 2 else 0,
     )
+
+
+def _first_spacing(evaluations: list[Stop]) -> int | None:
+    """A single evaluation tells a spacing, too: the next takes as many steps as the first did."""
+    steps = {stop.step for stop in evaluations if stop.next_row > 0}
+    return steps.pop() or None if len(steps) == 1 else None
 
 
 def _counted(stops: list[Stop], last_step: int, max_steps: int, regular: int) -> int:

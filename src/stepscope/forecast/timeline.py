@@ -27,12 +27,18 @@ _LEAST_ROWS = 3
 class StopCost(NamedTuple):
     """What one row's stops took above the level around it."""
 
+    row: int
     step: int
     seconds: float
     level_s: float
     num: int  # stops in the row
     evaluated: bool
     saved: bool
+
+    @property
+    def kind(self) -> tuple[bool, bool]:
+        """Stops of one kind cost alike: evaluated, saved or both."""
+        return self.evaluated, self.saved
 
 
 class Timeline(NamedTuple):
@@ -42,6 +48,7 @@ class Timeline(NamedTuple):
     num: Floats  # steps since the row before
     seconds: Floats
     stops: tuple[StopCost, ...]
+    every: tuple[Ints, Floats, Floats]  # of all rows after start-up, those with stops too: row, steps, seconds
     clock: tuple[Floats, Floats]  # of every row: its step, and the seconds from the start of the log to it
     on_wall: bool  # whether the seconds are the stamps'
     tick: float  # how far a row's seconds per step may be off because its clock counts in ticks, as a share
@@ -50,13 +57,20 @@ class Timeline(NamedTuple):
     def __len__(self) -> int:
         return len(self.row)
 
+    @property
+    def end(self) -> int:
+        """The row behind the last."""
+        return len(self.clock[0])
+
 
 def lay_out(run: Run, ledger: Ledger) -> Timeline:
     """The timeline of a run; empty where nothing was timed."""
     num_rows = len(run)
     if not num_rows or ledger.step is None:
         nothing = np.zeros(0)
-        return Timeline(nothing.astype(np.int64), nothing, nothing, (), (nothing, nothing), False, 0.0, False)
+        none = nothing.astype(np.int64)
+        every = (none, nothing, nothing)
+        return Timeline(none, nothing, nothing, (), every, (nothing, nothing), False, 0.0, False)
     steps = run.steps
     normal = np.zeros(num_rows, dtype=bool)
     normal[ledger.step.rows] = True
@@ -82,7 +96,9 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
         ()
         if mixed
         else tuple(
-            _cost(by_row[row], int(steps.step[row]), float(seconds[row] - num[row] * level[row]), float(level[row]))
+            _cost(
+                row, by_row[row], int(steps.step[row]), float(seconds[row] - num[row] * level[row]), float(level[row])
+            )
             for row in sorted(by_row)
             if counts[row]  # else start-up is part of it
         )
@@ -91,11 +107,13 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     # A row whose clock has not ticked says nothing yet.
     usable &= seconds > 0 if not np.isfinite(wall).any() else seconds >= 0
     rows = np.flatnonzero(usable)
+    counted = np.flatnonzero(counts)
     return Timeline(
         row=rows,
         num=num[rows],
         seconds=seconds[rows],
         stops=stops,
+        every=(counted, num[counted], seconds[counted]),
         clock=(steps.step.astype(np.float64), np.cumsum(seconds)),
         on_wall=bool(np.isfinite(wall).any()),
         tick=_tick(run, rows, num, seconds),
@@ -148,9 +166,10 @@ def _stops_by_row(run: Run, *, on_wall: bool) -> dict[int, list[Stop]]:
     return found
 
 
-def _cost(stops: list[Stop], step: int, excess_s: float, level_s: float) -> StopCost:
+def _cost(row: int, stops: list[Stop], step: int, excess_s: float, level_s: float) -> StopCost:
     """What the stops of a row took."""
     return StopCost(
+        row=row,
         step=step,
         seconds=max(0.0, excess_s),
         level_s=level_s,

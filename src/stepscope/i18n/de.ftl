@@ -139,6 +139,7 @@ reason-too-few = { $count ->
   }
 assume-level = Der Rest läuft auf dem jetzigen Niveau, { $duration } je Iteration.
 assume-no-evaluations = Evaluierungen sind nicht mitgezählt: Wie oft sie kommen, ist unbekannt. Geben Sie --set eval_interval=N an.
+assume-evaluations-unannounced = Kommende Evaluierungen sind geschätzt: Wie oft sie kommen, ist unbekannt, aber seit dem ersten Schritt kam keine. Geben Sie --set eval_interval=N an.
 assume-evaluation-unpriced = Evaluierungen sind nicht mitgezählt: Noch keine wurde gemessen, und wie viele Batches eine braucht, ist unbekannt. Geben Sie --set eval_iters=N an.
 assume-evaluation-prior = Noch keine Evaluierung wurde gemessen: Ihre Kosten sind aus der Zahl der Forward-Pässe berechnet.
 assume-save-prior = Noch kein Speichern wurde gemessen: Angesetzt ist, was es üblicherweise kostet.

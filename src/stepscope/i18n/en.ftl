@@ -141,6 +141,7 @@ reason-too-few = { $count ->
   }
 assume-level = The rest runs at the present level, { $duration } an iteration.
 assume-no-evaluations = Evaluations are not counted: how often they come is unknown. Pass --set eval_interval=N.
+assume-evaluations-unannounced = Evaluations to come are estimated: how often they come is unknown, but none has come since the first step. Pass --set eval_interval=N.
 assume-evaluation-unpriced = Evaluations are not counted: none has been timed yet, and how many batches one runs is unknown. Pass --set eval_iters=N.
 assume-evaluation-prior = No evaluation has been timed yet: its cost is computed from the number of forward passes.
 assume-save-prior = No save has been timed yet: its cost is what saves usually cost.

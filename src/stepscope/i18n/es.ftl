@@ -139,6 +139,7 @@ reason-too-few = { $count ->
   }
 assume-level = El resto avanza al nivel actual, { $duration } por iteración.
 assume-no-evaluations = Las evaluaciones no se cuentan: no se sabe cada cuánto llegan. Indique --set eval_interval=N.
+assume-evaluations-unannounced = Las evaluaciones que faltan se estiman: no se sabe cada cuánto llegan, pero no ha habido ninguna desde el primer paso. Indique --set eval_interval=N.
 assume-evaluation-unpriced = Las evaluaciones no se cuentan: aún no se ha cronometrado ninguna, y no se sabe cuántos batches usa cada una. Indique --set eval_iters=N.
 assume-evaluation-prior = Aún no se ha cronometrado ninguna evaluación: su coste se calcula a partir del número de pases forward.
 assume-save-prior = Aún no se ha cronometrado ningún guardado: su coste es el habitual.

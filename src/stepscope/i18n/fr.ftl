@@ -139,6 +139,7 @@ reason-too-few = { $count ->
   }
 assume-level = Le reste avance au niveau actuel, { $duration } par itération.
 assume-no-evaluations = Les évaluations ne sont pas comptées : leur fréquence est inconnue. Indiquez --set eval_interval=N.
+assume-evaluations-unannounced = Les évaluations à venir sont estimées : leur fréquence est inconnue, mais aucune n'a eu lieu depuis la première itération. Indiquez --set eval_interval=N.
 assume-evaluation-unpriced = Les évaluations ne sont pas comptées : aucune n’a encore été chronométrée, et le nombre de batches de chacune est inconnu. Indiquez --set eval_iters=N.
 assume-evaluation-prior = Aucune évaluation n’a encore été chronométrée : son coût est calculé d’après le nombre de passes forward.
 assume-save-prior = Aucune sauvegarde n’a encore été chronométrée : son coût est le coût habituel.

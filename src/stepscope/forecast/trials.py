@@ -1,0 +1,88 @@
+"""How well the whole forecast would have done earlier in this run: steps and stops together, against what came.
+
+Counting steps and stops apart is right where both are regular. Where they are not (evaluations that vary, costs that
+no line tells), the plain mean over whole cycles knows more. Both are tried on the run's own past and weighed by it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.forecast.events import mean_costs
+from stepscope.forecast.level import LUCK, Level
+from stepscope.forecast.timeline import StopCost, Timeline
+
+# Fewer stops than this make no cycle to average over, fewer trials decide nothing.
+_LEAST_STOPS, _LEAST_TRIALS = 2, 2
+
+
+class Tried(NamedTuple):
+    """Errors of earlier forecasts (logs of ratios), and how much the plain mean over whole cycles counts."""
+
+    errors: tuple[float, ...]
+    whole_share: float
+    whole_s: float  # seconds per step over whole cycles, stops included
+
+
+def look_back(timeline: Timeline, level: Level) -> Tried:
+    """Try the counted forecast and the plain mean on the run so far."""
+    if not timeline.stops:
+        return Tried(level.errors, 0.0, 0.0)
+    trials = [found for cut, said in level.trials if (found := _trial(timeline, cut, said)) is not None]
+    both = [(came, counted, whole) for came, counted, whole in trials if whole is not None]
+    now = _whole(timeline, timeline.end)
+    share = _share(both) if now is not None and len(both) >= _LEAST_TRIALS else 0.0
+    errors = tuple(
+        math.log(came / (counted if whole is None else share * whole + (1 - share) * counted))
+        for came, counted, whole in trials
+    )
+    return Tried(errors or level.errors, share, now or 0.0)
+
+
+def _trial(timeline: Timeline, cut: int, said: float) -> tuple[float, float, float | None] | None:
+    """What came after row `cut`, what counting foretold for it, and what the plain mean did (None without cycles)."""
+    rows, num, seconds = timeline.every
+    after = rows >= cut
+    before = [stop for stop in timeline.stops if stop.row < cut]
+    later = [stop for stop in timeline.stops if stop.row >= cut]
+    came, steps = float(seconds[after].sum()), float(num[after].sum())
+    counted = said * steps
+    if before:
+        counted += _foretold(before, later, said)
+    else:
+        came -= sum(stop.seconds for stop in later)  # nothing told of them yet: not on trial
+    if came <= 0 or counted <= 0:
+        return None
+    rate = _whole(timeline, cut)
+    return came, counted, None if rate is None else rate * steps
+
+
+def _foretold(before: list[StopCost], later: list[StopCost], level_s: float) -> float:
+    """Seconds that the stops before a moment foretell for those after it."""
+    price = mean_costs(before, level_s)
+    anything = float(np.mean(list(price.values())))
+    return sum(stop.num * price.get(stop.kind, anything) for stop in later)
+
+
+def _whole(timeline: Timeline, end: int) -> float | None:
+    """Seconds per step up to the last stop before row `end`: whole cycles, so that it does not saw."""
+    stops = [stop.row for stop in timeline.stops if stop.row < end]
+    if len(stops) < _LEAST_STOPS:
+        return None
+    rows, num, seconds = timeline.every
+    upto = rows <= stops[-1]
+    return float(seconds[upto].sum() / num[upto].sum())
+
+
+def _share(trials: list[tuple[float, float, float]]) -> float:
+    """How much the plain mean counts: by squared errors, with one more trial that went averagely for both."""
+    misses = [0.0, 0.0]
+    for came, counted, whole in trials:
+        squares = [math.log(came / said) ** 2 for said in (counted, whole)]
+        for index, square in enumerate(squares):
+            misses[index] += square - min(squares)
+    counted_merit, whole_merit = ((miss + LUCK**2) / (len(trials) + 1) + LUCK**2 for miss in misses)
+    return counted_merit**2 / (counted_merit**2 + whole_merit**2)
