@@ -74,10 +74,9 @@ class Case(NamedTuple):
         for row in rows:
             end = int(self.line[row])
             reader.feed("\n".join([*self.text[begin:end], ""]).encode("utf-8", errors="replace"))
-            reader.settle()
             begin = end
             try:
-                yield reader.run()
+                yield reader.ended_here(with_half_line=True).run()
             except StepscopeError:
                 yield None
 
