@@ -137,3 +137,12 @@ def test_plan_takes_the_installed_card(cli):
     status, out, _ = cli("plan", "--params", "124M")
     assert status == 0
     assert "RTX 4090" in out
+
+
+def test_a_card_that_nobody_knows_is_told(tmp_path, cli):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(HEAD + steps(4620)) + "\n")
+    status, out, err = cli("advise", str(log), "--gpu", "RTX 4075")
+    assert status == 0
+    assert "RTX 4070" in err
+    assert "TFLOPS" not in out

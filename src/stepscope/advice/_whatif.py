@@ -20,6 +20,7 @@ CLASSES = ("step", "evaluation", "checkpoint")
 # Settings whose effect on time can be worked out; of these, the second line also changes what is learned.
 _TIMED = {"eval_interval", "eval_iters", "estimate_loss", "checkpoint_interval", "always_save_checkpoint"}
 _LEARNED = {"max_steps", "batch_size", "gradient_accumulation_steps", "block_size"}
+_BOTH_SPLITS = "['train', 'val']"
 _HARMLESS = {"log_interval"}
 CHANGEABLE = frozenset(_TIMED | _LEARNED | _HARMLESS)
 
@@ -115,7 +116,7 @@ def _past(ledger: Ledger) -> dict[str, Left]:
 
 def _now(run: Run, name: str) -> Value | None:
     if name == "estimate_loss":
-        return run.format.evaluation_splits
+        return _BOTH_SPLITS if (run.format.evaluation_splits or 0) > 1 else None
     setting = run.settings.get(name)
     return setting.value if setting is not None else None
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+from stepscope.i18n import Language
 from stepscope.live.gpu import read_gpu
+from stepscope.plan.cards import close_names, known_card
 from stepscope.source.hardware import Hardware, busiest
 from stepscope.source.nvidia_smi import parse_nvidia_smi
 
@@ -37,6 +40,13 @@ def hardware_for(paths: list[str]) -> Hardware | None:
     if found is None or age_s <= _LIVE_S:
         return found
     return Hardware(gpu=found.gpu)
+
+
+def warn_of_unknown(name: str | None, language: Language) -> None:
+    """Say on stderr that a card that was named is not in the table; the rest of the answer stands."""
+    if name is not None and known_card(name) is None:
+        known = ", ".join(close_names(name)[:4])
+        print(language.text("warning-unknown-card", name=name[:60], known=known), file=sys.stderr)
 
 
 def _ask_nvidia_smi() -> Hardware | None:

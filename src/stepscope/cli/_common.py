@@ -143,10 +143,12 @@ def build_report(args: argparse.Namespace, *, ask_card: bool = False) -> Report:
     progress = Progress(args.log)
     run = read(*args.log, progress=progress)
     progress.clear()
-    if ask_card and hardware is None and args.gpu is None:
-        from stepscope.cli._card import hardware_for
+    if ask_card:
+        from stepscope.cli import _card
 
-        hardware = hardware_for(list(run.paths))
+        _card.warn_of_unknown(args.gpu, chosen_languages(args)[0])
+        if hardware is None and args.gpu is None:
+            hardware = _card.hardware_for(list(run.paths))
     return explain_run(run, args, flags=flags, config=config, hardware=hardware, previous=_previous(args))
 
 

@@ -1089,3 +1089,5 @@ error-plan-from-impossible = so schnell kann { $gpu } nicht sein: Die Iteratione
     .hint = prüfe --params, --context, --from-gpu sowie batch_size und gradient_accumulation_steps
 
 advice-a108-costs-unseen = Ein Absturz kostet bis zu { $duration } Arbeit. Noch war keiner zu sehen; angenommen ist einer pro Woche.
+
+warning-unknown-card = Warnung: Keine Karte heißt { $name }, daher steht nichts über ihr Maximum da; bekannt sind etwa { $known }: stepscope doc cards listet alle

@@ -1091,3 +1091,5 @@ error-plan-from-impossible = { $gpu } cannot be that fast: the log’s iteration
     .hint = check --params, --context, --from-gpu, and batch_size and gradient_accumulation_steps
 
 advice-a108-costs-unseen = A crash loses up to { $duration } of work. None was seen yet; one a week is assumed.
+
+warning-unknown-card = warning: no card is called { $name }, so nothing is said about its peak; for example { $known }: stepscope doc cards lists all

@@ -1089,3 +1089,5 @@ error-plan-from-impossible = { $gpu } no puede ser tan rápida: las iteraciones 
     .hint = revisa --params, --context, --from-gpu, y batch_size y gradient_accumulation_steps
 
 advice-a108-costs-unseen = Una caída pierde hasta { $duration } de trabajo. Aún no se ha visto ninguna; se supone una por semana.
+
+warning-unknown-card = aviso: ninguna tarjeta se llama { $name }, así que no se dice nada de su máximo; por ejemplo { $known }: stepscope doc cards las lista todas

@@ -1089,3 +1089,5 @@ error-plan-from-impossible = { $gpu } ne peut pas être si rapide : les itérati
     .hint = vérifiez --params, --context, --from-gpu, et batch_size et gradient_accumulation_steps
 
 advice-a108-costs-unseen = Un plantage perd jusqu’à { $duration } de travail. Aucun n’a encore été vu ; on en suppose un par semaine.
+
+warning-unknown-card = avertissement : aucune carte ne s’appelle { $name }, rien n’est donc dit de son maximum ; par exemple { $known } : stepscope doc cards les liste toutes

@@ -96,10 +96,14 @@ def find_card(text: str) -> Card:
     card = known_card(text)
     if card is not None:
         return card
+    raise UsageError("unknown-card", place=text, known=", ".join(close_names(text)))
+
+
+def close_names(text: str) -> list[str]:
+    """Cards whose names look like `text`; all of them when none does."""
     names = [card.name for card in CARDS]
     near = difflib.get_close_matches(text.upper(), [name.upper() for name in names], n=4, cutoff=0.4)
-    close = [name for name in names if name.upper() in near] or names
-    raise UsageError("unknown-card", place=text, known=", ".join(close))
+    return [name for name in names if name.upper() in near] or names
 
 
 def known_card(text: str) -> Card | None:

@@ -190,6 +190,8 @@ def _outcome(report: Report, outcome: Outcome, language: Language) -> list[list[
     if isinstance(total, int) and total < last:
         return [*blocks, [language.text("whatif-past", step=last, total=total)]]
     blocks.append([_saving(outcome, language)])
+    if outcome.before == outcome.after:
+        return blocks if outcome.effect is None else [*blocks, [language.text(_EFFECTS[outcome.effect])]]
     blocks += [[line] for line in _time_lines(report, outcome, language)]
     if outcome.error_before is not None and outcome.error_after is not None:
         digits = error_digits(min(outcome.error_before, outcome.error_after))
