@@ -45,13 +45,14 @@ async (frames) => {
 
 
 def write_log(path: Path, *, steps: int = 0, num_bytes: int = 0) -> int:
-    """A nanoGPT log of so many steps, or of about so many bytes; evaluations every 250 steps, a few stalls."""
+    """A nanoGPT log of so many steps, or of about so many bytes; evaluations, at most 400 of them, a few stalls."""
     size = step = 0
+    every = max(250, steps // 400)
     with path.open("w", encoding="utf-8") as file:
         while step < steps if steps else size < num_bytes:
-            took = 170.0 + step % 7 + (5800 if step % 250 == 0 else 0) + (9000 if step % 70_001 == 70_000 else 0)
+            took = 170.0 + step % 7 + (5800 if step % every == 0 else 0) + (9000 if step % 70_001 == 70_000 else 0)
             lines = f"iter {step}: loss {3 + 5 / (1 + step / 900):.4f}, time {took:.2f}ms, mfu 31.00%\n"
-            if step % 250 == 0:
+            if step % every == 0:
                 lines = f"step {step}: train loss 3.0000, val loss 3.1000\nsaving checkpoint to out\n" + lines
             size += file.write(lines)
             step += 1

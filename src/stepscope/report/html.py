@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
@@ -67,14 +68,15 @@ def _hash(text: str) -> str:
 
 def body(report: Report, language: Language, *, name: str | None = None) -> str:
     """Everything inside the page's `main`; `name` is what the run is called where that is not its path."""
+    drawn = page_data.data(report, language)
     blocks = [_head(report, language, name or ", ".join(report.run.paths)), _alarms(report, language)]
     if report.has_steps:
         blocks += [_strip(report, language), _time(report, language), _slow(report, language)]
     elif report.has_times:
         blocks.append(_time(report, language))
-    blocks += [_finish(report, language), _backtests(report, language), _change(report, language)]
-    blocks += [_curves(report, language), _cards(report, language), _log(report, language)]
-    blocks += [embedded("data", page_data.data(report, language)), embedded("report", document.document(report))]
+    blocks += [_finish(report, language, drawn["ahead"]), _backtests(report, language), _change(report, language)]
+    blocks += [_curves(drawn, language), _cards(report, language), _log(report, language)]
+    blocks += [embedded("data", drawn), embedded("report", document.document(report))]
     return "\n".join(block for block in blocks if block)
 
 
@@ -213,12 +215,11 @@ def _slow(report: Report, language: Language) -> str:
     return section(language.text("section-slow"), *blocks)
 
 
-def _finish(report: Report, language: Language) -> str:
+def _finish(report: Report, language: Language, drawn: dict[str, Any] | None) -> str:
     lines = [f"<p>{escape(text)}</p>" for text in words.finish_lines(report, language)]
     end = report.forecast
     assumptions = getattr(end, "assumptions", ())
     lines += [f'<p class="dim">{escape(language.say(message))}</p>' for message in assumptions]
-    drawn = page_ahead.fan(report)
     if drawn is not None:
         marks = [legend('<path class="path" d="M0 9L10 1"/>', language.text("page-fan-past"))]
         if drawn["forecast"]:
@@ -290,10 +291,9 @@ def _sliders(report: Report, language: Language) -> str:
     )
 
 
-def _curves(report: Report, language: Language) -> str:
+def _curves(drawn: dict[str, Any], language: Language) -> str:
     """Loss and throughput, as far as the log has them."""
-    wanted = [("loss", "live-loss")] if page_data.has_losses(report) else []
-    wanted += [("throughput", "page-throughput")] if page_data.has_throughput(report) else []
+    wanted = [(name, key) for name, key in (("loss", "live-loss"), ("throughput", "page-throughput")) if drawn[name]]
     blocks = []
     for name, key in wanted:
         label = escape(words.capital(language.text(key)))

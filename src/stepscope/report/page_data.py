@@ -115,7 +115,7 @@ def _kept_rows(report: Report) -> Ints:
     rows = order[np.append(np.diff(steps.step[order]) > 0, True)] if len(order) else order
     kept = rows[extremes(steps.dur_ns[rows], _MOST_POINTS)]
     named = np.array([slow.row for slow in report.ledger.slow[:_MOST_SLOW]], dtype=np.int64)
-    kept = np.union1d(kept, np.intersect1d(named, rows))
+    kept = np.concatenate([kept, named[np.isin(named, rows) & ~np.isin(named, kept)]])
     return np.asarray(kept[np.argsort(steps.step[kept], kind="stable")], dtype=np.int64)
 
 
@@ -158,16 +158,12 @@ def _levels(report: Report, language: Language) -> list[dict[str, Any]]:
     ]
 
 
-def has_losses(report: Report) -> bool:
-    """Whether there is a curve to draw."""
-    return bool(np.isfinite(report.run.steps.loss).sum() >= 2)
-
-
-def _losses(report: Report) -> dict[str, list[float | None]]:
+def _losses(report: Report) -> dict[str, list[float | None]] | None:
+    """Training and validation loss over the steps; None where there is no curve to draw."""
     steps = report.run.steps
     known = np.flatnonzero(np.isfinite(steps.loss))
     if len(known) < 2:
-        return {"step": [], "train": [], "validation": []}
+        return None
     known = known[extremes(steps.loss[known], _MOST_LOSSES)]
     train = {int(step): float(loss) for step, loss in zip(steps.step[known], steps.loss[known], strict=True)}
     events = report.run.events
@@ -182,24 +178,21 @@ def _losses(report: Report) -> dict[str, list[float | None]]:
     }
 
 
-def _throughput(report: Report) -> dict[str, list[float]]:
-    """Tokens (or steps) a second over the run as the wall saw it, evaluations and saves included."""
+def _throughput(report: Report) -> dict[str, list[float]] | None:
+    """Tokens (or steps) a second over the run as the wall saw it, evaluations and saves included; None of too few."""
     own = report.run.training(-1)
     step, seconds = lay_out(own, report.ledger).clock if own is report.run else (np.zeros(0), np.zeros(0))
-    if len(step) < 4:
-        return {"step": [], "rate": []}
+    if len(step) < 8:
+        return None
     edges = np.unique(np.linspace(0, len(step) - 1, min(_MOST_STRETCHES, len(step) // 2) + 1).astype(np.int64))
     done, took = np.diff(step[edges]), np.diff(seconds[edges])
     usable = (done > 0) & (took > 0)
+    if int(usable.sum()) < 3:
+        return None
     typical = report.ledger.step.typical_s if report.ledger.step else 0.0
     each = report.tokens_per_s * typical if report.tokens_per_s else 1.0
     rate = done[usable] * each / took[usable]
     return {"step": step[edges][1:][usable].tolist(), "rate": [float(f"{value:.5g}") for value in rate.tolist()]}
-
-
-def has_throughput(report: Report) -> bool:
-    """Whether there is enough of it to draw."""
-    return len(_throughput(report)["step"]) >= 3
 
 
 def _cards(report: Report) -> dict[str, list[float | None]] | None:

@@ -73,7 +73,7 @@
 
   stepscope.loss = function (data, color) {
     const node = document.getElementById("loss");
-    if (!node || data.loss.step.length < 2) return null;
+    if (!node || !data.loss) return null;
     const { axis, count } = axes(color);
     const has = data.loss.validation.some((value) => value != null);
     const series = [
@@ -93,7 +93,7 @@
   stepscope.throughput = function (data, color) {
     const node = document.getElementById("throughput");
     const found = data.throughput;
-    if (!node || found.step.length < 2) return null;
+    if (!node || !found) return null;
     const { axis, count } = axes(color);
     const most = Math.max(...found.rate);
     const digits = most >= 1000 ? 0 : most >= 10 ? 1 : 3;
