@@ -1091,3 +1091,5 @@ error-plan-from-impossible = { $gpu } ne peut pas être si rapide : les itérati
 advice-a108-costs-unseen = Un plantage perd jusqu’à { $duration } de travail. Aucun n’a encore été vu ; on en suppose un par semaine.
 
 warning-unknown-card = avertissement : aucune carte ne s’appelle { $name }, rien n’est donc dit de son maximum ; par exemple { $known } : stepscope doc cards les liste toutes
+error-too-large-inside = il sort plus de { $size } de ce fichier
+    .hint = décompressez-le et prenez la partie voulue : zcat file.gz | head -c 100M > partie.log

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ _MOST_RUNS = 100
 _MOST_REMEMBERED = 64
 # A list must come up soon: larger files are opened only when asked for.
 _LISTED_BYTES = 32 << 20
+# An archive of a few megabytes may hold terabytes: reading stops here.
+MOST_EXPANDED_BYTES = 1 << 30
 
 
 class Entry(NamedTuple):
@@ -26,6 +29,21 @@ class Entry(NamedTuple):
     size: int
     mtime: float
     report: Report | None
+
+
+class _TooLargeError(InputError):
+    """More comes out of a file than anybody wants to read."""
+
+
+def _limit(path: Path, most_bytes: int) -> Callable[[int], None]:
+    """Ends reading, by an error, once so many bytes have come out of a file that is smaller than that."""
+    most_bytes = max(most_bytes, path.stat().st_size)
+
+    def check(num_bytes: int) -> None:
+        if num_bytes > most_bytes:
+            raise _TooLargeError("too-large-inside", place=path.name, size=f"{most_bytes >> 20} MiB")
+
+    return check
 
 
 class Shelf:
@@ -45,7 +63,11 @@ class Shelf:
             if status.st_size > _LISTED_BYTES:
                 found.append(Entry(name, status.st_size, status.st_mtime, None))
                 continue
-            report = self._report(path)
+            try:
+                report = self._report(path, _LISTED_BYTES * 8)
+            except _TooLargeError:
+                found.append(Entry(name, status.st_size, status.st_mtime, None))
+                continue
             if report is not None:
                 found.append(Entry(name, status.st_size, status.st_mtime, report))
         return sorted(found, key=lambda entry: -entry.mtime)
@@ -74,13 +96,13 @@ class Shelf:
     def open(self, name: str) -> Report:
         """The report of a log, read again when it has changed."""
         path = self.path(name)
-        report = self._report(path)
+        report = self._report(path, MOST_EXPANDED_BYTES)
         if report is None:
-            read(str(path))  # for its error
+            read(str(path), progress=_limit(path, MOST_EXPANDED_BYTES))  # for its error
             raise InputError("not-a-training-log", place=name, path=name)
         return report
 
-    def _report(self, path: Path) -> Report | None:
+    def _report(self, path: Path, most_bytes: int) -> Report | None:
         status = path.stat()
         key = (str(path), status.st_size, status.st_mtime)
         with self._lock:
@@ -88,7 +110,10 @@ class Shelf:
                 self._remembered.move_to_end(key)
                 return self._remembered[key]
         try:
-            report: Report | None = explain(read(str(path)), fallback_now=clock.now())
+            run = read(str(path), progress=_limit(path, most_bytes))
+            report: Report | None = explain(run, fallback_now=clock.now())
+        except _TooLargeError:
+            raise  # not remembered: whoever opens it may read more of it than a list does
         except StepscopeError:
             report = None
         with self._lock:

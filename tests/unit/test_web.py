@@ -1,0 +1,79 @@
+"""What the app refuses before it costs anything: slow and oversize uploads, archives that hold too much."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+
+import httpx
+import pytest
+
+from stepscope.errors import InputError
+from stepscope.i18n import Language
+from stepscope.web import app as web_app
+from stepscope.web import shelf as web_shelf
+from stepscope.web.shelf import Shelf
+from tests.unit.logs import training
+
+HOST = "127.0.0.1:8000"
+TEXT = ("\n".join(training(300, every=10, evaluate=50)) + "\n").encode()
+
+
+def post(folder, body):
+    """The app's answer to an upload, without a server between."""
+    app = web_app.make_app(folder, token="t", hosts=frozenset({HOST}), language=Language.load("en"))
+
+    async def ask():
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(
+            transport=transport, base_url=f"http://{HOST}", cookies={"stepscope": "t"}
+        ) as client:
+            return await client.post("/explain", content=body)
+
+    return asyncio.run(ask())
+
+
+def test_an_upload_in_time_is_answered(tmp_path):
+    answer = post(tmp_path, TEXT)
+    assert answer.status_code == 200
+    assert "nanoGPT" in answer.text
+
+
+def test_an_upload_that_takes_too_long_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(web_app, "UPLOAD_S", 0.05)
+
+    async def drip():
+        yield b"iter 1: "
+        await asyncio.sleep(60)  # never waited for: the door shuts first
+        yield b"loss"
+
+    answer = post(tmp_path, drip())
+    assert answer.status_code == 408
+    assert "too long" in answer.text
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_an_upload_that_is_too_large_is_refused(tmp_path, monkeypatch, stated):
+    monkeypatch.setattr(web_app, "MOST_UPLOAD_BYTES", 1000)
+
+    async def pieces():
+        for _ in range(10):
+            yield b"x" * 200
+
+    answer = post(tmp_path, b"x" * 2000 if stated else pieces())
+    assert answer.status_code == 413
+
+
+def test_an_archive_is_read_only_so_far(tmp_path, monkeypatch):
+    """Nobody waits for a bomb: the list names it without reading it, and opening it says why not."""
+    monkeypatch.setattr(web_shelf, "_LISTED_BYTES", 1 << 17)
+    monkeypatch.setattr(web_shelf, "MOST_EXPANDED_BYTES", 4 << 20)
+    (tmp_path / "bomb.log.gz").write_bytes(gzip.compress(TEXT + b"x" * (64 << 20), 9))
+    (tmp_path / "fine.log.gz").write_bytes(gzip.compress(TEXT))
+    shelf = Shelf(tmp_path)
+    listed = {entry.name: entry.report for entry in shelf.entries()}
+    assert listed["bomb.log.gz"] is None
+    assert listed["fine.log.gz"] is not None
+    assert shelf.open("fine.log.gz").has_steps
+    with pytest.raises(InputError, match="too-large-inside"):
+        shelf.open("bomb.log.gz")
