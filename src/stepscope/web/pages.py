@@ -78,7 +78,8 @@ def _row(entry: Entry, language: Language) -> str:
     box = f'<input type="checkbox" name="path" value="{escape(entry.name, quote=True)}" aria-label="{name}">'
     texts = (escape(words.headline(report, language)), escape(left))
     cells = "".join(f"<td>{cell}</td>" for cell in (box, link, _sparkline(report), *texts))
-    return f"<tr>{cells}<td{NUMBER}>{escape(overhead)}</td></tr>"
+    label = escape(language.text("web-column-overhead"), quote=True)
+    return f'<tr>{cells}<td{NUMBER} data-label="{label}">{escape(overhead)}</td></tr>'
 
 
 def _sparkline(report: Report) -> str:
