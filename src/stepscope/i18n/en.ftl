@@ -1090,7 +1090,7 @@ change-eval-epochs = evaluate every { $proposed } epochs (now: { $now })
 error-plan-from-impossible = { $gpu } cannot be that fast: the log’s iterations would be { $share } of its peak with this model
     .hint = check --params, --context, --from-gpu, and batch_size and gradient_accumulation_steps
 
-advice-a108-costs-unseen = A crash loses up to { $duration } of work. None was seen yet; one a week is assumed.
+advice-a108-costs-unseen = A crash loses up to { $duration } of work. No crash was seen yet; one a week is assumed.
 
 warning-unknown-card = warning: no card is called { $name }, so nothing is said about its peak; for example { $known }: stepscope doc cards lists all
 error-too-large-inside = more than { $size } come out of this file
