@@ -6,12 +6,13 @@
    has seen a hundred thousand, get the same new lines in turn, a thousand at a time: the ratio of what they take,
    whatever else the machine does.
 2. The hooks of `run --trace` are called as one training step calls them, timed alone, as a share of a 10 ms step.
-3. A loop of torch steps of about 10 ms is run with and without the hooks, in turn: the ratio, with its interval.
+3. A loop of torch steps of about 10 ms is run with and without the hooks, step by step: the ratio, with its interval.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import random
 import resource
@@ -90,42 +91,52 @@ def hooks() -> float:
 
 
 _LOOP = """
-import statistics, sys, time, torch
+import json, random, sys, time, torch
+from torch.optim import optimizer as optim
+from torch.utils.data import dataloader
 torch.set_num_threads(1)
-torch.manual_seed(0)
+hooked = torch.nn.Module.train, dataloader._BaseDataLoaderIter.__next__
+plain = hooked[0].__wrapped__, hooked[1].__wrapped__
+before, after = dict(optim._global_optimizer_pre_hooks), dict(optim._global_optimizer_post_hooks)
+assert before and after
+
+def switch(on):
+    torch.nn.Module.train, dataloader._BaseDataLoaderIter.__next__ = hooked if on else plain
+    optim._global_optimizer_pre_hooks.clear(), optim._global_optimizer_post_hooks.clear()
+    if on:
+        optim._global_optimizer_pre_hooks.update(before), optim._global_optimizer_post_hooks.update(after)
+
 model = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(6)])
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(9600, 512)), batch_size=32)
-times = []
-for (batch,) in loader:
-    began = time.process_time()
-    model.eval(); model.train()
-    model(batch).pow(2).mean().backward()
-    optimizer.step(); optimizer.zero_grad()
-    times.append(time.process_time() - began)
-print(statistics.median(times[50:]))
+batches = iter(torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(40000, 512)), batch_size=32))
+times, dice = [], random.Random(0)
+for pair in range(600):
+    took = {}
+    for on in dice.sample((False, True), 2):
+        switch(on)
+        began = time.process_time()
+        (batch,) = next(batches)
+        model.eval(); model.train()
+        model(batch).pow(2).mean().backward()
+        optimizer.step(); optimizer.zero_grad()
+        took[on] = time.process_time() - began
+    times.append((took[True], took[False]))
+print(json.dumps(times[50:]))
 """
 
 
-def ab(num_pairs: int = 8) -> tuple[float, float, float, float]:
-    """Seconds of a step without hooks; how many times as long with them: median, and the central 90 % of medians."""
+def ab() -> tuple[float, float, float, float]:
+    """Seconds of a step without hooks; how many times as long with them: the median of pairs, and its 90 % interval."""
     inject = Path(__file__).parent.parent / "src" / "stepscope" / "live" / "inject"
-    ratios, plain = [], []
     with tempfile.TemporaryDirectory() as folder:
         traced = {"PYTHONPATH": str(inject), "STEPSCOPE_TRACE": str(Path(folder) / "trace.tsv")}
-        for index in range(num_pairs):
-            took = {}
-            for with_hooks in (True, False) if index % 2 else (False, True):
-                environment = os.environ | (traced if with_hooks else {})
-                done = subprocess.run(
-                    [sys.executable, "-c", _LOOP], env=environment, capture_output=True, text=True, check=True
-                )
-                took[with_hooks] = float(done.stdout)
-            ratios.append(took[True] / took[False])
-            plain.append(took[False])
+        command = [sys.executable, "-c", _LOOP]
+        done = subprocess.run(command, env=os.environ | traced, capture_output=True, text=True, check=True)
+    pairs = json.loads(done.stdout)
+    ratios = [hooked / plain for hooked, plain in pairs]
     dice = random.Random(0)
-    medians = sorted(statistics.median(dice.choices(ratios, k=len(ratios))) for _ in range(2000))
-    return statistics.median(plain), statistics.median(ratios), medians[100], medians[1899]
+    medians = sorted(statistics.median(dice.choices(ratios, k=len(ratios))) for _ in range(1000))
+    return statistics.median(plain for _, plain in pairs), statistics.median(ratios), medians[50], medians[949]
 
 
 def main() -> None:

@@ -15,12 +15,13 @@ from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.phases import Basis, Cause, Ledger, Part, Phase, PhaseTotal, Price, SlowStep, joined
 from stepscope.ledger.stamps import LATE_S
 from stepscope.run import NO_TIME, Floats, Ints, Run
-from stepscope.source.inside import Spans
+from stepscope.source.inside import SUSPENDED, Spans
 from stepscope.units import NS
 
-# A span inside another counts as the first of these: a save or a compile in the middle of an evaluation is one, a wait
-# for data or a collection belongs to whatever it interrupts.
+# A span inside another counts as the first of these: nothing goes on while the machine sleeps; a save or a compile in
+# the middle of an evaluation is one; a wait for data or a collection belongs to whatever it interrupts.
 _PHASES: tuple[tuple[str, Phase], ...] = (
+    (SUSPENDED, "gap"),
     ("checkpoint", "checkpoint"),
     ("compile", "warmup"),
     ("evaluation", "evaluation"),
@@ -33,6 +34,7 @@ _CAUSES: dict[Phase, Cause] = {
     "warmup": "warmup",
     "data": "data",
     "gc": "gc",
+    "gap": "interruption",
     "stall": "unexplained",
 }
 # Of a row that the trace does not explain to this share, something else may be the cause.
@@ -141,7 +143,7 @@ def _totals(ledger: Ledger, slow: tuple[SlowStep, ...], measured: list[_Measured
     rows = np.zeros(len(measured[0].seconds), dtype=bool)
     rows[[step.row for step in slow]] = True
     for one in measured:
-        if one.phase == "warmup":
+        if one.phase in {"warmup", "gap"}:  # start-up and restarts are in there too
             nanos[one.phase] = nanos.get(one.phase, 0) + round(float(one.seconds[~rows].sum()) * NS)
             counts[one.phase] = max(counts.get(one.phase, 0), one.num)
         else:

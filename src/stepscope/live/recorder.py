@@ -18,9 +18,10 @@ import signal
 import struct
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from stepscope.source.recording import EXIT, LOG, STAMPS
+from stepscope.source.recording import EXIT, LOG, STAMPS, SUSPENDS
 
 _READ_BYTES = 1 << 16
 # A program that has ended may leave children that hold its terminal: they get this long to finish their sentence.
@@ -32,6 +33,32 @@ _HEADER = struct.Struct("<cI")
 def pack(kind: bytes, data: bytes) -> bytes:
     """A command for the recorder."""
     return _HEADER.pack(kind, len(data)) + data
+
+
+# Shorter than this is the clocks' own jitter.
+_LEAST_SLEEP_S = 1.0
+
+
+def asleep_s() -> float:
+    """Seconds that the machine has been suspended since some moment: the clock that counts them less the one that does
+    not. Where there is no such clock, the wall clock, which may also be set."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
+    return time.time() - time.monotonic()
+
+
+class Sleeps:
+    """Notices that the machine was suspended since it was last asked."""
+
+    def __init__(self, clock: Callable[[], float] = asleep_s) -> None:
+        self._clock = clock
+        self._before = clock()
+
+    def last_s(self) -> float | None:
+        """How long it slept; None when it did not."""
+        now = self._clock()
+        slept, self._before = now - self._before, now
+        return slept if slept >= _LEAST_SLEEP_S else None
 
 
 class _Writer:
@@ -63,6 +90,7 @@ class _Recorder:
         self._folder = folder
         self._control: int | None = control
         self._log, self._stamps = _Writer(folder / LOG), _Writer(folder / STAMPS)
+        self._suspends, self._sleeps = folder / SUSPENDS, Sleeps()
         self._pending = b""
         self._pid, self._master = pty.fork()
         if self._pid == 0:
@@ -74,6 +102,7 @@ class _Recorder:
         while True:
             sources = [self._master] + ([self._control] if self._control is not None else [])
             ready, _, _ = select.select(sources, [], [], 0.5)
+            self._note_sleep()
             if self._control in ready:
                 self._obey()
             if self._master in ready and not self._take():
@@ -87,6 +116,11 @@ class _Recorder:
         if status is None:
             _, status = os.waitpid(self._pid, 0)
         self._finish(status)
+
+    def _note_sleep(self) -> None:
+        slept_s = self._sleeps.last_s()
+        if slept_s is not None:
+            _Writer(self._suspends).write(b"%.6f\t%.6f\n" % (time.time(), slept_s))
 
     def _take(self) -> bool:
         """Read once from the terminal; False when its other end is closed."""

@@ -16,7 +16,7 @@ from stepscope.quote import quote
 from stepscope.run import Run, Stamps
 from stepscope.settings import Value
 from stepscope.source.cards import CardSeries, read_cards
-from stepscope.source.inside import Inside, Trace, read_trace
+from stepscope.source.inside import Inside, Spans, Trace, read_suspends, read_trace
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.stops import find_stops
 
@@ -193,7 +193,8 @@ def explain(
     """
     run = with_settings(run, config=config, flags=flags)
     trace = _trace_of(run)
-    ledger = attribute(run, confidence=confidence, hardware=hardware, spans=trace.spans if trace else None)
+    spans = {**(trace.spans if trace is not None else {}), **_suspends_of(run)}
+    ledger = attribute(run, confidence=confidence, hardware=hardware, spans=spans)
     found = tuple(previous(run)) if previous else ()
     end = forecast(run, ledger, confidence=confidence, previous=found)
     moment, moment_from = _moment(run, hardware, now, fallback_now)
@@ -216,6 +217,12 @@ def _trace_of(run: Run) -> Trace | None:
     """What a recording's trace says; None of a log that has none beside it."""
     paths = [Path(path) for path in run.paths if path != "-"]
     return next((found for found in map(read_trace, paths) if found is not None), None)
+
+
+def _suspends_of(run: Run) -> Spans:
+    """When the machine slept, where the run was recorded."""
+    paths = [Path(path) for path in run.paths if path != "-"]
+    return next((found for found in map(read_suspends, paths) if found), {})
 
 
 def _latest_before(stamps: Stamps, limit: dt.datetime) -> dt.datetime | None:

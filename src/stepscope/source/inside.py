@@ -14,12 +14,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.source.recording import SUSPENDS
+
 TRACE = "trace.tsv"
 # In the order in which reports tell them.
 KINDS = ("evaluation", "checkpoint", "data", "gc", "compile", "optimizer", "retry")
 _SPANS = {"evaluation", "checkpoint", "data", "gc", "compile"}
+SUSPENDED = "suspended"
 # A month of them; what is beyond is left out.
 _MOST_BYTES = 1 << 28
+_MOST_SLEEPS = 100_000
 _NS = 1e9
 
 Spans = Mapping[str, npt.NDArray[np.int64]]  # kind → start and end of each, nanoseconds since the epoch
@@ -70,6 +74,24 @@ def read_trace(path: Path) -> Trace | None:
         spans={kind: _spans(records) for kind, records in found.items() if kind in _SPANS},
         skipped=tuple(dict.fromkeys(skipped)),
     )
+
+
+def read_suspends(path: Path) -> Spans:
+    """When the machine slept during a recording; empty where it did not, or nobody looked."""
+    folder = path if path.is_dir() else path.parent
+    found = []
+    try:
+        for record in (folder / SUSPENDS).read_bytes().split(b"\n")[:_MOST_SLEEPS]:
+            fields = record.split(b"\t")
+            try:
+                end, seconds = float(fields[0]), float(fields[1])
+            except (ValueError, IndexError):
+                continue  # torn by a kill
+            if math.isfinite(seconds) and 0 < seconds <= end < _NS * 10:
+                found.append((end - seconds, seconds, 1))
+    except OSError:
+        return {}
+    return {SUSPENDED: _spans(found)} if found else {}
 
 
 def _total(kind: str, records: list[tuple[float, float, int]]) -> Inside:

@@ -13,6 +13,8 @@ from pathlib import Path
 from stepscope.source.tail import News
 
 LOG, STAMPS, EXIT, META = "log.txt", "stamps.tsv", "exit.json", "meta.json"
+# When the machine slept: wall clock at its end, seconds.
+SUSPENDS = "suspends.tsv"
 _CHUNK_BYTES = 1 << 20
 
 
