@@ -153,7 +153,7 @@
         height: 260,
         padding: [data.stops.length ? 14 : 8, 26, 0, 0],
         legend: { show: false },
-        scales: { x: { time: false, range: (u, low, high) => (low === steps[0] && high === steps[steps.length - 1] ? full : [low, high]) }, y: { distr: 3, range: () => extent } },
+        scales: { x: { time: false, range: (u, low, high) => (low === steps[0] && high === steps[steps.length - 1] ? full : [low, high]) }, y: { distr: 3, range: extent } },
         axes: [
           { ...axis, size: 30, grid: { show: false }, values: (u, values) => values.map((v) => (Number.isInteger(v) ? number(v) : "")) },
           { ...axis, size: 74, splits: (u) => lines(u.scales.y.min, u.scales.y.max), values: (u, values) => values.map((v) => (v == null ? "" : tick(v))), filter: (u, values) => values },
