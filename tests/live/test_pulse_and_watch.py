@@ -271,3 +271,11 @@ def test_a_table_is_watched_while_it_grows():
     counts = [len(view.report.run) for view in views_until(watch, clock, 15) if view.report]
     assert counts[0] == 40
     assert counts[-1] == 399
+
+
+def test_a_source_that_is_gone_is_doing_nothing_any_more():
+    watch, _ = watch_of([(0, text_of(training(300, every=10)))], ends=True)
+    views: list[View] = []
+    watch.run_to_end(views.append)
+    assert views[-1].pulse.doing == "ended"
+    assert not any("left" in line for line in live.screen(views[-1], Language.load("en")))

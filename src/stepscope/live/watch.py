@@ -163,6 +163,8 @@ class Watch:
         cost = self._clock.monotonic() - now
         self._next_view = self._clock.monotonic() + max(self._interval_s, cost / _BUDGET)
         pulse = feel(self._report, quiet_s, self._silences)
+        if self._is_over and self._report is not None and pulse.doing != "finished":
+            pulse = Pulse("ended", quiet_s, None, None)  # whatever it was doing, nothing more will come
         alarms = self._alarms(pulse, quiet_s)
         fresh = self._fresh(alarms)
         return View(

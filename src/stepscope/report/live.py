@@ -65,7 +65,8 @@ def draw(view: View, language: Language, *, width: int = 80, height: int | None 
     rows.append(("live-now", Text(_now(view, language), style=_NOW_STYLE.get(view.pulse.doing, "yellow"))))
     if report is not None:
         lines += _head(report, language, width)
-        rows += [("live-left", Text(text)) for text in words.finish_lines(report, language)[:1]]
+        if view.pulse.doing != "ended":
+            rows += [("live-left", Text(text)) for text in words.finish_lines(report, language)[:1]]
         rows += _steps(report, language, width - column)
         rows.append(("live-time", _shares(report, language)))
         rows += _losses(report, language, width - column)
