@@ -42,6 +42,5 @@ def explain_step(case: Case) -> Finding | None:
     by_stamps = evidence.run.clock.covers == "stamp" or bool(len(evidence.run.steps.t_ns))
     confidence = 0.6 + (0.1 if calm else 0.0) + (0.05 if by_stamps else 0.0)
     message = say("cause-c22-evidence", duration=Seconds(case.stall_s), level=Seconds(level))
-    # Time stamps among normal rows: the run stood still, whatever held it. A printed time may as well be one slow step.
-    stood_still = calm and evidence.run.clock.covers == "stamp"
-    return Finding(CODE, "interruption", "gap" if stood_still else None, confidence, case.stall_s, message)
+    # That the run stood still is sure, what held it is not: its seconds stay unexplained in the ledger.
+    return Finding(CODE, "interruption", None, confidence, case.stall_s, message)
