@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 
 # Hypothesis writes its examples beside the tests otherwise, and slow shared machines are no failure.
 from hypothesis import HealthCheck, settings
+
+# A suite that was started in the background ignores Ctrl-C, and so would the programs it starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples every time, so that a commit is what makes a test fail; STEPSCOPE_FUZZ=2000 looks further.
 EXPLORE = os.environ.get("STEPSCOPE_FUZZ")

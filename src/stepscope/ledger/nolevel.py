@@ -48,7 +48,7 @@ def without_level(run: Run, stops: list[Stop]) -> Ledger:
     printed_s = float(steps.seconds.sum()) if len(run) else 0.0
     timed = [stop for stop in stops if stop.row is not None and stop.is_inside]
     whole_s = max((runtime.seconds for runtime in run.runtimes if runtime.row == len(run)), default=0.0)
-    if not printed_s and whole_s:
+    if len(run) and not printed_s and whole_s:
         return _by_runtime(run, stops, whole_s)
     told = [stop.evaluation_took_s for stop in timed if stop.evaluation_took_s is not None]
     books = Books(z=0.0)
