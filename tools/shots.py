@@ -1,6 +1,6 @@
 """Take the pictures of the page and the app for the README, from runs of our own trainer on the CPU.
 
-    python tools/shots.py [FOLDER]      some three minutes; writes docs/page.png and docs/app.png
+    python tools/shots.py [FOLDER]      some five minutes; writes docs/page.png and docs/app.png
 
 Needs the extras `train` and `web`, Playwright and a Chromium (`make browser`). The runs are kept in FOLDER when one is
 named, and used again when they lie there.
