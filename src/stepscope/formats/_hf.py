@@ -12,3 +12,15 @@ HEAD = (
 )
 # A bar without its description; a narrow terminal (or a notebook's cell) has no blocks in it.
 BAR = r"\d{1,3}%(?:\|[^|]{0,400}\|)? \d+/\d+ \[[^\]]{3,200}\]"
+# What the Trainer's arguments are called; how a choice such as the optimizer is typed differs from program to program.
+KNOBS = {
+    "eval_interval": "eval_steps",
+    "checkpoint_interval": "save_steps",
+    "log_interval": "logging_steps",
+    "max_steps": "max_steps",
+    "batch_size": "per_device_train_batch_size",
+    "gradient_accumulation_steps": "gradient_accumulation_steps",
+    "num_workers": "dataloader_num_workers",
+    "keep_saves": "save_total_limit",
+    "evaluation_batch_size": "per_device_eval_batch_size",
+}

@@ -5,7 +5,7 @@ evaluations look the same but for their total.
 """
 
 from ._base import Clock, Format, Line, Sample
-from ._hf import BAR, HEAD, NUMBER
+from ._hf import BAR, HEAD, KNOBS, NUMBER
 
 _NAME = r"(?:[Ss]teps: +)?"  # diffusers, sd-scripts and other accelerate scripts name their bar
 _AFTER_BAR = rf"(?:(?:{_NAME}{BAR}) *)?"  # a message that did not wait for the bar's end of line
@@ -110,16 +110,8 @@ FORMAT = Format(
     bars_nest=True,
     kept_saves=0,
     knobs={
-        "eval_interval": "eval_steps",
-        "checkpoint_interval": "save_steps",
-        "log_interval": "logging_steps",
-        "max_steps": "max_steps",
-        "batch_size": "per_device_train_batch_size",
-        "gradient_accumulation_steps": "gradient_accumulation_steps",
-        "num_workers": "dataloader_num_workers",
-        "keep_saves": "save_total_limit",
+        **KNOBS,
         "optimizer": 'optim="adamw_torch_fused"',
-        "evaluation_batch_size": "per_device_eval_batch_size",
         "save_on_improvement": 'save_strategy="best"',
         "attention": 'from_pretrained(…, attn_implementation="sdpa")',
         "dtype": "bf16=False, fp16=True",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from ._base import Clock, Format, Line, Sample
-from ._hf import NUMBER
+from ._hf import KNOBS, NUMBER
 
 _STATED = ("max_steps", "logging_steps", "eval_steps", "save_steps", "train_batch_size", "num_train_epochs")
 
@@ -85,16 +85,8 @@ FORMAT = Format(
     paste="{name}={value}",
     kept_saves=0,
     knobs={
-        "eval_interval": "eval_steps",
-        "checkpoint_interval": "save_steps",
-        "log_interval": "logging_steps",
-        "max_steps": "max_steps",
-        "batch_size": "per_device_train_batch_size",
-        "gradient_accumulation_steps": "gradient_accumulation_steps",
-        "num_workers": "dataloader_num_workers",
-        "keep_saves": "save_total_limit",
+        **KNOBS,
         "optimizer": 'optim="adamw_torch_fused"',
-        "evaluation_batch_size": "per_device_eval_batch_size",
     },
     samples=(
         Sample(

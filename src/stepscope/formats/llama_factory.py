@@ -1,7 +1,7 @@
 """LLaMA-Factory's trainer_log.jsonl. After a resume its clock restarts and its step does not; each rank may write."""
 
 from ._base import Clock, Format, Line, Sample
-from ._hf import NUMBER
+from ._hf import KNOBS, NUMBER
 
 _HEAD = r'\{"current_steps": (?P<step>\d+), "total_steps": (?P<total>\d+), '
 _FIELDS = r"[^{}]{0,2000}?"
@@ -32,16 +32,8 @@ FORMAT = Format(
     paste="{name}: {value}",
     kept_saves=0,
     knobs={
-        "eval_interval": "eval_steps",
-        "checkpoint_interval": "save_steps",
-        "log_interval": "logging_steps",
-        "max_steps": "max_steps",
-        "batch_size": "per_device_train_batch_size",
-        "gradient_accumulation_steps": "gradient_accumulation_steps",
-        "num_workers": "dataloader_num_workers",
-        "keep_saves": "save_total_limit",
+        **KNOBS,
         "optimizer": "optim: adamw_torch_fused",
-        "evaluation_batch_size": "per_device_eval_batch_size",
     },
     samples=(
         Sample(

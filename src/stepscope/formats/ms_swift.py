@@ -1,7 +1,7 @@
 """ms-swift: logging.jsonl and the same dicts on standard output, between the bars that carry the same clock."""
 
 from ._base import Clock, Format, Line, Sample
-from ._hf import NUMBER
+from ._hf import KNOBS, NUMBER
 
 _Q = r"['\"]"
 _FIELDS = r"[^{}]{0,4000}?"
@@ -73,16 +73,8 @@ FORMAT = Format(
     clock_is_process=True,
     kept_saves=0,
     knobs={
-        "eval_interval": "eval_steps",
-        "checkpoint_interval": "save_steps",
-        "log_interval": "logging_steps",
-        "max_steps": "max_steps",
-        "batch_size": "per_device_train_batch_size",
-        "gradient_accumulation_steps": "gradient_accumulation_steps",
-        "num_workers": "dataloader_num_workers",
-        "keep_saves": "save_total_limit",
+        **KNOBS,
         "optimizer": "--optim adamw_torch_fused",
-        "evaluation_batch_size": "per_device_eval_batch_size",
     },
     samples=(
         Sample(
