@@ -155,7 +155,7 @@ class PrintedColumn:
             times = self._fit(values.code)
             numbers = values.numbers if times == 1 else values.numbers * times
             if times and (not len(numbers) or -_MOST <= numbers.min() <= numbers.max() <= _MOST):
-                self._data.stage(numbers)
+                self._data.stage(numbers.astype(np.int32))
                 return
             self._spell_out()
         self._data.stage(unpack(values))

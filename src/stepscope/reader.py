@@ -37,7 +37,8 @@ _SNIFF_BYTES = 4096
 # How much of a file is looked at to find its place among others.
 _HEAD_ROWS = 8
 _TAIL_BYTES = 1 << 16
-_SETTLE_BYTES = 1 << 16
+_SETTLE_BYTES = 1 << 16  # a log of no more is read line by line, and the other way is not even loaded
+_LOOK_BYTES = 1 << 13  # looked at together until it is known what this is
 _LOOKED_AT = 1 << 23  # bytes after which the number of rows to come is estimated
 # A log without any step is still known by its header: this many different lines, and not much else beside them.
 _ENOUGH_HEADER = 2
@@ -216,10 +217,10 @@ class LogReader:
     def _feed_text(self, chunk: bytes) -> None:
         while chunk and self._bulk is None:
             # In small pieces until it is known what this is; then in bulk.
-            piece, chunk = chunk[: self._settle_bytes], chunk[self._settle_bytes :]
+            size = min(self._settle_bytes, _LOOK_BYTES)
+            piece, chunk = chunk[:size], chunk[size:]
             self._take(self._splitter.feed(piece))
             is_known = self._builder is not None and self._format is not None and self._listing.is_over
-            # A short log is read before the other way is even loaded.
             if is_known and self._num_fed > self._settle_bytes:
                 rest = self._splitter.take_rest()
                 if rest is not None:
@@ -230,7 +231,7 @@ class LogReader:
                     self._bulk = BulkReader(self._format, self._builder, rest)
         if self._bulk is None or not chunk:
             return
-        self._bulk.feed(chunk.replace(b"\0", b"") if b"\0" in chunk else chunk)
+        self._bulk.feed(chunk)
         if self._builder is not None and _LOOKED_AT <= self._num_fed < self._num_expected:
             self._bulk.flush()
             self._builder.expect_rows(self._num_fed / self._num_expected)

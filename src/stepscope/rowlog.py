@@ -56,23 +56,46 @@ class Rows(NamedTuple):
 
 
 class RowLog:
-    """The columns of the rows so far."""
+    """The columns of the rows so far.
+
+    Rows read ahead become visible a few at a time, between one event and the next. Who reads an event asks for the
+    steps, so the other columns follow when somebody looks at them.
+    """
 
     def __init__(self) -> None:
         self.step = Ramp()
-        self.line = Ramp()
-        self.figure = PrintedColumn(Nanos())
-        self.loss = PrintedColumn(Decimals())
+        self._line = Ramp()
+        self._figure = PrintedColumn(Nanos())
+        self._loss = PrintedColumn(Decimals())
+        self._num_behind = 0  # rows that only the steps show yet
         self._mfu = PrintedColumn(Decimals())  # in percent
         # What few logs have is empty until a row has it: how many steps its figure was printed for, its stamp, the
         # seconds it waited for its batch, how much work it did.
         self._per = Column(np.int32, missing=0)
-        self.t = Column(np.int64, missing=NO_TIME)
+        self._t = Column(np.int64, missing=NO_TIME)
         self._data = Column(np.float64, missing=math.nan)
         self._work = Column(np.float64, missing=math.nan)
 
     def __len__(self) -> int:
         return len(self.step)
+
+    @property
+    def figure(self) -> PrintedColumn:
+        """The time figure of each row, in nanoseconds."""
+        self._catch_up()
+        return self._figure
+
+    @property
+    def loss(self) -> PrintedColumn:
+        """The loss of each row; NaN where none is printed."""
+        self._catch_up()
+        return self._loss
+
+    @property
+    def t(self) -> Column:
+        """The stamp of each row; empty where none has one."""
+        self._catch_up()
+        return self._t
 
     @property
     def last_step(self) -> int | None:
@@ -85,23 +108,25 @@ class RowLog:
 
     def append(self, new: Row) -> None:
         """One more row."""
+        self._catch_up()
         row = len(self.step)
         self.step.append(new.step)
-        self.figure.append(new.figure)
+        self._figure.append(new.figure)
         self._per.append_at(row, new.per)
-        self.loss.append(math.nan if new.loss is None else new.loss)
+        self._loss.append(math.nan if new.loss is None else new.loss)
         self._mfu.append(math.nan if new.mfu is None else new.mfu)
         self._data.append_at(row, new.data if new.data is not None and 0 <= new.data < MAX_FIGURE_S else math.nan)
         self._work.append_at(row, new.work)
-        self.line.append(new.line)
-        self.t.append_at(row, new.stamp)
+        self._line.append(new.line)
+        self._t.append_at(row, new.stamp)
 
     def stage(self, rows: Rows, t_ns: Ints | None) -> None:
         """Put rows behind the end, not yet visible, with these stamps."""
+        self._catch_up()
         first, num = len(self.step), len(rows.step)
         self.step.stage(rows.step)
-        self.line.stage(rows.line)
-        for own, told in ((self.figure, rows.figure), (self.loss, rows.loss), (self._mfu, rows.mfu)):
+        self._line.stage(rows.line)
+        for own, told in ((self._figure, rows.figure), (self._loss, rows.loss), (self._mfu, rows.mfu)):
             if told is None:
                 own.stage_missing(num)
             else:
@@ -109,36 +134,44 @@ class RowLog:
         data = rows.data
         if data is not None:
             data = np.where((data >= 0) & (data < MAX_FIGURE_S), data, math.nan)
-        for column, values in ((self._per, None), (self.t, t_ns), (self._data, data), (self._work, rows.work)):
+        for column, values in ((self._per, None), (self._t, t_ns), (self._data, data), (self._work, rows.work)):
             column.stage_at(first, num, values)
 
     def show(self, num: int) -> None:
         """Make the next `num` staged rows visible."""
         self.step.show(num)
-        self.line.show(num)
-        for printed in (self.figure, self.loss, self._mfu):
+        self._num_behind += num
+
+    def _catch_up(self) -> None:
+        num, self._num_behind = self._num_behind, 0
+        if not num:
+            return
+        self._line.show(num)
+        for printed in (self._figure, self._loss, self._mfu):
             printed.show(num)
-        for column in (self._per, self.t, self._data, self._work):
+        for column in (self._per, self._t, self._data, self._work):
             if column:
                 column.show(num)
 
     def cut(self, num: int) -> None:
         """Keep only the first `num` rows."""
+        self._catch_up()
         self.step.cut(num)
-        self.line.cut(num)
-        for printed in (self.figure, self.loss, self._mfu):
+        self._line.cut(num)
+        for printed in (self._figure, self._loss, self._mfu):
             printed.cut(num)
-        for column in (self._per, self.t, self._data, self._work):
+        for column in (self._per, self._t, self._data, self._work):
             column.cut(num)
 
     def expect(self, share_read: float) -> None:
         """Make room for the rows to come, when this share of the log has been read."""
         num = int(len(self.step) / share_read * _ROOM)
+        self._catch_up()
         self.step.expect(num)
-        self.line.expect(num)
-        for printed in (self.figure, self.loss, self._mfu):
+        self._line.expect(num)
+        for printed in (self._figure, self._loss, self._mfu):
             printed.expect(num)
-        for column in (self.t, self._data, self._work):
+        for column in (self._t, self._data, self._work):
             if column:
                 column.expect(num)
 
@@ -172,9 +205,10 @@ class RowLog:
 
     def table(self, fmt: Format, first_rows: Ints, *, per_interval: bool) -> StepTable:
         """A frozen copy of what has grown so far; segments begin at `first_rows`."""
+        self._catch_up()
         num = len(self.step)
         covers: Covers = "window" if per_interval else fmt.clock.covers
-        step, figure, t_ns = self.step.share(), self.figure.share(), self.t.share()
+        step, figure, t_ns = self.step.share(), self._figure.share(), self._t.share()
         dur: Printed | Ints = figure
         spans: Ints | None = np.broadcast_to(np.int64(1), num)
         if covers != "step" or self.figure.has_missing():
@@ -194,11 +228,11 @@ class RowLog:
             kept_step=step,
             kept_dur=dur,
             spans=spans,
-            kept_loss=self.loss.share(),
+            kept_loss=self._loss.share(),
             kept_mfu_pct=self._mfu.share(),
             data_s=self._data.share() if self._data else nothing,
             work=self._work.share() if self._work else nothing,
-            kept_line=self.line.share(),
+            kept_line=self._line.share(),
             t_ns=t_ns,
             first_rows=first_rows,
         )

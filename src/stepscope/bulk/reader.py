@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,7 +24,8 @@ _PADDING = 1024  # a line may be looked at beyond its end
 _MAX_NEW_SHAPES = 8  # tried per chunk and length: lines of prose all have different ones
 _MAX_PLANS = 512
 _MAX_PASSES = 8
-_BYTES_FOR_TWO = 1 << 23  # a shorter log is read before a second thread has begun
+_BYTES_FOR_THREADS = 1 << 23  # a shorter log is read before a second thread has begun
+_MAX_THREADS = 2  # beside the one that hands over, which is as busy as two of them
 
 
 class _Desk:
@@ -59,9 +61,9 @@ class _Batch(NamedTuple):
 class BulkReader:
     """Feeds a builder with lines of UTF-8, of which `rest` is the beginning of the first.
 
-    Of a long log, the next batch is sorted by a second thread while the one before it is handed over: NumPy leaves
-    the interpreter alone while it computes. What the second thread finds out is only used if nothing was read in the
-    meantime that could change it, so the result does not depend on who was quicker.
+    Of a long log, the next batches are sorted by other threads while the one before them is handed over: NumPy leaves
+    the interpreter alone while it computes. What they find out is only used if nothing was read in the meantime that
+    could change it, so the result does not depend on who was quicker.
     """
 
     def __init__(self, fmt: Format, builder: RunBuilder, rest: bytes) -> None:
@@ -70,16 +72,16 @@ class BulkReader:
         self._plans: dict[bytes, list[Plan]] = {}
         self._hand_over = HandOver(fmt, builder)
         self._rest = rest
-        self._desks = _Desk(), _Desk()
-        self._num_batches = 0
+        self._desks = [_Desk()]  # those that nobody works at
         self._num_fed = 0
         self._outlook = 0  # how often what lines are seen against has changed
         self._pool: ThreadPoolExecutor | None = None
-        self._job: Future[_Batch | None] | None = None
+        self._num_threads = 0
+        self._jobs: deque[Future[_Batch]] = deque()
 
     @property
     def num_rest(self) -> int:
-        """How many bytes of an unfinished line are waiting, as far as that is known."""
+        """How many bytes of an unfinished line are waiting."""
         return len(self._rest)
 
     def take_rest(self) -> bytes:
@@ -94,42 +96,44 @@ class BulkReader:
     def feed(self, data: bytes) -> None:
         """Take the next bytes. The builder may know of them only after `flush`."""
         self._num_fed += len(data)
-        if self._pool is None and self._num_fed >= _BYTES_FOR_TWO and _num_cores() > 1:
+        if data and not np.frombuffer(data, dtype=np.uint8).min():  # while NumPy looks, other threads go on
+            data = data.replace(b"\0", b"")
+        # A carriage return at the very end may be the first half of an end of line.
+        last = data.rfind(b"\n")
+        last = max(last, data.rfind(b"\r", last + 1, len(data) - 1))
+        rest = self._rest
+        if last < 0 and not (data and rest.endswith(b"\r")):
+            self._rest = rest + data
+            return
+        self._rest = data[last + 1 :]
+        end = len(rest) + last + 1
+        if self._pool is None and self._num_fed >= _BYTES_FOR_THREADS and _num_cores() > 1:
             from concurrent.futures import ThreadPoolExecutor
 
-            self._pool = ThreadPoolExecutor(1)
+            self._num_threads = min(_MAX_THREADS, _num_cores())
+            self._pool = ThreadPoolExecutor(self._num_threads)
+            self._desks += [_Desk() for _ in range(self._num_threads)]
         if self._pool is None:
-            self._give(self._prepare(data))
+            self._give(self._prepare(self._desks.pop(), rest, data, end))
             return
-        job = self._pool.submit(self._prepare, data)
-        self.flush()
-        self._job = job
+        self._jobs.append(self._pool.submit(self._prepare, self._desks.pop(), rest, data, end))
+        if len(self._jobs) > self._num_threads:
+            self._give(self._jobs.popleft().result())
 
     def flush(self) -> None:
         """Let the builder have everything up to the last whole line."""
-        job, self._job = self._job, None
-        if job is not None:
-            self._give(job.result())
+        while self._jobs:
+            self._give(self._jobs.popleft().result())
 
-    def _prepare(self, data: bytes) -> _Batch | None:
-        """Sort the lines that these bytes complete; None when there are none."""
-        outlook, rest = self._outlook, self._rest
-        # A carriage return at the very end may be the first half of an end of line.
-        last = max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1))
-        if last < 0 and not (data and rest.endswith(b"\r")):
-            self._rest = rest + data
-            return None
-        self._rest = data[last + 1 :]
-        desk = self._desks[self._num_batches % 2]
-        self._num_batches += 1
+    def _prepare(self, desk: _Desk, rest: bytes, data: bytes, end: int) -> _Batch:
+        """Sort the lines that these bytes begin with, up to `end`."""
+        outlook = self._outlook
         desk.put(rest, data)
-        end, has_returns = len(rest) + last + 1, b"\r" in data or b"\r" in rest
+        has_returns = b"\r" in data or b"\r" in rest
         chunk, after = self._sorted(desk, 0, end, has_returns=has_returns)
         return _Batch(desk, end, has_returns, chunk, after, outlook)
 
-    def _give(self, batch: _Batch | None) -> None:
-        if batch is None:
-            return
+    def _give(self, batch: _Batch) -> None:
         start = num_passes = 0
         chunk, after = batch.chunk, batch.after
         is_current = batch.outlook == self._outlook
@@ -145,6 +149,7 @@ class BulkReader:
             start = int(after[done - 1])
             is_current = False
             self._outlook += self._builder.outlook != seen
+        self._desks.append(batch.desk)
 
     def _sorted(
         self, desk: _Desk, start: int, end: int, *, has_returns: bool, by_line: bool = False

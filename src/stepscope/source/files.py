@@ -18,7 +18,7 @@ from stepscope.errors import InputError
 from stepscope.source.mlflow import last_written, newest_run, run_document
 from stepscope.source.recording import recorded_log, stamped_chunks
 
-CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
+CHUNK_BYTES = 1 << 22  # enough lines that the work per chunk does not show, few enough to stay in the cache
 _ARCHIVE_BYTES = 1 << 16
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 # What a trainer's folder may hold that is text but certainly no log.
