@@ -119,6 +119,11 @@ def take(kept: Printed | Numbers | None, rows: slice | npt.NDArray[np.bool_]) ->
     return None if kept is None else kept.take(rows) if isinstance(kept, Printed) else kept[rows]
 
 
+def fits_narrow(numbers: Numbers) -> bool:
+    """Whether whole numbers can be kept in 32 bits, of which one stands for a number that is missing."""
+    return numbers.itemsize == 4 or not len(numbers) or bool(-_MOST <= numbers.min() <= numbers.max() <= _MOST)
+
+
 class PrintedColumn:
     """One growing column of such numbers. As soon as one of them does not fit, all are kept as values."""
 
@@ -153,9 +158,9 @@ class PrintedColumn:
             self._spell_out()
         elif self._code is not None:
             times = self._fit(values.code)
-            numbers = values.numbers if times == 1 else values.numbers * times
-            if times and (not len(numbers) or -_MOST <= numbers.min() <= numbers.max() <= _MOST):
-                self._data.stage(numbers.astype(np.int32))
+            numbers = values.numbers if times == 1 else values.numbers.astype(np.int64) * times
+            if times and fits_narrow(numbers):
+                self._data.stage(numbers.astype(np.int32, copy=False))
                 return
             self._spell_out()
         self._data.stage(unpack(values))

@@ -66,14 +66,25 @@ def read_sources(sources: Sequence[Source], *, progress: Progress | None = None)
     total = 0
     for part in plan.parts:
         reader.begin_file(part.rank)
-        for chunk in part.source.chunks():
-            reader.feed(chunk)
-            total += len(chunk)
-            if progress is not None:
-                progress(total)
+        total += _feed(reader, part.source, lambda at: None if progress is None else progress(total + at))  # noqa: B023
         reader.end_file()
     run = reader.run(mtime=max((source.mtime for source in sources if source.mtime is not None), default=None))
     return dataclasses.replace(run, order=plan.order, repeated_paths=plan.repeated)
+
+
+def _feed(reader: LogReader, source: Source, progress: Progress) -> int:
+    """Let a reader have the whole of a source; how many bytes."""
+    at = 0
+    while True:
+        for chunk in source.chunks(at):
+            reader.feed(chunk)
+            at += len(chunk)
+            progress(at)
+            if reader.wants_help and source.is_plain:
+                break
+        else:
+            return at
+        at = reader.read_on(source, at, progress)
 
 
 def _pick(path: str) -> list[Source]:
@@ -214,6 +225,17 @@ class LogReader:
             chunk = self._sniff()
         self._feed_text(chunk)
 
+    @property
+    def wants_help(self) -> bool:
+        """Whether so much of one kind was read that it pays to read the rest of a file with `read_on`."""
+        return self._bulk is not None and self._bulk.wants_help
+
+    def read_on(self, source: Source, start: int, progress: Progress) -> int:
+        """Read on in a plain file from where the last bytes ended, with other processes; where to feed from then."""
+        assert self._bulk is not None
+        assert source.path is not None
+        return self._bulk.read_on(source.path, start, source.size or 0, progress)
+
     def _feed_text(self, chunk: bytes) -> None:
         while chunk and self._bulk is None:
             # In small pieces until it is known what this is; then in bulk.
@@ -233,7 +255,6 @@ class LogReader:
             return
         self._bulk.feed(chunk)
         if self._builder is not None and _LOOKED_AT <= self._num_fed < self._num_expected:
-            self._bulk.flush()
             self._builder.expect_rows(self._num_fed / self._num_expected)
             self._num_expected = 0
         if self._bulk.num_rest > MAX_LINE_CHARS:
@@ -368,8 +389,6 @@ class LogReader:
 
     def run(self, *, mtime: float | None = None) -> Run:
         """The Run of everything read so far."""
-        if self._bulk is not None:
-            self._bulk.flush()
         builder = self._builder or self._builder_so_far()
         return builder.run(
             paths=self._paths, encoding=self._encoding or self._splitter.encoding or "utf-8", mtime=mtime

@@ -70,14 +70,9 @@ def long_logs(draw: st.DrawFn) -> bytes:
 
 
 @settings(max_examples=25)
-@given(long_logs(), st.sampled_from([1 << 20, 5000, 1777]), st.booleans())
-def test_bulk_and_line_by_line_give_the_same_run(data, size, two_threads):
-    with pytest.MonkeyPatch.context() as patch:
-        if two_threads:
-            patch.setattr("stepscope.bulk.reader._BYTES_FOR_THREADS", 0)
-            patch.setattr("stepscope.bulk.reader._num_cores", lambda: 2)
-        in_bulk = read(data, 512, size)
-    assert in_bulk == read(data, 1 << 30, 1 << 20)
+@given(long_logs(), st.sampled_from([1 << 20, 5000, 1777]))
+def test_bulk_and_line_by_line_give_the_same_run(data, size):
+    assert read(data, 512, size) == read(data, 1 << 30, 1 << 20)
 
 
 BARS = [

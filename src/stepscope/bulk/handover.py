@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from stepscope.builder import RunBuilder
-from stepscope.bulk.numbers import Floats, Ints, Scratch, Words, floats, whole_numbers
-from stepscope.bulk.plan import LOSS, NOTHING, SLOW, STEP, UNREAD, Recipe, Row, make_recipe
-from stepscope.bulk.rows import Block
+from stepscope.bulk.numbers import Floats, Ints
+from stepscope.bulk.plan import NOTHING, SLOW, UNREAD, Recipe, make_recipe
 from stepscope.bulk.shape import DIGITS_TO_ZERO
 from stepscope.formats._base import Format
 from stepscope.printed import Printed, unpack
@@ -23,42 +24,38 @@ _WITHOUT_TRACE = (NOTHING, UNREAD)
 class Chunk:
     """Some lines of the file, and what has been found out about each of them."""
 
-    def __init__(self, buffer: npt.NDArray[np.uint8], starts: Ints, lengths: Ints, scratch: Scratch) -> None:
-        self.starts, self.lengths = starts, lengths
-        self.kinds = np.zeros(len(starts), dtype=np.int8)
-        self.block = Block(len(starts), scratch)
+    def __init__(self, buffer: npt.NDArray[np.uint8], places: Ints, lengths: Ints) -> None:
+        """`places` are where each line begins, and where one would behind the last."""
+        self.buffer = buffer
+        self.places, self.lengths = places, lengths
+        self.kinds = np.zeros(len(lengths), dtype=np.int8)
+        self.rows: Rows | None = None  # with lines counted from 0
         self.bars: dict[int, int | None] = {}  # line of another bar → its total
         self.losses: list[tuple[Ints, Floats]] = []
-        self.end = len(starts)
-        self.buffer, self.scratch = buffer, scratch
-        self._bytes = memoryview(buffer.data)
+        self.foreign: list[tuple[str, Ints]] = []  # lines that nobody understands, and one of them
+        self.end = len(lengths)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the bytes: whoever gets a chunk from another process has them. Small numbers take less copying."""
+        kept = {name: value for name, value in self.__dict__.items() if name != "buffer"}
+        return kept | {"places": self.places.astype(np.int32), "lengths": self.lengths.astype(np.int32)}
 
     def raw(self, line: int) -> bytes:
         """The bytes of a line."""
-        start = int(self.starts[line])
-        return self._bytes[start : start + int(self.lengths[line])].tobytes()
+        start = int(self.places[line])
+        return self.buffer[start : start + int(self.lengths[line])].tobytes()
 
     def raws(self, lines: Ints) -> list[bytes]:
         """The bytes of some lines."""
-        starts = self.starts[lines]
+        starts, whole = self.places[lines], memoryview(self.buffer.data)
         return [
-            self._bytes[start:end].tobytes()
+            whole[start:end].tobytes()
             for start, end in zip(starts.tolist(), (starts + self.lengths[lines]).tolist(), strict=True)
         ]
 
     def stop_after(self, line: int) -> None:
         """Give only the lines up to this one, then look again at the others."""
         self.end = min(self.end, line + 1)
-
-    def add_losses(self, row: Row, lines: Ints, words: Words) -> None:
-        """Lines that hold the loss of the row before them."""
-        assert row.loss is not None
-        number = row.numbers[row.loss.number]
-        whole = whole_numbers(number, words, self.scratch, self.scratch.words("loss", len(lines)).view(np.int64))
-        values = floats(number, whole, words, self.scratch)
-        known = np.isfinite(values)
-        self.kinds[lines[known]] = LOSS
-        self.losses.append((lines[known], values[known]))
 
 
 class HandOver:
@@ -73,6 +70,9 @@ class HandOver:
         """Give the lines of a chunk; how many, because what one of them says may change what the next ones mean."""
         builder, kinds = self._builder, chunk.kinds
         base, outlook, done = builder.num_lines, builder.outlook, chunk.end
+        for text, lines in chunk.foreign:
+            if builder.is_deaf_to(text):
+                kinds[lines] = UNREAD
         if builder.wants_unread:
             kinds[np.flatnonzero(kinds == UNREAD)[: builder.wants_unread]] = SLOW
         if builder.in_traceback and kinds[0] in _WITHOUT_TRACE:
@@ -151,9 +151,9 @@ class RowFeed:
 
     def __init__(self, builder: RunBuilder, chunk: Chunk, base: int, *, is_cumulative: bool) -> None:
         self._builder, self._chunk = builder, chunk
-        self._rows = chunk.block.rows(chunk.kinds == STEP, base)
-        rows = self._rows
-        self._lines: Ints = rows.line - (base + 1) if rows is not None else np.empty(0, dtype=np.int64)
+        rows = chunk.rows
+        self._rows = rows if rows is None else rows._replace(line=rows.line + (base + 1))
+        self._lines: Ints = rows.line if rows is not None else np.empty(0, dtype=np.int64)
         self._odd = np.empty(0, dtype=np.int64)  # rows that do not simply go on from the one before
         if rows is not None:
             is_odd = rows.step[1:] <= rows.step[:-1]

@@ -313,7 +313,7 @@ class _Planner:
             tokens=tokens,
             tokens_per_s=tokens_per_s,
             stamp=stamp,
-            prefix=prefix,
+            prefix=prefix and prefix._replace(match=None),  # what rows carry may go from process to process
             tag=self._sight.found.prefix,
             total=total,
             batches=batches,

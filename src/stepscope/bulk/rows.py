@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stepscope.bulk.numbers import Floats, Ints, Scratch, Words, floats, whole_numbers
 from stepscope.bulk.plan import MAX_NS, Row
 from stepscope.formats._prefix import Prefix
-from stepscope.printed import MISSING, Code, Decimals, Nanos, Printed, take, unpack
+from stepscope.printed import MISSING, Code, Decimals, Nanos, Printed, fits_narrow, take, unpack
 from stepscope.rowlog import Rows
 from stepscope.run import NO_TIME
 from stepscope.units import NS
@@ -129,6 +129,7 @@ class Block:
             nanos = unpack(figure)
             work = np.where(nanos > 0, as_floats(row.tokens_per_s) * nanos / NS, np.nan)
         t_ns = None if row.stamp is None else row.stamp(whole)
+        figure, loss, mfu = (_narrow(column) for column in (figure, loss, mfu))
         return _Group(lines, step, figure, loss, is_bad, mfu, data, work, t_ns), good
 
     def _spread_out(self, group: _Group) -> None:
@@ -155,15 +156,15 @@ class Block:
         column.fill(nothing)
         return column
 
-    def rows(self, is_row: Bools, base: int) -> Rows | None:
-        """All rows in the order of their lines; `base` lines came before this chunk."""
+    def rows(self, is_row: Bools) -> Rows | None:
+        """All rows in the order of their lines, which are counted from 0 at the beginning of the chunk."""
         if self._only is not None:
             step, lines = self._only.step, self._only.lines
             is_bad = np.ones(len(step), dtype=bool) if self._only.is_bad else None
             only = self._only
             return Rows(
                 step=step,
-                line=lines + (base + 1),
+                line=lines,
                 figure=only.figure,
                 loss=only.loss,
                 is_bad=is_bad,
@@ -183,7 +184,7 @@ class Block:
         is_bad = columns["is_bad"] != 0 if "is_bad" in columns else None
         return Rows(
             step=columns["step"],
-            line=lines + (base + 1),
+            line=lines,
             figure=columns.get("figure"),
             loss=columns.get("loss"),
             is_bad=is_bad,
@@ -197,6 +198,13 @@ class Block:
 
 def _stamp_kind(prefix: Prefix | None) -> tuple[bool, bool, bool, int] | None:
     return None if prefix is None else (prefix.dated, prefix.zoned, prefix.daily, prefix.decimals)
+
+
+def _narrow(column: Printed | npt.NDArray[Any] | None) -> Any:
+    """Printed numbers as they will be kept, if they fit: done here, beside the thread that hands them over."""
+    if isinstance(column, Printed) and fits_narrow(column.numbers):
+        return Printed(column.numbers.astype(np.int32), column.code)
+    return column
 
 
 def _count(figure: Printed | Ints) -> tuple[npt.NDArray[Any], int]:

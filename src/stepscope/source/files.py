@@ -18,7 +18,7 @@ from stepscope.errors import InputError
 from stepscope.source.mlflow import last_written, newest_run, run_document
 from stepscope.source.recording import recorded_log, stamped_chunks
 
-CHUNK_BYTES = 1 << 22  # enough lines that the work per chunk does not show, few enough to stay in the cache
+CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
 _ARCHIVE_BYTES = 1 << 16
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 # What a trainer's folder may hold that is text but certainly no log.
@@ -44,8 +44,19 @@ class Source(NamedTuple):
     size: int | None = None
     is_mlflow: bool = False  # a run's folder of a file per metric
 
-    def chunks(self) -> Iterator[bytes]:
-        """The decompressed bytes, a bounded chunk at a time. A broken archive ends where it breaks."""
+    @property
+    def is_plain(self) -> bool:
+        """Whether the bytes are those of the file, any of which can be read at any time."""
+        if self.path is None or self.is_recorded or self.is_mlflow or not self.path.is_file():
+            return False
+        with _open(self) as (_, plain):
+            return plain
+
+    def chunks(self, start: int = 0) -> Iterator[bytes]:
+        """The decompressed bytes, a bounded chunk at a time. A broken archive ends where it breaks.
+
+        `start` is where to begin in a plain file.
+        """
         if self.is_recorded and self.path is not None:
             yield from stamped_chunks(self.path)
             return
@@ -54,6 +65,8 @@ class Source(NamedTuple):
             return
         with _open(self) as (stream, plain):
             first = True
+            if start:
+                cast(BinaryIO, stream).seek(start)
             while True:
                 try:
                     # What a broken archive still holds must come out before it breaks: only as much as is there.
