@@ -35,6 +35,7 @@ def with_settings(
     settings = settings.with_layer({run.format.canonical(key): value for key, value in (flags or {}).items()}, "flag")
     settings = _with_interval(settings, "log_interval", *log_interval(own))
     settings = _with_interval(settings, "eval_interval", *evaluation_interval(own))
+    settings = _with_shipped(own, settings)
     if settings.count("checkpoint_interval") is None:
         follows = run.format.saves_only_after_evaluation
         settings = _with_checkpoint_interval(own, settings) if follows else _with_save_interval(own, settings)
@@ -122,6 +123,23 @@ def _with_interval(settings: Settings, name: str, every: int | None, num_seen: i
     # A sparser log than stated may have been cut or pasted; a denser or shifted one disproves the statement.
     if known.origin != "flag" and num_seen >= _ENOUGH_EVENTS and (stated is None or every % stated):
         return settings.replaced(name, every, "detected")
+    return settings
+
+
+def _with_shipped(run: Run, settings: Settings) -> Settings:
+    """Before the first interval is over: that of the config which the run seems to be, if it prints as often, is as
+    long and contradicts it in nothing.
+    """
+    every, total = settings.count("log_interval"), settings.count("max_steps")
+    if "eval_interval" in settings or every is None or total is None or not len(run):
+        return settings
+    for config in run.format.shipped:
+        known = [name for name in config if name in settings and name not in {"log_interval", "max_steps"}]
+        # Where only every tenth step is printed, the last one need not be.
+        is_same = config["log_interval"] == every and 0 <= config["max_steps"] - total <= every
+        has_come = int(run.steps.step[-1]) >= config["eval_interval"]
+        if is_same and not has_come and all(settings[name].value == config[name] for name in known):
+            return settings.with_layer(config, "default")
     return settings
 
 

@@ -223,6 +223,9 @@ def _assumptions(run: Run, found: Outlook) -> tuple[Message, ...]:
         said.insert(0, say("assume-level", duration=Seconds(found.level.seconds)))
     if found.level.is_transient and not found.like:
         said.append(say("assume-passes"))
+    every = run.settings.get("eval_interval")
+    if every is not None and every.origin == "default" and found.schedule.num_evaluations:
+        said.append(say("assume-default-interval", count=run.settings.count("eval_interval") or 0))
     if run.settings["max_steps"].origin == "default":
         said.append(say("assume-default-total", count=found.schedule.max_steps))
     return tuple(said)

@@ -112,6 +112,9 @@ class Format:
     # The trainer's names for what Stepscope calls otherwise, and the values it uses when nothing is said.
     setting_names: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, Value] = field(default_factory=dict)
+    # Configs that come with it, each with `log_interval` and `max_steps`: a run that agrees with one in these two is
+    # most likely that one in the rest, too.
+    shipped: tuple[Mapping[str, int], ...] = ()
     # How a setting is typed: {name} is the trainer's own name for it, {dashed} the same with dashes.
     paste: str = "{name} = {value}"
     # What can be set in this trainer, by Stepscope's name for it: its own name, or the whole text to type where that is

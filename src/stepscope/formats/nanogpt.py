@@ -64,6 +64,20 @@ FORMAT = Format(
         "compile": True,
         "device": "cuda",
     },
+    shipped=(
+        {  # config/train_shakespeare_char.py
+            **{"log_interval": 10, "max_steps": 5000},
+            **{"eval_interval": 250, "eval_iters": 200, "gradient_accumulation_steps": 1},
+        },
+        {  # the same on a CPU, by the README
+            **{"log_interval": 1, "max_steps": 2000},
+            **{"eval_interval": 250, "eval_iters": 20, "gradient_accumulation_steps": 1},
+        },
+        {  # config/train_gpt2.py
+            **{"log_interval": 10, "max_steps": 600_000},
+            **{"eval_interval": 1000, "eval_iters": 200, "gradient_accumulation_steps": 40},
+        },
+    ),
     evaluates_first_step=True,
     saves_first_step=False,
     saves_only_after_evaluation=True,

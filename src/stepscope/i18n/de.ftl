@@ -145,6 +145,7 @@ assume-evaluation-prior = Noch keine Evaluierung wurde gemessen: Ihre Kosten sin
 assume-save-prior = Noch kein Speichern wurde gemessen: Angesetzt ist, was es üblicherweise kostet.
 assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes sagt, was sie kosten: Die Restzeit zählt auf dieser Uhr, ohne sie.
 assume-saves = Auf { $share } der Evaluierungen folgt ein Speichern, wie zuletzt.
+assume-default-interval = Evaluierungen werden alle { $count } Iterationen angenommen, wie der Trainer es mitbringt; das Log sagt es noch nicht. Geben Sie --set eval_interval=N an.
 assume-default-total = Die Zahl der Iterationen, { $count }, ist die Vorgabe des Trainers und steht nirgends.
 
 ## Was zu ändern ist

@@ -147,6 +147,7 @@ assume-evaluation-prior = No evaluation has been timed yet: its cost is computed
 assume-save-prior = No save has been timed yet: its cost is what saves usually cost.
 assume-evaluation-outside = Evaluations are not in this log’s clock, and nothing else tells what they cost: the time left counts on that clock, without them.
 assume-saves = A save follows { $share } of the evaluations, as it did lately.
+assume-default-interval = Evaluations are taken to come every { $count } iterations, as the trainer ships it; the log does not say so yet. Pass --set eval_interval=N.
 assume-default-total = The number of iterations, { $count }, is the trainer’s default, not stated anywhere.
 
 ## What to change

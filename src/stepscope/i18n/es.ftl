@@ -145,6 +145,7 @@ assume-evaluation-prior = Aún no se ha cronometrado ninguna evaluación: su cos
 assume-save-prior = Aún no se ha cronometrado ningún guardado: su coste es el habitual.
 assume-evaluation-outside = El reloj de este log no incluye las evaluaciones y nada más dice lo que cuestan: el tiempo restante se cuenta con ese reloj, sin ellas.
 assume-saves = Tras el { $share } de las evaluaciones se guarda, como últimamente.
+assume-default-interval = Se supone una evaluación cada { $count } iteraciones, como viene con el entrenador; el registro aún no lo dice. Indique --set eval_interval=N.
 assume-default-total = El número de iteraciones, { $count }, es el valor por defecto del entrenador; no consta en ninguna parte.
 
 ## Qué cambiar

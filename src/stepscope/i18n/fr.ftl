@@ -145,6 +145,7 @@ assume-evaluation-prior = Aucune évaluation n’a encore été chronométrée :
 assume-save-prior = Aucune sauvegarde n’a encore été chronométrée : son coût est le coût habituel.
 assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations et rien d’autre ne dit ce qu’elles coûtent : le temps restant est compté sur cette horloge, sans elles.
 assume-saves = Une sauvegarde suit { $share } des évaluations, comme récemment.
+assume-default-interval = Les évaluations sont supposées toutes les { $count } itérations, comme l’entraîneur est livré ; le log ne le dit pas encore. Indiquez --set eval_interval=N.
 assume-default-total = Le nombre d’itérations, { $count }, est la valeur par défaut de l’entraîneur ; il n’est indiqué nulle part.
 
 ## Que changer
