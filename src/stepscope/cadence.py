@@ -20,6 +20,8 @@ from stepscope.stops import find_evaluations, find_stops
 # From this many events on, their spacing is evidence enough to overrule a config file.
 _ENOUGH_EVENTS = 3
 _MOSTLY = 0.7
+# From here on, spacings that differ by a step are one spacing.
+_LONG = 50
 # nanoGPT's tokens per iteration are the product of these.
 _TOKENS = ("gradient_accumulation_steps", "batch_size", "block_size")
 
@@ -98,7 +100,10 @@ def _common_spacing(steps: np.ndarray, segments: np.ndarray) -> tuple[int | None
     gaps = gaps[gaps > 0]
     if not len(gaps):
         return None, 0
-    common = int(np.gcd.reduce(gaps))
+    common, middle = int(np.gcd.reduce(gaps)), int(np.median(gaps))
+    # Epochs are a step longer or shorter where the batches do not come out even.
+    if common < middle and middle >= _LONG and int(np.abs(gaps - middle).max()) <= max(1, middle // 100):
+        return middle, len(gaps)
     # One odd spacing (the last step, a resume) must not spoil what all the others say.
     values, counts = zip(*sorted(_count(gaps).items(), key=lambda item: (-item[1], item[0])), strict=True)
     if common < values[0] and counts[0] >= _MOSTLY * len(gaps):

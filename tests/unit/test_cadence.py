@@ -24,6 +24,7 @@ def _evaluated(*steps: int, last: int) -> int | None:
         ((0, 200, 400, 600), 600, 200),
         ((0, 200, 400), 450, 200),
         ((0, 100, 150, 200), 220, 50),  # an odd one in the middle is no last one
+        ((0, 117, 233, 350, 466), 480, 116),  # epochs of 116.5 steps
     ],
 )
 def test_the_evaluation_after_the_last_step_is_not_part_of_the_rhythm(

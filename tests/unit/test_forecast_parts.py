@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 
 import numpy as np
 import pytest
@@ -165,7 +166,7 @@ def test_the_shipped_table_is_whole():
 
 @pytest.mark.parametrize("sign", ["drift", "noise", "dispute", "stops"])
 def test_what_makes_a_run_harder_never_makes_its_interval_narrower(sign):
-    calm = Signs(0.5, (0.01, -0.01), 0.01, 0.01, 0.01, 0.01, "own", "nanogpt")
+    calm = Signs(0.5, (0.01, -0.01), 0.01, 0.01, 0.01, 0.01, False, "own", "nanogpt")
     wild = calm._replace(**{sign: 0.2})
     widths = [spread_of(own).at(0.95) - spread_of(own).at(0.05) for own in (calm, wild)]
     assert widths[0] < widths[1]
@@ -179,14 +180,52 @@ def test_one_evaluation_tells_a_spacing():
     assert end.left["evaluation"].num == 9
 
 
+def test_an_evaluation_after_the_first_step_tells_no_spacing():
+    """It evaluated at step 1 and not again in 400 steps: so not at every step, as one spacing would have it."""
+    lines = training(400, every=10, evaluate=100_000)
+    lines[2:2] = ["step 1: train loss 4.1000, val loss 4.2000", "iter 1: loss 4.1000, time 400.00ms, mfu 30.00%"]
+    end = end_of([line for line in lines if not line.startswith("step 0")], max_steps=4000)
+    assert isinstance(end, Forecast)
+    assert end.left["evaluation"].num is None
+    assert end.remaining_s < 2 * end.left["step"].seconds
+
+
+@pytest.mark.parametrize(
+    ("every", "steps", "last", "told"),
+    [
+        (10, 5000, 200, 250),  # prints and lasts like the config for Shakespeare
+        (10, 4990, 200, 250),  # of 5,000 every tenth is printed
+        (10, 4000, 200, None),  # lasts otherwise
+        (20, 5000, 200, None),  # prints otherwise
+        (10, 5000, 400, None),  # should have evaluated by now
+    ],
+)
+def test_a_run_like_a_shipped_config_is_taken_to_evaluate_like_it(every, steps, last, told):
+    run = with_settings(run_of(training(last, every=every, evaluate=100_000)), flags={"max_steps": steps})
+    found = run.settings.get("eval_interval")
+    assert (found and found.value) == told
+    assert found is None or found.origin == "default"
+
+
+def test_what_befell_a_previous_run_once_is_not_foretold():
+    """The previous run lay still for an hour at one step; otherwise it went as this one does."""
+    earlier = scheduled(1000)
+    hung = [re.sub(r"^(iter 700: .*time )[\d.]+", r"\g<1>3600000.00", line) for line in earlier]
+    assert hung != earlier
+    plain, after_hang = (
+        end_of(scheduled(1000, until=400), previous=[other], max_steps=1000) for other in (earlier, hung)
+    )
+    assert after_hang.remaining_s == pytest.approx(plain.remaining_s, rel=0.1)
+
+
 def test_before_the_second_evaluation_those_to_come_are_bounded_by_the_first_row():
     """No interval is known: the estimate is more than the steps alone, and none costs more than the first row did."""
-    told = report_of(training(200, every=10, evaluate=1000), max_steps=5000)
+    told = report_of(training(200, every=10, evaluate=1000), max_steps=4000)
     end = told.forecast
     assert isinstance(end, Forecast)
     steps_s, first_s = end.left["step"].seconds, float(told.run.steps.seconds[0])
     assert end.left["evaluation"].num is None
-    assert 0 < end.left["evaluation"].seconds <= 5000 / 250 * first_s
+    assert 0 < end.left["evaluation"].seconds <= 4000 / 250 * first_s
     assert end.remaining_s == pytest.approx(steps_s + end.left["evaluation"].seconds)
 
 

@@ -1,32 +1,33 @@
 """How far off forecasts were on complete runs. Made by tools/learn_forecast.py; do not edit."""
 
 # python tools/learn_forecast.py FOLDER…
-# 94 runs of 45 programs and 17 trainers, 799 forecasts:
-# modded_nanogpt 30, nanogpt 16, gnmt 9, maskrcnn_benchmark 7, mxnet 6, hf_trainer 4, detectron2 3, ms_swift 3
-# verl 3, mlperf 3, generic 2, megatron 2, llama_factory 2, yolo 1, ssd_pytorch 1, opennmt 1
-# nvidia_ssd 1
+# 102 runs of 39 programs and 27 trainers, 729 forecasts:
+# nanogpt 27, modded_nanogpt 12, caffe 9, generic 8, mmengine_json 5, llama_factory 4, torchvision 4, torchtitan 4
+# detectron2 3, hf_trainer 3, gluon 3, megatron 3, verl 2, mxnet 2, coqui 1, build_nanogpt 1
+# gnmt 1, mlperf_events 1, mlperf 1, dllogger 1, nvidia_ssd 1, basicsr 1, paddledetection 1, lerobot 1
+# mmengine 1, sb3_progress 1, swin 1
 
 # The least scale by stretch (BUCKETS of intervals.py), then how much each of the PARTS counts.
 WEIGHTS = (
-    0.059,
-    0.0936,
-    0.023,
-    0.0424,
-    0.0081,
-    0.0082,
-    0.0052,
-    0.6538,
-    0.8652,
-    0.6481,
-    0.6194,
-    0.4416,
-    4.0,
-    0.7302,
-    1.7202,
-    0.5149,
+    0.1449,
+    0.1248,
+    0.0875,
+    0.0461,
+    0.0367,
+    0.0211,
+    0.0202,
+    0.0661,
+    0.6976,
+    1.0582,
+    1.5039,
+    0.9511,
+    0.9564,
+    0.4789,
+    0.3892,
+    0.6401,
 )
 # Quantiles of errors in scales, at the LEVELS of intervals.py.
 QUANTILES = {
-    "own": (-1.17, -0.898, -0.537, -0.284, -0.005, 0.039, 0.676, 0.979, 1.131, 3.061, 6.31),
-    "profile": (-10.406, -6.954, -0.944, -0.204, -0.082, -0.01, 0.054, 0.182, 0.367, 14.599, 42.771),
+    "own": (-1.741, -0.923, -0.449, -0.211, -0.025, 0.041, 0.357, 0.892, 1.435, 2.87, 7.824),
+    "profile": (-4.872, -4.043, -1.9, -1.052, -0.623, -0.143, 0.206, 1.337, 2.757, 4.631, 7.353),
 }

@@ -143,6 +143,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         noise=level.noise,
         dispute=level.dispute if kind != "profile" else 0.0,
         stops=stops.error_s / seconds if seconds > 0 else 0.0,
+        is_blind=kind != "profile" and _is_blind(run, timeline, stops),
         kind=kind,
         family=run.format.name,
     )
@@ -174,6 +175,13 @@ def _kind(run: Run, schedule: Schedule, timeline: Timeline) -> Kind:
     inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
     unknown = schedule.num_evaluations is None and not timeline.holds_stops
     return "unscheduled" if unknown and inside and run.format.evaluates_first_step else "own"
+
+
+def _is_blind(run: Run, timeline: Timeline, stops: StopsLeft) -> bool:
+    """Whether evaluations or saves may come that nothing has told of yet, on the clock that the forecast counts in."""
+    inside = run.clock.covers == "stamp" or {"evaluation", "checkpoint"} & set(run.clock.includes)
+    prints = any(line.kind in {"evaluation", "checkpoint"} for line in run.format.lines)
+    return bool(inside and prints) and not timeline.stops and not timeline.holds_stops and stops.error_s <= 0
 
 
 def _profile(run: Run, timeline: Timeline, previous: Sequence[Run], max_steps: int) -> Profile | None:

@@ -24,7 +24,7 @@ BUCKETS = (0.015, 0.035, 0.075, 0.17, 0.37, 0.62, 1.0)
 PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled")
 # Stands for the trials that a run is too short for.
 _UNTRIED = 0.05
-# Stops that nobody has seen yet may take such a share of what is left.
+# Stops that nobody has seen yet may take such a share of what is left, less so late in the run.
 _UNSEEN = 0.1
 # No forecast is ever surer than this.
 _LEAST_SCALE, _MOST_SCALE = 0.002, 1.0
@@ -41,6 +41,7 @@ class Signs(NamedTuple):
     noise: float
     dispute: float  # how far rules for the level are apart
     stops: float  # standard error of all stops to come, as a share of what is left
+    is_blind: bool  # stops would take time that counts and a line that is known, and none has been seen
     kind: Kind
     family: str
 
@@ -49,8 +50,6 @@ class Signs(NamedTuple):
         squares = [error**2 for error in self.errors]
         tried = math.sqrt(sum(squares) / len(squares)) if squares else _UNTRIED
         last = abs(self.errors[-1]) if self.errors else _UNTRIED
-        # No evaluation or save to come is known of: whether any will is anybody's guess, less so late in the run.
-        is_blind = self.stops <= 0 and self.kind != "profile"
         return (
             1.0 if self.kind == "scheduled" else 0.0,
             tried,
@@ -59,7 +58,7 @@ class Signs(NamedTuple):
             self.noise,
             self.stops,
             self.dispute,
-            _UNSEEN * (1 - self.share_done) if is_blind else 0.0,
+            _UNSEEN * (1 - self.share_done) if self.is_blind else 0.0,
             1.0 if self.kind == "unscheduled" else 0.0,
         )
 

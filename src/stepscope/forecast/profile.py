@@ -20,6 +20,9 @@ _LEAST_ROWS = 4
 # Errors below this are luck, not merit; what happened to the previous run from here on counts as so many trials.
 _LUCK = 0.005
 _CHANGE_COUNTS = 3
+# So many rows at most are mishaps, and each took this many times as long as any other; fewer rows do not show it.
+_MISHAPS, _MISHAP, _ROWS_TO_JUDGE = 3, 3.0, 20
+_INCREDIBLE = math.log(2)
 # What may differ between two runs of one program without changing the course of its step times.
 _MAY_DIFFER = frozenset({"max_steps", "log_interval"})
 
@@ -61,8 +64,11 @@ def weight(profile: Profile, plain_errors: tuple[float, ...], *, follows_schedul
 
     For the run's own method that includes the previous run, on which it would have been off by `change`. A schedule
     is the same on a slower machine; what else happens to a run on the way is not, so there another pace speaks
-    against the profile like errors of half its size.
+    against the profile like errors of half its size, and one whose steps became twice as slow or fast on the way had
+    something happen to it.
     """
+    if not follows_schedule and abs(profile.change) > _INCREDIBLE:
+        return 0.0
     own = _merit((*plain_errors, *([profile.change] * _CHANGE_COUNTS)))
     strange = () if follows_schedule else (math.log(profile.pace) / 2,) * _CHANGE_COUNTS
     its = _merit((*profile.errors, *strange))
@@ -86,24 +92,38 @@ def _follow(timeline: Timeline, other: Timeline, max_steps: int) -> Profile | No
     steps, _ = timeline.clock
     if len(timeline) < _LEAST_ROWS or len(other) < _LEAST_ROWS:
         return None
-    begin, now = max(float(steps[timeline.row[0]]), float(other.clock[0][0])), float(steps[-1])
+    course = _without_mishaps(other.clock)
+    begin, now = max(float(steps[timeline.row[0]]), float(course[0][0])), float(steps[-1])
     if now <= begin:
         return None
-    pace = _pace(timeline.clock, other.clock, begin, now)
-    to_come = _between(other.clock, now, float(max_steps))
+    pace = _pace(timeline.clock, course, begin, now)
+    to_come = _between(course, now, float(max_steps))
     if pace is None or to_come <= 0:
         return None
     errors = []
     for share in _TRIALS:
         cut = begin + share * (now - begin)
-        then = _pace(timeline.clock, other.clock, begin, cut)
-        came, said = _between(timeline.clock, cut, now), _between(other.clock, cut, now)
+        then = _pace(timeline.clock, course, begin, cut)
+        came, said = _between(timeline.clock, cut, now), _between(course, cut, now)
         if then is not None and came > 0 and said > 0 and int(((steps > cut) & (steps <= now)).sum()) >= 2:
             errors.append(math.log(came / (then * said)))
     middle = (begin + now) / 2
-    foretold = _between(other.clock, middle, now) / (now - middle) * (max_steps - now)
+    foretold = _between(course, middle, now) / (now - middle) * (max_steps - now)
     change = math.log(to_come / foretold) if foretold > 0 else 0.0
     return Profile(seconds=pace * to_come, errors=tuple(errors), pace=pace, change=change)
+
+
+def _without_mishaps(clock: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """A run's clock without what befell it once: a machine that slept or an evaluation that hung is no schedule.
+
+    That is a row or a few that took several times as long as any other row of the run.
+    """
+    steps, seconds = clock
+    rows = np.diff(seconds, prepend=0.0)
+    if len(rows) < _ROWS_TO_JUDGE:
+        return clock
+    usual = float(np.partition(rows, -_MISHAPS - 1)[-_MISHAPS - 1])
+    return steps, np.cumsum(np.minimum(rows, _MISHAP * usual))
 
 
 def _pace(own: tuple[Floats, Floats], other: tuple[Floats, Floats], begin: float, end: float) -> float | None:

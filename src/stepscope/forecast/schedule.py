@@ -44,7 +44,7 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
     if evaluations and evaluations[-1].next_row == len(run):
         done_up_to = max(done_up_to, evaluations[-1].step)  # evaluated already, its step not finished
     if every is None:
-        every = _first_spacing(evaluations)
+        every = _first_spacing(evaluations, last_step)
     num = None if every is None else max(0, max_steps // every - done_up_to // every)
     interval = run.settings.get("eval_interval")
     if num is not None and evaluation_interval is None and interval is not None and interval.origin == "detected":
@@ -60,10 +60,14 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
     )
 
 
-def _first_spacing(evaluations: list[Stop]) -> int | None:
-    """A single evaluation tells a spacing, too: the next takes as many steps as the first did."""
+def _first_spacing(evaluations: list[Stop], last_step: int) -> int | None:
+    """A single evaluation tells a spacing, too: the next takes as many steps as the first did.
+
+    Unless it should have come by now: then the first was one before the training, or after its first step.
+    """
     steps = {stop.step for stop in evaluations if stop.next_row > 0}
-    return steps.pop() or None if len(steps) == 1 else None
+    every = steps.pop() if len(steps) == 1 else 0
+    return every if every and last_step <= 2 * every else None
 
 
 def _counted(stops: list[Stop], last_step: int, max_steps: int, regular: int) -> int:
