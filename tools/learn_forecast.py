@@ -5,7 +5,7 @@
 Every complete log below the folders is cut at seven places and forecast from there, alone and after a previous run of
 its folder. Only programs on the learning side of the hash split of `bench/replay.py` count; the other half is for
 scoring and never read into the table. What comes out are numbers alone: weights of what makes up the scale, and
-quantiles of scaled errors.
+quantiles of scaled errors, stretched until they hold nine in ten of programs left out of the learning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from moments import Replayed, find_replayed  # noqa: E402
 from stepscope.forecast.finish import NoForecast, look_ahead  # noqa: E402
-from stepscope.forecast.intervals import BUCKETS, LEVELS, PARTS, Signs, bucket, scale, shelf  # noqa: E402
+from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, Signs, nearness, scale, shelf  # noqa: E402
 from stepscope.run import Floats  # noqa: E402
 
 TARGET = ROOT / "src" / "stepscope" / "forecast" / "_learned.py"
@@ -40,6 +40,8 @@ _MOST = 4.0
 _TURNS = 500
 # Quantiles of their own rest on at least so many programs.
 _LEAST_PROGRAMS = 8
+# What a 90 % interval should hold.
+_COVERED = 0.9
 
 
 class Sample(NamedTuple):
@@ -74,13 +76,14 @@ def mass_of(samples: list[Sample]) -> Floats:
 
 
 def fit_scale(samples: list[Sample]) -> list[float]:
-    """The least size by stretch and the weights of the parts under which the scale is the ninth decile of the errors.
+    """The least size at each share and the weights of the parts under which the scale is the ninth decile of errors.
 
     Quantile regression on the logarithm of errors: descent on the logs of the weights, which keeps them positive, so
     that a part that grows never makes an interval narrower.
     """
-    stretch = np.eye(len(BUCKETS))[[bucket(s.signs.share_done) for s in samples]]
-    squares = np.hstack([stretch, np.array([s.signs.parts() for s in samples])]) ** 2
+    # All were asked at one of the shares, give or take a printed step.
+    nearest = [int(np.argmax(nearness(s.signs.share_done))) for s in samples]
+    squares = np.hstack([np.eye(len(SHARES))[nearest], np.array([s.signs.parts() for s in samples])]) ** 2
     size = np.log(np.minimum([abs(s.error) for s in samples], _FORESEEABLE) + _FLOOR)
     mass = mass_of(samples)
     mass = mass / mass.sum()
@@ -118,27 +121,57 @@ def _quantiles(values: list[float], mass: Floats) -> list[float]:
     return [float(value) for value in np.interp(LEVELS, position, ordered)]
 
 
-def leave_out(samples: list[Sample]) -> list[str]:
-    """Coverage and median width of the 90 % interval by cut, each program by what the others tell."""
-    told: dict[float, list[tuple[bool, float]]] = {}
+class Tried(NamedTuple):
+    """A forecast with its interval by what other programs tell, both ends as logs of ratios to the forecast."""
+
+    sample: Sample
+    begin: float
+    end: float
+
+    @property
+    def stretch(self) -> float:
+        """How many times as wide the interval has to be to hold what came."""
+        edge = self.end if self.sample.error > 0 else self.begin
+        return abs(self.sample.error / edge) if edge else np.inf
+
+
+def leave_out(samples: list[Sample]) -> list[Tried]:
+    """Every forecast with its 90 % interval, each program by what the others tell."""
     low, high = LEVELS.index(0.05), LEVELS.index(0.95)
+    tried = []
     for group in sorted({s.group for s in samples}):
         rest = [s for s in samples if s.group != group]
         weights = fit_scale(rest)
         quantiles = fit_quantiles(rest, weights)
         for sample in (s for s in samples if s.group == group):
             size, own = scale(sample.signs, weights), quantiles[shelf(sample.signs.kind)]
-            begin, end = min(0.0, own[low] * size), max(0.0, own[high] * size)
-            width = (np.exp(end) - np.exp(begin)) / np.exp(sample.error)
-            told.setdefault(sample.cut, []).append((begin <= sample.error <= end, float(width)))
-    return [
-        f"{cut:.0%}: {len(own)} forecasts, {100 * np.mean([one[0] for one in own]):.0f} % covered, "
-        f"median width {100 * np.median([one[1] for one in own]):.0f} %"
-        for cut, own in sorted(told.items())
-    ]
+            tried.append(Tried(sample, min(0.0, own[low] * size), max(0.0, own[high] * size)))
+    return tried
 
 
-def write(samples: list[Sample], command: str) -> str:
+def stretch_of(tried: list[Tried]) -> float:
+    """How much wider intervals must be to hold nine in ten of programs that were never seen; never narrower."""
+    order = np.argsort([one.stretch for one in tried])
+    mass = mass_of([one.sample for one in tried])[order]
+    at = int(np.searchsorted(np.cumsum(mass), _COVERED * mass.sum()))
+    return round(max(1.0, float(tried[order[at]].stretch)), 3)
+
+
+def check(tried: list[Tried], stretch: float) -> list[str]:
+    """Coverage and median width of the 90 % interval by cut."""
+    lines = []
+    for cut in sorted({one.sample.cut for one in tried}):
+        own = [one for one in tried if one.sample.cut == cut]
+        covered = np.mean([one.stretch <= stretch for one in own])
+        widths = [(np.exp(stretch * one.end) - np.exp(stretch * one.begin)) / np.exp(one.sample.error) for one in own]
+        lines.append(
+            f"{cut:.0%}: {len(own)} forecasts, {100 * covered:.0f} % covered, "
+            f"median width {100 * np.median(widths):.0f} %"
+        )
+    return lines
+
+
+def write(samples: list[Sample], stretch: float, command: str) -> str:
     """The table as the source of a module."""
     weights = fit_scale(samples)
     quantiles = fit_quantiles(samples, weights)
@@ -151,10 +184,14 @@ def write(samples: list[Sample], command: str) -> str:
     ]
     told = [f"{family} {num}" for family, num in runs.most_common()]
     lines += [f"# {', '.join(told[i : i + 8])}" for i in range(0, len(told), 8)]
-    lines += ["", "# The least scale by stretch (BUCKETS of intervals.py), then how much each of the PARTS counts."]
-    lines += [f"WEIGHTS = {tuple(weights)}"]
-    lines += ["# Quantiles of errors in scales, at the LEVELS of intervals.py.", "QUANTILES = {"]
-    lines += [f'    "{name}": {tuple(values)},' for name, values in quantiles.items()]
+    lines += ["", "# The least scale at each of the SHARES of intervals.py, then how much each of the PARTS counts."]
+    lines += ["WEIGHTS = (", *(f"    {weight}," for weight in weights), ")"]
+    lines += [
+        "# Quantiles of errors in scales, at the LEVELS of intervals.py; wider by a factor that programs left out of"
+    ]
+    lines += [f"# the learning asked for: {stretch}.", "QUANTILES = {"]
+    for name, values in quantiles.items():
+        lines.append(f'    "{name}": {tuple(round(stretch * value, 3) for value in values)},')
     return "\n".join([*lines, "}", ""])
 
 
@@ -162,7 +199,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep what was read and sorted here")
-    parser.add_argument("--check", action="store_true", help="print how well it does with whole programs left out")
     parser.add_argument("--dump", type=Path, metavar="FILE", help="every sample as JSON lines")
     args = parser.parse_args()
     samples: list[Sample] = []
@@ -174,9 +210,11 @@ def main() -> int:
         return 1
     if args.dump:
         args.dump.write_text("".join(json.dumps(s._asdict()) + "\n" for s in samples), encoding="utf-8")
-    if args.check:
-        print("\n".join(leave_out(samples)))
-    TARGET.write_text(write(samples, "python tools/learn_forecast.py FOLDER…"), encoding="utf-8")
+    tried = leave_out(samples)
+    stretch = stretch_of(tried)
+    print(f"with whole programs left out, and intervals {stretch} times as wide as they were there:")
+    print("\n".join(check(tried, stretch)))
+    TARGET.write_text(write(samples, stretch, "python tools/learn_forecast.py FOLDER…"), encoding="utf-8")
     return 0
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from stepscope.cadence import with_settings
 from stepscope.forecast.finish import Forecast, forecast
-from stepscope.forecast.intervals import BUCKETS, LEVELS, PARTS, Signs, Spread, spread_of
+from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, Signs, Spread, nearness, spread_of
 from stepscope.forecast.level import estimate
 from stepscope.forecast.previous import find_previous
 from stepscope.forecast.timeline import StopCost, Timeline
@@ -156,7 +156,7 @@ def test_the_shipped_table_is_whole():
     """Rising quantiles around the forecast, a weight for every stretch and part."""
     from stepscope.forecast._learned import QUANTILES, WEIGHTS
 
-    assert len(WEIGHTS) == len(BUCKETS) + len(PARTS)
+    assert len(WEIGHTS) == len(SHARES) + len(PARTS)
     assert all(weight > 0 for weight in WEIGHTS)
     for quantiles in QUANTILES.values():
         assert len(quantiles) == len(LEVELS)
@@ -170,6 +170,14 @@ def test_what_makes_a_run_harder_never_makes_its_interval_narrower(sign):
     wild = calm._replace(**{sign: 0.2})
     widths = [spread_of(own).at(0.95) - spread_of(own).at(0.05) for own in (calm, wild)]
     assert widths[0] < widths[1]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.015, 0.07, 0.25, 0.6, 0.75, 0.9, 1.0])
+def test_the_interval_does_not_jump_as_a_run_goes_on(share):
+    near, next_to_it = nearness(share), nearness(share + 1e-6)
+    assert sum(near) == pytest.approx(1)
+    assert near == pytest.approx(next_to_it, abs=1e-3)
+    assert all(part >= 0 for part in near)
 
 
 def test_one_evaluation_tells_a_spacing():

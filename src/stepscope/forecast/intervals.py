@@ -18,8 +18,8 @@ from typing import Literal, NamedTuple
 Kind = Literal["own", "unscheduled", "scheduled", "profile"]
 # The probabilities whose quantiles a table holds.
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
-# Upper ends of the shares of steps done that are kept apart.
-BUCKETS = (0.015, 0.035, 0.075, 0.17, 0.37, 0.62, 1.0)
+# The shares of steps done at which complete runs were asked.
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 # What makes a forecast wrong, each as a share; how much of it counts is learned.
 PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled")
 # Stands for the trials that a run is too short for.
@@ -77,14 +77,21 @@ class Spread(NamedTuple):
         return min(0.999, max(0.001, _interpolate(log_ratio, self.quantiles, LEVELS)))
 
 
-def bucket(share_done: float) -> int:
-    """Which stretch of a run a share of its steps lies in."""
-    return next((index for index, end in enumerate(BUCKETS) if share_done <= end), len(BUCKETS) - 1)
+def nearness(share_done: float) -> tuple[float, ...]:
+    """How much what was learned at each of the SHARES counts: between two of them, both, so that nothing jumps."""
+    at = math.log(min(max(share_done, SHARES[0]), SHARES[-1]))
+    places = [math.log(share) for share in SHARES]
+    found = [0.0] * len(SHARES)
+    after = next(index for index in range(1, len(SHARES)) if at <= places[index] + 1e-12)
+    part = (at - places[after - 1]) / (places[after] - places[after - 1])
+    found[after - 1], found[after] = 1 - part, part
+    return tuple(found)
 
 
 def scale(signs: Signs, weights: Sequence[float]) -> float:
-    """How far off a forecast may be: what every run has at this stretch, and the parts, as independent ones."""
-    least, shares = weights[bucket(signs.share_done)], weights[len(BUCKETS) :]
+    """How far off a forecast may be: what every run has at this point, and the parts, as independent ones."""
+    near, shares = nearness(signs.share_done), weights[len(SHARES) :]
+    least = math.exp(sum(share * math.log(weight) for share, weight in zip(near, weights, strict=False)))
     size = math.hypot(least, *(share * part for share, part in zip(shares, signs.parts(), strict=True)))
     return min(_MOST_SCALE, max(_LEAST_SCALE, size))
 
