@@ -48,6 +48,11 @@ def run(args: argparse.Namespace) -> int:
         print(languages[0].text("assume-default-total", count=end.schedule.max_steps), file=sys.stderr)
     if isinstance(end, Forecast) and end.like and args.format == "terminal":
         print(languages[0].text("assume-like", path=end.like[0], count=len(end.like)), file=sys.stderr)
+    if isinstance(end, Forecast) and not end.is_finished and args.format == "terminal":
+        from stepscope.report.words import interval_lines
+
+        for line in interval_lines(end, languages[0]):
+            print(line, file=sys.stderr)
     if report.run.format.inferred is not None and args.format == "terminal":
         from stepscope.report.inferred import inferred_lines
 

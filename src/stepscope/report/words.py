@@ -46,6 +46,7 @@ _IN_WORDS = {
 }
 # Evaluations and saves that cost no more than this need no reason why nothing is proposed.
 _CHEAP = 0.015
+_INTERVAL_UNKNOWN = ("assume-default-interval", "assume-evaluations-unannounced")
 # Clocks that differ by less than this share of the whole are not worth a sentence.
 _WORTH_A_CLOCK = 0.03
 
@@ -286,7 +287,12 @@ def finish_lines(report: Report, language: Language) -> list[str]:
         lines.append(language.text("finish-ended"))
     elif report.moment is not None and report.moment_from is not None:
         lines.append(capital(from_text(report, language)))
-    return lines + deadline_lines(report, language)
+    return lines + interval_lines(end, language) + deadline_lines(report, language)
+
+
+def interval_lines(end: Forecast, language: Language) -> list[str]:
+    """What the forecast takes for granted about how often the run evaluates, where nothing says it."""
+    return [language.say(message) for message in end.assumptions if message.key in _INTERVAL_UNKNOWN]
 
 
 def ask_again(step: int, seconds: float | None, language: Language) -> str:
