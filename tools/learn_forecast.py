@@ -40,6 +40,7 @@ _MOST = 4.0
 _TURNS = 500
 # Quantiles of their own rest on at least so many programs.
 _LEAST_PROGRAMS = 8
+_ONE_SIDED = 2.0
 # What a 90 % interval should hold.
 _COVERED = 0.9
 
@@ -110,8 +111,17 @@ def fit_quantiles(samples: list[Sample], weights: list[float]) -> dict[str, list
         own = [s for s in samples if shelf(s.signs.kind) == name]
         own = own if len({s.group for s in own}) >= _LEAST_PROGRAMS else samples
         values = [s.error / scale(s.signs, weights) for s in own]
-        found[name] = [round(value, 3) for value in _quantiles(values, mass_of(own))]
+        found[name] = [round(value, 3) for value in _evened(_quantiles(values, mass_of(own)))]
     return found
+
+
+def _evened(quantiles: list[float]) -> list[float]:
+    """Neither side more than so many times as sure as the other: which way programs go that nobody saw is not known."""
+    pairs = list(zip(quantiles, reversed(quantiles), strict=True))
+    half = len(quantiles) // 2
+    low = [min(own, -other / _ONE_SIDED) for own, other in pairs[:half]]
+    high = [max(own, -other / _ONE_SIDED) for own, other in pairs[half + 1 :]]
+    return [*low, quantiles[half], *high]
 
 
 def _quantiles(values: list[float], mass: Floats) -> list[float]:
@@ -150,11 +160,11 @@ def leave_out(samples: list[Sample]) -> list[Tried]:
 
 
 def stretch_of(tried: list[Tried]) -> float:
-    """How much wider intervals must be to hold nine in ten of programs that were never seen; never narrower."""
+    """How many times as wide intervals must be to hold nine in ten forecasts of programs that were never seen."""
     order = np.argsort([one.stretch for one in tried])
     mass = mass_of([one.sample for one in tried])[order]
     at = int(np.searchsorted(np.cumsum(mass), _COVERED * mass.sum()))
-    return round(max(1.0, float(tried[order[at]].stretch)), 3)
+    return round(float(tried[order[at]].stretch), 3)
 
 
 def check(tried: list[Tried], stretch: float) -> list[str]:
@@ -187,7 +197,7 @@ def write(samples: list[Sample], stretch: float, command: str) -> str:
     lines += ["", "# The least scale at each of the SHARES of intervals.py, then how much each of the PARTS counts."]
     lines += ["WEIGHTS = (", *(f"    {weight}," for weight in weights), ")"]
     lines += [
-        "# Quantiles of errors in scales, at the LEVELS of intervals.py; wider by a factor that programs left out of"
+        "# Quantiles of errors in scales, at the LEVELS of intervals.py, times a factor that programs left out of"
     ]
     lines += [f"# the learning asked for: {stretch}.", "QUANTILES = {"]
     for name, values in quantiles.items():
