@@ -86,9 +86,11 @@ class Program:
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def end(self) -> None:
+    def end(self) -> str:
+        """Kill it; what it had printed and nobody had read."""
         self._process.kill()
-        self._process.communicate()
+        rest: str = self._process.communicate()[0]
+        return rest
 
 
 def flags(settings: Mapping[str, Plain]) -> list[str]:
@@ -364,14 +366,16 @@ def kill(times: int) -> None:
         program = ours(folder, {**settings, "init_from": begin})
         mark = "saving" if done % 2 else "iter"
         count = chance.randint(1, 2 if done % 2 else 9)
+        told = []
         while line := program.line():
-            if match := ITERATION.match(line):
-                assert found.setdefault(int(match[1]), match[2]) == match[2], f"iteration {match[1]} came out otherwise"
+            told.append(line)
             count -= line.startswith(mark)
             if count == 0 and done < times:
                 time.sleep(chance.random() * 0.03)
                 break
-        program.end()
+        for match in map(ITERATION.match, [*told, *program.end().splitlines()]):
+            if match:
+                assert found.setdefault(int(match[1]), match[2]) == match[2], f"iteration {match[1]} came out otherwise"
         done += 1
     assert found == expected
     steps, _ = read_step_times(folder / "ours" / "steps.bin")
