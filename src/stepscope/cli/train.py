@@ -45,6 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, then say where the time went."""
+    code = _train(args)
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        # DistributedDataParallel keeps the process group alive, and with it gloo's threads. One of them that lets go
+        # of a tensor while the interpreter is being taken down aborts the process: a good run would end as a failure.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _train(args: argparse.Namespace) -> int:
     language = _common.chosen_languages(args)[0]
     if os.name != "posix":
         raise UsageError("needs-posix", place="stepscope train")
