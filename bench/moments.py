@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay import CUTS, Case, is_kept_apart, load, paths_below, printed_eta, program
+from replay import CUTS, Case, is_kept_apart, load, paths_below, printed_eta, program, without_repeats
 from rivals import replay
 from stepscope.cadence import with_settings
 from stepscope.forecast.previous import find_previous
@@ -63,7 +63,7 @@ def find_replayed(
 
     `rivals` says whether the others' estimates are wanted: replaying them takes longest.
     """
-    for root, path in paths_below(folders):
+    for root, path in without_repeats(paths_below(folders)):
         if kept_apart is not None and is_kept_apart(program(root, path)) != kept_apart:
             continue
         found = _cached(root, path, cache, rivals) if cache else _replay(root, path, rivals)

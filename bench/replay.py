@@ -1,14 +1,15 @@
 """Complete logs as a clock saw them: what a run's log would have said at any moment, and how long was really left.
 
 The truth is the log's own: its time stamps where it has them, else its printed times with unprinted steps at their
-neighbours' level. It shares the reader with Stepscope, and nothing of the ledger or the forecast.
+neighbours' level, and what it says its evaluations and saves took. It shares the reader with Stepscope, and nothing of
+the ledger or the forecast.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ _LEAST_ROWS_CUT = 150
 _COMPLETE = 0.98
 _MAX_BYTES = 40_000_000
 _SIDE = 5
+# Lines with fewer digits are not told apart from those of another run.
+_DIGIT, _LEAST_DIGITS = re.compile(rb"\d"), 8
 _ETA = re.compile(r"\b(?:eta|remaining(?:_time)?)\W{1,4}((?:\d+ days?,? )?\d+:\d\d(?::\d\d)?|\d+h ?\d+m ?\d*s?)", re.I)
 
 
@@ -99,6 +102,22 @@ def paths_below(folders: list[Path]) -> Iterator[tuple[Path, Path]]:
         yield from ((folder, path) for path in files)
 
 
+def without_repeats(files: Iterable[tuple[Path, Path]]) -> list[tuple[Path, Path]]:
+    """The files, each run once: the same log lies in several places, and must not be learned from and scored.
+
+    Of two copies the one that is kept apart stays. Copies have the same lines at a quarter, half and three quarters of
+    their lines with figures, whatever stands around them.
+    """
+    found: dict[tuple[bytes, ...], tuple[Path, Path]] = {}
+    for root, path in files:
+        blob = path.read_bytes() if path.stat().st_size <= _MAX_BYTES else b""
+        lines = [line for line in re.split(rb"[\r\n]+", blob) if len(_DIGIT.findall(line)) >= _LEAST_DIGITS]
+        own = tuple(lines[len(lines) * quarter // 4] for quarter in (1, 2, 3)) if lines else (str(path).encode(),)
+        if own not in found or (is_kept_apart(program(root, path)) and not is_kept_apart(program(*found[own]))):
+            found[own] = (root, path)
+    return sorted(found.values(), key=lambda item: item[1])
+
+
 def load(path: Path) -> Case | None:
     """A log as a case; None when it is no complete log of enough timed steps."""
     if path.suffix in {".py", ".md", ".tsv", ".npz"} or path.stat().st_size > _MAX_BYTES:
@@ -151,10 +170,13 @@ def _timeline(run: Run) -> tuple[Floats, Floats, Ints]:
     """Per row: its moment, and how much of the time since the row before was an evaluation or a save."""
     steps = run.steps
     num_stops = np.zeros(len(run), dtype=np.int64)
+    outside_s = np.zeros(len(run))  # what the log says of stops that its step times leave out
     for stop in find_stops(run):
         row = stop.row if stop.row is not None else stop.next_row
         if stop.printed and row < len(run):
             num_stops[row] += 1
+            outside_s[row] += 0.0 if stop.evaluation_inside else stop.evaluation_took_s or 0.0
+            outside_s[row] += 0.0 if stop.save_inside else stop.save_took_s or 0.0
     level = _local_level(run, num_stops == 0)
     since = np.concatenate([[max(1, int(steps.span[0]))], np.diff(steps.step)]).astype(np.float64)
     stamped = len(steps.t_ns) > 0 and bool((steps.t_ns != NO_TIME).all()) and bool((np.diff(steps.t_ns) >= 0).all())
@@ -162,7 +184,7 @@ def _timeline(run: Run) -> tuple[Floats, Floats, Ints]:
         took = np.concatenate([[float(steps.seconds[0])], np.diff(steps.t_ns) / NS])
     else:
         silent = np.maximum(since - steps.span, 0)
-        took = _between_stamps(run, steps.seconds + silent * level, num_stops > 0)
+        took = _between_stamps(run, steps.seconds + silent * level + outside_s, num_stops > 0)
     stop_s = np.where(num_stops > 0, np.maximum(took - since * level, 0.0), 0.0)
     return np.cumsum(took), stop_s, num_stops
 

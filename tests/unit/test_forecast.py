@@ -65,3 +65,39 @@ def test_a_wider_confidence_is_a_wider_interval():
     wide = explain(run, flags={"max_steps": 2000}, confidence=0.99).forecast
     assert wide.low_s < narrow.low_s < narrow.high_s < wide.high_s
     assert wide.remaining_s == narrow.remaining_s
+
+
+def test_a_streak_of_saves_ends_at_some_time():
+    """It saves when the loss improves: four in a row say little about the sixteen to come, and the interval says so."""
+    lines = training(1040, evaluate=250, save_ms=5000)
+    certain = report_of(lines, max_steps=5000, always_save_checkpoint=True).forecast
+    unsure = report_of(lines, max_steps=5000, always_save_checkpoint=False).forecast
+    assert certain.schedule.num_saves == 16
+    assert 3 < unsure.schedule.num_saves < 10
+    assert unsure.high_s - unsure.low_s > certain.high_s - certain.low_s
+
+
+def test_evaluations_that_get_cheaper_go_on_doing_so():
+    """By the same share for each doubling of steps: what is to come is cheaper than any so far."""
+    lines = []
+    for number in range(1, 11):
+        cost = 20_000 * number**-0.4
+        first = 100 * (number - 1) + 1
+        lines += training(100 * number, first=first, evaluate=100, evaluation_ms=cost, saves=False)
+    end = report_of(lines, max_steps=10_000).forecast
+    came = sum(20 * number**-0.4 for number in range(11, 101))
+    assert end.left["evaluation"].seconds == pytest.approx(came, rel=0.1)
+
+
+def test_an_evaluation_beside_the_clock_counts_with_the_time_it_prints():
+    """torchvision's step times leave the evaluation out; its own line says how long it took."""
+    lines = []
+    for epoch in range(4):
+        lines += [
+            f"Epoch: [{epoch}]  [{batch:4d}/400]  eta: 0:00:40  loss: 1.0 (1.0)  time: 0.1000  data: 0.0010"
+            for batch in range(0, 400, 20)
+        ]
+        lines.append("Test: Total time: 0:00:30 (0.3000 s / it)")
+    end = report_of(lines, max_steps=4000).forecast
+    assert end.left["evaluation"].seconds == pytest.approx(6 * 30, rel=0.02)
+    assert end.remaining_s == pytest.approx(2400 * 0.1 + 6 * 30, rel=0.02)

@@ -1,8 +1,4 @@
-"""What the evaluations and saves to come will cost.
-
-Averages, never the last one alone. Each stop is measured against the level around it and scaled to the level to come,
-because an evaluation slows down with the card. Those with and without a save are averaged apart where both were seen.
-"""
+"""What the evaluations and saves to come will cost: those with and without a save apart where both were seen."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.forecast.prices import Cost, cost_of
 from stepscope.forecast.schedule import Schedule
 from stepscope.forecast.timeline import StopCost, Timeline
 from stepscope.ledger import priors
@@ -17,16 +14,10 @@ from stepscope.ledger.phases import Ledger, Price
 from stepscope.message import Message, say
 from stepscope.run import Run
 
-# A slowdown of the step is not followed further than this by an evaluation.
-_FOLLOWS = (0.5, 2.0)
-# With this many later ones, the first of its kind (cold caches, another compile) does not count.
-_ENOUGH = 3
 # Intervals that people set. One that the log has not reached yet is any of the larger ones.
 _ROUND = (50, 100, 200, 250, 500, 1000, 2000)
 # An evaluation of 200 batches of two splits, as trainers of this kind ship it, in micro-steps; and its log spread.
 _STOCK_STEPS, _STOCK_LOG_SD = 136.0, 1.0
-# One stop that took this many times the middle one held something else as well.
-_ODD = 3.0
 
 
 class Left(NamedTuple):
@@ -62,22 +53,25 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
     evaluations = [stop for stop in timeline.stops if stop.evaluated]
     saves = [stop for stop in timeline.stops if not stop.evaluated]
     assumptions: list[Message] = []
-    with_save = _scaled([stop for stop in evaluations if stop.saved], level_s)
-    without = _scaled([stop for stop in evaluations if not stop.saved], level_s)
+
+    def cost(stops: list[StopCost]) -> Cost | None:
+        return cost_of(stops, level_s, schedule.last_step, schedule.max_steps) if stops else None
+
+    with_save = cost([stop for stop in evaluations if stop.saved])
+    without = cost([stop for stop in evaluations if not stop.saved])
     num = schedule.num_evaluations
     error_s = 0.0
     saved_s: float | None
     if num is None:
         evaluation, saved_s, error_s = _unannounced(run, schedule, level_s, assumptions)
-    elif len(with_save) + len(without):
+    elif with_save or without:
         evaluation, saved_s, error_s = _seen(ledger, schedule, with_save, without)
     else:
         evaluation, saved_s, error_s = _unseen(run, ledger, schedule, level_s, assumptions)
-    lone_s = _scaled(saves, level_s)
-    num_lone = schedule.num_lone_saves
-    if num_lone and len(lone_s):
-        saved_s = (saved_s or 0.0) + num_lone * float(lone_s.mean())
-        error_s = float(np.hypot(error_s, num_lone * _standard_error(lone_s)))
+    lone, num_lone = cost(saves), schedule.num_lone_saves
+    if num_lone and lone:
+        saved_s = (saved_s or 0.0) + num_lone * lone.seconds
+        error_s = float(np.hypot(error_s, num_lone * lone.error))
     num_saves = schedule.num_saves
     if num_saves and 0 < schedule.save_probability < 1 and num:
         assumptions.append(_often(schedule))
@@ -101,50 +95,25 @@ def _often(schedule: Schedule) -> Message:
     return say("assume-saves", share=Share(schedule.save_probability))
 
 
-def _scaled(stops: list[StopCost], level_s: float) -> np.ndarray:
-    """Seconds of each stop at the level to come; the first of its kind left out once there are enough others."""
-    costs = np.array(
-        [stop.seconds / stop.num * float(np.clip(level_s / max(stop.level_s, 1e-9), *_FOLLOWS)) for stop in stops]
-    )
-    if len(costs) > _ENOUGH:
-        costs = costs[1:]
-    if len(costs) > 1:
-        # The lower of two middle ones: of two that differ this much, the longer held something else as well.
-        costs = np.minimum(costs, _ODD * float(np.sort(costs)[(len(costs) - 1) // 2]))
-    return costs
-
-
-def mean_costs(stops: list[StopCost], level_s: float) -> dict[tuple[bool, bool], float]:
-    """The average of each kind of stop at a level."""
-    kinds = {stop.kind for stop in stops}
-    return {kind: float(_scaled([stop for stop in stops if stop.kind == kind], level_s).mean()) for kind in kinds}
-
-
-def _standard_error(costs: np.ndarray) -> float:
-    """Of the mean of a few alike things: their scatter, and a tenth of one for what so few cannot show."""
-    scatter = float(np.std(costs)) if len(costs) > 1 else 0.0
-    return float(np.hypot(scatter, 0.1 * float(costs.mean())) / len(costs) ** 0.5)
-
-
 def _seen(
-    ledger: Ledger, schedule: Schedule, with_save: np.ndarray, without: np.ndarray
+    ledger: Ledger, schedule: Schedule, with_save: Cost | None, without: Cost | None
 ) -> tuple[Left, float | None, float]:
     """From evaluations of this run. What a save adds is the difference, where both kinds were seen."""
-    num, p = schedule.num_evaluations or 0, schedule.save_probability
+    num, p, doubt = schedule.num_evaluations or 0, schedule.save_probability, schedule.save_doubt
     saves = num * p
-    if len(with_save) and len(without):
-        plain, extra = float(without.mean()), max(0.0, float(with_save.mean() - without.mean()))
-        every = plain + p * extra
-        error = float(np.hypot((1 - p) * _standard_error(without), p * _standard_error(with_save)))
-        return Left(num=num, seconds=num * plain), saves * extra, num * error
-    seen = with_save if len(with_save) else without
-    every, error = float(seen.mean()), _standard_error(seen)
-    save = ledger.checkpoint_price.seconds if ledger.checkpoint_price else 0.0
-    if len(with_save):
-        # Only their sum was seen: the ledger's border between them, and a save fewer where one is not expected.
-        save = min(save, every)
-        return Left(num=num, seconds=num * (every - save)), saves * save, num * error
-    return Left(num=num, seconds=num * every), saves * save, num * error
+    if with_save and without:
+        every, save = without.seconds, max(0.0, with_save.seconds - without.seconds)
+        error = float(np.hypot((1 - p) * without.error, p * with_save.error))
+    else:
+        seen = with_save or without
+        assert seen is not None
+        every, error = seen
+        save = ledger.checkpoint_price.seconds if ledger.checkpoint_price else 0.0
+        if with_save:
+            # Only their sum was seen: the ledger's border between them, and a save fewer where one is not expected.
+            save = min(save, every)
+            every -= save
+    return Left(num=num, seconds=num * every), saves * save, num * float(np.hypot(error, doubt * save))
 
 
 def _unseen(
@@ -169,7 +138,7 @@ def _unseen(
     saves = schedule.num_saves or 0.0
     error = num * _spread(price)
     if save is not None:
-        error = float(np.hypot(error, saves * _spread(save)))
+        error = float(np.hypot(error, np.hypot(saves * _spread(save), num * schedule.save_doubt * save.seconds)))
     return Left(num=num, seconds=num * price.seconds), None if save is None else saves * save.seconds, error
 
 

@@ -180,8 +180,9 @@ def _kind(run: Run, schedule: Schedule, timeline: Timeline) -> Kind:
 def _is_blind(run: Run, timeline: Timeline, stops: StopsLeft) -> bool:
     """Whether evaluations or saves may come that nothing has told of yet, on the clock that the forecast counts in."""
     inside = run.clock.covers == "stamp" or {"evaluation", "checkpoint"} & set(run.clock.includes)
-    prints = any(line.kind in {"evaluation", "checkpoint"} for line in run.format.lines)
-    return bool(inside and prints) and not timeline.stops and not timeline.holds_stops and stops.error_s <= 0
+    lines = [line for line in run.format.lines if line.kind in {"evaluation", "checkpoint"}]
+    counts = any(inside or "(?P<took_" in line.pattern for line in lines)
+    return counts and not timeline.stops and not timeline.holds_stops and stops.error_s <= 0
 
 
 def _profile(run: Run, timeline: Timeline, previous: Sequence[Run], max_steps: int) -> Profile | None:

@@ -24,6 +24,7 @@ class Schedule(NamedTuple):
     num_steps: int
     num_evaluations: int | None
     save_probability: float
+    save_doubt: float = 0.0  # standard deviation of the share of evaluations that will save
     num_lone_saves: int = 0  # saves that come without an evaluation
 
     @property
@@ -47,15 +48,20 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
         every = _first_spacing(evaluations, last_step)
     num = None if every is None else max(0, max_steps // every - done_up_to // every)
     interval = run.settings.get("eval_interval")
-    if num is not None and evaluation_interval is None and interval is not None and interval.origin == "detected":
+    detected = evaluation_interval is None and interval is not None and interval.origin == "detected"
+    if every is not None and detected and evaluations:
+        last = evaluations[-1].step  # which need not be a multiple: the last batch of an epoch is not always printed
+        num = max(0, (max_steps - last) // every - max(0, done_up_to - last) // every)
         num = _counted(evaluations, done_up_to, max_steps, num)
     lone = [stop for stop in stops if stop.saved and not stop.evaluated]
+    probability, doubt = _saving(run, evaluations, num or 0)
     return Schedule(
         last_step=last_step,
         max_steps=max_steps,
         num_steps=max(0, max_steps - max(last_step, done_up_to - 1)),
         num_evaluations=num,
-        save_probability=_save_probability(run, evaluations),
+        save_probability=probability,
+        save_doubt=doubt,
         num_lone_saves=_counted(lone, last_step, max_steps, 0) if len(lone) >= 2 else 0,
     )
 
@@ -82,21 +88,40 @@ def _counted(stops: list[Stop], last_step: int, max_steps: int, regular: int) ->
     return max(0, int((max_steps - int(steps[-1])) / usual + 1e-9))
 
 
-def _save_probability(run: Run, evaluations: list[Stop]) -> float:
-    """How likely the next evaluation saves: certainly when always, else as the last ones did, the latest above all."""
-    if run.settings.truth("always_save_checkpoint"):
-        return 1.0
+def _saving(run: Run, evaluations: list[Stop], num_left: int) -> tuple[float, float]:
+    """The share of the evaluations to come that will save, and its standard deviation."""
+    always = run.settings.truth("always_save_checkpoint")
+    if always:
+        return 1.0, 0.0
     if not any(line.kind == "checkpoint" for line in run.format.lines):
-        return 0.0  # it prints no saves: they would be counted without a cost
+        return 0.0, 0.0  # it prints no saves: they would be counted without a cost
     saved = [evaluation.saved for evaluation in evaluations if evaluation.step > 0]
+    if saved and all(saved) and always is False:
+        return _streak(len(saved), num_left)
+    # Every save so far, and many: the setting is most likely to save always.
+    if len(saved) >= 5 and all(saved):
+        return 1.0, 0.0
+    # A trainer that was never seen to save after an evaluation, and does not print its saves, has none to count.
+    if saved and not any(saved) and len(saved) >= 5:
+        return 0.0, 0.0
+    # As the last ones did, the latest above all.
     weight, hits = _PRIOR_TOTAL, _PRIOR_SAVED
     for age, flag in enumerate(reversed(saved)):
         weight += _FADE**age
         hits += _FADE**age * flag
-    # Every save so far, and many: the setting is most likely to save always.
-    if len(saved) >= 5 and all(saved):
-        return 1.0
-    # A trainer that was never seen to save after an evaluation, and does not print its saves, has none to count.
-    if saved and not any(saved) and len(saved) >= 5:
-        return 0.0
-    return hits / weight
+    share = hits / weight
+    return share, (share * (1 - share) / (1 + weight)) ** 0.5
+
+
+def _streak(num_so_far: int, num_left: int) -> tuple[float, float]:
+    """It saves as long as the loss improves, has done so every time, and will stop at some time.
+
+    Nothing tells when. If all times from nothing to endless are alike on a scale of ratios, a streak of n lasts for j
+    more with a chance of n / (n + j).
+    """
+    if not num_left:
+        return 1.0, 0.0
+    more = np.arange(1, num_left + 1)
+    lasts = num_so_far / (num_so_far + more)
+    mean, square = float(lasts.sum()), float(((2 * more - 1) * lasts).sum())
+    return mean / num_left, max(0.0, square - mean**2) ** 0.5 / num_left

@@ -84,7 +84,10 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     silent = np.maximum(num - steps.span, 0.0)
     printed = np.where(normal, own * num, steps.seconds + silent * level)
     seconds = np.where(np.isfinite(wall), wall, printed)
-    by_row = _stops_by_row(run, on_wall=bool(np.isfinite(wall).any()))
+    by_row = _stops_by_row(run, np.isfinite(wall))
+    for row, found in by_row.items():
+        if not np.isfinite(wall[row]):
+            seconds[row] += sum(_printed_s(stop) for stop in found)
     holds = np.zeros(num_rows, dtype=bool)
     holds[list(by_row)] = True
     counts = (steps.span > 0) & ~_warmup(run, normal)
@@ -154,16 +157,23 @@ def _local_level(rate: Floats, normal: np.ndarray, typical: float) -> Floats:
     return np.asarray(middle[near], dtype=np.float64)
 
 
-def _stops_by_row(run: Run, *, on_wall: bool) -> dict[int, list[Stop]]:
-    """The stops, each at the row whose seconds hold it."""
+def _stops_by_row(run: Run, on_wall: np.ndarray) -> dict[int, list[Stop]]:
+    """The stops, each at the row whose seconds hold it, or are to hold it where the log says how long it took."""
     found: dict[int, list[Stop]] = {}
     for stop in find_stops(run):
-        row = stop.row if stop.is_inside else None
-        if row is None and on_wall:
-            row = stop.next_row + (1 if run.format.events_follow_step else 0)
-        if row is not None and row < len(run) and int(run.steps.segment[row]) == stop.segment:
+        row = stop.row if stop.is_inside else stop.next_row + (1 if run.format.events_follow_step else 0)
+        if row is None or row >= len(run) or int(run.steps.segment[row]) != stop.segment:
+            continue
+        if stop.is_inside or on_wall[row] or _printed_s(stop) > 0:
             found.setdefault(row, []).append(stop)
     return found
+
+
+def _printed_s(stop: Stop) -> float:
+    """What the log says of the seconds of a stop that the printed step times leave out."""
+    evaluation_s = 0.0 if stop.evaluation_inside else stop.evaluation_took_s or 0.0
+    save_s = 0.0 if stop.save_inside else stop.save_took_s or 0.0
+    return evaluation_s + save_s
 
 
 def _cost(row: int, stops: list[Stop], step: int, excess_s: float, level_s: float) -> StopCost:

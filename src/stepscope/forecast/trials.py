@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.forecast.events import mean_costs
 from stepscope.forecast.level import LUCK, Level
+from stepscope.forecast.prices import cost_of
 from stepscope.forecast.timeline import StopCost, Timeline
 
 # Fewer stops than this make no cycle to average over, fewer trials decide nothing.
@@ -31,8 +31,9 @@ def look_back(timeline: Timeline, level: Level) -> Tried:
     """Try the counted forecast and the plain mean on the run so far."""
     if not timeline.stops:
         return Tried(level.errors, 0.0, 0.0)
-    trials = [found for cut, said in level.trials if (found := _trial(timeline, cut, said)) is not None]
-    both = [(came, counted, whole) for came, counted, whole in trials if whole is not None]
+    found = [(cut / timeline.end, _trial(timeline, cut, said)) for cut, said in level.trials]
+    trials = [trial for _, trial in found if trial is not None]
+    both = [(at, *trial[:2], trial[2]) for at, trial in found if trial is not None and trial[2] is not None]
     now = _whole(timeline, timeline.end)
     share = _share(both) if now is not None and len(both) >= _LEAST_TRIALS else 0.0
     errors = tuple(
@@ -62,7 +63,11 @@ def _trial(timeline: Timeline, cut: int, said: float) -> tuple[float, float, flo
 
 def _foretold(before: list[StopCost], later: list[StopCost], level_s: float) -> float:
     """Seconds that the stops before a moment foretell for those after it."""
-    price = mean_costs(before, level_s)
+    last_step, max_steps = before[-1].step, later[-1].step if later else before[-1].step
+    price = {
+        kind: cost_of([stop for stop in before if stop.kind == kind], level_s, last_step, max_steps).seconds
+        for kind in {stop.kind for stop in before}
+    }
     anything = float(np.mean(list(price.values())))
     return sum(stop.num * price.get(stop.kind, anything) for stop in later)
 
@@ -77,12 +82,15 @@ def _whole(timeline: Timeline, end: int) -> float | None:
     return float(seconds[upto].sum() / num[upto].sum())
 
 
-def _share(trials: list[tuple[float, float, float]]) -> float:
-    """How much the plain mean counts: by squared errors, with one more trial that went averagely for both."""
-    misses = [0.0, 0.0]
-    for came, counted, whole in trials:
+def _share(trials: list[tuple[float, float, float, float]]) -> float:
+    """How much the plain mean counts: by squared errors, with one more trial that went averagely for both.
+
+    A late trial rests on nearly as much as is known now, and tells more.
+    """
+    misses, total = [0.0, 0.0], sum(at**2 for at, *_ in trials)
+    for at, came, counted, whole in trials:
         squares = [math.log(came / said) ** 2 for said in (counted, whole)]
         for index, square in enumerate(squares):
-            misses[index] += square - min(squares)
-    counted_merit, whole_merit = ((miss + LUCK**2) / (len(trials) + 1) + LUCK**2 for miss in misses)
+            misses[index] += at**2 * (square - min(squares))
+    counted_merit, whole_merit = ((miss + LUCK**2) / (total + 1) + LUCK**2 for miss in misses)
     return counted_merit**2 / (counted_merit**2 + whole_merit**2)
