@@ -195,6 +195,7 @@ class RunBuilder:
             line=self.num_lines,
             # A stamp that was there before the last row already says nothing about this one.
             stamp=self._stamps.take(),
+            is_stamp_lent=prefix is None or prefix.t_ns is None,
             data=_number(groups.get("data_s")),
             work=_work(groups, figure),
         )
@@ -228,7 +229,10 @@ class RunBuilder:
         same = bool(starts) and row > starts[-1].row
         covers = self._format.clock.covers
         if same and step == self._rows.step[-1] and (figure == self._rows.figure[-1] or covers != "step"):
-            self._set_loss(new.loss)  # the same step again: two writers of one process, or two states of one bar
+            # The same step again: two writers of one process, or two states of one bar. One of them may have the stamp.
+            self._set_loss(new.loss)
+            if covers == "stamp":
+                self._rows.complete_stamp(new)
             return
         last = self._rows.step[-1] if self._rows.step else -1
         restarts = bool(starts) and step <= last

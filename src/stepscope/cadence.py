@@ -22,6 +22,8 @@ _ENOUGH_EVENTS = 3
 _MOSTLY = 0.7
 # From here on, spacings that differ by a step are one spacing.
 _LONG = 50
+# And so are those of at least so many printed lines that differ by a line.
+_COARSE = 5
 # nanoGPT's tokens per iteration are the product of these.
 _TOKENS = ("gradient_accumulation_steps", "batch_size", "block_size")
 
@@ -83,17 +85,25 @@ def evaluation_interval(run: Run) -> tuple[int | None, int]:
     steps, segments = np.array([stop.step for stop in stops]), np.array([stop.segment for stop in stops])
     # An evaluation before the first step is told with that step's number, whichever that is.
     is_first = len(stops) > _ENOUGH_EVENTS - 1 and stops[0].next_row == 0
-    every, _ = _common_spacing(steps[is_first:], segments[is_first:])
+    grain = _grain(run)
+    every, _ = _common_spacing(steps[is_first:], segments[is_first:], grain)
     # Many trainers evaluate once more after their last step, wherever that is.
     if len(run) and int(steps[-1]) >= int(run.steps.step[-1]) and len(set(steps.tolist())) >= _ENOUGH_EVENTS:
         before = steps < steps[-1]
-        usual, _ = _common_spacing(steps[before], segments[before])
+        usual, _ = _common_spacing(steps[before], segments[before], grain)
         if usual is not None and every is not None and usual > every:
             every = usual
     return every, len(set(steps.tolist()))
 
 
-def _common_spacing(steps: np.ndarray, segments: np.ndarray) -> tuple[int | None, int]:
+def _grain(run: Run) -> int:
+    """How far off an evaluation's step may be: where its line does not say it, by the steps between two lines."""
+    told = (int(step) >= 0 for step, kind in zip(run.events.step, run.events.kind, strict=True) if kind == "evaluation")
+    return 0 if any(told) else log_interval(run)[0] or 0
+
+
+def _common_spacing(steps: np.ndarray, segments: np.ndarray, grain: int = 0) -> tuple[int | None, int]:
+    """The spacing of events and how many spacings it rests on; `grain` is how far off the steps may be."""
     if len(steps) < 2:
         return None, 0
     gaps = np.diff(steps)[np.diff(segments) == 0]
@@ -104,6 +114,9 @@ def _common_spacing(steps: np.ndarray, segments: np.ndarray) -> tuple[int | None
     # Epochs are a step longer or shorter where the batches do not come out even.
     if common < middle and middle >= _LONG and int(np.abs(gaps - middle).max()) <= max(1, middle // 100):
         return middle, len(gaps)
+    mean = float(gaps.mean())
+    if common < middle and mean >= _COARSE * grain > 0 and float(np.abs(gaps - mean).max()) <= grain:
+        return round(mean), len(gaps)
     # One odd spacing (the last step, a resume) must not spoil what all the others say.
     values, counts = zip(*sorted(_count(gaps).items(), key=lambda item: (-item[1], item[0])), strict=True)
     if common < values[0] and counts[0] >= _MOSTLY * len(gaps):

@@ -38,6 +38,7 @@ class Row(NamedTuple):
     stamp: int
     data: float | None = None
     work: float = math.nan
+    is_stamp_lent: bool = False  # the stamp is that of an earlier line
 
 
 class Lane:

@@ -73,6 +73,7 @@ class RowLog:
         # seconds it waited for its batch, how much work it did.
         self._per = Column(np.int32, missing=0)
         self._t = Column(np.int64, missing=NO_TIME)
+        self._is_stamp_lent = False  # of the last row
         self._data = Column(np.float64, missing=math.nan)
         self._work = Column(np.float64, missing=math.nan)
 
@@ -119,6 +120,18 @@ class RowLog:
         self._work.append_at(row, new.work)
         self._line.append(new.line)
         self._t.append_at(row, new.stamp)
+        self._is_stamp_lent = new.is_stamp_lent
+
+    def complete_stamp(self, again: Row) -> None:
+        """The last row's step is printed once more, perhaps by a line with a stamp where the row's had none."""
+        if again.stamp == NO_TIME or again.is_stamp_lent:
+            return
+        self._catch_up()
+        if not self._t:
+            self._t.append_at(len(self.step) - 1, again.stamp)
+        elif self._t[-1] == NO_TIME or self._is_stamp_lent:
+            self._t[-1] = again.stamp
+        self._is_stamp_lent = False
 
     def stage(self, rows: Rows, t_ns: Ints | None) -> None:
         """Put rows behind the end, not yet visible, with these stamps."""
@@ -141,6 +154,7 @@ class RowLog:
         """Make the next `num` staged rows visible."""
         self.step.show(num)
         self._num_behind += num
+        self._is_stamp_lent = False
 
     def _catch_up(self) -> None:
         num, self._num_behind = self._num_behind, 0
