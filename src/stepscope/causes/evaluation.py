@@ -64,8 +64,13 @@ def _usual_beside(evidence: Evidence) -> float | None:
 
 def explain_period(rhythm: Rhythmic) -> Finding | None:
     """A comb at the interval of evaluations that print no line here."""
-    every = rhythm.evidence.run.settings.count("eval_interval")
-    if not every or rhythm.period.every % every or not rhythm.evidence.times("evaluation"):
+    settings = rhythm.evidence.run.settings
+    every, between_lines = settings.count("eval_interval"), settings.count("log_interval") or 1
+    if not every or not rhythm.evidence.times("evaluation"):
+        return None
+    off = rhythm.period.every % every
+    # An interval that is no multiple of the printed one was measured on printed lines: neither is known to the step.
+    if min(off, every - off) > (between_lines if every % between_lines else 0):
         return None
     message = say("cause-c01-period", every=every, count=rhythm.period.num_events)
     return Finding(CODE, "evaluation", "evaluation", 0.75, rhythm.period.each_s, message)
