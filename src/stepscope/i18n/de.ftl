@@ -74,7 +74,7 @@ slow-more = { $count ->
     [one] und eine weitere: { $causes }
    *[other] und { $count } weitere: { $causes }
   }
-slow-more-cause = { $count } × { $cause } ({ $duration })
+slow-more-cause = { $count } × { $cause } (+{ $duration })
 cause-evaluation = Evaluierung
 cause-checkpoint = Checkpoint
 cause-warmup = Anlauf

@@ -76,7 +76,7 @@ slow-more = { $count ->
     [one] and one more: { $causes }
    *[other] and { $count } more: { $causes }
   }
-slow-more-cause = { $count } × { $cause } ({ $duration })
+slow-more-cause = { $count } × { $cause } (+{ $duration })
 cause-evaluation = evaluation
 cause-checkpoint = checkpoint
 cause-warmup = warm-up

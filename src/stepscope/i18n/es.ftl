@@ -74,7 +74,7 @@ slow-more = { $count ->
     [one] y una más: { $causes }
    *[other] y { $count } más: { $causes }
   }
-slow-more-cause = { $count } × { $cause } ({ $duration })
+slow-more-cause = { $count } × { $cause } (+{ $duration })
 cause-evaluation = evaluación
 cause-checkpoint = checkpoint
 cause-warmup = arranque

@@ -74,7 +74,7 @@ slow-more = { $count ->
     [one] et une autre : { $causes }
    *[other] et { $count } autres : { $causes }
   }
-slow-more-cause = { $count } × { $cause } ({ $duration })
+slow-more-cause = { $count } × { $cause } (+{ $duration })
 cause-evaluation = évaluation
 cause-checkpoint = checkpoint
 cause-warmup = démarrage

@@ -254,11 +254,12 @@ def clock_remarks(report: Report, language: Language) -> list[str]:
 
 
 def more_slow(hidden: list[SlowStep], language: Language) -> str:
-    """The slow steps that are not listed, by cause."""
+    """The slow steps that are not listed, by cause, and what they took beyond their training."""
     counts = Counter(slow.cause for slow in hidden)
     causes = []
     for cause, count in counts.most_common():
-        seconds = sum(slow.seconds for slow in hidden if slow.cause == cause)
+        parts = [part for slow in hidden if slow.cause == cause for part in slow.parts]
+        seconds = sum(part.seconds for part in parts if part.phase != "step")
         causes.append(
             language.text(
                 "slow-more-cause", count=count, cause=language.text(f"cause-{cause}"), duration=Seconds(seconds)
