@@ -72,18 +72,24 @@ def find_replayed(
 
 
 def _cached(root: Path, path: Path, cache: Path, rivals: bool) -> Replayed | None:
-    stat = path.stat()
-    key = f"{path}|{stat.st_size}|{stat.st_mtime_ns}|{rivals}|{_code()}"
-    kept = cache / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.pickle"
-    if kept.exists():
-        found: Replayed | None = pickle.loads(kept.read_bytes())
-        return found
-    found = _replay(root, path, rivals)
+    # What was kept with the others' estimates serves those who do not want them, too.
+    places = [_place(path, cache, told) for told in ((True,) if rivals else (True, False))]
+    for kept in places:
+        if kept.exists():
+            found: Replayed | None = pickle.loads(kept.read_bytes())
+            return found
+    found, kept = _replay(root, path, rivals), places[-1]
     cache.mkdir(parents=True, exist_ok=True)
     part = kept.with_suffix(f".{os.getpid()}")
     part.write_bytes(pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL))
     part.replace(kept)
     return found
+
+
+def _place(path: Path, cache: Path, rivals: bool) -> Path:
+    stat = path.stat()
+    key = f"{path}|{stat.st_size}|{stat.st_mtime_ns}|{rivals}|{_code()}"
+    return cache / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.pickle"
 
 
 def _code() -> str:
