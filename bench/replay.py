@@ -183,7 +183,9 @@ def _timeline(run: Run) -> tuple[Floats, Floats, Ints]:
     if stamped:
         took = np.concatenate([[float(steps.seconds[0])], np.diff(steps.t_ns) / NS])
     else:
-        silent = np.maximum(since - steps.span, 0)
+        # A clock that runs on tells at the next tick what it did not before.
+        runs_on = (run.clock.covers == "cumulative") & (steps.span == 0)
+        silent = np.where(runs_on, 0, np.maximum(since - steps.span, 0))
         took = _between_stamps(run, steps.seconds + silent * level + outside_s, num_stops > 0)
     stop_s = np.where(num_stops > 0, np.maximum(took - since * level, 0.0), 0.0)
     return np.cumsum(took), stop_s, num_stops

@@ -31,3 +31,20 @@ def test_the_evaluation_after_the_last_step_is_not_part_of_the_rhythm(
     steps: tuple[int, ...], last: int, every: int
 ) -> None:
     assert _evaluated(*steps, last=last) == every
+
+
+def test_evaluations_known_to_the_printed_line_alone_have_one_interval():
+    """Every 1,222 steps, told between lines of every 50th: 1,200 or 1,250 apart, and never the 50 that divides both."""
+    lines, at = [], 0
+    for step in range(50, 20_001, 50):
+        at += 10
+        if step // 1222 > (step - 50) // 1222:
+            at += 8
+            stamp = f"2025-05-19 {5 + at // 3600:02d}:{at // 60 % 60:02d}:{at % 60:02d},000"
+            lines.append(f"{stamp} maskrcnn_benchmark.inference INFO: Total inference time: 0:00:08.0 (0.1 s / img)")
+        stamp = f"2025-05-19 {5 + at // 3600:02d}:{at // 60 % 60:02d}:{at % 60:02d},000"
+        lines.append(
+            f"{stamp} maskrcnn_benchmark.trainer INFO: eta: 1:00:00  iter: {step}  loss: 1.1 (1.2)  "
+            "mask: 0.4 (0.5)  time: 0.2 (0.2)  data: 0.0 (0.0)"
+        )
+    assert evaluation_interval(run_of(lines))[0] == pytest.approx(1222, abs=5)

@@ -101,3 +101,14 @@ def test_an_evaluation_beside_the_clock_counts_with_the_time_it_prints():
     end = report_of(lines, max_steps=4000).forecast
     assert end.left["evaluation"].seconds == pytest.approx(6 * 30, rel=0.02)
     assert end.remaining_s == pytest.approx(2400 * 0.1 + 6 * 30, rel=0.02)
+
+
+def test_a_running_clock_in_whole_seconds_is_not_counted_twice():
+    """Lines between two ticks have no time of their own: the next tick tells theirs."""
+    bars, clock = [], 0.0
+    for step in range(1, 601):
+        clock += 8.0 if step % 100 == 0 else 0.3
+        minutes, seconds = divmod(int(clock), 60)
+        bars.append(f"Epoch 1/1: {step / 10:3.0f}%|###| {step}/1000 [{minutes:02d}:{seconds:02d}<09:59,  3.3it/s]")
+    end = report_of(bars).forecast
+    assert end.remaining_s == pytest.approx(396 * 0.3 + 4 * 8.0, rel=0.05)

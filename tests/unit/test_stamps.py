@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+import numpy as np
 import pytest
 
 from stepscope.report.build import explain
@@ -127,3 +128,18 @@ def test_a_long_log_in_bulk_gives_the_same():
     """Thousands of lines of one shape across the hour that comes twice."""
     lines = stamped(dt.datetime(2025, 10, 26, 0, 0), "%Y-%m-%d %H:%M:%S", num=4000, every_s=4, local=autumn)
     assert wall_s(lines) == pytest.approx(16_000, rel=0.01)
+
+
+def test_the_line_with_a_stamp_of_its_own_gives_the_row_its_moment():
+    """Several ranks print each step, one of them with a stamp; what stands before may be stamped as well."""
+    lines = []
+    for number in range(1, 60):
+        at = f"2025-05-19 05:{number // 6 + 10:02d}:{number % 6 * 10:02d},000"
+        told = f"eta: 1:00:00  iter: {50 * number}  loss: 1.1 (1.2)  mask: 0.4 (0.5)  time: 0.2 (0.2)  data: 0.0 (0.0)"
+        if number == 30:
+            lines.append("2025-05-19 05:14:53,000 maskrcnn_benchmark.inference INFO: Preparing bbox results")
+        lines += [f"INFO:maskrcnn_benchmark.trainer:{told}"] * 2
+        lines += [f"{at} maskrcnn_benchmark.trainer INFO: {told}", f"INFO:maskrcnn_benchmark.trainer:{told}"]
+    run = run_of(lines)
+    assert len(run) == 59
+    assert set(np.diff(run.steps.t_ns).tolist()) == {10 * 10**9}

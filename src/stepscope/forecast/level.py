@@ -18,8 +18,8 @@ from stepscope.run import Floats
 
 # Where in the run so far the rules are tried.
 _TRIALS = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
-# Errors below this are luck, not merit.
-LUCK = 0.01
+# Errors of the size of a run's own noise are luck, not merit; a clock has some, too.
+_LEAST_LUCK = 0.002
 # From this many rows on a trial means something.
 _LEAST_TRIAL = 8
 # A level is a disturbance when it is this much slower than every level before: a card that warms up stays below.
@@ -36,6 +36,7 @@ class Level(NamedTuple):
     noise: float  # standard error of the mean, as a share
     dispute: float  # how far the rules are apart now (standard deviation of logs), and a passing slowdown
     is_transient: bool  # whether a new slowdown is taken to pass
+    luck: float = 0.01  # errors of this size say nothing about a rule
     trials: tuple[tuple[int, float], ...] = ()  # rows at which it was tried, and what it would have said there
 
 
@@ -58,7 +59,8 @@ def estimate(timeline: Timeline, regimes: tuple[Regime, ...], steps_left: int, *
         trials.append((came, rules(num[:cut], seconds[:cut], begun, timeline.tick)))
         cuts.append(int(timeline.row[cut]))
     now = rules(num, seconds, starts[-1] if starts and starts[-1] < len(num) else 0, timeline.tick)
-    weights = _weights(now, trials)
+    luck = math.hypot(_LEAST_LUCK, 2 * _usual_noise(seconds / num))
+    weights = _weights(now, trials, luck)
     level = sum(weights[name] * value for name, value in now.items())
     blends = [max(sum(weights[name] * said[name] for name in said), _TINY_S) for _, said in trials]
     errors = tuple(math.log(max(came, _TINY_S) / said) for (came, _), said in zip(trials, blends, strict=True))
@@ -70,6 +72,7 @@ def estimate(timeline: Timeline, regimes: tuple[Regime, ...], steps_left: int, *
         errors=errors,
         drift=_drift(num, seconds),
         noise=_noise(num, seconds),
+        luck=luck,
         dispute=_dispute(now, settled),
         is_transient=settled is not None,
         trials=tuple(zip(cuts, blends, strict=True)),
@@ -110,7 +113,7 @@ def _half(num: Floats) -> int:
     return int(min(np.searchsorted(done, done[-1] / 2), len(num) - 1))
 
 
-def _weights(now: dict[str, float], trials: list[tuple[float, dict[str, float]]]) -> dict[str, float]:
+def _weights(now: dict[str, float], trials: list[tuple[float, dict[str, float]]], luck: float) -> dict[str, float]:
     """How much each rule counts: the inverse square of its squared errors in the trials; alike without any.
 
     What none of them could have known in a trial is not held against any: only the error beyond the best one's counts.
@@ -122,7 +125,7 @@ def _weights(now: dict[str, float], trials: list[tuple[float, dict[str, float]]]
         for name, square in squares.items():
             misses[name] += square - best
     # As if one more trial had gone averagely: few trials do not crown a rule.
-    merit = {name: (miss + LUCK**2) / (len(trials) + 1) + LUCK**2 for name, miss in misses.items()}
+    merit = {name: (miss + luck**2) / (len(trials) + 1) + luck**2 for name, miss in misses.items()}
     inverse = {name: 1 / value**2 for name, value in merit.items()}
     total = sum(inverse.values())
     return {name: value / total for name, value in inverse.items()}
@@ -169,3 +172,9 @@ def _noise(num: Floats, seconds: Floats) -> float:
         return 0.1
     rate = seconds / num
     return float(np.std(rate) / max(float(rate.mean()), _TINY_S) / math.sqrt(len(rate)))
+
+
+def _usual_noise(rate: Floats) -> float:
+    """The same by the middle half of the rows: a stall is no noise."""
+    low, middle, high = np.percentile(rate, (25, 50, 75))
+    return float((high - low) / 1.349 / max(float(middle), _TINY_S) / math.sqrt(len(rate)))

@@ -77,12 +77,17 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     is_first = np.concatenate([[True], np.diff(steps.segment) != 0])
     num = np.where(is_first, np.maximum(steps.span, 1), np.concatenate([[1], np.diff(steps.step)]))
     num = np.maximum(num, 1).astype(np.float64)
+    runs_on = run.clock.covers == "cumulative"
+    if runs_on:
+        num = np.maximum(num, steps.span)  # a clock that has not ticked between two lines tells at the next tick
     wall = _wall_seconds(run, ledger, is_first)
     own = steps.dur_ns / NS
     rate = np.where(np.isfinite(wall), wall / num, own)
     level = _local_level(rate, normal, ledger.step.typical_s)
     silent = np.maximum(num - steps.span, 0.0)
-    printed = np.where(normal, own * num, steps.seconds + silent * level)
+    if runs_on:
+        silent[steps.span == 0] = 0.0
+    printed = np.where(normal & (not runs_on), own * num, steps.seconds + silent * level)
     seconds = np.where(np.isfinite(wall), wall, printed)
     by_row = _stops_by_row(run, np.isfinite(wall))
     for row, found in by_row.items():

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.forecast.level import LUCK, Level
+from stepscope.forecast.level import Level
 from stepscope.forecast.prices import cost_of
 from stepscope.forecast.timeline import StopCost, Timeline
 
@@ -35,7 +35,7 @@ def look_back(timeline: Timeline, level: Level) -> Tried:
     trials = [trial for _, trial in found if trial is not None]
     both = [(at, *trial[:2], trial[2]) for at, trial in found if trial is not None and trial[2] is not None]
     now = _whole(timeline, timeline.end)
-    share = _share(both) if now is not None and len(both) >= _LEAST_TRIALS else 0.0
+    share = _share(both, level.luck) if now is not None and len(both) >= _LEAST_TRIALS else 0.0
     errors = tuple(
         math.log(came / (counted if whole is None else share * whole + (1 - share) * counted))
         for came, counted, whole in trials
@@ -82,7 +82,7 @@ def _whole(timeline: Timeline, end: int) -> float | None:
     return float(seconds[upto].sum() / num[upto].sum())
 
 
-def _share(trials: list[tuple[float, float, float, float]]) -> float:
+def _share(trials: list[tuple[float, float, float, float]], luck: float) -> float:
     """How much the plain mean counts: by squared errors, with one more trial that went averagely for both.
 
     A late trial rests on nearly as much as is known now, and tells more.
@@ -92,5 +92,5 @@ def _share(trials: list[tuple[float, float, float, float]]) -> float:
         squares = [math.log(came / said) ** 2 for said in (counted, whole)]
         for index, square in enumerate(squares):
             misses[index] += at**2 * (square - min(squares))
-    counted_merit, whole_merit = ((miss + LUCK**2) / (total + 1) + LUCK**2 for miss in misses)
+    counted_merit, whole_merit = ((miss + luck**2) / (total + 1) + luck**2 for miss in misses)
     return counted_merit**2 / (counted_merit**2 + whole_merit**2)

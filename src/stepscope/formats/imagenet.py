@@ -4,6 +4,7 @@ from ._base import Clock, Format, Line, Sample
 
 _PLACE = r"Epoch:? \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\[ *(?P<batch>\d+)/(?P<batches>\d+)\]"
 _TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *[\d.]+s?\)"
+_DATA = r"(?:,?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +(?P<data_s>[\d.]+)s? *\( *[\d.]+s?\))?"
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 
 FORMAT = Format(
@@ -12,7 +13,8 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"{_PLACE}[:,]?\s+(?:(?!Time)[\w:.,() -]{{1,60}}\s)?{_TIME}(?:.{{0,120}}?\bLoss:? +(?P<loss>{_NUMBER}))?",
+            rf"{_PLACE}[:,]?\s+(?:(?!Time)[\w:.,() -]{{1,60}}\s)?{_TIME}{_DATA}"
+            rf"(?:.{{0,120}}?\bLoss:? +(?P<loss>{_NUMBER}))?",
         ),
         Line("evaluation", r" ?\* +(?:Acc|Prec)(?:uracy)?@1:? +[\d.]+", weak=True),  # as many others print it
         Line("start", r"=> (?:creating model|using pre-trained model) '"),
@@ -31,7 +33,7 @@ FORMAT = Format(
             "Epoch: [0][  21/5005]\tTime  0.231 ( 0.317)\tData  0.000 ( 0.081)\tLoss 6.9512e+00 (6.9987e+00)\t"
             "Acc@1   0.00 (  0.12)",
             "step",
-            {"epoch": 0, "batch": 21, "batches": 5005, "dur_s": 0.231, "loss": 6.9512},
+            {"epoch": 0, "batch": 21, "batches": 5005, "dur_s": 0.231, "data_s": 0.0, "loss": 6.9512},
         ),
         Sample(
             "Epoch: [3][40/391]\tTime 0.119 (0.140)\tData 0.002 (0.010)\tLoss 1.2040 (1.3110)\tPrec@1 57.031 (55.1)",
