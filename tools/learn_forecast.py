@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections import Counter
 from pathlib import Path
@@ -24,16 +25,19 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from moments import Replayed, find_replayed  # noqa: E402
 from stepscope.forecast.finish import NoForecast, look_ahead  # noqa: E402
-from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, Signs, nearness, scale, shelf  # noqa: E402
+from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, SHELVES, Signs, nearness, scale, shelf  # noqa: E402
 from stepscope.run import Floats  # noqa: E402
 
 TARGET = ROOT / "src" / "stepscope" / "forecast" / "_learned.py"
 # Repeats of one program tell less than runs of others: n of them count like n to this power.
 _REPEATS = 0.3
+# And programs of one trainer tell less than those of others: whose logs happen to be public says nothing about users.
+_PROGRAMS = 0.75
 # The scale is the ninth decile of errors; those beyond this nobody could have known, and how far beyond says nothing.
 _DECILE, _FORESEEABLE, _FLOOR = 0.9, 0.7, 0.002
 # Where weights begin and what holds them back a little: errors that shrink as a run goes on, parts at about their size.
-_START = (0.05, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01, 0.2, *([0.7] * (len(PARTS) - 1)))
+# The least size is this at the end of a run, and before it grows as the root of how much less was seen.
+_START = (0.01, 0.5, 0.01, 0.5, 0.2, *([0.7] * (len(PARTS) - 1)))
 _PULL = 0.003
 # No part makes a forecast worse than this many times itself: more would be another part's doing.
 _MOST = 4.0
@@ -66,49 +70,74 @@ def samples_of(replayed: Replayed) -> list[Sample]:
             if isinstance(outlook, NoForecast) or outlook.seconds <= 0 or (previous and not outlook.like):
                 continue
             error = float(np.log(moment.left_s / outlook.seconds))
-            found.append(Sample(outlook.signs, error, moment.cut or 0.0, replayed.program, replayed.path))
+            # Folders are called owner+repository: forks of one repository are one program.
+            group = replayed.program.rpartition("+")[2]
+            found.append(Sample(outlook.signs, error, moment.cut or 0.0, group, replayed.path))
     return found
 
 
 def mass_of(samples: list[Sample]) -> Floats:
-    """How much each sample counts."""
+    """How much each sample counts: less where a program has many runs, and where a trainer has many programs."""
     repeats = Counter((s.group, s.signs.kind, s.cut) for s in samples)
-    return np.array([repeats[s.group, s.signs.kind, s.cut] ** (_REPEATS - 1) for s in samples])
+    programs = Counter(family for family, _ in {(s.signs.family, s.group) for s in samples})
+    return np.array(
+        [
+            repeats[s.group, s.signs.kind, s.cut] ** (_REPEATS - 1) * programs[s.signs.family] ** (_PROGRAMS - 1)
+            for s in samples
+        ]
+    )
+
+
+def _follows(sample: Sample) -> bool:
+    """Whether a forecast rests on a previous run."""
+    return sample.signs.kind == "profile"
 
 
 def fit_scale(samples: list[Sample]) -> list[float]:
     """The least size at each share and the weights of the parts under which the scale is the ninth decile of errors.
 
+    The least size is a power of the share: one number for each share would follow the few runs that surprise there.
     Quantile regression on the logarithm of errors: descent on the logs of the weights, which keeps them positive, so
     that a part that grows never makes an interval narrower.
     """
     # All were asked at one of the shares, give or take a printed step.
-    nearest = [int(np.argmax(nearness(s.signs.share_done))) for s in samples]
-    squares = np.hstack([np.eye(len(SHARES))[nearest], np.array([s.signs.parts() for s in samples])]) ** 2
+    nearest = [int(np.argmax(nearness(s.signs.share_done))) + len(SHARES) * _follows(s) for s in samples]
+    squares = np.hstack([np.eye(2 * len(SHARES))[nearest], np.array([s.signs.parts() for s in samples])]) ** 2
     size = np.log(np.minimum([abs(s.error) for s in samples], _FORESEEABLE) + _FLOOR)
     mass = mass_of(samples)
     mass = mass / mass.sum()
-    start = np.log(_START)
+    shape = _shape()
+    start = np.array([math.log(_START[0]), -_START[1], math.log(_START[2]), -_START[3], *np.log(_START[4:])])
     logs, moment, second = start.copy(), np.zeros_like(start), np.zeros_like(start)
     for turn in range(1, _TURNS + 1):
-        terms = squares * np.exp(2 * logs)
+        terms = squares * np.exp(2 * (shape @ logs))
         whole = terms.sum(axis=1) + 1e-8
         short = np.clip((size - np.log(whole) / 2) / 0.05, -50, 50)
         slope = -mass * (_DECILE - 1 / (1 + np.exp(short)))
-        gradient = (slope[:, None] * (terms / whole[:, None])).sum(axis=0) + _PULL * (logs - start)
+        gradient = shape.T @ (slope[:, None] * (terms / whole[:, None])).sum(axis=0) + _PULL * (logs - start)
         moment = 0.9 * moment + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2
         speed = 0.04 * (1 - 0.8 * turn / _TURNS)
         logs -= speed * moment / (1 - 0.9**turn) / (np.sqrt(second / (1 - 0.99**turn)) + 1e-9)
-        logs = np.minimum(logs, np.log(_MOST))
-    return [round(float(value), 4) for value in np.exp(logs)]
+        logs[4:] = np.minimum(logs[4:], np.log(_MOST))
+    return [round(float(value), 4) for value in np.exp(shape @ logs)]
+
+
+def _shape() -> Floats:
+    """How the logs of all weights come from what is fitted: two straight lines over the log of the share, and parts."""
+    line = np.stack([np.ones(len(SHARES)), np.log(SHARES)], axis=1)
+    shape = np.zeros((2 * len(SHARES) + len(PARTS), 4 + len(PARTS)))
+    shape[: len(SHARES), :2] = line
+    shape[len(SHARES) : 2 * len(SHARES), 2:4] = line
+    shape[2 * len(SHARES) :, 4:] = np.eye(len(PARTS))
+    return shape
 
 
 def fit_quantiles(samples: list[Sample], weights: list[float]) -> dict[str, list[float]]:
-    """Quantiles of errors in scales, for forecasts after a previous run and for all others."""
+    """Quantiles of errors in scales, for each kind of forecast that has other tails."""
     found = {}
-    for name in ("own", "profile"):
-        own = [s for s in samples if shelf(s.signs.kind) == name]
+    for name in SHELVES:
+        own = [s for s in samples if shelf(s.signs) == name]
         own = own if len({s.group for s in own}) >= _LEAST_PROGRAMS else samples
         values = [s.error / scale(s.signs, weights) for s in own]
         found[name] = [round(value, 3) for value in _evened(_quantiles(values, mass_of(own)))]
@@ -154,7 +183,7 @@ def leave_out(samples: list[Sample]) -> list[Tried]:
         weights = fit_scale(rest)
         quantiles = fit_quantiles(rest, weights)
         for sample in (s for s in samples if s.group == group):
-            size, own = scale(sample.signs, weights), quantiles[shelf(sample.signs.kind)]
+            size, own = scale(sample.signs, weights), quantiles[shelf(sample.signs)]
             tried.append(Tried(sample, min(0.0, own[low] * size), max(0.0, own[high] * size)))
     return tried
 
@@ -194,7 +223,8 @@ def write(samples: list[Sample], stretch: float, command: str) -> str:
     ]
     told = [f"{family} {num}" for family, num in runs.most_common()]
     lines += [f"# {', '.join(told[i : i + 8])}" for i in range(0, len(told), 8)]
-    lines += ["", "# The least scale at each of the SHARES of intervals.py, then how much each of the PARTS counts."]
+    lines += ["", "# The least scale at each of the SHARES of intervals.py, the same after a previous run, and how"]
+    lines += ["# much each of the PARTS counts."]
     lines += ["WEIGHTS = (", *(f"    {weight}," for weight in weights), ")"]
     lines += [
         "# Quantiles of errors in scales, at the LEVELS of intervals.py, times a factor that programs left out of"

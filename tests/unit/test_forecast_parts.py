@@ -156,7 +156,7 @@ def test_the_shipped_table_is_whole():
     """Rising quantiles around the forecast, a weight for every stretch and part."""
     from stepscope.forecast._learned import QUANTILES, WEIGHTS
 
-    assert len(WEIGHTS) == len(SHARES) + len(PARTS)
+    assert len(WEIGHTS) == 2 * len(SHARES) + len(PARTS)
     assert all(weight > 0 for weight in WEIGHTS)
     for quantiles in QUANTILES.values():
         assert len(quantiles) == len(LEVELS)

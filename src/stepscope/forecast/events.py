@@ -55,7 +55,10 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
     assumptions: list[Message] = []
 
     def cost(stops: list[StopCost]) -> Cost | None:
-        return cost_of(stops, level_s, schedule.last_step, schedule.max_steps) if stops else None
+        if not stops:
+            return None
+        generates = run.format.evaluation_generates and stops[0].evaluated
+        return cost_of(stops, level_s, schedule.last_step, schedule.max_steps, generates=generates)
 
     with_save = cost([stop for stop in evaluations if stop.saved])
     without = cost([stop for stop in evaluations if not stop.saved])

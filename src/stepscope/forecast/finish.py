@@ -130,7 +130,9 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
     seconds += tried.whole_share * (schedule.num_steps * tried.whole_s - seconds)
     errors, kind, like = tried.errors, _kind(run, schedule, timeline), tuple[str, ...]()
     profile = _profile(run, timeline, previous, max_steps) if seconds > 0 else None
+    apart = 0.0
     if profile is not None:
+        apart = math.log(profile.seconds / seconds)
         share = weight(profile, errors, follows_schedule=run.format.cost_follows_schedule)
         seconds = math.exp(share * math.log(profile.seconds) + (1 - share) * math.log(seconds))
         if share > 0.5:
@@ -146,6 +148,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         is_blind=kind != "profile" and _is_blind(run, timeline, stops),
         kind=kind,
         family=run.format.name,
+        apart=apart if kind == "profile" else 0.0,
     )
     return Outlook(schedule, level, stops, seconds, signs, like)
 
@@ -181,7 +184,7 @@ def _is_blind(run: Run, timeline: Timeline, stops: StopsLeft) -> bool:
     """Whether evaluations or saves may come that nothing has told of yet, on the clock that the forecast counts in."""
     inside = run.clock.covers == "stamp" or {"evaluation", "checkpoint"} & set(run.clock.includes)
     lines = [line for line in run.format.lines if line.kind in {"evaluation", "checkpoint"}]
-    counts = any(inside or "(?P<took_" in line.pattern for line in lines)
+    counts = any(inside or timeline.on_wall or "(?P<took_" in line.pattern for line in lines)
     return counts and not timeline.stops and not timeline.holds_stops and stops.error_s <= 0
 
 

@@ -21,7 +21,7 @@ LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 # The shares of steps done at which complete runs were asked.
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 # What makes a forecast wrong, each as a share; how much of it counts is learned.
-PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled")
+PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled", "apart")
 # Stands for the trials that a run is too short for.
 _UNTRIED = 0.05
 # Stops that nobody has seen yet may take such a share of what is left, less so late in the run.
@@ -44,6 +44,7 @@ class Signs(NamedTuple):
     is_blind: bool  # stops would take time that counts and a line that is known, and none has been seen
     kind: Kind
     family: str
+    apart: float = 0.0  # how far what a previous run foretells is from what this one does
 
     def parts(self) -> tuple[float, ...]:
         """What the scale is made of, in the order of PARTS."""
@@ -60,6 +61,7 @@ class Signs(NamedTuple):
             self.dispute,
             _UNSEEN * (1 - self.share_done) if self.is_blind else 0.0,
             1.0 if self.kind == "unscheduled" else 0.0,
+            abs(self.apart),
         )
 
 
@@ -89,16 +91,23 @@ def nearness(share_done: float) -> tuple[float, ...]:
 
 
 def scale(signs: Signs, weights: Sequence[float]) -> float:
-    """How far off a forecast may be: what every run has at this point, and the parts, as independent ones."""
-    near, shares = nearness(signs.share_done), weights[len(SHARES) :]
-    least = math.exp(sum(share * math.log(weight) for share, weight in zip(near, weights, strict=False)))
+    """How far off a forecast may be: what every run has at this point, and the parts, as independent ones.
+
+    `weights` are the least size at each of the SHARES, the same after a previous run, and the weights of the parts.
+    """
+    near, shares = nearness(signs.share_done), weights[2 * len(SHARES) :]
+    first = len(SHARES) if signs.kind == "profile" else 0
+    least = math.exp(sum(share * math.log(weight) for share, weight in zip(near, weights[first:], strict=False)))
     size = math.hypot(least, *(share * part for share, part in zip(shares, signs.parts(), strict=True)))
     return min(_MOST_SCALE, max(_LEAST_SCALE, size))
 
 
-def shelf(kind: Kind) -> str:
-    """Which quantiles a forecast takes: after a previous run, errors have other tails."""
-    return "profile" if kind == "profile" else "own"
+SHELVES = ("own", "blind", "profile")
+
+
+def shelf(signs: Signs) -> str:
+    """Which quantiles a forecast takes: after a previous run errors have other tails, and what may come adds only."""
+    return "profile" if signs.kind == "profile" else "blind" if signs.is_blind else "own"
 
 
 def spread_of(signs: Signs) -> Spread:
@@ -106,7 +115,7 @@ def spread_of(signs: Signs) -> Spread:
     from stepscope.forecast._learned import QUANTILES, WEIGHTS
 
     size = scale(signs, WEIGHTS)
-    quantiles = QUANTILES[shelf(signs.kind)]
+    quantiles = QUANTILES[shelf(signs)]
     return Spread(tuple(min(_FARTHEST, max(-_FARTHEST, size * value)) for value in quantiles))
 
 

@@ -23,6 +23,8 @@ _ENOUGH = 3
 _ODD = 3.0
 # From so many on, a change of their cost is told from chance.
 _LEAST_FOR_TREND = 6
+# By so much, with every e-fold of steps, the cost of an evaluation that generates text may change.
+_LEARNING = 0.1
 # No trend is followed further than this.
 _FARTHEST = 3.0
 
@@ -34,8 +36,13 @@ class Cost(NamedTuple):
     error: float
 
 
-def cost_of(stops: Sequence[StopCost], level_s: float, last_step: int, max_steps: int) -> Cost:
-    """What a stop between two steps will take at a level, from at least one of its kind."""
+def cost_of(
+    stops: Sequence[StopCost], level_s: float, last_step: int, max_steps: int, *, generates: bool = False
+) -> Cost:
+    """What a stop between two steps will take at a level, from at least one of its kind.
+
+    `generates`: it is an evaluation whose cost depends on what the model has learned.
+    """
     own = stops[1:] if len(stops) > _ENOUGH else stops
     costs = np.array(
         [stop.seconds / stop.num * float(np.clip(level_s / max(stop.level_s, 1e-9), *_FOLLOWS)) for stop in own]
@@ -45,9 +52,12 @@ def cost_of(stops: Sequence[StopCost], level_s: float, last_step: int, max_steps
         costs = np.minimum(costs, _ODD * float(np.sort(costs)[(len(costs) - 1) // 2]))
     mean = float(costs.mean())
     factor = _trend(np.array([stop.step for stop in own], dtype=np.float64), costs, last_step, max_steps)
-    # Of the mean of a few alike things: their scatter, and a tenth of one for what so few cannot show. A trend that is
-    # prolonged may as well end here.
-    scatter = float(np.hypot(np.std(costs), 0.1 * mean) / len(costs) ** 0.5)
+    # Of the mean of a few alike things: their scatter, and a tenth of one for what so few cannot show. Things that
+    # differ much go on to differ in the mean, however many were seen; and a trend that is prolonged may end here.
+    spread = float(np.std(costs))
+    scatter = float(np.hypot(np.hypot(spread, 0.1 * mean) / len(costs) ** 0.5, spread / 2))
+    if generates and 0 < last_step < max_steps:
+        scatter = float(np.hypot(scatter, _LEARNING * mean * np.log(max_steps / last_step)))
     return Cost(mean * factor, float(np.hypot(scatter, mean * (1 - factor) / 2)))
 
 

@@ -84,8 +84,8 @@ def follow(timeline: Timeline, previous: list[Timeline], max_steps: int) -> Prof
     found = [profile for other in previous if (profile := _follow(timeline, other, max_steps)) is not None]
     if not found:
         return None
-    # The one in the middle: one odd run among several does not count.
-    return sorted(found, key=lambda profile: profile.seconds)[len(found) // 2]
+    # The one in the middle: one odd run among several does not count. Of two, the longer one had the mishap.
+    return sorted(found, key=lambda profile: profile.seconds)[(len(found) - 1) // 2]
 
 
 def _follow(timeline: Timeline, other: Timeline, max_steps: int) -> Profile | None:

@@ -124,7 +124,7 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
         every=(counted, num[counted], seconds[counted]),
         clock=(steps.step.astype(np.float64), np.cumsum(seconds)),
         on_wall=bool(np.isfinite(wall).any()),
-        tick=_tick(run, rows, num, seconds),
+        tick=_tick(run, rows, num, seconds, on_wall=bool(np.isfinite(wall).any())),
         holds_stops=mixed,
     )
 
@@ -140,11 +140,13 @@ def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
     return np.where(known, (steps.t_ns - np.where(known, before, 0)) / NS, np.nan)
 
 
-def _tick(run: Run, rows: Ints, num: Floats, seconds: Floats) -> float:
+def _tick(run: Run, rows: Ints, num: Floats, seconds: Floats, *, on_wall: bool) -> float:
     """How coarse the clock is against a row's seconds."""
     if not len(rows):
         return 0.0
     tick_s = max(float(np.median(run.doubt_ns[rows])) / NS, 0.0)
+    if on_wall and run.stamps is not None:
+        tick_s = max(tick_s, run.stamps.resolution_ns / NS)
     row_s = float(seconds[rows].sum() / num[rows].sum()) * float(np.median(num[rows]))
     return min(10.0, tick_s / row_s) if row_s > 0 else 0.0
 

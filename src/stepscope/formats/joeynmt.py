@@ -41,6 +41,7 @@ FORMAT = Format(
         "longest in the beginning, before the model has learned to end its sentences. No total and no ETA is printed.",
     ),
     events_follow_step=True,
+    evaluation_generates=True,
     first_step=1,
     setting_names={
         "validation_freq": "eval_interval",
