@@ -31,8 +31,6 @@ from stepscope.run import Floats  # noqa: E402
 TARGET = ROOT / "src" / "stepscope" / "forecast" / "_learned.py"
 # Repeats of one program tell less than runs of others: n of them count like n to this power.
 _REPEATS = 0.3
-# And programs of one trainer tell less than those of others: whose logs happen to be public says nothing about users.
-_PROGRAMS = 0.75
 # The scale is the ninth decile of errors; those beyond this nobody could have known, and how far beyond says nothing.
 _DECILE, _FORESEEABLE, _FLOOR = 0.9, 0.7, 0.002
 # Where weights begin and what holds them back a little: errors that shrink as a run goes on, parts at about their size.
@@ -77,15 +75,9 @@ def samples_of(replayed: Replayed) -> list[Sample]:
 
 
 def mass_of(samples: list[Sample]) -> Floats:
-    """How much each sample counts: less where a program has many runs, and where a trainer has many programs."""
+    """How much each sample counts."""
     repeats = Counter((s.group, s.signs.kind, s.cut) for s in samples)
-    programs = Counter(family for family, _ in {(s.signs.family, s.group) for s in samples})
-    return np.array(
-        [
-            repeats[s.group, s.signs.kind, s.cut] ** (_REPEATS - 1) * programs[s.signs.family] ** (_PROGRAMS - 1)
-            for s in samples
-        ]
-    )
+    return np.array([repeats[s.group, s.signs.kind, s.cut] ** (_REPEATS - 1) for s in samples])
 
 
 def _follows(sample: Sample) -> bool:
