@@ -175,8 +175,7 @@ def _timeline(run: Run) -> tuple[Floats, Floats, Ints]:
         row = stop.row if stop.row is not None else stop.next_row
         if stop.printed and row < len(run):
             num_stops[row] += 1
-            outside_s[row] += 0.0 if stop.evaluation_inside else stop.evaluation_took_s or 0.0
-            outside_s[row] += 0.0 if stop.save_inside else stop.save_took_s or 0.0
+            outside_s[row] += stop.outside_s
     level = _local_level(run, num_stops == 0)
     since = np.concatenate([[max(1, int(steps.span[0]))], np.diff(steps.step)]).astype(np.float64)
     stamped = len(steps.t_ns) > 0 and bool((steps.t_ns != NO_TIME).all()) and bool((np.diff(steps.t_ns) >= 0).all())

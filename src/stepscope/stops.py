@@ -41,6 +41,13 @@ class Stop(NamedTuple):
         """Whether the log's clock runs during any part of it."""
         return (self.evaluated and self.evaluation_inside) or (self.saved and self.save_inside)
 
+    @property
+    def outside_s(self) -> float:
+        """What the log says it took while the log's clock stood still."""
+        evaluation_s = 0.0 if self.evaluation_inside else self.evaluation_took_s or 0.0
+        save_s = 0.0 if self.save_inside else self.save_took_s or 0.0
+        return evaluation_s + save_s
+
 
 def find_stops(run: Run) -> list[Stop]:
     """Every stop of the run, in order; includes the evaluation that a pasted log left out of the first step."""

@@ -14,7 +14,7 @@ from stepscope.forecast.finish import Forecast, forecast
 from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, Signs, Spread, nearness, spread_of
 from stepscope.forecast.level import estimate
 from stepscope.forecast.previous import find_previous
-from stepscope.forecast.timeline import StopCost, Timeline
+from stepscope.forecast.timeline import StopCost, Timeline, lay_out
 from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
 from tests.unit.logs import report_of, run_of, training
@@ -164,7 +164,7 @@ def test_the_shipped_table_is_whole():
         assert quantiles[0] < 0 < quantiles[-1]
 
 
-@pytest.mark.parametrize("sign", ["drift", "noise", "dispute", "stops"])
+@pytest.mark.parametrize("sign", ["drift", "noise", "dispute", "stops", "apart"])
 def test_what_makes_a_run_harder_never_makes_its_interval_narrower(sign):
     calm = Signs(0.5, (0.01, -0.01), 0.01, 0.01, 0.01, 0.01, False, "own", "nanogpt")
     wild = calm._replace(**{sign: 0.2})
@@ -272,3 +272,28 @@ def test_restarts_are_in_the_upper_tail():
     steady = report_of(training(1000, every=10, evaluate=100), max_steps=2000).forecast
     assert steady.lost_s < 0.05 * steady.remaining_s
     assert steady.high_s >= steady.remaining_s + steady.lost_s
+
+
+def test_of_two_previous_runs_the_shorter_is_followed():
+    """Both were as fast until here; later one of them was held up by somebody, which is no schedule."""
+    calm = training(1000, every=10)
+    held_up = training(600, every=10) + training(1000, first=610, every=10, step_ms=140)
+    own = training(300, every=10)
+    end = end_of(own, previous=[calm, held_up], max_steps=1000)
+    assert end.remaining_s == pytest.approx(70, rel=0.03)
+
+
+def test_stamps_in_whole_seconds_are_known_to_be_coarse():
+    """The trainer's own figure is fine, the stamps that give the level are not: a row is one tick or two."""
+    lines, at = [], 0.0
+    for step in range(0, 60_000, 100):
+        at += 1.25
+        clock = (dt.datetime(2024, 2, 16) + dt.timedelta(seconds=int(at))).strftime("%Y/%m/%d %H:%M:%S")
+        lines.append(
+            f"{clock} - mmengine - INFO - Epoch(train)   [1][{step + 100:5d}/100000]  lr: 1.0000e-04  eta: 0:10:00  "
+            "time: 0.0100  data_time: 0.0002  memory: 189  loss: 2.1"
+        )
+    run = with_settings(run_of(lines), flags={"max_steps": 100_000})
+    timeline = lay_out(run, attribute(run))
+    assert timeline.on_wall
+    assert timeline.tick == pytest.approx(1 / 1.25, rel=0.02)

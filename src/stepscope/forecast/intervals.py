@@ -22,6 +22,8 @@ LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 # What makes a forecast wrong, each as a share; how much of it counts is learned.
 PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled", "apart")
+# The kinds of forecast with quantiles of their own.
+SHELVES = ("own", "blind", "profile")
 # Stands for the trials that a run is too short for.
 _UNTRIED = 0.05
 # Stops that nobody has seen yet may take such a share of what is left, less so late in the run.
@@ -102,11 +104,8 @@ def scale(signs: Signs, weights: Sequence[float]) -> float:
     return min(_MOST_SCALE, max(_LEAST_SCALE, size))
 
 
-SHELVES = ("own", "blind", "profile")
-
-
 def shelf(signs: Signs) -> str:
-    """Which quantiles a forecast takes: after a previous run errors have other tails, and what may come adds only."""
+    """Which quantiles a forecast takes: after a previous run, or before the first stop, errors have other tails."""
     return "profile" if signs.kind == "profile" else "blind" if signs.is_blind else "own"
 
 

@@ -84,7 +84,8 @@ def follow(timeline: Timeline, previous: list[Timeline], max_steps: int) -> Prof
     found = [profile for other in previous if (profile := _follow(timeline, other, max_steps)) is not None]
     if not found:
         return None
-    # The one in the middle: one odd run among several does not count. Of two, the longer one had the mishap.
+    # The one in the middle: one odd run among several does not count. Of two, the longer one
+    # is likelier to have had a mishap.
     return sorted(found, key=lambda profile: profile.seconds)[(len(found) - 1) // 2]
 
 

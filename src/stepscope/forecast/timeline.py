@@ -92,7 +92,7 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     by_row = _stops_by_row(run, np.isfinite(wall))
     for row, found in by_row.items():
         if not np.isfinite(wall[row]):
-            seconds[row] += sum(_printed_s(stop) for stop in found)
+            seconds[row] += sum(stop.outside_s for stop in found)
     holds = np.zeros(num_rows, dtype=bool)
     holds[list(by_row)] = True
     counts = (steps.span > 0) & ~_warmup(run, normal)
@@ -171,16 +171,9 @@ def _stops_by_row(run: Run, on_wall: np.ndarray) -> dict[int, list[Stop]]:
         row = stop.row if stop.is_inside else stop.next_row + (1 if run.format.events_follow_step else 0)
         if row is None or row >= len(run) or int(run.steps.segment[row]) != stop.segment:
             continue
-        if stop.is_inside or on_wall[row] or _printed_s(stop) > 0:
+        if stop.is_inside or on_wall[row] or stop.outside_s > 0:
             found.setdefault(row, []).append(stop)
     return found
-
-
-def _printed_s(stop: Stop) -> float:
-    """What the log says of the seconds of a stop that the printed step times leave out."""
-    evaluation_s = 0.0 if stop.evaluation_inside else stop.evaluation_took_s or 0.0
-    save_s = 0.0 if stop.save_inside else stop.save_took_s or 0.0
-    return evaluation_s + save_s
 
 
 def _cost(row: int, stops: list[Stop], step: int, excess_s: float, level_s: float) -> StopCost:
