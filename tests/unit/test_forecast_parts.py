@@ -291,7 +291,7 @@ def test_stamps_in_whole_seconds_are_known_to_be_coarse():
         clock = (dt.datetime(2024, 2, 16) + dt.timedelta(seconds=int(at))).strftime("%Y/%m/%d %H:%M:%S")
         lines.append(
             f"{clock} - mmengine - INFO - Epoch(train)   [1][{step + 100:5d}/100000]  lr: 1.0000e-04  eta: 0:10:00  "
-            "time: 0.0100  data_time: 0.0002  memory: 189  loss: 2.1"
+            "time: 0.0125  data_time: 0.0002  memory: 189  loss: 2.1"
         )
     run = with_settings(run_of(lines), flags={"max_steps": 100_000})
     timeline = lay_out(run, attribute(run))
