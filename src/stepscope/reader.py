@@ -363,13 +363,20 @@ class LogReader:
 
     def _settle(self, fmt: Format, text: str = "") -> None:
         self._format = fmt
-        self._builder = RunBuilder(fmt)
-        self._builder.begin_file(self._rank)
+        self._builder = self._new_builder(fmt)
         if text:
             self._builder.expect_prefix(prefix_shape(claim(fmt, text)))
         pending, self._pending = self._pending, []
         for line in pending:
             self._builder.add(line)
+
+    def _new_builder(self, fmt: Format) -> RunBuilder:
+        builder = RunBuilder(fmt)
+        builder.begin_file(self._rank)
+        if fmt.schedule_in_source and self._listing.program:
+            grows = re.compile(fmt.schedule_in_source)
+            builder.tell("cost_follows_schedule", any(grows.search(line) for line in self._listing.program))
+        return builder
 
     def _settle_inferred(self) -> bool:
         """So many lines and no format claims them: go by their structure, if it is that of a training."""
@@ -399,8 +406,7 @@ class LogReader:
         fmt = self._likeliest()
         if fmt is None:
             raise self._not_a_log()
-        builder = RunBuilder(fmt)
-        builder.begin_file(self._rank)
+        builder = self._new_builder(fmt)
         for line in self._pending:
             builder.add(line)
         return builder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.forecast.finish import NoForecast
+from stepscope.forecast.finish import NoForecast, look_ahead
 from tests.unit.logs import report_of, training
 
 
@@ -112,3 +112,40 @@ def test_a_running_clock_in_whole_seconds_is_not_counted_twice():
         bars.append(f"Epoch 1/1: {step / 10:3.0f}%|###| {step}/1000 [{minutes:02d}:{seconds:02d}<09:59,  3.3it/s]")
     end = report_of(bars).forecast
     assert end.remaining_s == pytest.approx(396 * 0.3 + 4 * 8.0, rel=0.05)
+
+
+def test_an_evaluation_beside_the_clock_counts_with_what_passed_between_two_stamps():
+    """The line tells what its batches took, two events around it that gathering the results took as long again."""
+    lines, now = ["Namespace(data_path='/data/toy', epochs=8, lr=0.1)"], 1_600_000_000.0
+
+    def event(key):
+        return f':::MLLOG {{"namespace": "", "time_ms": {int(now * 1000)}, "event_type": "POINT", "key": "{key}"}}'
+
+    for epoch in range(4):
+        lines.append(event("epoch_start"))
+        for batch in range(0, 400, 20):
+            now += 20 * 0.5
+            figures = "loss: 0.7512 (0.9120)  time: 0.5000  data: 0.0010  max mem: 9522"
+            lines.append(f"Epoch: [{epoch}]  [ {batch}/400]  eta: 0:14:25  lr: 0.000100  {figures}")
+        lines += [event("epoch_stop"), event("eval_start")]
+        now += 60
+        lines += ["Test: Total time: 0:00:30 (0.3000 s / it)", event("eval_stop")]
+    forecast = report_of(lines).forecast
+    assert forecast.left["evaluation"].num == 4
+    assert forecast.left["evaluation"].seconds == pytest.approx(4 * 60, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("import torch\nws_schedule = (3, 7, 11)\n", "scheduled"),
+        ("import torch\nlearning_rate = 0.1\n", "own"),
+        ("", "scheduled"),
+    ],
+)
+def test_a_program_printed_first_tells_whether_its_steps_change_by_plan(source, kind):
+    head = source + "=" * 60 if source else "Running PyTorch 2.5.0 compiled for CUDA 12.4"
+    steps = [f"step:{n}/2000 train_loss:4.2210 train_time:{n * 150}ms step_avg:150.00ms" for n in range(1, 400)]
+    report = report_of([*head.splitlines(), *steps])
+    outlook = look_ahead(report.run, report.ledger)
+    assert outlook.signs.kind == kind

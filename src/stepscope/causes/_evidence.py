@@ -179,6 +179,12 @@ class Evidence:
         return shape.noise < _EVEN + 0.5 * tick
 
     @cached_property
+    def usual_wait_s(self) -> float:
+        """What a step usually waits for its data, where rows say so."""
+        waits = self.run.steps.data_s
+        return float(np.nanmedian(waits)) if np.isfinite(waits).any() else 0.0
+
+    @cached_property
     def epoch_steps(self) -> int | None:
         """How many steps an epoch has, where the log tells."""
         return self.run.settings.count("steps_per_epoch")
@@ -206,6 +212,15 @@ class Case(NamedTuple):
     def excess_s(self) -> float:
         """Its seconds beyond a normal step."""
         return sum(part.seconds for part in self.slow.parts if part.phase != "step")
+
+    @property
+    def waited_s(self) -> float:
+        """How much longer than usual it waited for its data, as the row itself says; 0 where it says nothing."""
+        waits = self.evidence.run.steps.data_s
+        if not np.isfinite(waits[self.row]):
+            return 0.0
+        more = float(waits[self.row]) - self.evidence.usual_wait_s
+        return max(0.0, more) * int(self.evidence.run.steps.span[self.row])
 
 
 class Rhythmic(NamedTuple):

@@ -24,7 +24,8 @@ from stepscope.message import Seconds, Share, say
 
 CODE = "C35"
 PLACE = 16
-_MOST = 0.5
+# A printed wait of at least this share of the excess is what made the step slow.
+MOST = 0.5
 
 
 def explain_step(case: Case) -> Finding | None:
@@ -35,14 +36,12 @@ def explain_step(case: Case) -> Finding | None:
         confidence = round(0.98 * min(1.0, booked / max(case.excess_s, 1e-9)), 2)
         message = say("cause-c35-evidence", duration=Seconds(booked))
         return Finding(CODE, "data", None, confidence, booked, message, case.slow.evidence_lines)
-    if not case.stall_s or not np.isfinite(steps.data_s[case.row]):
-        return None
-    usual = float(np.nanmedian(steps.data_s))
-    more = (float(steps.data_s[case.row]) - usual) * int(steps.span[case.row])
-    if more < _MOST * case.stall_s:
+    more = case.waited_s
+    if not case.stall_s or not more or more < MOST * case.stall_s:
         return None
     share = min(1.0, more / case.stall_s)
-    message = say("cause-c35-figure", own=Seconds(float(steps.data_s[case.row])), usual=Seconds(usual))
+    usual = Seconds(case.evidence.usual_wait_s)
+    message = say("cause-c35-figure", own=Seconds(float(steps.data_s[case.row])), usual=usual)
     line = int(steps.line[case.row])
     return Finding(CODE, "data", "data", round(0.95 * share, 2), min(more, case.stall_s), message, (line,))
 
@@ -55,7 +54,7 @@ def explain_level(shift: Shift) -> Finding | None:
         return None
     before, after = (float(np.nanmedian(part)) for part in parts)
     share = (after - before) / (shift.after.typical_s - shift.before.typical_s)
-    if share < _MOST:
+    if share < MOST:
         return None
     message = say("cause-c35-level", before=Seconds(before), after=Seconds(after), share=Share(min(share, 1.0)))
     return Finding(CODE, "data", None, round(0.9 * min(share, 1.0), 2), 0.0, message)

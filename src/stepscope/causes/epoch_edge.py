@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence, Rhythmic
+from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.phases import Finding
 from stepscope.message import Share, say
 from stepscope.run import Ints
@@ -28,13 +29,7 @@ PLACE = 40
 
 
 def _edges(evidence: Evidence) -> Ints:
-    """The rows that hold the first step of an epoch other than the first."""
-    epoch, steps = evidence.epoch_steps, evidence.run.steps
-    if not epoch or epoch < 2:
-        return np.array([], dtype=np.int64)
-    place = steps.step - evidence.run.format.first_step  # counts from 0: the first of an epoch is a multiple
-    last, before = np.floor_divide(place, epoch), np.floor_divide(place - steps.span, epoch)
-    return np.flatnonzero((last > before) & (place >= epoch) & (steps.span > 0) & (steps.span < epoch))
+    return epoch_starts(evidence.run)
 
 
 def _share(evidence: Evidence) -> float | None:

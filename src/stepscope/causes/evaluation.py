@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence, Rhythmic
+from stepscope.causes.data_wait import MOST
 from stepscope.ledger.phases import Finding
 from stepscope.message import Seconds, say
 
@@ -31,7 +32,8 @@ _MOSTLY = 0.6
 def explain_step(case: Case) -> Finding | None:
     """The evaluation that the step's parts hold."""
     own = sum(part.seconds for part in case.slow.parts if part.phase == "evaluation")
-    beside = case.evidence.once(_usual_beside) if case.stall_s and case.slow.cause == "unexplained" else None
+    is_open = case.stall_s > 0 and case.slow.cause == "unexplained" and case.waited_s < MOST * case.stall_s
+    beside = case.evidence.once(_usual_beside) if is_open else None
     if beside is not None and case.stall_s < 3 * beside and case.evidence.is_near_stop(case.row):
         message = say("cause-c01-beside", duration=Seconds(case.stall_s))
         return Finding(CODE, "evaluation", "evaluation", 0.8, own + case.stall_s, message, case.slow.evidence_lines)

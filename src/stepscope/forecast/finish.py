@@ -133,7 +133,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
     apart = 0.0
     if profile is not None:
         apart = math.log(profile.seconds / seconds)
-        share = weight(profile, errors, follows_schedule=run.format.cost_follows_schedule)
+        share = weight(profile, errors, follows_schedule=_follows_schedule(run))
         seconds = math.exp(share * math.log(profile.seconds) + (1 - share) * math.log(seconds))
         if share > 0.5:
             errors, kind = profile.errors, "profile"
@@ -167,13 +167,19 @@ def _level(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule) -> 
         # No normal step is printed: the level was worked out from what is, and nothing tells how well.
         doubt = 0.3 if ledger.wall_high_s > 1.2 * ledger.wall_s else 0.05
         return Level(ledger.step.typical_s, (doubt, -doubt), 0.0, doubt, doubt, False)
-    passes = not run.format.cost_follows_schedule
+    passes = not _follows_schedule(run)
     return estimate(timeline, ledger.step.regimes, schedule.num_steps, passes=passes)
+
+
+def _follows_schedule(run: Run) -> bool:
+    """Whether the cost of a step may change by plan: by the program in the log, else as its trainer is known to."""
+    told = run.settings.truth("cost_follows_schedule")
+    return run.format.cost_follows_schedule if told is None else told
 
 
 def _kind(run: Run, schedule: Schedule, timeline: Timeline) -> Kind:
     """What cannot be known from the log alone: how the cost of a step will change, or when it evaluates."""
-    if run.format.cost_follows_schedule:
+    if _follows_schedule(run):
         return "scheduled"
     inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
     unknown = schedule.num_evaluations is None and not timeline.holds_stops

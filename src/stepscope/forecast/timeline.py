@@ -93,6 +93,7 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     for row, found in by_row.items():
         if not np.isfinite(wall[row]):
             seconds[row] += sum(stop.outside_s for stop in found)
+    _add_untold(run, ledger, seconds, by_row)
     holds = np.zeros(num_rows, dtype=bool)
     holds[list(by_row)] = True
     counts = (steps.span > 0) & ~_warmup(run, normal)
@@ -138,6 +139,25 @@ def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
     before = np.concatenate([[NO_TIME], steps.t_ns[:-1]])
     known = (steps.t_ns != NO_TIME) & (before != NO_TIME) & ~is_first & (steps.t_ns >= before)
     return np.where(known, (steps.t_ns - np.where(known, before, 0)) / NS, np.nan)
+
+
+def _add_untold(run: Run, ledger: Ledger, seconds: Floats, by_row: dict[int, list[Stop]]) -> None:
+    """Where some rows have a stamp, what passed between two of them beyond the printed times is their stops'."""
+    t_ns = run.steps.t_ns
+    if ledger.stamps_unusable or not has_stamped_rows(run):
+        return
+    stamped = np.flatnonzero(t_ns != NO_TIME)
+    stretches: dict[int, list[int]] = {}
+    for row in by_row:
+        stretches.setdefault(int(np.searchsorted(stamped, row)), []).append(row)
+    for after, rows in stretches.items():
+        if not 0 < after < len(stamped):
+            continue
+        first, last = int(stamped[after - 1]), int(stamped[after])
+        if last == first + 1 or run.steps.segment[first] != run.steps.segment[last]:
+            continue
+        untold = float(t_ns[last] - t_ns[first]) / NS - float(seconds[first + 1 : last + 1].sum())
+        seconds[rows] += max(0.0, untold) / len(rows)
 
 
 def _tick(run: Run, rows: Ints, num: Floats, seconds: Floats, *, on_wall: bool) -> float:

@@ -126,6 +126,8 @@ class Format:
     saves_only_after_evaluation: bool = False
     # The trainer is known for schedules that change what a step costs: a new level is then no disturbance.
     cost_follows_schedule: bool = False
+    # How to tell that from the program, where it prints that first: a pattern that some line of such a one holds.
+    schedule_in_source: str | None = None
     # Its evaluation generates text: how long that takes changes as the model learns to end a sentence.
     evaluation_generates: bool = False
     # How many splits one evaluation runs `eval_iters` batches over; None when it is not built that way.

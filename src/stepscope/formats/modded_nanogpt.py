@@ -4,6 +4,11 @@ from ._base import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 _CLOCK = r"train_time:(?:(?P<elapsed_ms>[\d.]+)ms|(?P<elapsed_s>[\d.]+)s) step_avg:"
+# What its programs call a batch or an attention window that grows.
+_GROWS = (
+    r"\b(?:(?:ws|bs|window|batch_size|seq_len)_schedule|attn_blocksize|(?:get_)?window_size_blocks"
+    r"|sliding_window_num_blocks|get_(?:ws|bs|window_size))\b"
+)
 
 FORMAT = Format(
     title="modded-nanogpt",
@@ -38,6 +43,7 @@ FORMAT = Format(
     events_follow_step=True,
     # Batch and attention window grow on the way in most of its records.
     cost_follows_schedule=True,
+    schedule_in_source=_GROWS,
     samples=(
         Sample(
             "step:412/3200 train_loss:4.2210 train_time:61984ms step_avg:154.19ms",

@@ -20,6 +20,9 @@ _SIGMAS = 6.0
 _LEAST_EXCESS = 0.5
 _LEAST_EXCESS_MARKED = 0.25
 _LEAST_SCALE = 0.02
+# The upper tail of a normal step's times reaches this many times as far as their upper fifth at most (an exponential
+# one: 1.9 times, by standard deviations).
+_TAIL = 5.0
 _BLOCK = 200_000
 # Two ends of a row, each rounded: off by up to a tick and a half for certain.
 _TICKS_OFF = 1.5
@@ -56,7 +59,7 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
         level = (before + after) / 2
         upper = np.maximum(before, after)
         residual = (seconds / np.maximum(upper, 1e-9) - 1)[normal & ~slow]
-        scale = _spread(residual)
+        scale = _spread(residual, float(np.median((slack / np.maximum(upper, 1e-9))[normal & ~slow])))
         least = np.where(is_event_row, _LEAST_EXCESS_MARKED, _LEAST_EXCESS)
         found = (seconds > (1 + np.maximum(_SIGMAS * scale, least)) * upper) & (run.steps.span > 0)
         found &= seconds - upper > slack  # a clock that counts in ticks is off by one at either end
@@ -106,11 +109,15 @@ def assumed_baseline(run: Run, level_s: float, doubt: float) -> Baseline:
     return Baseline(level=level, jitter=0.1 * level, normal=nothing, slow=run.steps.span > 0, scale=0.1, doubt=doubt)
 
 
-def _spread(residual: Floats) -> float:
-    """A robust standard deviation that still sees a regular upper tail (boost clocks, a busy neighbour)."""
+def _spread(residual: Floats, tick: float) -> float:
+    """A robust standard deviation that still sees a regular upper tail (boost clocks, a busy neighbour).
+
+    A tail begins in the bulk. Where the upper twentieth lies far beyond all the others, it is no tail but rows of
+    another kind, such as the first of every epoch. A clock that counts in ticks has no bulk finer than one.
+    """
     middle = 1.4826 * float(np.median(np.abs(residual)))
-    tail = float(np.quantile(residual, 0.95, method="lower")) / 1.645
-    return max(_LEAST_SCALE, middle, tail)
+    shoulder, tail = (float(value) for value in np.quantile(residual, (0.8, 0.95), method="lower"))
+    return max(_LEAST_SCALE, middle, min(tail / 1.645, _TAIL * max(shoulder, middle, tick, _LEAST_SCALE)))
 
 
 def _side_levels(seconds: Floats, usable: np.ndarray) -> tuple[Floats, Floats, Floats]:

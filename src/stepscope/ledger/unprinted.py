@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.outside import is_after_last_row
 from stepscope.ledger.prices import SAVE_SCATTER
 from stepscope.ledger.work import Work
@@ -67,9 +68,10 @@ class Unprinted:
         return ratio * float(excess[:-1].sum()), ratio * float(np.sqrt((excess[:-1] ** 2).sum()))
 
     def _is_sample(self) -> npt.NDArray[np.bool_]:
-        """Rows that tell what unprinted ones are like: neither a stop nor the first of a process."""
+        """Rows that tell what unprinted ones are like: neither a stop nor the first of a process or an epoch."""
         sample = np.ones(len(self.run), dtype=bool)
         sample[list(self.timed)] = False
+        sample[epoch_starts(self.run)] = False
         for segment in self.run.segments:
             if segment.fresh:
                 sample[segment.first_row : segment.first_row + _SETTLING_ROWS] = False

@@ -27,6 +27,7 @@ class Listing:
         self._is_over = False
         self._quote = ""
         self._depth = 0
+        self.program: list[str] = []  # the source, once it is known to be one
 
     @property
     def is_over(self) -> bool:
@@ -46,7 +47,7 @@ class Listing:
                 return [line]
         if not self._quote and _RULE.match(line):
             hidden = [""] * len(self._held)
-            self._is_over, self._held = True, None
+            self._is_over, self.program, self._held = True, self._held, None
             return [*hidden, line]
         self._held.append(line)
         if len(self._held) >= _MAX_LINES or not self._may_be_code(line):

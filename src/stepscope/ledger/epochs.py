@@ -1,0 +1,17 @@
+"""Which rows begin an epoch. Trainers that print one step in so many always print that one: it stands for no other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.run import Ints, Run
+
+
+def epoch_starts(run: Run) -> Ints:
+    """The rows that hold the first step of an epoch other than the first."""
+    epoch, steps = run.settings.count("steps_per_epoch"), run.steps
+    if not epoch or epoch < 2:
+        return np.array([], dtype=np.int64)
+    place = steps.step - run.format.first_step  # counts from 0: the first of an epoch is a multiple
+    last, before = np.floor_divide(place, epoch), np.floor_divide(place - steps.span, epoch)
+    return np.flatnonzero((last > before) & (place >= epoch) & (steps.span > 0) & (steps.span < epoch))
