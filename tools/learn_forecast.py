@@ -31,12 +31,17 @@ from stepscope.run import Floats  # noqa: E402
 TARGET = ROOT / "src" / "stepscope" / "forecast" / "_learned.py"
 # Repeats of one program tell less than runs of others: n of them count like n to this power.
 _REPEATS = 0.3
-# The scale is the ninth decile of errors; those beyond this nobody could have known, and how far beyond says nothing.
-_DECILE, _FORESEEABLE, _FLOOR = 0.9, 0.7, 0.002
+# Errors smaller than this are alike.
+_FLOOR = 0.002
+# What a forecast outside its interval costs, in logs of the interval's width. Logs of errors spread by about 1.2 around
+# their scale: there the width that costs least holds nine in ten.
+_MISS = 7.0
+# So far around the edge, in logs, a forecast is partly outside: else there would be no slope to descend.
+_EDGE = 0.3
 # Where weights begin and what holds them back a little: errors that shrink as a run goes on, parts at about their size.
 # The least size is this at the end of a run, and before it grows as the root of how much less was seen.
-_START = (0.01, 0.5, 0.01, 0.5, 0.2, *([0.7] * (len(PARTS) - 1)))
-_PULL = 0.003
+_START = (0.01, 0.5, 0.01, 0.5, 0.2, *([0.7] * (len(PARTS) - 2)), 0.2)
+_PULL = 0.001
 # No part makes a forecast worse than this many times itself: more would be another part's doing.
 _MOST = 4.0
 _TURNS = 500
@@ -86,16 +91,17 @@ def _follows(sample: Sample) -> bool:
 
 
 def fit_scale(samples: list[Sample]) -> list[float]:
-    """The least size at each share and the weights of the parts under which the scale is the ninth decile of errors.
+    """The least size at each share and the weights of the parts under which intervals are narrow and hold what comes.
 
     The least size is a power of the share: one number for each share would follow the few runs that surprise there.
-    Quantile regression on the logarithm of errors: descent on the logs of the weights, which keeps them positive, so
-    that a part that grows never makes an interval narrower.
+    A forecast outside its interval costs the same however far outside: a machine that was suspended over night tells
+    nothing about runs that look like that one. Descent on the logs of the weights, which keeps them positive, so that
+    a part that grows never makes an interval narrower.
     """
     # All were asked at one of the shares, give or take a printed step.
     nearest = [int(np.argmax(nearness(s.signs.share_done))) + len(SHARES) * _follows(s) for s in samples]
     squares = np.hstack([np.eye(2 * len(SHARES))[nearest], np.array([s.signs.parts() for s in samples])]) ** 2
-    size = np.log(np.minimum([abs(s.error) for s in samples], _FORESEEABLE) + _FLOOR)
+    size = np.log(np.abs([s.error for s in samples]) + _FLOOR)
     mass = mass_of(samples)
     mass = mass / mass.sum()
     shape = _shape()
@@ -104,8 +110,8 @@ def fit_scale(samples: list[Sample]) -> list[float]:
     for turn in range(1, _TURNS + 1):
         terms = squares * np.exp(2 * (shape @ logs))
         whole = terms.sum(axis=1) + 1e-8
-        short = np.clip((size - np.log(whole) / 2) / 0.05, -50, 50)
-        slope = -mass * (_DECILE - 1 / (1 + np.exp(short)))
+        outside = 1 / (1 + np.exp(-np.clip((size - np.log(whole) / 2) / _EDGE, -50, 50)))
+        slope = mass * (1 / _MISS - outside * (1 - outside) / _EDGE)
         gradient = shape.T @ (slope[:, None] * (terms / whole[:, None])).sum(axis=0) + _PULL * (logs - start)
         moment = 0.9 * moment + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2

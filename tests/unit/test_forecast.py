@@ -149,3 +149,39 @@ def test_a_program_printed_first_tells_whether_its_steps_change_by_plan(source, 
     report = report_of([*head.splitlines(), *steps])
     outlook = look_ahead(report.run, report.ledger)
     assert outlook.signs.kind == kind
+
+
+def test_the_last_step_evaluates_where_the_trainer_does_so():
+    """build-nanogpt evaluates every 250th step and the last: 5 more multiples of 250 up to step 2,900, and that one."""
+    lines = []
+    for step in range(1501):
+        stops = step % 250 == 0
+        lines += ["validation loss: 4.8120"] if stops else []
+        dur = 10_100.0 if stops else 100.0
+        lines.append(
+            f"step {step:5d} | loss: 5.1042 | lr 4.2979e-04 | norm: 0.7710 | dt: {dur:.2f}ms | tok/sec: 14115.73"
+        )
+    assert report_of(lines, max_steps=2901).forecast.left["evaluation"].num == 6
+    assert report_of(lines, max_steps=2751).forecast.left["evaluation"].num == 5
+
+
+def test_evaluations_that_generate_are_taken_to_get_cheaper_before_they_do():
+    """An untrained translation model writes long sentences. Two evaluations show no trend, but other runs had one."""
+    lines, now = [], 0
+
+    def say(text):
+        stamp = f"2024-05-01 {now // 3600:02d}:{now // 60 % 60:02d}:{now % 60:02d},000"
+        lines.append(f"{stamp} - INFO - joeynmt.training - {text}")
+
+    for step in range(100, 1101, 100):
+        now += 30
+        say(f"Epoch   1, Step: {step:8d}, Batch Loss:     3.9, Batch Acc: 0.3, Tokens per Sec:    4000, Lr: 0.000300")
+        if step % 500 == 0:
+            now += 60
+            say(
+                "Evaluation result (greedy) loss:   2.91, ppl:  18.31, acc:   0.31, generation: 38.2210[sec], "
+                "evaluation: 0.0000[sec]"
+            )
+    end = report_of(lines, max_steps=40_000).forecast
+    assert end.left["evaluation"].num == 78
+    assert 0.6 * 78 * 60 < end.left["evaluation"].seconds < 0.9 * 78 * 60

@@ -172,6 +172,15 @@ def test_what_makes_a_run_harder_never_makes_its_interval_narrower(sign):
     assert widths[0] < widths[1]
 
 
+def test_a_run_that_has_just_begun_is_less_sure():
+    """After as many of its steps, one that has lasted for a day shows more than one that has lasted for a minute."""
+    early, late = (
+        spread_of(Signs(0.05, (0.01, -0.01), 0.01, 0.01, 0.01, 0.01, False, "own", "nanogpt", elapsed_s=elapsed_s))
+        for elapsed_s in (60, 86_400)
+    )
+    assert late.at(0.95) - late.at(0.05) < early.at(0.95) - early.at(0.05)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.015, 0.07, 0.25, 0.6, 0.75, 0.9, 1.0])
 def test_the_interval_does_not_jump_as_a_run_goes_on(share):
     near, next_to_it = nearness(share), nearness(share + 1e-6)
@@ -297,3 +306,11 @@ def test_stamps_in_whole_seconds_are_known_to_be_coarse():
     timeline = lay_out(run, attribute(run))
     assert timeline.on_wall
     assert timeline.tick == pytest.approx(1 / 1.25, rel=0.02)
+
+
+def test_rows_of_many_steps_and_of_few_are_one_sample():
+    """A clock that ticks makes rows of two steps and of five: as rates they scatter far more than their mean does."""
+    num = np.array([2.0, 5.0, 3.0, 4.0] * 5)
+    rows, seconds = np.arange(len(num)), np.ones(len(num))
+    timeline = Timeline(rows, num, seconds, (), (rows, num, seconds), (np.cumsum(num), rows + 1.0), False, 1.0, False)
+    assert estimate(timeline, (), 100).noise == pytest.approx(1 / 14)  # and not 0.079, as the mean of rates

@@ -125,7 +125,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         return _too_early(run, say("reason-too-few", count=num_rows), num_rows, level_s)
     level = _level(run, ledger, timeline, schedule)
     stops = price_stops(run, ledger, timeline, schedule, level.seconds)
-    tried = look_back(timeline, level)
+    tried = look_back(timeline, level, generates=run.format.evaluation_generates)
     seconds = schedule.num_steps * level.seconds + stops.seconds
     seconds += tried.whole_share * (schedule.num_steps * tried.whole_s - seconds)
     errors, kind, like = tried.errors, _kind(run, schedule, timeline), tuple[str, ...]()
@@ -149,6 +149,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         kind=kind,
         family=run.format.name,
         apart=apart if kind == "profile" else 0.0,
+        elapsed_s=float(timeline.clock[1][-1]) if len(timeline.clock[1]) else 0.0,
     )
     return Outlook(schedule, level, stops, seconds, signs, like)
 

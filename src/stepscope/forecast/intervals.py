@@ -21,13 +21,15 @@ LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 # The shares of steps done at which complete runs were asked.
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 # What makes a forecast wrong, each as a share; how much of it counts is learned.
-PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled", "apart")
+PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled", "apart", "young")
 # The kinds of forecast with quantiles of their own.
 SHELVES = ("own", "blind", "profile")
 # Stands for the trials that a run is too short for.
 _UNTRIED = 0.05
 # Stops that nobody has seen yet may take such a share of what is left, less so late in the run.
 _UNSEEN = 0.1
+# What a run does in its first minutes (caches that fill, clocks that settle, a card that warms up) fades over so long.
+_SETTLES_S = 100.0
 # No forecast is ever surer than this.
 _LEAST_SCALE, _MOST_SCALE = 0.002, 1.0
 # And none is said to be off by more than a factor of five: beyond that it would say nothing.
@@ -47,6 +49,7 @@ class Signs(NamedTuple):
     kind: Kind
     family: str
     apart: float = 0.0  # how far what a previous run foretells is from what this one does
+    elapsed_s: float = math.inf  # since the first line
 
     def parts(self) -> tuple[float, ...]:
         """What the scale is made of, in the order of PARTS."""
@@ -62,8 +65,9 @@ class Signs(NamedTuple):
             self.stops,
             self.dispute,
             _UNSEEN * (1 - self.share_done) if self.is_blind else 0.0,
-            1.0 if self.kind == "unscheduled" else 0.0,
+            self.stops if self.kind == "unscheduled" else 0.0,
             abs(self.apart),
+            0.0 if self.kind == "profile" else math.exp(-self.elapsed_s / _SETTLES_S) * (1 - self.share_done),
         )
 
 

@@ -167,11 +167,12 @@ def _drift(num: Floats, seconds: Floats) -> float:
 
 
 def _noise(num: Floats, seconds: Floats) -> float:
-    """Standard error of the mean step, as a share, from the scatter of the rows."""
+    """Standard error of the mean step, as a share, from the scatter of the rows; long rows count for more."""
     if len(num) < 3:
         return 0.1
-    rate = seconds / num
-    return float(np.std(rate) / max(float(rate.mean()), _TINY_S) / math.sqrt(len(rate)))
+    total = max(float(seconds.sum()), _TINY_S)
+    rest = seconds - num * (total / num.sum())
+    return float(np.sqrt((rest**2).sum())) / total
 
 
 def _usual_noise(rate: Floats) -> float:

@@ -23,9 +23,9 @@ _ENOUGH = 3
 _ODD = 3.0
 # From so many on, a change of their cost is told from chance.
 _LEAST_FOR_TREND = 6
-# The cost of an evaluation that generates text changes by up to about so much with every e-fold of steps: 37 runs of
-# translation models, asked at 5 to 25 % of their steps, did so in nine cases of ten.
-_LEARNING = 0.2
+# The cost of an evaluation that generates text changes as this power of the step, give or take: 37 runs of translation
+# models, over all of their evaluations.
+_LEARNS = (-0.06, 0.1)
 # No trend is followed further than this.
 _FARTHEST = 3.0
 
@@ -52,33 +52,62 @@ def cost_of(
         # The lower of two middle ones: of two that differ this much, the longer held something else as well.
         costs = np.minimum(costs, _ODD * float(np.sort(costs)[(len(costs) - 1) // 2]))
     mean = float(costs.mean())
-    factor = _trend(np.array([stop.step for stop in own], dtype=np.float64), costs, last_step, max_steps)
     # Of the mean of a few alike things: their scatter, and a tenth of one for what so few cannot show. Things that
-    # differ much go on to differ in the mean, however many were seen; and a trend that is prolonged may end here.
+    # differ much go on to differ in the mean, however many were seen.
     spread = float(np.std(costs))
     scatter = float(np.hypot(np.hypot(spread, 0.1 * mean) / len(costs) ** 0.5, spread / 2))
-    if generates and 0 < last_step < max_steps:
-        scatter = float(np.hypot(scatter, _LEARNING * mean * np.log(max_steps / last_step)))
-    return Cost(mean * factor, float(np.hypot(scatter, mean * (1 - factor) / 2)))
+    steps = np.array([stop.step for stop in own], dtype=np.float64)
+    if not 0 < last_step < max_steps or not (steps > 0).any():
+        return Cost(mean, scatter)
+    steps, costs = steps[steps > 0], costs[steps > 0]
+    if generates:
+        power, doubt = _learned_power(steps, costs)
+        factor = _prolonged(steps, power, last_step, max_steps)
+        change = doubt * float(np.log((last_step + max_steps) / 2 / np.exp(np.log(steps).mean())))
+    else:
+        factor = _prolonged(steps, _shrunk_power(steps, costs), last_step, max_steps)
+        change = (1 - factor) / 2  # a trend that is prolonged may end here
+    return Cost(mean * factor, float(np.hypot(scatter, mean * change)))
 
 
-def _trend(steps: Floats, costs: Floats, last_step: int, max_steps: int) -> float:
-    """What stops to come will take over what the mean so far is, as far as it is more than chance."""
-    known = (steps > 0) & (costs > 0)
-    if int(known.sum()) < _LEAST_FOR_TREND or not 0 < last_step < max_steps:
-        return 1.0
+def _power(steps: Floats, costs: Floats) -> tuple[float, float] | None:
+    """The power of the step that the costs follow, and its variance; None where too few tell."""
+    known = costs > 0
     x, y = np.log(steps[known]), np.log(costs[known])
-    x_mean, away = float(x.mean()), x - x.mean()
+    away = x - x.mean() if len(x) else x
     square = float((away**2).sum())
-    if square <= 0:
-        return 1.0
-    slope = float((away * y).sum()) / square
-    rest = y - y.mean() - slope * away
-    noise = float((rest**2).sum()) / (len(x) - 2) / square
-    slope *= max(0.0, 1 - 4 * noise / slope**2) if slope else 0.0
-    # The mean of step ** slope over the steps to come, against that over those seen.
-    begin, end = np.log(last_step) - x_mean, np.log(max_steps) - x_mean
-    power = slope + 1
-    whole = (np.exp(power * end) - np.exp(power * begin)) / power if abs(power) > 1e-6 else end - begin
-    seen = float(np.exp(slope * away).mean())
+    if len(x) < _LEAST_FOR_TREND or square <= 0:
+        return None
+    power = float((away * y).sum()) / square
+    rest = y - y.mean() - power * away
+    return power, float((rest**2).sum()) / (len(x) - 2) / square
+
+
+def _shrunk_power(steps: Floats, costs: Floats) -> float:
+    """The power as far as it is more than chance."""
+    found = _power(steps, costs)
+    if found is None or not found[0]:
+        return 0.0
+    power, variance = found
+    return power * max(0.0, 1 - 4 * variance / power**2)
+
+
+def _learned_power(steps: Floats, costs: Floats) -> tuple[float, float]:
+    """The power between what other runs did and what this one does, and its standard deviation."""
+    usual, usual_sd = _LEARNS
+    found = _power(steps, costs)
+    if found is None:
+        return _LEARNS
+    own = 1 / max(found[1], 1e-9)
+    others = usual_sd**-2
+    return (own * found[0] + others * usual) / (own + others), float((own + others) ** -0.5)
+
+
+def _prolonged(steps: Floats, power: float, last_step: int, max_steps: int) -> float:
+    """What stops to come will take over what the mean so far is, if their cost follows a power of the step."""
+    middle = float(np.log(steps).mean())
+    begin, end = float(np.log(last_step)) - middle, float(np.log(max_steps)) - middle
+    # The mean of step ** power over the steps to come, against that over those seen.
+    whole = (np.exp((power + 1) * end) - np.exp((power + 1) * begin)) / (power + 1) if power > -0.999 else end - begin
+    seen = float(np.exp(power * (np.log(steps) - middle)).mean())
     return float(np.clip(whole / (np.exp(end) - np.exp(begin)) / seen, 1 / _FARTHEST, _FARTHEST))

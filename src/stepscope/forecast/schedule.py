@@ -53,6 +53,8 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
         last = evaluations[-1].step  # which need not be a multiple: the last batch of an epoch is not always printed
         num = max(0, (max_steps - last) // every - max(0, done_up_to - last) // every)
         num = _counted(evaluations, done_up_to, max_steps, num)
+    if every is not None and num is not None and run.format.evaluates_last_step and done_up_to < max_steps - 1:
+        num += max_steps % every > 1  # the last of steps from 0 or from 1 is not one of the regular ones
     lone = [stop for stop in stops if stop.saved and not stop.evaluated]
     probability, doubt = _saving(run, evaluations, num or 0)
     return Schedule(

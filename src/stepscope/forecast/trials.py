@@ -27,11 +27,11 @@ class Tried(NamedTuple):
     whole_s: float  # seconds per step over whole cycles, stops included
 
 
-def look_back(timeline: Timeline, level: Level) -> Tried:
-    """Try the counted forecast and the plain mean on the run so far."""
+def look_back(timeline: Timeline, level: Level, *, generates: bool = False) -> Tried:
+    """Try the counted forecast and the plain mean on the run so far; `generates` as for `cost_of`."""
     if not timeline.stops:
         return Tried(level.errors, 0.0, 0.0)
-    found = [(cut / timeline.end, _trial(timeline, cut, said)) for cut, said in level.trials]
+    found = [(cut / timeline.end, _trial(timeline, cut, said, generates=generates)) for cut, said in level.trials]
     trials = [trial for _, trial in found if trial is not None]
     both = [(at, *trial[:2], trial[2]) for at, trial in found if trial is not None and trial[2] is not None]
     now = _whole(timeline, timeline.end)
@@ -43,7 +43,7 @@ def look_back(timeline: Timeline, level: Level) -> Tried:
     return Tried(errors or level.errors, share, now or 0.0)
 
 
-def _trial(timeline: Timeline, cut: int, said: float) -> tuple[float, float, float | None] | None:
+def _trial(timeline: Timeline, cut: int, said: float, *, generates: bool) -> tuple[float, float, float | None] | None:
     """What came after row `cut`, what counting foretold for it, and what the plain mean did (None without cycles)."""
     rows, num, seconds = timeline.every
     after = rows >= cut
@@ -52,7 +52,7 @@ def _trial(timeline: Timeline, cut: int, said: float) -> tuple[float, float, flo
     came, steps = float(seconds[after].sum()), float(num[after].sum())
     counted = said * steps
     if before:
-        counted += _foretold(before, later, said)
+        counted += _foretold(before, later, said, generates=generates)
     else:
         came -= sum(stop.seconds for stop in later)  # nothing told of them yet: not on trial
     if came <= 0 or counted <= 0:
@@ -61,11 +61,17 @@ def _trial(timeline: Timeline, cut: int, said: float) -> tuple[float, float, flo
     return came, counted, None if rate is None else rate * steps
 
 
-def _foretold(before: list[StopCost], later: list[StopCost], level_s: float) -> float:
+def _foretold(before: list[StopCost], later: list[StopCost], level_s: float, *, generates: bool) -> float:
     """Seconds that the stops before a moment foretell for those after it."""
     last_step, max_steps = before[-1].step, later[-1].step if later else before[-1].step
     price = {
-        kind: cost_of([stop for stop in before if stop.kind == kind], level_s, last_step, max_steps).seconds
+        kind: cost_of(
+            [stop for stop in before if stop.kind == kind],
+            level_s,
+            last_step,
+            max_steps,
+            generates=generates and kind[0],
+        ).seconds
         for kind in {stop.kind for stop in before}
     }
     anything = float(np.mean(list(price.values())))

@@ -122,6 +122,7 @@ class Format:
     knobs: Mapping[str, str] = field(default_factory=dict)
     # Which steps evaluate and save, as far as the trainer's source fixes it.
     evaluates_first_step: bool = False
+    evaluates_last_step: bool = False
     saves_first_step: bool = False
     saves_only_after_evaluation: bool = False
     # The trainer is known for schedules that change what a step costs: a new level is then no disturbance.

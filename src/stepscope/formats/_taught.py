@@ -27,7 +27,7 @@ _CLOCK_KEYS = frozenset({"covers", "includes", "note"})
 _TABLES = frozenset({"setting_names", "defaults"})
 _SWITCHES = frozenset(
     {"is_timed", "events_follow_step", "clock_is_process", "figure_is_total", "bars_nest", "evaluates_first_step",
-     "saves_first_step", "saves_only_after_evaluation"}
+     "evaluates_last_step", "saves_first_step", "saves_only_after_evaluation"}
 )  # fmt: skip
 _NUMBERS = frozenset({"first_step", "first_epoch"})
 _KEYS = frozenset({"title", "url", "lines", "clock"}) | _TABLES | _SWITCHES | _NUMBERS

@@ -34,6 +34,7 @@ FORMAT = Format(
         "printed.",
     ),
     evaluates_first_step=True,
+    evaluates_last_step=True,
     samples=(
         Sample(
             "step   512 | loss: 5.104233 | lr 4.2979e-04 | norm: 0.7710 | dt: 371.42ms | tok/sec: 1411577.73",
