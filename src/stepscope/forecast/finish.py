@@ -130,9 +130,11 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
     seconds += tried.whole_share * (schedule.num_steps * tried.whole_s - seconds)
     errors, kind, like = tried.errors, _kind(run, schedule, timeline), tuple[str, ...]()
     profile = _profile(run, timeline, previous, max_steps) if seconds > 0 else None
-    apart = 0.0
+    blind, apart = _is_blind(run, timeline, stops), 0.0
     if profile is not None:
         apart = math.log(profile.seconds / seconds)
+        if blind:
+            apart = min(0.0, apart)  # that it knows of stops that this run has not come to yet is why it is asked
         share = weight(profile, errors, follows_schedule=_follows_schedule(run))
         seconds = math.exp(share * math.log(profile.seconds) + (1 - share) * math.log(seconds))
         if share > 0.5:
@@ -145,7 +147,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         noise=level.noise,
         dispute=level.dispute if kind != "profile" else 0.0,
         stops=stops.error_s / seconds if seconds > 0 else 0.0,
-        is_blind=kind != "profile" and _is_blind(run, timeline, stops),
+        is_blind=kind != "profile" and blind,
         kind=kind,
         family=run.format.name,
         apart=apart if kind == "profile" else 0.0,
