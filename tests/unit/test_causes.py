@@ -6,6 +6,8 @@ import pytest
 from bench.causes import named
 
 from stepscope.causes import SURE
+from stepscope.i18n import Language
+from stepscope.report.reasons import rhythm_lines
 from tests.synthetic.causes import GENERATORS
 from tests.synthetic.healthy import healthy
 from tests.synthetic.text import nanogpt, run_of
@@ -153,3 +155,17 @@ def test_a_slow_answer_of_the_network_is_named():
     slow = next(own for own in report_of(lines).ledger.slow if own.step == 400)
     assert (slow.cause, slow.code) == ("data", "C14")
     assert len(slow.evidence_lines) == 2
+
+
+def test_a_spacing_known_to_many_steps_only_is_no_exact_one():
+    """One row of 100 steps in seven is slower: whether that comes every 700 steps, no line shows."""
+    lines = []
+    for row in range(1, 211):
+        mean = 0.9 if row % 7 == 0 else 0.25 + 0.001 * (row * 7919 % 5)
+        lines.append(
+            f'{{"mode": "train", "epoch": 1, "iter": {100 * row}, "lr": 0.01, "time": {mean:.4f}, "loss": 0.5}}'
+        )
+    report = report_of(lines)
+    assert [rhythm.guess.code for rhythm in report.ledger.rhythms] == ["C10"]
+    assert report.ledger.rhythms[0].guess.confidence < SURE
+    assert "nothing says for sure why" in " ".join(rhythm_lines(report, Language.load("en")))

@@ -16,6 +16,8 @@ What to change
 
 from __future__ import annotations
 
+import numpy as np
+
 from stepscope.causes._evidence import Rhythmic
 from stepscope.ledger.phases import Finding
 from stepscope.message import Decimal, Seconds, say
@@ -32,6 +34,8 @@ def explain_period(rhythm: Rhythmic) -> Finding | None:
         return None
     every = int(period.every)
     round_number = every % 5 == 0 or every & (every - 1) == 0
-    confidence = (0.65 if round_number else 0.45) if period.spread <= _ALIKE else 0.3
+    # Where a line stands for many steps, a spacing is known to as many only, and then nothing shows it to be exact.
+    is_exact = int(np.median(rhythm.evidence.run.steps.span)) <= 1
+    confidence = (0.65 if round_number else 0.45) if period.spread <= _ALIKE and is_exact else 0.3
     message = say("cause-c10-evidence", every=Decimal(every, 0), duration=Seconds(period.each_s))
     return Finding(CODE, "optimizer", "step", confidence, period.each_s, message)

@@ -91,7 +91,7 @@ def forecast(
     remaining, spread = found.seconds, spread_of(found.signs)
     edge = (1 - min(max(confidence, 0.01), 0.999)) / 2
     low, high = (remaining * math.exp(spread.at(p)) for p in (edge, 1 - edge))
-    lost_s = _lost(run, ledger, schedule, found.level.seconds, remaining)
+    lost_s = _lost(run, ledger, found, edge)
     return Forecast(
         schedule=schedule,
         level_s=found.level.seconds,
@@ -252,13 +252,18 @@ def _assumptions(run: Run, found: Outlook) -> tuple[Message, ...]:
     return tuple(said)
 
 
-def _lost(run: Run, ledger: Ledger, schedule: Schedule, level_s: float, remaining: float) -> float:
+def _lost(run: Run, ledger: Ledger, found: Outlook, edge: float) -> float:
     """What restarts are expected to cost until the end: start-up, and half of the steps between two saves done again.
 
-    They come as often as so far, and once in two days for a run that has had none.
+    They come as often as so far, and once in two days for a run that has had none. As far as one is less likely than
+    what the interval leaves out above it anyway (`edge`), it is left out as well.
     """
     restarts = max(0, len(run.segments) - 1)
     rate = (restarts + 0.5) / (ledger.wall_s + _DAY_S)
     saves = run.settings.count("checkpoint_interval") or run.settings.count("eval_interval") or 0
-    redone = level_s * min(saves, schedule.max_steps) / 2
-    return rate * remaining * (ledger.seconds("warmup") / max(1, len(run.segments)) + redone)
+    redone = found.level.seconds * min(saves, found.schedule.max_steps) / 2
+    chance = 1 - math.exp(-rate * found.seconds)
+    if chance <= edge:
+        return 0.0
+    each_s = ledger.seconds("warmup") / max(1, len(run.segments)) + redone
+    return (1 - edge / chance) * rate * found.seconds * each_s

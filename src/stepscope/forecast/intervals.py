@@ -28,8 +28,9 @@ SHELVES = ("own", "blind", "profile")
 _UNTRIED = 0.05
 # Stops that nobody has seen yet may take such a share of what is left, less so late in the run.
 _UNSEEN = 0.1
-# What a run does in its first minutes (caches that fill, clocks that settle, a card that warms up) fades over so long.
-_SETTLES_S = 100.0
+# What a run does in its first minutes (caches that fill, clocks that settle, a card that warms up) fades over so long,
+# and as this power of what is left of it: in a run of minutes the first one shows less than in its second half.
+_SETTLES_S, _SHOWS = 100.0, 3
 # No forecast is ever surer than this.
 _LEAST_SCALE, _MOST_SCALE = 0.002, 1.0
 # And none is said to be off by more than a factor of five: beyond that it would say nothing.
@@ -67,7 +68,7 @@ class Signs(NamedTuple):
             _UNSEEN * (1 - self.share_done) if self.is_blind else 0.0,
             self.stops if self.kind == "unscheduled" else 0.0,
             abs(self.apart),
-            0.0 if self.kind == "profile" else math.exp(-self.elapsed_s / _SETTLES_S) * (1 - self.share_done),
+            0.0 if self.kind == "profile" else math.exp(-self.elapsed_s / _SETTLES_S) * (1 - self.share_done) ** _SHOWS,
         )
 
 

@@ -28,6 +28,8 @@ FORMAT = Format(
         "mean of the epoch so far. The timer begins anew with each epoch, so validation and saving are outside. The "
         "line tells the batches of an epoch, not how many epochs there are, and no ETA.",
     ),
+    paste="--{dashed} {value}",
+    knobs={"num_workers": "workers", "log_interval": "print-freq"},
     samples=(
         Sample(
             "Epoch: [0][  21/5005]\tTime  0.231 ( 0.317)\tData  0.000 ( 0.081)\tLoss 6.9512e+00 (6.9987e+00)\t"

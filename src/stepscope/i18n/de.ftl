@@ -676,6 +676,7 @@ level-others = Auch möglich: { $others }.
 level-none = Nichts im Log sagt, warum.
 candidate-short = { $cause } ({ $code }, { $confidence })
 slow-rhythm = Alle { $every } Iterationen dauert eine { $duration } länger, bisher { $count }-mal: { $cause } ({ $code }).
+slow-rhythm-maybe = Alle { $every } Iterationen dauert eine { $duration } länger, bisher { $count }-mal; nichts sagt sicher, warum. Am ehesten: { $candidate }.
 slow-rhythm-unknown = Alle { $every } Iterationen dauert eine { $duration } länger, bisher { $count }-mal; nichts sagt, warum.
 finding-line = Der ganze Lauf: { $evidence } ({ $code }).
 settle-stamps = Zeitstempel an den Zeilen würden eine Pause der Maschine von einer langsamen Iteration unterscheiden: { $command }

@@ -678,6 +678,7 @@ level-others = Also possible: { $others }.
 level-none = Nothing in the log says why.
 candidate-short = { $cause } ({ $code }, { $confidence })
 slow-rhythm = Every { $every } iterations one takes { $duration } more, { $count } times so far: { $cause } ({ $code }).
+slow-rhythm-maybe = Every { $every } iterations one takes { $duration } more, { $count } times so far; nothing says for sure why. Best guess: { $candidate }.
 slow-rhythm-unknown = Every { $every } iterations one takes { $duration } more, { $count } times so far; nothing says why.
 finding-line = The whole run: { $evidence } ({ $code }).
 settle-stamps = Time stamps on the lines would tell a pause of the machine from a slow iteration: { $command }

@@ -676,6 +676,7 @@ level-others = También es posible: { $others }.
 level-none = Nada en el log dice por qué.
 candidate-short = { $cause } ({ $code }, { $confidence })
 slow-rhythm = Cada { $every } iteraciones, una tarda { $duration } más, { $count } veces hasta ahora: { $cause } ({ $code }).
+slow-rhythm-maybe = Cada { $every } iteraciones, una tarda { $duration } más, { $count } veces hasta ahora; nada dice con seguridad por qué. Lo más probable: { $candidate }.
 slow-rhythm-unknown = Cada { $every } iteraciones, una tarda { $duration } más, { $count } veces hasta ahora; nada dice por qué.
 finding-line = Toda la ejecución: { $evidence } ({ $code }).
 settle-stamps = Unas marcas de tiempo en las líneas distinguirían una pausa de la máquina de una iteración lenta: { $command }

@@ -676,6 +676,7 @@ level-others = Aussi possible : { $others }.
 level-none = Rien dans le log ne dit pourquoi.
 candidate-short = { $cause } ({ $code }, { $confidence })
 slow-rhythm = Toutes les { $every } itérations, l’une prend { $duration } de plus, { $count } fois jusqu’ici : { $cause } ({ $code }).
+slow-rhythm-maybe = Toutes les { $every } itérations, l’une prend { $duration } de plus, { $count } fois jusqu’ici ; rien ne dit avec certitude pourquoi. Le plus probable : { $candidate }.
 slow-rhythm-unknown = Toutes les { $every } itérations, l’une prend { $duration } de plus, { $count } fois jusqu’ici ; rien ne dit pourquoi.
 finding-line = Toute l’exécution : { $evidence } ({ $code }).
 settle-stamps = Des horodatages sur les lignes distingueraient une pause de la machine d’une itération lente : { $command }

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stepscope.causes import SURE
 from stepscope.i18n import Language
 from stepscope.ledger.periods import ENOUGH_EVENTS
 from stepscope.ledger.phases import Finding, Level, Rhythm, SlowStep
@@ -79,6 +80,8 @@ def rhythm_lines(report: Report, language: Language) -> list[str]:
         every = Decimal(period.every, 0 if period.is_whole else 2)
         if guess is None:
             key, named = "slow-rhythm-unknown", {}
+        elif guess.confidence < SURE:
+            key, named = "slow-rhythm-maybe", {"candidate": short(guess, language)}
         else:
             key, named = "slow-rhythm", {"cause": language.text(f"cause-{guess.cause}"), "code": guess.code}
         found.append(language.text(key, every=every, duration=Seconds(period.each_s), count=period.num_events, **named))
