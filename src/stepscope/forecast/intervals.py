@@ -1,10 +1,9 @@
 """How far off a forecast may be: normalised conformal prediction.
 
 Step noise is not what makes a forecast wrong; the level is, and how much a level wanders differs from run to run. So
-each forecast gets a scale from what its own run shows (how far off earlier forecasts were, drift, scatter, what is not
-known yet): the ninth decile of errors of complete runs that showed the same. Their errors, divided by their scales, say
-how many scales to allow on either side.
-`tools/learn_forecast.py` makes that table from any folder of complete logs.
+each forecast gets a scale from what its own run shows: how far off earlier forecasts were, drift, scatter, how long it
+has lasted, what is not known yet. The errors of complete runs, divided by their scales, say how many to allow on either
+side. `tools/learn_forecast.py` makes that table from any folder of complete logs.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _UNTRIED = 0.05
 # Stops that nobody has seen yet may take such a share of what is left, less so late in the run.
 _UNSEEN = 0.1
 # What a run does in its first minutes (caches that fill, clocks that settle, a card that warms up) fades over so long,
-# and as this power of what is left of it: in a run of minutes the first one shows less than in its second half.
+# and as this power of the share left: even of a run of minutes, its half shows most of what it does.
 _SETTLES_S, _SHOWS = 100.0, 3
 # No forecast is ever surer than this.
 _LEAST_SCALE, _MOST_SCALE = 0.002, 1.0
