@@ -39,9 +39,9 @@ _MISS = 7.0
 # So far around the edge, in logs, a forecast is partly outside: else there would be no slope to descend.
 _EDGE = 0.3
 # Where weights begin and what holds them back a little: errors that shrink as a run goes on, parts at about their size.
-# The least size is this at the end of a run, and before it grows as the fourth root of how much less was seen. That
+# The least size is this at the end of a run, and before it grows as the cube root of how much less was seen. That
 # power is held back more: narrow intervals on the whole could be had at the expense of early forecasts.
-_START = (0.01, 0.25, 0.01, 0.25, 0.2, *([0.7] * (len(PARTS) - 2)), 0.2)
+_START = (0.01, 1 / 3, 0.01, 1 / 3, 0.2, *([0.7] * (len(PARTS) - 2)), 0.2)
 _PULL = np.array([0.001, 0.3, 0.001, 0.3, *([0.001] * len(PARTS))])
 # No part makes a forecast worse than this many times itself: more would be another part's doing.
 _MOST = 4.0
