@@ -28,7 +28,6 @@ from stepscope.remarks import RemarkTrack
 from stepscope.rowlog import MAX_FIGURE_S, RowLog, Rows
 from stepscope.run import NO_TIME, Notice, Rank, Run, Runtime, Segment, StepTable
 from stepscope.segments import SegmentLog
-from stepscope.settings import Value
 from stepscope.stamptrack import StampTrack
 from stepscope.told import ToldSettings
 from stepscope.totals import Totals
@@ -122,10 +121,6 @@ class RunBuilder:
             if known is not None and known.end() < len(found.text):
                 found = claim(self._format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
         return found
-
-    def tell(self, name: str, value: Value) -> None:
-        """A setting that no single line states."""
-        self._told.values[name] = value
 
     def _hear(self, text: str) -> None:
         """A line that carries no step: it may say how long the whole took."""

@@ -371,11 +371,14 @@ class LogReader:
             self._builder.add(line)
 
     def _new_builder(self, fmt: Format) -> RunBuilder:
+        if fmt.schedule_in_source and self._listing.program:
+            # The program itself tells what its trainer is otherwise only known for.
+            grows = re.compile(fmt.schedule_in_source)
+            fmt = dataclasses.replace(
+                fmt, cost_follows_schedule=any(grows.search(line) for line in self._listing.program)
+            )
         builder = RunBuilder(fmt)
         builder.begin_file(self._rank)
-        if fmt.schedule_in_source and self._listing.program:
-            grows = re.compile(fmt.schedule_in_source)
-            builder.tell("cost_follows_schedule", any(grows.search(line) for line in self._listing.program))
         return builder
 
     def _settle_inferred(self) -> bool:

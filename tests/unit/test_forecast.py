@@ -163,6 +163,10 @@ def test_the_last_step_evaluates_where_the_trainer_does_so():
         )
     assert report_of(lines, max_steps=2901).forecast.left["evaluation"].num == 6
     assert report_of(lines, max_steps=2751).forecast.left["evaluation"].num == 5
+    told = [line for line in lines if line.startswith("step") and int(line[5:10]) < 1400]
+    assert report_of(told, max_steps=1401, eval_interval=250).forecast.left["evaluation"].num == 1
+    told.append("validation loss: 4.8120")  # of step 1,400, whose own line is to come
+    assert report_of(told, max_steps=1401, eval_interval=250).forecast.left["evaluation"].num == 0
 
 
 def test_evaluations_that_generate_are_taken_to_get_cheaper_before_they_do():

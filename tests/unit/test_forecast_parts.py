@@ -14,6 +14,7 @@ from stepscope.forecast.finish import Forecast, forecast
 from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, Signs, Spread, nearness, spread_of
 from stepscope.forecast.level import estimate
 from stepscope.forecast.previous import find_previous
+from stepscope.forecast.prices import cost_of
 from stepscope.forecast.timeline import StopCost, Timeline, lay_out
 from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
@@ -277,13 +278,14 @@ def test_costs_that_counting_misses_are_in_the_mean_over_whole_cycles():
 
 
 def test_restarts_are_in_the_upper_tail():
-    """Two so far, a day of training to come: the upper end reaches as far again. Minutes to come: it does not."""
+    """Two so far: with a day of training to come the upper end reaches further than that of a run that had none."""
     slow = {"every": 10, "evaluate": 100, "step_ms": 100_000.0}
     whole = [*training(400, **slow), *training(700, first=300, **slow), *training(1000, first=600, **slow)]
-    restarted = end_of(whole, max_steps=2000)
-    assert restarted.lost_s > 0.01 * restarted.remaining_s
-    assert restarted.high_s >= restarted.remaining_s + restarted.lost_s
-    assert end_of(training(1000, every=10, evaluate=100), max_steps=2000).lost_s == 0
+    restarted, steady = end_of(whole, max_steps=2000), end_of(training(1000, **slow), max_steps=2000)
+    assert restarted.lost_s > 2 * steady.lost_s > 0
+    assert restarted.remaining_s == pytest.approx(steady.remaining_s, rel=0.02)
+    assert restarted.high_s > steady.high_s
+    assert end_of(whole, max_steps=1003).lost_s == 0  # minutes to come: another is less likely than what is left out
 
 
 def test_of_two_previous_runs_the_shorter_is_followed():
@@ -317,3 +319,23 @@ def test_rows_of_many_steps_and_of_few_are_one_sample():
     rows, seconds = np.arange(len(num)), np.ones(len(num))
     timeline = Timeline(rows, num, seconds, (), (rows, num, seconds), (np.cumsum(num), rows + 1.0), False, 1.0, False)
     assert estimate(timeline, (), 100).noise == pytest.approx(1 / 14)  # and not 0.079, as the mean of rates
+
+
+@pytest.mark.parametrize("power", [-10.0, -3.0, -1.0, -0.06, 0.0, 2.0, 8.0])
+def test_costs_that_follow_a_power_of_the_step_are_prolonged_by_their_mean(power):
+    """Stops that lie close together may show any power: it is followed to a factor of three."""
+    seen = np.arange(10_000, 10_901, 100)
+    stops = [StopCost(step, step, (step / 10_000) ** power, 0.1, 1, True, False) for step in seen.tolist()]
+    told = cost_of(stops, 0.1, 10_900, 20_000)
+    to_come = (np.linspace(10_900, 20_000, 100_000) / 10_900) ** power
+    mean = np.mean((seen[1:] / 10_900) ** power)
+    assert told.seconds / np.mean((seen[1:] / 10_000) ** power) == pytest.approx(
+        np.clip(to_come.mean() / mean, 1 / 3, 3), rel=0.02
+    )
+
+
+def test_costs_that_explode_lead_nowhere_far():
+    stops = [StopCost(n, 1_000_000 + 10 * n, 1.2**n, 0.1, 1, True, False) for n in range(10)]
+    told = cost_of(stops, 0.1, 1_900_000, 4_000_000)
+    assert np.isfinite(told.seconds)
+    assert np.isfinite(told.error)

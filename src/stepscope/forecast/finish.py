@@ -42,7 +42,7 @@ class Forecast(NamedTuple):
     left: dict[str, Left]
     assumptions: tuple[Message, ...]
     spread: Spread
-    lost_s: float  # what restarts are expected to cost until the end; in the upper end only
+    lost_s: float  # what restarts may cost until the end, as far as they belong in the interval; in its upper end only
     like: tuple[str, ...] = ()  # logs of previous runs that were followed
 
     @property
@@ -135,7 +135,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         apart = math.log(profile.seconds / seconds)
         if blind:
             apart = min(0.0, apart)  # that it knows of stops that this run has not come to yet is why it is asked
-        share = weight(profile, errors, follows_schedule=_follows_schedule(run))
+        share = weight(profile, errors, follows_schedule=run.format.cost_follows_schedule)
         seconds = math.exp(share * math.log(profile.seconds) + (1 - share) * math.log(seconds))
         if share > 0.5:
             errors, kind = profile.errors, "profile"
@@ -151,7 +151,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         kind=kind,
         family=run.format.name,
         apart=apart if kind == "profile" else 0.0,
-        elapsed_s=float(timeline.clock[1][-1]) if len(timeline.clock[1]) else 0.0,
+        elapsed_s=_since_start(run, timeline),
     )
     return Outlook(schedule, level, stops, seconds, signs, like)
 
@@ -170,19 +170,22 @@ def _level(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule) -> 
         # No normal step is printed: the level was worked out from what is, and nothing tells how well.
         doubt = 0.3 if ledger.wall_high_s > 1.2 * ledger.wall_s else 0.05
         return Level(ledger.step.typical_s, (doubt, -doubt), 0.0, doubt, doubt, False)
-    passes = not _follows_schedule(run)
+    passes = not run.format.cost_follows_schedule
     return estimate(timeline, ledger.step.regimes, schedule.num_steps, passes=passes)
 
 
-def _follows_schedule(run: Run) -> bool:
-    """Whether the cost of a step may change by plan: by the program in the log, else as its trainer is known to."""
-    told = run.settings.truth("cost_follows_schedule")
-    return run.format.cost_follows_schedule if told is None else told
+def _since_start(run: Run, timeline: Timeline) -> float:
+    """Seconds since the process began that wrote the last line."""
+    seconds = timeline.clock[1]
+    begun = max((own.first_row for own in run.segments if own.fresh and own.num_rows), default=0)
+    if not len(seconds):
+        return 0.0
+    return float(seconds[-1] - (seconds[begun - 1] if begun else 0.0))
 
 
 def _kind(run: Run, schedule: Schedule, timeline: Timeline) -> Kind:
     """What cannot be known from the log alone: how the cost of a step will change, or when it evaluates."""
-    if _follows_schedule(run):
+    if run.format.cost_follows_schedule:
         return "scheduled"
     inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
     unknown = schedule.num_evaluations is None and not timeline.holds_stops

@@ -49,7 +49,7 @@ class Signs(NamedTuple):
     kind: Kind
     family: str
     apart: float = 0.0  # how far what a previous run foretells is from what this one does
-    elapsed_s: float = math.inf  # since the first line
+    elapsed_s: float = math.inf  # since the process began
 
     def parts(self) -> tuple[float, ...]:
         """What the scale is made of, in the order of PARTS."""

@@ -176,6 +176,6 @@ def _noise(num: Floats, seconds: Floats) -> float:
 
 
 def _usual_noise(rate: Floats) -> float:
-    """The same by the middle half of the rows: a stall is no noise."""
+    """The same by the rates of the middle half of the rows: a stall is no noise."""
     low, middle, high = np.percentile(rate, (25, 50, 75))
     return float((high - low) / 1.349 / max(float(middle), _TINY_S) / math.sqrt(len(rate)))

@@ -28,6 +28,8 @@ _LEAST_FOR_TREND = 6
 _LEARNS = (-0.06, 0.1)
 # No trend is followed further than this.
 _FARTHEST = 3.0
+# Moments of the rest of a run that a mean over it is taken of.
+_POINTS = 100
 
 
 class Cost(NamedTuple):
@@ -104,10 +106,14 @@ def _learned_power(steps: Floats, costs: Floats) -> tuple[float, float]:
 
 
 def _prolonged(steps: Floats, power: float, last_step: int, max_steps: int) -> float:
-    """What stops to come will take over what the mean so far is, if their cost follows a power of the step."""
-    middle = float(np.log(steps).mean())
-    begin, end = float(np.log(last_step)) - middle, float(np.log(max_steps)) - middle
-    # The mean of step ** power over the steps to come, against that over those seen.
-    whole = (np.exp((power + 1) * end) - np.exp((power + 1) * begin)) / (power + 1) if power > -0.999 else end - begin
-    seen = float(np.exp(power * (np.log(steps) - middle)).mean())
-    return float(np.clip(whole / (np.exp(end) - np.exp(begin)) / seen, 1 / _FARTHEST, _FARTHEST))
+    """What stops to come will take over what the mean so far is, if their cost follows a power of the step.
+
+    The mean of step ** power over the steps to come, against that over those seen.
+    """
+    to_come = np.log(np.linspace(last_step, max_steps, _POINTS))
+    middle = float(to_come.mean())
+    # Logs of both, and their largest taken out: powers of stops that lie close together may be huge.
+    whole, seen = (power * (logs - middle) for logs in (to_come, np.log(steps)))
+    largest = max(float(whole.max()), float(seen.max()))
+    ratio = float(np.exp(whole - largest).mean()) / max(float(np.exp(seen - largest).mean()), 1e-300)
+    return float(np.clip(ratio, 1 / _FARTHEST, _FARTHEST))

@@ -53,8 +53,8 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
         last = evaluations[-1].step  # which need not be a multiple: the last batch of an epoch is not always printed
         num = max(0, (max_steps - last) // every - max(0, done_up_to - last) // every)
         num = _counted(evaluations, done_up_to, max_steps, num)
-    if every is not None and num is not None and run.format.evaluates_last_step and done_up_to < max_steps - 1:
-        num += max_steps % every > 1  # the last of steps from 0 or from 1 is not one of the regular ones
+    if every is not None and num is not None and run.format.evaluates_last_step:
+        num += _evaluates_last(evaluations, len(run), done_up_to, max_steps, every)
     lone = [stop for stop in stops if stop.saved and not stop.evaluated]
     probability, doubt = _saving(run, evaluations, num or 0)
     return Schedule(
@@ -66,6 +66,16 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
         save_doubt=doubt,
         num_lone_saves=_counted(lone, last_step, max_steps, 0) if len(lone) >= 2 else 0,
     )
+
+
+def _evaluates_last(evaluations: list[Stop], num_rows: int, done_up_to: int, max_steps: int, every: int) -> bool:
+    """Whether the last of so many steps from 0 on, which is none of the regular ones, still has its evaluation to come.
+
+    One that is told before its step's line stands beside the step before.
+    """
+    last = max_steps - 1
+    is_told = bool(evaluations) and evaluations[-1].next_row == num_rows and done_up_to >= last - 1
+    return last % every > 0 and max_steps % every > 0 and done_up_to < last and not is_told
 
 
 def _first_spacing(evaluations: list[Stop], last_step: int) -> int | None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.phases import Ledger
 from stepscope.ledger.stamps import has_stamped_rows
 from stepscope.run import NO_TIME, Floats, Ints, Run
@@ -87,7 +88,9 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     silent = np.maximum(num - steps.span, 0.0)
     if runs_on:
         silent[steps.span == 0] = 0.0
-    printed = np.where(normal & (not runs_on), own * num, steps.seconds + silent * level)
+    stands_for_others = normal.copy()
+    stands_for_others[epoch_starts(run)] = False
+    printed = np.where(stands_for_others & (not runs_on), own * num, steps.seconds + silent * level)
     seconds = np.where(np.isfinite(wall), wall, printed)
     by_row = _stops_by_row(run, np.isfinite(wall))
     for row, found in by_row.items():
@@ -142,7 +145,11 @@ def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
 
 
 def _add_untold(run: Run, ledger: Ledger, seconds: Floats, by_row: dict[int, list[Stop]]) -> None:
-    """Where some rows have a stamp, what passed between two of them beyond the printed times is their stops'."""
+    """Where some rows have a stamp, what passed between two of them beyond the printed times is given to their stops.
+
+    To those that print how long they took: the others are in no row. What each step takes beside its printed time is
+    given to them as well, where there is such; the sum is right.
+    """
     t_ns = run.steps.t_ns
     if ledger.stamps_unusable or not has_stamped_rows(run):
         return

@@ -28,6 +28,7 @@ FORMAT = Format(
         "mean of the epoch so far. The timer begins anew with each epoch, so validation and saving are outside. The "
         "line tells the batches of an epoch, not how many epochs there are, and no ETA.",
     ),
+    defaults={"num_workers": 4},
     paste="--{dashed} {value}",
     knobs={"num_workers": "workers", "log_interval": "print-freq"},
     samples=(

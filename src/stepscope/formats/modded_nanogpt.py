@@ -4,11 +4,8 @@ from ._base import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 _CLOCK = r"train_time:(?:(?P<elapsed_ms>[\d.]+)ms|(?P<elapsed_s>[\d.]+)s) step_avg:"
-# What its programs call a batch or an attention window that grows.
-_GROWS = (
-    r"\b(?:(?:ws|bs|window|batch_size|seq_len)_schedule|attn_blocksize|(?:get_)?window_size_blocks"
-    r"|sliding_window_num_blocks|get_(?:ws|bs|window_size))\b"
-)
+# What its programs call a batch or an attention window that grows; a window at all may be one that does.
+_GROWS = r"(?i)window|(?:ws|bs|batch_size|seq_len)s?_schedule|blocksize|get_(?:ws|bs)\b"
 
 FORMAT = Format(
     title="modded-nanogpt",

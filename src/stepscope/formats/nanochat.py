@@ -61,7 +61,6 @@ FORMAT = Format(
         "neither knows of evaluations.",
     ),
     evaluates_first_step=True,
-    evaluates_last_step=True,
     paste="--{name}={value}",
     kept_saves=0,
     knobs={"eval_interval": "eval-every", "checkpoint_interval": "save-every", "batch_size": "device-batch-size"},

@@ -39,8 +39,6 @@ FORMAT = Format(
         "evaluation nor the epochs to come are in it.",
     ),
     events_follow_step=True,
-    paste="--{dashed} {value}",
-    knobs={"num_workers": "workers", "log_interval": "print-freq"},
     samples=(
         Sample(
             "Epoch: [3]  [ 140/2143]  eta: 0:14:25  lr: 0.000100  loss: 0.7512 (0.9120)  time: 0.4216  data: 0.0214  "

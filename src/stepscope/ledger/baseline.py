@@ -112,7 +112,7 @@ def assumed_baseline(run: Run, level_s: float, doubt: float) -> Baseline:
 def _spread(residual: Floats, tick: float) -> float:
     """A robust standard deviation that still sees a regular upper tail (boost clocks, a busy neighbour).
 
-    A tail begins in the bulk. Where the upper twentieth lies far beyond all the others, it is no tail but rows of
+    A tail begins in the bulk. Where up to a fifth of the rows lies far beyond the others, that is no tail but rows of
     another kind, such as the first of every epoch. A clock that counts in ticks has no bulk finer than one.
     """
     middle = 1.4826 * float(np.median(np.abs(residual)))

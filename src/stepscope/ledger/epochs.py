@@ -1,4 +1,8 @@
-"""Which rows begin an epoch. Trainers that print one step in so many always print that one: it stands for no other."""
+"""Which rows begin an epoch.
+
+Trainers that count their lines from the beginning of an epoch print its first step every time and one in so many of the
+others, so it stands for no other.
+"""
 
 from __future__ import annotations
 

@@ -28,6 +28,8 @@ class Unprinted:
         self.baseline, self.timed, self.stops = work.baseline, work.timed, work.stops
         self.one, self.stamps = work.one, work.stamps
         self.has_silent = False  # whether steps lie between the printed ones
+        self.is_edge = np.zeros(len(work.run), dtype=bool)  # the first step of an epoch, which is always printed
+        self.is_edge[epoch_starts(work.run)] = True
 
     def add_steps(self) -> float:
         """Book every step between two printed ones at its neighbours' level; the standard error of their sum."""
@@ -42,7 +44,7 @@ class Unprinted:
             return 0.0
         tempered = self._tempered()
         total = float((missing * (tempered[:-1] + tempered[1:]) / 2).sum())
-        sample = self.one[self.baseline.normal | self._slow_sample()]
+        sample = self.one[(self.baseline.normal | self._slow_sample()) & ~self.is_edge]
         noise = float(np.std(np.diff(sample)) / 2**0.5) if len(sample) > 2 else float(self.baseline.jitter.mean())
         # A printed row stands for the silent steps on either side of it: its error counts once for all of them.
         sd = noise * float(np.sqrt((missing.astype(float) ** 2 + missing).sum()))
@@ -71,7 +73,7 @@ class Unprinted:
         """Rows that tell what unprinted ones are like: neither a stop nor the first of a process or an epoch."""
         sample = np.ones(len(self.run), dtype=bool)
         sample[list(self.timed)] = False
-        sample[epoch_starts(self.run)] = False
+        sample[self.is_edge] = False
         for segment in self.run.segments:
             if segment.fresh:
                 sample[segment.first_row : segment.first_row + _SETTLING_ROWS] = False
@@ -84,7 +86,7 @@ class Unprinted:
 
     def _tempered(self) -> Floats:
         """Per row, what a normal step near it takes on average: a mean of three rows, because sums need means."""
-        seconds = np.where(self.baseline.normal, self.one, self.baseline.level)
+        seconds = np.where(self.baseline.normal & ~self.is_edge, self.one, self.baseline.level)
         seconds = np.where(self._slow_sample(), self.one, seconds)
         if len(seconds) < 3:
             return seconds
