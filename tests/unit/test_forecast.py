@@ -189,3 +189,26 @@ def test_evaluations_that_generate_are_taken_to_get_cheaper_before_they_do():
     end = report_of(lines, max_steps=40_000).forecast
     assert end.left["evaluation"].num == 78
     assert 0.6 * 78 * 60 < end.left["evaluation"].seconds < 0.9 * 78 * 60
+
+
+@pytest.mark.parametrize(
+    ("line", "is_blind"),
+    [
+        # torchvision's clock stands still for an evaluation, whose line says how long it took
+        ("Epoch: [0]  [{batch:4d}/400]  eta: 0:00:40  loss: 1.0 (1.0)  time: 0.1000  data: 0.0010", True),
+        # the ImageNet example's does so too, but nothing ever says how long: it is in no second that is counted
+        ("Epoch: [0][{batch}/400]\tTime 0.100 (0.100)\tData 0.001 (0.001)\tLoss 1.2040 (1.3110)", False),
+    ],
+)
+def test_a_run_is_blind_to_stops_that_will_count_and_have_not_come(line, is_blind):
+    report = report_of([line.format(batch=batch) for batch in range(0, 300, 10)], max_steps=4000)
+    assert look_ahead(report.run, report.ledger).signs.is_blind is is_blind
+
+
+def test_stamps_make_a_run_blind_to_stops_outside_its_clock():
+    lines = [
+        f"2024-05-01 10:{batch // 60:02d}:{batch % 60:02d} Epoch: [0][{batch}/400]\tTime 1.000 (1.000)\tLoss 1.2 (1.3)"
+        for batch in range(0, 300, 10)
+    ]
+    report = report_of(lines, max_steps=4000)
+    assert look_ahead(report.run, report.ledger).signs.is_blind is True

@@ -196,7 +196,7 @@ def _is_blind(run: Run, timeline: Timeline, stops: StopsLeft) -> bool:
     """Whether evaluations or saves may come that nothing has told of yet, on the clock that the forecast counts in."""
     inside = run.clock.covers == "stamp" or {"evaluation", "checkpoint"} & set(run.clock.includes)
     lines = [line for line in run.format.lines if line.kind in {"evaluation", "checkpoint"}]
-    counts = any(inside or timeline.on_wall or "(?P<took_" in line.pattern for line in lines)
+    counts = any(inside or timeline.on_wall or line.tells_duration for line in lines)
     return counts and not timeline.stops and not timeline.holds_stops and stops.error_s <= 0
 
 

@@ -64,6 +64,11 @@ class Line(NamedTuple):
         return _compile(self.pattern)
 
     @property
+    def tells_duration(self) -> bool:
+        """Whether it says how long what it tells of took."""
+        return "(?P<took_" in self.pattern
+
+    @property
     def anywhere(self) -> re.Pattern[str]:
         """The pattern behind an unknown prefix, which must end in white space or a bracket."""
         return _compile(r"(?<=[\s\]|:>])(?:" + self.pattern + ")")
