@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stepscope.cadence import with_settings
-from stepscope.forecast.finish import Forecast, forecast
+from stepscope.forecast.finish import Forecast, forecast, look_ahead
 from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, Signs, Spread, nearness, spread_of
 from stepscope.forecast.level import estimate
 from stepscope.forecast.previous import find_previous
@@ -339,3 +339,25 @@ def test_costs_that_explode_lead_nowhere_far():
     told = cost_of(stops, 0.1, 1_900_000, 4_000_000)
     assert np.isfinite(told.seconds)
     assert np.isfinite(told.error)
+
+
+def test_a_previous_run_that_knows_of_evaluations_to_come_is_not_in_dispute():
+    """In its first epoch a run has seen none of them; that the other took longer by them is what it is asked for."""
+
+    def log(epochs, last):
+        lines = ["Namespace(data_path='/data/toy', epochs=8, lr=0.1)"]
+        for epoch in range(epochs):
+            lines += [
+                f"Epoch: [{epoch}]  [{batch:4d}/400]  eta: 0:00:40  loss: 1.0 (1.0)  time: 0.1000  data: 0.0010"
+                for batch in range(0, last if epoch == epochs - 1 else 400, 10)
+            ]
+            lines += ["Test: Total time: 0:00:10 (0.1000 s / it)"] if last == 400 else []
+        return lines
+
+    run, previous = (with_settings(run_of(lines)) for lines in (log(1, 300), log(8, 400)))
+    alone = look_ahead(run, attribute(run))
+    after = look_ahead(run, attribute(run), [previous])
+    assert alone.signs.is_blind
+    assert after.signs.kind == "profile"
+    assert after.seconds > 1.15 * alone.seconds
+    assert after.signs.apart == 0
