@@ -361,3 +361,11 @@ def test_a_previous_run_that_knows_of_evaluations_to_come_is_not_in_dispute():
     assert after.signs.kind == "profile"
     assert after.seconds > 1.15 * alone.seconds
     assert after.signs.apart == 0
+
+
+def test_a_run_taken_up_again_is_as_young_as_its_process():
+    """A card cools down between two processes: what counts is how long the last one has lasted."""
+    lines = [*training(400, every=10, step_ms=1000.0), *training(410, first=390, every=10, step_ms=1000.0)]
+    run = with_settings(run_of(lines), flags={"max_steps": 1000})
+    assert len(run.segments) == 2
+    assert look_ahead(run, attribute(run)).signs.elapsed_s == pytest.approx(20, abs=3)

@@ -92,6 +92,7 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     stands_for_others[epoch_starts(run)] = False
     printed = np.where(stands_for_others & (not runs_on), own * num, steps.seconds + silent * level)
     seconds = np.where(np.isfinite(wall), wall, printed)
+    on_wall = bool(np.isfinite(wall).any())
     by_row = _stops_by_row(run, np.isfinite(wall))
     for row, found in by_row.items():
         if not np.isfinite(wall[row]):
@@ -117,7 +118,7 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     )
     usable = counts if mixed else counts & ~holds
     # A row whose clock has not ticked says nothing yet.
-    usable &= seconds > 0 if not np.isfinite(wall).any() else seconds >= 0
+    usable &= seconds >= 0 if on_wall else seconds > 0
     rows = np.flatnonzero(usable)
     counted = np.flatnonzero(counts)
     return Timeline(
@@ -127,8 +128,8 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
         stops=stops,
         every=(counted, num[counted], seconds[counted]),
         clock=(steps.step.astype(np.float64), np.cumsum(seconds)),
-        on_wall=bool(np.isfinite(wall).any()),
-        tick=_tick(run, rows, num, seconds, on_wall=bool(np.isfinite(wall).any())),
+        on_wall=on_wall,
+        tick=_tick(run, rows, num, seconds, on_wall=on_wall),
         holds_stops=mixed,
     )
 

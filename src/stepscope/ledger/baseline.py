@@ -20,8 +20,8 @@ _SIGMAS = 6.0
 _LEAST_EXCESS = 0.5
 _LEAST_EXCESS_MARKED = 0.25
 _LEAST_SCALE = 0.02
-# The upper tail of a normal step's times reaches this many times as far as their upper fifth at most (an exponential
-# one: 1.9 times, by standard deviations).
+# A standard deviation by the upper twentieth of a normal step's times is at most this many times their upper fifth (of
+# exponential ones: 1.1 times).
 _TAIL = 5.0
 _BLOCK = 200_000
 # Two ends of a row, each rounded: off by up to a tick and a half for certain.
