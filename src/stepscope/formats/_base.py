@@ -168,6 +168,8 @@ class Format:
     sniff: Callable[[bytes], bool] | None = None
     to_lines: Callable[[bytes], Iterator[str]] | None = None
     name: str = ""
+    # Words of which a line of this format contains one, set when it is loaded from the catalogue; None: unknown.
+    words: tuple[str, ...] | None = None
     # Set where the format is not from the catalogue or a person, but read off the log's own structure.
     inferred: Inferred | None = None
 

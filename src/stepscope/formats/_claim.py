@@ -6,7 +6,6 @@ import re
 from typing import NamedTuple
 
 from stepscope.formats._base import Format, LineKind, match_line
-from stepscope.formats._order import ORDER
 from stepscope.formats._prefix import Prefix, split_prefix
 
 # Behind a prefix of a kind we do not know, only lines this telling are looked for, and only near the start.
@@ -15,7 +14,6 @@ _SEARCH_CHARS = 400
 _MAX_PREFIX = 120
 # The first letters of the prefixes we know; most lines have none, and need not be looked at twice.
 _PREFIX_STARTS = frozenset("[(0123456789JFMASONDrRTWIE" + "abcdefghijklmnopqstuvwxyz")
-_WORDS = dict(ORDER)
 
 
 class Claim(NamedTuple):
@@ -57,8 +55,7 @@ def prefix_shape(found: Claim) -> re.Pattern[str] | None:
 
 def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
     head = text[:_SEARCH_CHARS]
-    words = _WORDS.get(fmt.name)
-    if words and not any(word in text for word in words):
+    if fmt.words and not any(word in text for word in fmt.words):
         return None  # nothing that tells of this format: its patterns need not even be compiled
     for index in fmt.sieve.possible(text):
         line = fmt.lines[index]

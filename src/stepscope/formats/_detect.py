@@ -23,6 +23,7 @@ from stepscope.formats._sieve import certain_words
 
 # A line of one of these kinds settles which trainer it was; one of the others may help where there is no step yet.
 SETTLING: frozenset[LineKind] = frozenset({"step", "evaluation"})
+_WORDS = {name: tuple(words) for name, words in ORDER}
 _TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
 
 
@@ -30,7 +31,7 @@ _TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "
 def load(name: str) -> Format:
     """The format in the file of that name."""
     fmt: Format = importlib.import_module(f"{formats.__name__}.{name}").FORMAT
-    return dataclasses.replace(fmt, name=name)
+    return dataclasses.replace(fmt, name=name, words=_WORDS.get(name))
 
 
 def names() -> list[str]:
