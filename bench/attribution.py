@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from stepscope.analysis.explain import Report, explain
 from stepscope.ledger.phases import PhaseTotal
-from stepscope.reader import LogReader, read
-from stepscope.report.build import Report, explain
-from stepscope.run import Run
+from stepscope.reading.reader import LogReader, read
+from stepscope.run.model import Run
 
 RUNS = 400
 PHASES = ("step", "evaluation", "checkpoint", "warmup")

@@ -18,7 +18,7 @@ from tests.synthetic.causes import GENERATORS, MadeUp
 from tests.synthetic.healthy import healthy
 from tests.synthetic.text import nanogpt, run_of
 
-from stepscope.report.build import explain
+from stepscope.analysis.explain import explain
 
 
 def named(made: MadeUp) -> tuple[str, float]:

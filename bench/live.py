@@ -24,8 +24,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stepscope.reader import LogReader
-from stepscope.report.build import explain
+from stepscope.analysis.explain import explain
+from stepscope.reading.reader import LogReader
 
 _BLOCK = 1000
 _YOUNG = 100_000

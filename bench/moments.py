@@ -18,12 +18,12 @@ import numpy as np
 
 from replay import CUTS, Case, is_kept_apart, load, paths_below, printed_eta, program, without_repeats
 from rivals import replay
-from stepscope.cadence import with_settings
 from stepscope.forecast.previous import find_previous
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger
-from stepscope.reader import read
-from stepscope.run import Run
+from stepscope.reading.reader import read
+from stepscope.run.intervals import with_settings
+from stepscope.run.model import Run
 
 _SAWTOOTH_ROWS = 6
 # What a ledger does not depend on.

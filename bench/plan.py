@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stepscope.plan import speed
-from stepscope.plan.cards import find_card
-from stepscope.plan.shape import Shape, gpt
+from stepscope.plan.gpus import find_card
+from stepscope.plan.model_shape import Shape, gpt
 from stepscope.plan.speed import Software, step
 
 GPT2 = gpt(layers=12, heads=12, hidden=768, context=1024, vocabulary=50304)

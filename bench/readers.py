@@ -31,7 +31,7 @@ _TEXTS = {"stamp", "elapsed"}
 
 
 def _stepscope(_: str) -> Callable[[Path], Any]:
-    from stepscope.reader import read
+    from stepscope.reading.reader import read
 
     return lambda path: read(str(path))
 
@@ -134,7 +134,7 @@ def main() -> int:
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_CHILDREN if name in _NEEDS else resource.RUSAGE_SELF).ru_maxrss
     if name == "stepscope.read":
-        from stepscope.bulk import helpers
+        from stepscope.reading.bulk import helpers
 
         # What a helper has beyond what it shares with the reader; each of them counted as the largest.
         own = max(0, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss - before)

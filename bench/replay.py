@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.cadence import with_settings
-from stepscope.errors import StepscopeError
-from stepscope.reader import LogReader
-from stepscope.run import NO_TIME, Floats, Ints, Run
+from stepscope.core.errors import StepscopeError
+from stepscope.core.units import NS
+from stepscope.reading.reader import LogReader
+from stepscope.run.intervals import with_settings
+from stepscope.run.model import NO_TIME, Floats, Ints, Run
+from stepscope.run.stops import find_stops
 from stepscope.source.lines import LineSplitter
-from stepscope.stops import find_stops
-from stepscope.units import NS
 
 CUTS = (0.01, 0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
 _LEAST_ROWS = 40

@@ -39,7 +39,7 @@ def _same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("XDG_CONFIG_HOME", os.devnull)  # nobody's own formats
     monkeypatch.delenv("LANG", raising=False)
-    monkeypatch.setattr("stepscope.cli._card.installed_hardware", lambda: None)  # whatever card this machine has
+    monkeypatch.setattr("stepscope.cli._gpu.installed_hardware", lambda: None)  # whatever card this machine has
     time.tzset()
     yield
     os.environ.pop("TZ", None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.formats._base import convert, match_line
-from stepscope.formats._claim import claim
-from stepscope.formats._detect import catalogue
+from stepscope.catalogue.detect import catalogue
+from stepscope.lines.format import convert, match_line
+from stepscope.lines.match import claim
 
 SAMPLES = [(fmt, sample) for fmt in catalogue() for sample in fmt.samples]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.quote import MAX_LENGTH, mask, quote
+from stepscope.core.redact import MAX_LENGTH, mask, quote
 
 SECRETS = [
     ("wandb: key is 0123456789abcdef0123456789abcdef01234567", "0123456789abcdef"),

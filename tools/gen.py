@@ -20,11 +20,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from shot import live_picture, picture
 from stepscope import advice, alarms, causes
+from stepscope.catalogue.detect import catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
-from stepscope.formats._base import Format
-from stepscope.formats._detect import catalogue, work_out_order
-from stepscope.plan.cards import CARDS
+from stepscope.lines.format import Format
+from stepscope.plan.gpus import CARDS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -124,9 +124,9 @@ def readme(text: str) -> str:
 
 
 def order_module() -> str:
-    """`formats/_order.py`: which format to ask first, and the words that give each away."""
+    """`catalogue/order.py`: which format to ask first, and the words that give each away."""
     lines = [
-        '"""Made by tools/gen.py from the samples of the formats: see `_detect.py`."""',
+        '"""Made by tools/gen.py from the samples of the formats: see `detect.py`."""',
         "",
         "ORDER: list[tuple[str, list[str]]] = [",
     ]
@@ -151,7 +151,7 @@ def wanted() -> dict[Path, str]:
     os.environ["TZ"] = "UTC"
     time.tzset()
     pages = {DOCS / "formats" / f"{fmt.name}.md": MADE + format_page(fmt) for fmt in catalogue()}
-    pages[ROOT / "src" / "stepscope" / "formats" / "_order.py"] = order_module()
+    pages[ROOT / "src" / "stepscope" / "catalogue" / "order.py"] = order_module()
     pages[DOCS / "rules.md"] = MADE + rules_page()
     pages[DOCS / "cards.md"] = MADE + cards_page()
     pages[DOCS / "cli.md"] = MADE + help_page()

@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from moments import Replayed, find_replayed  # noqa: E402
 from stepscope.forecast.finish import NoForecast, look_ahead  # noqa: E402
 from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, SHELVES, Signs, nearness, scale, shelf  # noqa: E402
-from stepscope.run import Floats  # noqa: E402
+from stepscope.run.model import Floats  # noqa: E402
 
 TARGET = ROOT / "src" / "stepscope" / "forecast" / "_learned.py"
 # Repeats of one program tell less than runs of others: n of them count like n to this power.

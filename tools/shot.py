@@ -20,11 +20,11 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
+from stepscope.analysis.explain import explain
 from stepscope.i18n import Language
 from stepscope.live.watch import Facts, Watch
-from stepscope.reader import read_sources
+from stepscope.reading.reader import read_sources
 from stepscope.report import live, terminal
-from stepscope.report.build import explain
 from stepscope.source.files import Source
 from stepscope.source.recording import RecordingTail
 from stepscope.source.tail import News
@@ -37,7 +37,7 @@ _SINCE_S = 0.3
 def picture() -> str:
     """The SVG text of the report."""
     from stepscope.cli.demo import FOLDER
-    from stepscope.configfile import read_config
+    from stepscope.core.configfile import read_config
     from stepscope.source.nvidia_smi import read_nvidia_smi
 
     run = read_sources([Source(name="train.log", path=FOLDER / "train.log", mtime=None)])

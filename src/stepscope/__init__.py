@@ -16,18 +16,18 @@ __all__ = ["Report", "Run", "__version__", "advise", "attribute", "explain", "re
 
 if TYPE_CHECKING:
     from stepscope.advice import advise
+    from stepscope.analysis.explain import Report, explain
     from stepscope.ledger.attribute import attribute
-    from stepscope.reader import read
-    from stepscope.report.build import Report, explain
-    from stepscope.run import Run
+    from stepscope.reading.reader import read
+    from stepscope.run.model import Run
 
 _HOMES = {
-    "Report": "stepscope.report.build",
-    "Run": "stepscope.run",
+    "Report": "stepscope.analysis.explain",
+    "Run": "stepscope.run.model",
     "advise": "stepscope.advice",
     "attribute": "stepscope.ledger.attribute",
-    "explain": "stepscope.report.build",
-    "read": "stepscope.reader",
+    "explain": "stepscope.analysis.explain",
+    "read": "stepscope.reading.reader",
 }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from stepscope.compare import compare
+from stepscope.analysis.compare import compare
+from stepscope.analysis.explain import explain
 from stepscope.i18n import Language
 from stepscope.report import comparison_html, html
-from stepscope.report.build import explain
 from tests.browser.server import serving
 from tests.unit.logs import report_of, run_of, training
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from stepscope.advice._whatif import what_if
+from stepscope.analysis.explain import explain
 from stepscope.i18n import Language, languages
-from stepscope.reader import read
+from stepscope.reading.reader import read
 from stepscope.report import html
 from stepscope.report import json as as_json
-from stepscope.report.build import explain
 from tests.conftest import ROOT
 from tests.unit.logs import report_of, run_of, training
 

@@ -8,11 +8,11 @@ import re
 import pytest
 
 from stepscope.advice import together
-from stepscope.errors import InputError
+from stepscope.analysis.explain import explain
+from stepscope.core.errors import InputError
 from stepscope.i18n import Language
-from stepscope.reader import read
+from stepscope.reading.reader import read
 from stepscope.report import changes
-from stepscope.report.build import explain
 from tests.corpus.test_catalogue_on_real_logs import FILES, name_of
 
 # Which way each setting goes where time is to be saved.

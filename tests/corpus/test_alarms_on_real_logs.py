@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from stepscope.alarms._base import Alarm
-from stepscope.errors import InputError
-from stepscope.reader import read
-from stepscope.report.build import Report, explain
-from stepscope.run import Run
+from stepscope.analysis.explain import Report, explain
+from stepscope.core.errors import InputError
+from stepscope.reading.reader import read
+from stepscope.run.model import Run
 from tests.corpus.conftest import SHARED
 from tests.live.replayed import Seen, replay
 

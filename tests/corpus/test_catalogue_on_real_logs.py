@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.errors import InputError
-from stepscope.reader import read
-from stepscope.report.build import explain
+from stepscope.analysis.explain import explain
+from stepscope.core.errors import InputError
+from stepscope.reading.reader import read
 from tests.corpus.conftest import SHARED
 
 LOGS = SHARED / "logs"

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from stepscope.errors import InputError
-from stepscope.reader import read
-from stepscope.report.build import explain
+from stepscope.analysis.explain import explain
+from stepscope.core.errors import InputError
+from stepscope.reading.reader import read
 from stepscope.report.json import document
 from tests.corpus.conftest import SHARED
 

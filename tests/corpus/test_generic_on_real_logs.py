@@ -10,10 +10,10 @@ from functools import cache
 
 import pytest
 
-from stepscope.errors import InputError
-from stepscope.formats._infer import infer
-from stepscope.reader import LogReader, read
-from stepscope.report.build import explain
+from stepscope.analysis.explain import explain
+from stepscope.core.errors import InputError
+from stepscope.infer.infer import infer
+from stepscope.reading.reader import LogReader, read
 from stepscope.source.lines import LineSplitter
 from tests.corpus.conftest import SHARED
 from tests.corpus.test_catalogue_on_real_logs import FILES, name_of

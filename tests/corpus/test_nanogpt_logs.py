@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.reader import read
-from stepscope.report.build import explain
+from stepscope.analysis.explain import explain
+from stepscope.reading.reader import read
 from tests.corpus.conftest import SHARED
 
 LOGS = SHARED / "logs"

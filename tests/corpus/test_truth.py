@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from stepscope.reader import read
-from stepscope.report.build import explain
+from stepscope.analysis.explain import explain
+from stepscope.reading.reader import read
 from tests.corpus.conftest import SHARED
 
 RUNS = [

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.errors import InputError
-from stepscope.reader import LogReader
+from stepscope.core.errors import InputError
+from stepscope.reading.reader import LogReader
 from tests.fuzz.strategies import nanogpt_logs
 from tests.fuzz.test_laws import columns
 
@@ -168,7 +168,7 @@ def test_foreign_lines_are_counted_as_they_are_read(kinds, size):
         lines += [foreign[kind % 4].format(n=index + at) for at in range(8 if kind < 2 else 1)]
     data = ("\n".join(lines) + "\n").encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stepscope.remarks._MAX_OF_ONE", 3)
+        patch.setattr("stepscope.reading.remarks._MAX_OF_ONE", 3)
         assert read(data, 512, size) == read(data, 1 << 30, 1 << 20)
 
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.errors import InputError
-from stepscope.formats._detect import catalogue
+from stepscope.analysis.explain import explain
+from stepscope.catalogue.detect import catalogue
+from stepscope.core.errors import InputError
 from stepscope.i18n import Language
-from stepscope.reader import LogReader
+from stepscope.reading.reader import LogReader
 from stepscope.report import json as as_json
 from stepscope.report import terminal
-from stepscope.report.build import explain
 
 FORMATS = {fmt.name: fmt for fmt in catalogue()}
 ENGLISH = Language.load("en")

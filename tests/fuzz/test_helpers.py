@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stepscope.bulk import helpers
-from stepscope.errors import InputError
-from stepscope.reader import LogReader, read
+from stepscope.core.errors import InputError
+from stepscope.reading.bulk import helpers
+from stepscope.reading.reader import LogReader, read
 from tests.fuzz.test_bulk import bar_logs, long_logs, stamped_logs
 from tests.fuzz.test_laws import columns
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes canno
 @pytest.fixture
 def asked(monkeypatch):
     """Helpers are asked for at once and get small stretches; how many batches each reading took from them."""
-    monkeypatch.setattr("stepscope.bulk.reader.BYTES_FOR_HELP", 1)
+    monkeypatch.setattr("stepscope.reading.bulk.bulk_reader.BYTES_FOR_HELP", 1)
     monkeypatch.setitem(LogReader.__init__.__kwdefaults__, "settle_bytes", 512)
     monkeypatch.setattr("threading.active_count", lambda: 1)  # whatever runs the tests
     monkeypatch.setattr("stepscope.source.files.CHUNK_BYTES", 5000)

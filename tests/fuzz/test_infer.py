@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.builder import RunBuilder
-from stepscope.errors import InputError
-from stepscope.formats._infer import infer
-from stepscope.formats._shape import take_apart
-from stepscope.reader import LogReader
+from stepscope.core.errors import InputError
+from stepscope.infer.infer import infer
+from stepscope.infer.line_parts import take_apart
+from stepscope.reading.assembler import RunBuilder
+from stepscope.reading.reader import LogReader
 from tests.fuzz.strategies import any_bytes
 from tests.unit.invented import STYLES
 

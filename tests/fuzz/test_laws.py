@@ -10,15 +10,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stepscope.configfile import parse_python
-from stepscope.errors import InputError
+from stepscope.analysis.explain import explain
+from stepscope.core.configfile import parse_python
+from stepscope.core.errors import InputError
+from stepscope.core.redact import quote
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language, languages
-from stepscope.quote import quote
-from stepscope.reader import LogReader
+from stepscope.reading.reader import LogReader
 from stepscope.report import json as as_json
 from stepscope.report import markdown, note, terminal
-from stepscope.report.build import explain
 from tests.fuzz.strategies import any_bytes, nanogpt_logs
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.live.pace import arrivals
+from stepscope.live.arrivals import arrivals
 from stepscope.live.watch import Facts, View, Watch
-from stepscope.run import Run
+from stepscope.run.model import Run
 from stepscope.source.tail import News
 
 START = dt.datetime(2026, 1, 5, 12, 0, tzinfo=dt.UTC)

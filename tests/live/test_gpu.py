@@ -11,10 +11,10 @@ import pytest
 
 from stepscope.i18n import Language, languages
 from stepscope.live import gpu
-from stepscope.live.sampler import Sampler
-from stepscope.live.samples import Keeper
+from stepscope.live.gpu_log import Keeper
+from stepscope.live.gpu_sampler import Sampler
 from stepscope.report import live, words
-from stepscope.source.cards import NAME, read_cards
+from stepscope.source.gpu_series import NAME, read_cards
 from stepscope.source.hardware import Hardware, Process
 from stepscope.source.nvidia_smi import parse_nvidia_smi
 from tests.live.test_pulse_and_watch import FACTS, FakeClock, FakeTail, Watch, text_of, views_until

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from stepscope.analysis.explain import explain
 from stepscope.live.recorder import _Writer
-from stepscope.reader import read
-from stepscope.report.build import explain
+from stepscope.reading.reader import read
 from tests.unit.logs import training
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are POSIX")

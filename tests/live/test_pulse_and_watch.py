@@ -7,11 +7,11 @@ from json import dumps as json_dumps
 
 import pytest
 
+from stepscope.analysis.explain import explain
 from stepscope.i18n import Language, languages
 from stepscope.live.pulse import feel
 from stepscope.live.watch import Facts, View, Watch
 from stepscope.report import json, live
-from stepscope.report.build import explain
 from stepscope.source.tail import News
 from tests.unit.logs import report_of, run_of, training
 

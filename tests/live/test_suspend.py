@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.reader import read
-from stepscope.report.build import explain
-from stepscope.source.inside import read_suspends
+from stepscope.analysis.explain import explain
+from stepscope.reading.reader import read
+from stepscope.source.trace_file import read_suspends
 
 recorder = pytest.importorskip("stepscope.live.recorder", reason="pseudo-terminals are POSIX")
 START = 1_780_000_000.0

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.reader import read
+from stepscope.analysis.explain import explain
+from stepscope.reading.reader import read
 from stepscope.report import json as json_report
-from stepscope.report.build import explain
-from stepscope.source.inside import read_trace
+from stepscope.source.trace_file import read_trace
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are POSIX")
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.run import Floats
+from stepscope.run.model import Floats
 from tests.synthetic.text import nanogpt
 
 _HEADER = ("compiling the model... (takes a ~minute)",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.run import Floats
+from stepscope.run.model import Floats
 
 KINDS = ("normal", "lognormal", "student", "outliers", "rounded")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from stepscope.reader import LogReader
-from stepscope.run import Floats, Run
+from stepscope.reading.reader import LogReader
+from stepscope.run.model import Floats, Run
 
 
 def nanogpt(

@@ -7,7 +7,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from stepscope.plan.shape import gpt
+from stepscope.plan.model_shape import gpt
 from stepscope.trainer.model import GPT, ModelArgs
 
 SIZES = {"layers": 3, "heads": 4, "hidden": 128, "context": 64, "vocabulary": 500}

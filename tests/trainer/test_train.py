@@ -9,9 +9,9 @@ import time
 import pytest
 import torch
 
+from stepscope.analysis.explain import explain
 from stepscope.ledger.priors import evaluation_passes
-from stepscope.reader import read
-from stepscope.report.build import explain
+from stepscope.reading.reader import read
 from stepscope.trainer.accounts import (
     BACKWARD,
     DEVICE,

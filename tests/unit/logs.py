@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stepscope.reader import LogReader
-from stepscope.report.build import Report, explain
-from stepscope.run import Run
+from stepscope.analysis.explain import Report, explain
+from stepscope.reading.reader import LogReader
+from stepscope.run.model import Run
 
 
 def run_of(lines: Iterable[str] | str) -> Run:

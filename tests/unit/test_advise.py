@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from stepscope.advice import together
 from stepscope.advice._saves import best_interval_s, disk, overhead, safety
 from stepscope.advice._whatif import CLASSES, what_if
+from stepscope.analysis.explain import explain
+from stepscope.catalogue.detect import catalogue
 from stepscope.cli import main
 from stepscope.cli._changes import canonical_name
-from stepscope.formats._detect import catalogue
-from stepscope.report.build import explain
 from stepscope.source.nvidia_smi import Hardware
 from tests.conftest import ROOT
 from tests.unit.logs import report_of, run_of, training

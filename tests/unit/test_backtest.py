@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
+from stepscope.analysis.explain import explain
 from stepscope.forecast.backtest import SHARES
 from stepscope.i18n import Language
 from stepscope.ledger.attribute import attribute
 from stepscope.report import json as as_json
-from stepscope.report.build import explain
 from tests.unit.logs import report_of, run_of, training
 
 LINES = training(2000, every=10, evaluate=100, save_ms=300.0, compile_ms=4000.0)

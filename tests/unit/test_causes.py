@@ -87,7 +87,7 @@ def test_the_header_names_slow_attention_and_needless_accumulation():
 
 def test_the_card_decides_between_heat_and_full_memory():
     """The same abrupt change: memory is full, or there is room."""
-    from stepscope.report.build import explain
+    from stepscope.analysis.explain import explain
     from stepscope.source.nvidia_smi import Hardware
 
     lines = training(300) + training(600, first=301, step_ms=260)

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.printed import Decimals, Nanos, Printed, PrintedColumn, unpack
-from stepscope.ramp import Ramp
-from stepscope.run import NO_TIME
+from stepscope.columns.decimals import Decimals, Nanos, Printed, PrintedColumn, unpack
+from stepscope.columns.run_length import Ramp
+from stepscope.run.model import NO_TIME
 
 _even = st.builds(
     lambda first, rise, num: [first + rise * at for at in range(num)],

@@ -9,8 +9,8 @@ from html import escape
 
 import pytest
 
+from stepscope.analysis.compare import compare
 from stepscope.cli import main
-from stepscope.compare import compare
 from stepscope.i18n import Language, languages
 from stepscope.report import comparison, comparison_html
 from tests.unit.logs import report_of, training

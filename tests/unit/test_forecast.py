@@ -57,7 +57,7 @@ def test_reasons_for_no_forecast():
 
 
 def test_a_wider_confidence_is_a_wider_interval():
-    from stepscope.report.build import explain
+    from stepscope.analysis.explain import explain
     from tests.unit.logs import run_of
 
     run = run_of(training(1000, evaluate=100))

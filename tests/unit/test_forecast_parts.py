@@ -9,15 +9,15 @@ import re
 import numpy as np
 import pytest
 
-from stepscope.cadence import with_settings
 from stepscope.forecast.finish import Forecast, forecast, look_ahead
 from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, Signs, Spread, nearness, spread_of
 from stepscope.forecast.level import estimate
+from stepscope.forecast.pace import StopCost, Timeline, lay_out
 from stepscope.forecast.previous import find_previous
-from stepscope.forecast.prices import cost_of
-from stepscope.forecast.timeline import StopCost, Timeline, lay_out
+from stepscope.forecast.stop_cost import cost_of
 from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
+from stepscope.run.intervals import with_settings
 from tests.unit.logs import report_of, run_of, training
 
 
@@ -85,7 +85,7 @@ def test_a_previous_run_with_other_settings_is_not_followed(tmp_path):
     (tmp_path / "other.log").write_text("\n".join(["batch_size = 99", head[1], *scheduled(1000)]), encoding="utf-8")
     own = tmp_path / "own.log"
     own.write_text("\n".join([*head, *scheduled(1000, until=400)]), encoding="utf-8")
-    from stepscope.reader import read
+    from stepscope.reading.reader import read
 
     run = with_settings(read(str(own)))
     if run.settings.count("batch_size") == 12:

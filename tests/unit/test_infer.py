@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from stepscope.errors import InputError
-from stepscope.reader import LogReader
-from stepscope.report.build import explain
+from stepscope.analysis.explain import explain
+from stepscope.core.errors import InputError
+from stepscope.reading.reader import LogReader
 from tests.unit.foreign import NON_LOGS
 from tests.unit.invented import STYLES, loss, simulate, stamp
 

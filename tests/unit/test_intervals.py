@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.report.build import explain
+from stepscope.analysis.explain import explain
 from tests.synthetic.phases import draw
 from tests.unit.logs import run_of
 

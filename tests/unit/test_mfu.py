@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.mfu import operations
+from stepscope.run.mfu import operations
 from tests.unit.logs import report_of, run_of
 
 PEAK = 312e12

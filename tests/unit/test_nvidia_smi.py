@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.errors import InputError
+from stepscope.core.errors import InputError
 from stepscope.source.nvidia_smi import parse_nvidia_smi, read_nvidia_smi
 
 MIB = 1 << 20

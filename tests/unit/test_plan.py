@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.cli import main
-from stepscope.configfile import read_config
-from stepscope.errors import UsageError
+from stepscope.core.configfile import read_config
+from stepscope.core.errors import UsageError
 from stepscope.plan import calibrate
 from stepscope.plan.build import Known, plan_card
-from stepscope.plan.cards import CARDS, find_card, known_card
 from stepscope.plan.derive import derive_shape
+from stepscope.plan.gpus import CARDS, find_card, known_card
 from stepscope.plan.memory import largest_micro_batch, memory
-from stepscope.plan.shape import gpt, shape_from_flags, shape_of
+from stepscope.plan.model_shape import gpt, shape_from_flags, shape_of
 from stepscope.plan.speed import step
 from stepscope.plan.training import training_of
 from tests.conftest import ROOT

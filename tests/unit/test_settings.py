@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.cadence import with_settings
-from stepscope.configfile import parse_python
-from stepscope.settings import Settings, parse_value
+from stepscope.core.configfile import parse_python
+from stepscope.core.settings import Settings, parse_value
+from stepscope.run.intervals import with_settings
 from tests.unit.logs import report_of, run_of, training
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.formats._prefix import split_prefix
+from stepscope.lines.prefix import split_prefix
 from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
 
 
@@ -35,7 +35,7 @@ def test_a_monstrous_line_is_cut_and_the_next_one_read():
 def test_a_broken_archive_keeps_what_came_before(tmp_path):
     import gzip
 
-    from stepscope.reader import read
+    from stepscope.reading.reader import read
 
     whole = gzip.compress("".join(f"iter {i}: loss 3.0, time {100 + i % 7}.00ms\n" for i in range(200_000)).encode())
     path = tmp_path / "train.log.gz"

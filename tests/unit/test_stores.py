@@ -9,9 +9,9 @@ from contextlib import closing
 
 import pytest
 
+from stepscope.analysis.explain import explain
 from stepscope.i18n import Language
-from stepscope.reader import LogReader, read
-from stepscope.report.build import explain
+from stepscope.reading.reader import LogReader, read
 from stepscope.report.terminal import render
 
 

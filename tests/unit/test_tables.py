@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.errors import InputError
-from stepscope.formats._detect import catalogue
-from stepscope.reader import LogReader
+from stepscope.catalogue.detect import catalogue
+from stepscope.core.errors import InputError
+from stepscope.reading.reader import LogReader
 from tests.unit.test_tfevents import field, varint
 
 WALL = 1731600000

@@ -6,8 +6,8 @@ import datetime as dt
 
 import pytest
 
+from stepscope.core.units import parse_count, parse_moment
 from stepscope.i18n import Language
-from stepscope.units import parse_count, parse_moment
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from stepscope.errors import InputError
+from stepscope.core.errors import InputError
 from stepscope.i18n import Language
 from stepscope.web import app as web_app
-from stepscope.web import shelf as web_shelf
-from stepscope.web.shelf import Shelf
+from stepscope.web import run_folder as web_shelf
+from stepscope.web.run_folder import Shelf
 from tests.unit.logs import training
 
 HOST = "127.0.0.1:8000"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.configfile import read_config
-from stepscope.errors import InputError
-from stepscope.yamlsubset import parse_yaml
+from stepscope.core.configfile import read_config
+from stepscope.core.errors import InputError
+from stepscope.core.yaml_subset import parse_yaml
 
 
 def config(tmp_path, text):

@@ -11,7 +11,7 @@ from types import ModuleType
 from stepscope.advice._base import Advice, Situation, look
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger, Phase
-from stepscope.run import Run
+from stepscope.run.model import Run
 from stepscope.source.nvidia_smi import Hardware
 
 # Below this a change is not worth the reader's time.

@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from stepscope.core.message import Decimal, Message, say
+from stepscope.core.settings import Value
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger, Phase, Price
-from stepscope.message import Decimal, Message, say
-from stepscope.run import Run
-from stepscope.settings import Value
+from stepscope.run.model import Run
+from stepscope.run.stops import find_evaluations
 from stepscope.source.nvidia_smi import Hardware
-from stepscope.stops import find_evaluations
 
 # With less than this share of the run left, advice is for the next run like it.
 _NEARLY_DONE = 0.02

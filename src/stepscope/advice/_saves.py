@@ -9,8 +9,8 @@ import numpy as np
 
 from stepscope.advice._base import Situation
 from stepscope.forecast.finish import Forecast
-from stepscope.run import Run
-from stepscope.stops import find_stops
+from stepscope.run.model import Run
+from stepscope.run.stops import find_stops
 
 # Before anything is known: one crash in a week, counted as one seen.
 _WEEK_S = 7 * 86400.0

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from stepscope.advice._base import Effect, batch_loss_sd
+from stepscope.core.settings import Value
 from stepscope.forecast.finish import Forecast, Left, NoForecast
 from stepscope.forecast.schedule import plan
 from stepscope.ledger.phases import Ledger
-from stepscope.run import Run
-from stepscope.settings import Value
+from stepscope.run.model import Run
 
 CLASSES = ("step", "evaluation", "checkpoint")
 # Settings whose effect on time can be worked out; of these, the second line also changes what is learned.

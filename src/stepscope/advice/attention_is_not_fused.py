@@ -16,7 +16,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, share_of
-from stepscope.message import say
+from stepscope.core.message import say
 
 CODE = "A116"
 # Share of the steps' time: less for short contexts and wide models, more for long ones. GPT-2 on an A100 went from 130

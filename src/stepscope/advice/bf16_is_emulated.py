@@ -16,8 +16,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, share_of
-from stepscope.message import say
-from stepscope.plan.cards import known_card
+from stepscope.core.message import say
+from stepscope.plan.gpus import known_card
 
 CODE = "A114"
 # Share of the steps' time: matrix products are half to nearly all of it.

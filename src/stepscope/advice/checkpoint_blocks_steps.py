@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste
 from stepscope.advice._saves import improving_share
-from stepscope.message import Share, say
+from stepscope.core.message import Share, say
 
 CODE = "A104"
 _WORTH_IT = 0.01

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste
 from stepscope.advice._saves import disk
-from stepscope.message import Decimal, say
+from stepscope.core.message import Decimal, say
 
 CODE = "A118"
 _KEEP = 3

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste
 from stepscope.advice._saves import best_interval_s, overhead, save_interval, seconds_between_crashes
-from stepscope.message import Seconds, say
+from stepscope.core.message import Seconds, say
 
 CODE = "A108"
 _WORTH_IT = 0.01

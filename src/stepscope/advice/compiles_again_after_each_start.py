@@ -17,7 +17,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, share_of
-from stepscope.message import Seconds, say
+from stepscope.core.message import Seconds, say
 
 CODE = "A110"
 _WORTH_IT = 0.01

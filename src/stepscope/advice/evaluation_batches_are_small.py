@@ -18,7 +18,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, same_precision, share_of
-from stepscope.message import say
+from stepscope.core.message import say
 
 CODE = "A106"
 _WORTH_IT = 0.02

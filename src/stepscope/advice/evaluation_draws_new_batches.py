@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, batch_loss_sd, error_digits, paste
 from stepscope.advice.evaluation_draws_too_many_batches import fewest_batches
-from stepscope.message import Decimal, Message, say
+from stepscope.core.message import Decimal, Message, say
 
 CODE = "A105"
 _WORTH_IT = 0.01

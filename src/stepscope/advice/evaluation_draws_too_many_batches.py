@@ -26,7 +26,7 @@ from stepscope.advice._base import (
     paste,
     recent_improvement,
 )
-from stepscope.message import Decimal, Message, say
+from stepscope.core.message import Decimal, Message, say
 
 CODE = "A102"
 _WORTH_IT = 0.01

@@ -17,7 +17,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, same_precision
-from stepscope.message import say
+from stepscope.core.message import say
 
 CODE = "A103"
 _WORTH_IT = 0.01

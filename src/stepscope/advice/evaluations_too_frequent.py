@@ -18,9 +18,9 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste, same_precision
+from stepscope.core.message import Message, Seconds, Share, say
 from stepscope.forecast.finish import Forecast
 from stepscope.forecast.schedule import plan
-from stepscope.message import Message, Seconds, Share, say
 
 CODE = "A101"
 _WORTH_IT = 0.015

@@ -17,8 +17,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste
+from stepscope.core.message import Seconds, say
 from stepscope.forecast.finish import Forecast
-from stepscope.message import Seconds, say
 
 CODE = "A115"
 _SHORT_S = 0.05

@@ -17,8 +17,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, share_of
-from stepscope.message import say
-from stepscope.plan.cards import known_card
+from stepscope.core.message import say
+from stepscope.plan.gpus import known_card
 
 CODE = "A121"
 # Share of the steps' time: little where TF32 is on already, most of it where it is not.

@@ -17,7 +17,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, share_of
-from stepscope.message import Share, say
+from stepscope.core.message import Share, say
 
 CODE = "A113"
 # Activations and logits are most of the memory: twice the batch is less than twice of it, but not by much.

@@ -17,7 +17,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, share_of
-from stepscope.message import Seconds, Share, say
+from stepscope.core.message import Seconds, Share, say
 
 CODE = "A120"
 _WORTH_IT = 0.005

@@ -16,7 +16,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste, share_of
-from stepscope.message import Seconds, say
+from stepscope.core.message import Seconds, say
 
 CODE = "A119"
 # Share of the steps' time. A small model that waits for launches may even lose a little.

@@ -16,7 +16,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, same_precision, share_of
-from stepscope.message import say
+from stepscope.core.message import say
 
 CODE = "A107"
 _WORTH_IT = 0.01

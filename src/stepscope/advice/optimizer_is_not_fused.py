@@ -19,7 +19,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, share_of
-from stepscope.message import say
+from stepscope.core.message import say
 
 CODE = "A117"
 # Share of the steps' time: measured 0 to 8 % on a processor, 3 % for GPT-2 on an A100; more where steps are short.

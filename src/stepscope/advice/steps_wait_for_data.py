@@ -17,7 +17,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, share_of
-from stepscope.message import Share, say
+from stepscope.core.message import Share, say
 
 CODE = "A112"
 _WORTH_IT = 0.01

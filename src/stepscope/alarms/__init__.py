@@ -13,7 +13,7 @@ from types import ModuleType
 from stepscope.alarms._base import Alarm, Evidence
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
-from stepscope.run import Run
+from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}

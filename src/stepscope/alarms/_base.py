@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from stepscope.core.message import Message
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
-from stepscope.message import Message
-from stepscope.run import Run
+from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 
 Severity = Literal["error", "warning", "info"]

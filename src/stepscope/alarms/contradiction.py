@@ -21,8 +21,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence, Severity
-from stepscope.cadence import contradictions
-from stepscope.message import say
+from stepscope.core.message import say
+from stepscope.run.intervals import contradictions
 
 CODE = "contradiction"
 

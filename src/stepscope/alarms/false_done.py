@@ -18,8 +18,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import say
-from stepscope.run import Notice, Run
+from stepscope.core.message import say
+from stepscope.run.model import Notice, Run
 
 CODE = "false_done"
 # A traceback this many lines around the closing line belongs to it.

@@ -16,8 +16,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import say
-from stepscope.quote import quote
+from stepscope.core.message import say
+from stepscope.core.redact import quote
 
 CODE = "files"
 

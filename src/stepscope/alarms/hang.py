@@ -17,7 +17,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import say
+from stepscope.core.message import say
 
 CODE = "hang"
 

@@ -16,7 +16,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import say
+from stepscope.core.message import say
 
 CODE = "nan"
 

@@ -19,7 +19,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import Decimal, say
+from stepscope.core.message import Decimal, say
 
 CODE = "near_oom"
 # Of a card of 12 GiB that leaves 370 MiB: less than one more attention matrix.

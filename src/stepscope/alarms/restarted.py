@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import Seconds, say
-from stepscope.run import Run
+from stepscope.core.message import Seconds, say
+from stepscope.run.model import Run
 
 CODE = "restarted"
 _MAX_ALARMS = 10

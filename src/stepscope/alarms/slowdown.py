@@ -18,7 +18,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import Seconds, Share, say
+from stepscope.core.message import Seconds, Share, say
 from stepscope.source.hardware import Hardware
 
 CODE = "slowdown"

@@ -18,7 +18,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import Seconds, say
+from stepscope.core.message import Seconds, say
 
 CODE = "stall"
 # Worth a word: a minute that is also this share of all the time, or an hour whatever the share.

@@ -17,8 +17,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, Evidence
-from stepscope.message import Seconds, Share, say
-from stepscope.ranks import find_slowest
+from stepscope.core.message import Seconds, Share, say
+from stepscope.run.ranks import find_slowest
 
 CODE = "straggler"
 

@@ -10,13 +10,13 @@ from typing import cast
 
 from stepscope.causes import SURE, in_order
 from stepscope.causes._evidence import Case, Evidence, Rhythmic, Shift
+from stepscope.core.units import NS, seconds_to_ns
 from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.phases import Finding, Ledger, Level, Phase, PhaseTotal, Rhythm, SlowStep, joined
-from stepscope.run import Run
+from stepscope.run.model import Run
+from stepscope.run.stops import Stop
 from stepscope.source.nvidia_smi import Hardware
-from stepscope.stops import Stop
-from stepscope.units import NS, seconds_to_ns
 
 _LEAST = 0.1
 

@@ -8,14 +8,14 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from stepscope.causes._shape import Shape, find_shape
+from stepscope.causes._trend import Shape, find_shape
+from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.periods import Period
 from stepscope.ledger.phases import Finding, Ledger, Regime, SlowStep
-from stepscope.run import Floats, Ints, RemarkKind, Run
+from stepscope.run.model import Floats, Ints, RemarkKind, Run
+from stepscope.run.stops import Stop
 from stepscope.source.nvidia_smi import Hardware
-from stepscope.stops import Stop
-from stepscope.units import NS
 
 T = TypeVar("T")
 # A block median that strays less than this from the fitted course keeps to it.

@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence, Rhythmic
+from stepscope.core.message import Share, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Share, say
 
 CODE = "C33"
 PLACE = 34

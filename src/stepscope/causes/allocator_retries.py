@@ -20,9 +20,9 @@ import re
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
+from stepscope.core.message import say
 from stepscope.ledger.phases import Finding
-from stepscope.message import say
-from stepscope.run import Ints, RemarkKind
+from stepscope.run.model import Ints, RemarkKind
 
 CODE = "C16"
 PLACE = 14

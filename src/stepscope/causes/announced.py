@@ -20,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
+from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Seconds, say
-from stepscope.run import RemarkKind
+from stepscope.run.model import RemarkKind
 
 CODE = "C36"
 PLACE = 17

@@ -19,8 +19,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Case, Rhythmic
+from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Seconds, say
 
 CODE = "C02"
 PLACE = 11

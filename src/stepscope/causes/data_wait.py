@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Shift
+from stepscope.core.message import Seconds, Share, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Seconds, Share, say
 
 CODE = "C35"
 PLACE = 16

@@ -17,8 +17,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Shift
+from stepscope.core.message import say
 from stepscope.ledger.phases import Finding
-from stepscope.message import say
 
 CODE = "C30"
 PLACE = 113

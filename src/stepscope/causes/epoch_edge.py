@@ -19,10 +19,10 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence, Rhythmic
+from stepscope.core.message import Share, say
 from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.phases import Finding
-from stepscope.message import Share, say
-from stepscope.run import Ints
+from stepscope.run.model import Ints
 
 CODE = "C12"
 PLACE = 40

@@ -21,8 +21,8 @@ import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence, Rhythmic
 from stepscope.causes.data_wait import MOST
+from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Seconds, say
 
 CODE = "C01"
 PLACE = 10

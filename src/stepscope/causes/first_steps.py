@@ -18,8 +18,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Case
+from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Seconds, say
 
 CODE = "C04"
 PLACE = 30

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
+from stepscope.core.message import Seconds, Share, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Seconds, Share, say
 
 CODE = "C08"
 PLACE = 90

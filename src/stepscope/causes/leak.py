@@ -19,8 +19,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from stepscope.causes._evidence import Shift
+from stepscope.core.message import Share, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Share, say
 
 CODE = "C29"
 PLACE = 111

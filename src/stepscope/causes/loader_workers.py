@@ -17,8 +17,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Rhythmic
+from stepscope.core.message import Decimal, Share, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Decimal, Share, say
 
 CODE = "C11"
 PLACE = 60

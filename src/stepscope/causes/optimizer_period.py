@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Rhythmic
+from stepscope.core.message import Decimal, Seconds, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Decimal, Seconds, say
 
 CODE = "C10"
 PLACE = 55

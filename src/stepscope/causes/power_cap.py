@@ -17,8 +17,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Shift
+from stepscope.core.message import Share, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Share, say
 
 CODE = "C19"
 PLACE = 122

@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 
 from stepscope.causes._evidence import Case
+from stepscope.core.message import say
 from stepscope.ledger.phases import Finding
-from stepscope.message import say
 
 CODE = "C32"
 PLACE = 12

@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Shift
+from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Cause, Finding
-from stepscope.message import Seconds, say
 
 CODE = "C05"
 PLACE = 28

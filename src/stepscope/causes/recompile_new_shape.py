@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence, Shift
+from stepscope.core.message import Seconds, Share, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Seconds, Share, say
 
 CODE = "C06"
 PLACE = 42

@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
+from stepscope.core.message import Share, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Share, say
 
 CODE = "C03"
 PLACE = 100

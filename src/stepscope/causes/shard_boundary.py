@@ -18,8 +18,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Rhythmic
+from stepscope.core.message import Decimal, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Decimal, say
 
 CODE = "C09"
 PLACE = 50

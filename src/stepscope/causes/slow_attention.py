@@ -17,8 +17,8 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Evidence
+from stepscope.core.message import say
 from stepscope.ledger.phases import Finding
-from stepscope.message import say
 
 CODE = "C26"
 PLACE = 201

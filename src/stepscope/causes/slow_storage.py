@@ -21,10 +21,10 @@ import re
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
+from stepscope.core.message import Seconds, say
+from stepscope.core.units import NS
 from stepscope.ledger.phases import Finding
-from stepscope.message import Seconds, say
-from stepscope.run import NO_TIME, Floats, RemarkKind
-from stepscope.units import NS
+from stepscope.run.model import NO_TIME, Floats, RemarkKind
 
 CODE = "C14"
 PLACE = 13

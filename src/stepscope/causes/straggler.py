@@ -21,8 +21,8 @@ import re
 import numpy as np
 
 from stepscope.causes._evidence import Case
+from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Seconds, say
 
 CODE = "C21"
 PLACE = 15

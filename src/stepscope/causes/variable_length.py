@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence, Shift
+from stepscope.core.message import Decimal, say
 from stepscope.ledger.phases import Finding
-from stepscope.message import Decimal, say
 
 CODE = "C27"
 PLACE = 70

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from stepscope import __version__
-from stepscope.errors import InputError, StepscopeError
+from stepscope.core.errors import InputError, StepscopeError
 
 # In the order of `--help`. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
 COMMANDS = (
@@ -111,8 +111,8 @@ def _overview() -> str:
 
 def _report(problem: StepscopeError, arguments: list[str]) -> None:
     """What happened, where, what to do: on stderr, in the user's language."""
+    from stepscope.core.redact import quote
     from stepscope.i18n import Language, languages, system_language
-    from stepscope.quote import quote
 
     # Before anything was parsed, perhaps: `--lang de` and `--lang=de` alike.
     words = [word for argument in arguments for word in argument.split("=", 1)]

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from stepscope.advice._whatif import CHANGEABLE
-from stepscope.errors import UsageError
-from stepscope.formats._base import Format
-from stepscope.settings import COUNTS, Value, parse_value
+from stepscope.core.errors import UsageError
+from stepscope.core.settings import COUNTS, Value, parse_value
+from stepscope.lines.format import Format
 
 # As near as a slip of the finger.
 _ALIKE = 0.8
@@ -50,7 +50,7 @@ def canonical_name(key: str, fmt: Format) -> str:
     The log's own trainer is asked first, then what most others mean by it. What nobody knows stays as it is, unless
     it looks like a known name that was mistyped: that is an error with a hint.
     """
-    from stepscope.formats._detect import catalogue
+    from stepscope.catalogue.detect import catalogue
 
     wanted = _plain(key)
     own = _names(fmt).get(wanted)

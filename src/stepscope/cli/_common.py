@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope import clock, units
-from stepscope.errors import InputError, UsageError
+from stepscope.core import clock, units
+from stepscope.core.errors import InputError, UsageError
+from stepscope.core.settings import COUNTS, Value, parse_value
 from stepscope.i18n import Language, languages, system_language
-from stepscope.settings import COUNTS, Value, parse_value
 
 if TYPE_CHECKING:
-    from stepscope.report.build import Report
-    from stepscope.run import Run
+    from stepscope.analysis.explain import Report
+    from stepscope.run.model import Run
 
 FORMATS = ("terminal", "json", "markdown", "note")
 EXPORTS = ("html", "trace", "csv", "parquet", "mllog", "svg", "png")
@@ -88,7 +88,7 @@ def add_format_argument(parser: argparse.ArgumentParser) -> None:
 
 def _teach(path: str) -> str:
     """Learn a format while the command line is read, so that whatever reads a log later knows it."""
-    from stepscope.formats._taught import teach
+    from stepscope.catalogue.user_formats import teach
 
     teach(path)
     return path
@@ -135,7 +135,7 @@ def build_report(args: argparse.Namespace, *, ask_card: bool = False) -> Report:
 
     With `ask_card`, the card of this machine is asked where neither a flag nor a table names one.
     """
-    from stepscope.reader import read
+    from stepscope.reading.reader import read
 
     _check(args)
     flags = stated_settings(args)
@@ -144,11 +144,11 @@ def build_report(args: argparse.Namespace, *, ask_card: bool = False) -> Report:
     run = read(*args.log, progress=progress)
     progress.clear()
     if ask_card:
-        from stepscope.cli import _card
+        from stepscope.cli import _gpu
 
-        _card.warn_of_unknown(args.gpu, chosen_languages(args)[0])
+        _gpu.warn_of_unknown(args.gpu, chosen_languages(args)[0])
         if hardware is None and args.gpu is None:
-            hardware = _card.hardware_for(list(run.paths))
+            hardware = _gpu.hardware_for(list(run.paths))
     return explain_run(run, args, flags=flags, config=config, hardware=hardware, previous=_previous(args))
 
 
@@ -162,7 +162,7 @@ def explain_run(
     previous: Callable[[Run], list[Run]] | None = None,
 ) -> Report:
     """The report of a run under the arguments."""
-    from stepscope.report.build import explain
+    from stepscope.analysis.explain import explain
     from stepscope.source.nvidia_smi import Hardware
 
     if args.strict and run.num_unread:
@@ -211,7 +211,7 @@ def read_companions(args: argparse.Namespace) -> tuple[dict[str, Value] | None, 
     """The config and the nvidia-smi table, where given; before the log, so that a wrong path is told at once."""
     config = hardware = None
     if args.config:
-        from stepscope.configfile import read_config
+        from stepscope.core.configfile import read_config
 
         config = read_config(Path(args.config))
     if args.nvidia_smi:
@@ -259,7 +259,7 @@ def _checked(key: str, value: Value, text: str) -> Value:
 
 def known_settings() -> frozenset[str]:
     """Every setting that some format or some stage knows, by any of its names."""
-    from stepscope.formats._detect import catalogue
+    from stepscope.catalogue.detect import catalogue
 
     names = set(_COUNTS) | {"always_save_checkpoint", "compile", "device", "dtype"}
     for fmt in catalogue():

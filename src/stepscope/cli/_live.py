@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.alarms._base import Alarm
 from stepscope.cli import _common
-from stepscope.errors import UsageError
+from stepscope.core.errors import UsageError
 from stepscope.i18n import Language
 from stepscope.live.notify import Notifier
 from stepscope.live.watch import End, Facts, View

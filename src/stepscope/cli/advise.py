@@ -12,15 +12,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from stepscope import units
 from stepscope.cli import _common
 from stepscope.cli._changes import named_changes, parse_changes
-from stepscope.errors import UsageError
-from stepscope.settings import Value
+from stepscope.core import units
+from stepscope.core.errors import UsageError
+from stepscope.core.settings import Value
 
 if TYPE_CHECKING:
     from stepscope.advice._whatif import Outcome
-    from stepscope.report.build import Report
+    from stepscope.analysis.explain import Report
 
 _LONG_S = 365 * 86400.0
 

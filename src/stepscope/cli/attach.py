@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 
 from stepscope.cli import _common, _live
-from stepscope.clock import SystemClock
-from stepscope.errors import InputError, UsageError
+from stepscope.core.clock import SystemClock
+from stepscope.core.errors import InputError, UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     if os.name != "posix" or not Path("/proc").is_dir():
         raise UsageError("needs-posix", place="stepscope attach")
     from stepscope.live import process
-    from stepscope.live.sampler import Sampler
+    from stepscope.live.gpu_sampler import Sampler
     from stepscope.live.watch import View, Watch
     from stepscope.source.tail import FileTail
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from stepscope.cli import _common
-from stepscope.errors import InputError, UsageError
+from stepscope.core.errors import InputError, UsageError
 
 _FORMATS = ("terminal", "json", "markdown", "html")
 
@@ -32,11 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare them."""
-    from stepscope.compare import compare
-    from stepscope.configfile import read_config
-    from stepscope.reader import read
+    from stepscope.analysis.compare import compare
+    from stepscope.analysis.explain import explain
+    from stepscope.core.configfile import read_config
+    from stepscope.reading.reader import read
     from stepscope.report import comparison as drawn
-    from stepscope.report.build import explain
 
     if len(args.log) < 2:
         raise UsageError("compare-needs-two", place=args.log[0])

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _common, _training
-from stepscope.errors import InputError, UsageError
+from stepscope.cli import _common, _trainer
+from stepscope.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from stepscope.i18n import Language
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("data-openwebtext")
     default = f"{name}_char" if name == "shakespeare" and tokens == "char" else name or files[0].stem
     folder = Path(args.out) if args.out else Path("data") / default
-    with _training.told():
+    with _trainer.told():
         try:
             if name == "stdlib" and not files:
                 data.prepare_stdlib(folder)

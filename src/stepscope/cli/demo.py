@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain the case that ships with the package."""
-    from stepscope.reader import read_sources
+    from stepscope.reading.reader import read_sources
     from stepscope.source.files import Source
 
     languages = _common.chosen_languages(args)

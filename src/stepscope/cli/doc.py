@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 
-from stepscope.errors import UsageError
+from stepscope.core.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _card_page(text: str) -> str | None:
     """What the table says of a card, or of all of them; None when `text` is neither."""
-    from stepscope.plan.cards import CARDS, known_card
+    from stepscope.plan.gpus import CARDS, known_card
 
     if text.lower() == "cards":
         names = "\n".join(

@@ -13,8 +13,8 @@ from stepscope.cli import _common
 from stepscope.forecast.finish import Forecast, NoForecast
 
 if TYPE_CHECKING:
+    from stepscope.analysis.explain import Report
     from stepscope.i18n import Language
-    from stepscope.report.build import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

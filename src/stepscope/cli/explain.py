@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from stepscope.cli import _common
 
 if TYPE_CHECKING:
-    from stepscope.report.build import Report
+    from stepscope.analysis.explain import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

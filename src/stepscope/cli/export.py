@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from stepscope.cli import _common, _training
-from stepscope.message import Decimal
+from stepscope.cli import _common, _trainer
+from stepscope.core.message import Decimal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Put the slices together and say where they are now."""
     language = _common.chosen_languages(args)[0]
-    _training.need_torch()
-    with _training.told():
+    _trainer.need_torch()
+    with _trainer.told():
         from stepscope.trainer.checkpoint import export
         from stepscope.trainer.writer import NAME
 

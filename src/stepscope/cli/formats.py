@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from stepscope.catalogue.detect import catalogue, find_format, plugins, words_of
+from stepscope.catalogue.user_formats import config_folder, taught_formats
 from stepscope.cli import _common
-from stepscope.errors import InputError, UsageError
-from stepscope.formats._base import Format
-from stepscope.formats._claim import claim
-from stepscope.formats._detect import catalogue, find_format, plugins, words_of
-from stepscope.formats._taught import config_folder, taught_formats
+from stepscope.core.errors import InputError, UsageError
+from stepscope.core.redact import quote
 from stepscope.i18n import Language
-from stepscope.quote import quote
+from stepscope.lines.format import Format
+from stepscope.lines.match import claim
 
 _MAX_LINES = 20_000
 _MAX_SHAPES = 60
@@ -128,7 +128,7 @@ def _try(path: str, lines: list[str], language: Language) -> int:
 
 def _verdict(path: str, language: Language) -> int:
     """Say what Stepscope reads the file as."""
-    from stepscope.reader import read
+    from stepscope.reading.reader import read
     from stepscope.report.inferred import assumption_lines
 
     try:
@@ -146,7 +146,7 @@ def _verdict(path: str, language: Language) -> int:
 
 def _distinct(lines: list[str]) -> list[tuple[int, str]]:
     """The first line of each shape, with its number: enough to see where a format gives up."""
-    from stepscope.formats._shape import take_apart
+    from stepscope.infer.line_parts import take_apart
 
     found: dict[tuple[str, ...], tuple[int, str]] = {}
     for number, line in enumerate(lines, 1):
@@ -157,7 +157,7 @@ def _distinct(lines: list[str]) -> list[tuple[int, str]]:
 
 
 def _coverage(fmt: Format, lines: list[str], shapes: list[tuple[int, str]]) -> _Coverage:
-    from stepscope.formats._partial import furthest
+    from stepscope.catalogue.partial_match import furthest
 
     claimed = steps = 0
     words = [word for word in words_of(fmt) if word]
@@ -178,8 +178,8 @@ def _coverage(fmt: Format, lines: list[str], shapes: list[tuple[int, str]]) -> _
 
 def _suggest(path: str, lines: list[str], language: Language) -> int:
     """Write a format file made from the log's structure; from nothing but its lines where it has none."""
-    from stepscope.formats._infer import infer
-    from stepscope.formats._suggest import blank, to_toml
+    from stepscope.catalogue.suggest import blank, to_toml
+    from stepscope.infer.infer import infer
     from stepscope.report.inferred import assumption_text
 
     fmt = infer(lines[:_MAX_LINES], settle_doubts=True)

@@ -17,13 +17,13 @@ import re
 import sys
 from pathlib import Path
 
-from stepscope import clock, units
 from stepscope.cli import _common
-from stepscope.cli._subject import Seen, find_subject, known_about
-from stepscope.errors import InputError, UsageError
-from stepscope.message import say
+from stepscope.cli._plan_subject import Seen, find_subject, known_about
+from stepscope.core import clock, units
+from stepscope.core.errors import InputError, UsageError
+from stepscope.core.message import say
 from stepscope.plan.build import plan_card
-from stepscope.plan.cards import Card, find_card
+from stepscope.plan.gpus import Card, find_card
 from stepscope.report import plan_json, plan_markdown, plan_terminal
 from stepscope.report.plan_table import PlanReport, Price, settings_lines
 
@@ -163,7 +163,7 @@ def _cards(args: argparse.Namespace, seen: Seen | None) -> list[Card]:
         return list(dict.fromkeys(found))
     if seen is not None:
         return [seen.card]
-    from stepscope.cli._card import installed_hardware
+    from stepscope.cli._gpu import installed_hardware
 
     hardware = installed_hardware()
     if hardware is None or hardware.gpu is None:

@@ -10,10 +10,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from stepscope.errors import UsageError
+from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from stepscope.run import Run
+    from stepscope.run.model import Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print it."""
-    from stepscope.reader import read
+    from stepscope.reading.reader import read
     from stepscope.source.files import resolve
 
     if not args.speed > 0:
@@ -54,7 +54,7 @@ def _waits(run: Run, speed: float) -> dict[int, float]:
     """Seconds before each line whose moment is known."""
     import numpy as np
 
-    from stepscope.live.pace import arrivals
+    from stepscope.live.arrivals import arrivals
 
     lines, moments = arrivals(run)
     return dict(zip(lines.tolist(), (np.diff(moments, prepend=0.0) / speed).tolist(), strict=True))

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope.cli import _common, _live
-from stepscope.clock import SystemClock
-from stepscope.errors import InputError, UsageError
+from stepscope.core.clock import SystemClock
+from stepscope.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from stepscope.live.watch import View, Watch
@@ -45,9 +45,9 @@ def run(args: argparse.Namespace) -> int:
     """Run it."""
     if os.name != "posix":
         raise UsageError("needs-posix", place="stepscope run")
+    from stepscope.live.gpu_log import Keeper
+    from stepscope.live.gpu_sampler import Sampler
     from stepscope.live.runner import Runner, folder_for
-    from stepscope.live.sampler import Sampler
-    from stepscope.live.samples import Keeper
     from stepscope.live.watch import Watch
     from stepscope.source.recording import LOG, RecordingTail
 

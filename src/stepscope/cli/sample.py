@@ -9,8 +9,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from stepscope.cli import _common, _training
-from stepscope.errors import UsageError
+from stepscope.cli import _common, _trainer
+from stepscope.core.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
     for name in ("num_samples", "max_new_tokens", "top_k", "temperature"):
         if not getattr(args, name) > 0:
             raise UsageError("train-range", place=f"--{name}", setting=name, least=1)
-    _training.need_torch()
-    with _training.told():
+    _trainer.need_torch()
+    with _trainer.told():
         _sample(args)
     return 0
 

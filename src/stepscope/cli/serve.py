@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from stepscope.cli import _common
-from stepscope.errors import InputError, UsageError
+from stepscope.core.errors import InputError, UsageError
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 

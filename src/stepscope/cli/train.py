@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stepscope.cli import _common, _training
-from stepscope.errors import InputError, UsageError
-from stepscope.message import Argument, Decimal, Seconds
-from stepscope.quote import quote
+from stepscope.cli import _common, _trainer
+from stepscope.core.errors import InputError, UsageError
+from stepscope.core.message import Argument, Decimal, Seconds
+from stepscope.core.redact import quote
 
 if TYPE_CHECKING:
     from stepscope.i18n import Language
@@ -59,8 +59,8 @@ def _train(args: argparse.Namespace) -> int:
     language = _common.chosen_languages(args)[0]
     if os.name != "posix":
         raise UsageError("needs-posix", place="stepscope train")
-    _training.need_torch()
-    with _training.told():
+    _trainer.need_torch()
+    with _trainer.told():
         layers, header = _settings(args)
         from stepscope.trainer.accounts import process_start_ns
         from stepscope.trainer.config import build
@@ -128,7 +128,7 @@ def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[st
 
 def _read(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Plain], str]:
     """The settings in a nanoGPT config file. What only running could tell is refused: a guess would train wrongly."""
-    from stepscope.configfile import parse_python, read_config
+    from stepscope.core.configfile import parse_python, read_config
 
     values = read_config(path)  # also says what is wrong with the file
     text = path.read_text(encoding="utf-8-sig")

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from stepscope.cli import _common, _live
-from stepscope.clock import SystemClock
+from stepscope.core.clock import SystemClock
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Watch until the run ends."""
-    from stepscope.errors import UsageError
-    from stepscope.live.sampler import Sampler
+    from stepscope.core.errors import UsageError
+    from stepscope.live.gpu_sampler import Sampler
     from stepscope.live.watch import Tail, Watch
     from stepscope.source.files import resolve
     from stepscope.source.tail import FileTail, PipeTail

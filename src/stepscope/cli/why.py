@@ -12,10 +12,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from stepscope.cli import _common
-from stepscope.errors import UsageError
+from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from stepscope.report.build import Report
+    from stepscope.analysis.explain import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

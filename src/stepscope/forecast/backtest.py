@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.cadence import with_settings
 from stepscope.forecast.finish import Forecast, forecast
-from stepscope.forecast.timeline import lay_out
+from stepscope.forecast.pace import lay_out
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger
-from stepscope.run import Run
+from stepscope.run.intervals import with_settings
+from stepscope.run.model import Run
 
 SHARES = (0.1, 0.25, 0.5, 0.75)
 # Each cut is explained anew; of a very long log these two tell as much, at a third of the cost.

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.forecast.prices import Cost, cost_of
+from stepscope.core.message import Message, say
+from stepscope.forecast.pace import StopCost, Timeline
 from stepscope.forecast.schedule import Schedule
-from stepscope.forecast.timeline import StopCost, Timeline
+from stepscope.forecast.stop_cost import Cost, cost_of
 from stepscope.ledger import priors
 from stepscope.ledger.phases import Ledger, Price
-from stepscope.message import Message, say
-from stepscope.run import Run
+from stepscope.run.model import Run
 
 # Intervals that people set. One that the log has not reached yet is any of the larger ones.
 _ROUND = (50, 100, 200, 250, 500, 1000, 2000)
@@ -93,7 +93,7 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
 
 
 def _often(schedule: Schedule) -> Message:
-    from stepscope.message import Share
+    from stepscope.core.message import Share
 
     return say("assume-saves", share=Share(schedule.save_probability))
 

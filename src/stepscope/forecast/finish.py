@@ -11,17 +11,17 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from stepscope.core.message import Message, Seconds, say
 from stepscope.forecast.events import Left, StopsLeft, price_stops
 from stepscope.forecast.intervals import Kind, Signs, Spread, spread_of
 from stepscope.forecast.level import Level, estimate
+from stepscope.forecast.pace import Timeline, lay_out
 from stepscope.forecast.profile import Profile, follow, weight
 from stepscope.forecast.schedule import Schedule, plan
-from stepscope.forecast.timeline import Timeline, lay_out
 from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger
-from stepscope.message import Message, Seconds, say
-from stepscope.run import Run
+from stepscope.run.model import Run
 
 __all__ = ["Forecast", "Left", "NoForecast", "forecast", "recent_level"]
 

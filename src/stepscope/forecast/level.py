@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.forecast.timeline import Timeline
+from stepscope.forecast.pace import Timeline
 from stepscope.ledger.phases import Regime
-from stepscope.run import Floats
+from stepscope.run.model import Floats
 
 # Where in the run so far the rules are tried.
 _TRIALS = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from stepscope.cadence import with_settings
-from stepscope.errors import InputError, StepscopeError
+from stepscope.core.errors import InputError, StepscopeError
 from stepscope.forecast.profile import same_program
-from stepscope.reader import read
-from stepscope.run import Run
+from stepscope.reading.reader import read
+from stepscope.run.intervals import with_settings
+from stepscope.run.model import Run
 
 # Looking must not take longer than reading: this many files at most, none larger than this.
 _MAX_READ = 3

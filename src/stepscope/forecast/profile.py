@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.forecast.timeline import Timeline
-from stepscope.run import Floats, Run
-from stepscope.settings import COUNTS
+from stepscope.core.settings import COUNTS
+from stepscope.forecast.pace import Timeline
+from stepscope.run.model import Floats, Run
 
 _TRIALS = (0.3, 0.5, 0.7, 0.85)
 _LEAST_ROWS = 4

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.run import Run
-from stepscope.stops import Stop, find_stops
+from stepscope.run.model import Run
+from stepscope.run.stops import Stop, find_stops
 
 # How much less the save before last says about the next one: improvement ends at some point.
 _FADE = 0.6

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.forecast.level import Level
-from stepscope.forecast.prices import cost_of
-from stepscope.forecast.timeline import StopCost, Timeline
+from stepscope.forecast.pace import StopCost, Timeline
+from stepscope.forecast.stop_cost import cost_of
 
 # Fewer stops than this make no cycle to average over, fewer trials decide nothing.
 _LEAST_STOPS, _LEAST_TRIALS = 2, 2

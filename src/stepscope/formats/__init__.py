@@ -1,1 +1,5 @@
-"""The catalogue of log formats: one file per format; `_base.py` says what a format is made of."""
+"""The log formats, one file each. A format of another package imports the names it needs from here."""
+
+from stepscope.lines.format import Clock, Format, Line, Sample
+
+__all__ = ["Clock", "Format", "Line", "Sample"]

@@ -1,6 +1,6 @@
 """BasicSR, its forerunner MMSR and what was made from them, also in Paddle. Only the time stamps tell the time."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # MMSR writes the year with two digits, which no prefix has: the time of day inside the line does as well.

@@ -1,6 +1,6 @@
 """build-nanogpt's train_gpt2.py. Its dt is one step; on every 250th it holds validation, HellaSwag and sampling too."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 

@@ -1,7 +1,7 @@
 """The log.txt that build-nanogpt writes beside its output: step, kind and value, and no time whatever."""
 
-from ._base import Line, Sample
-from ._untimed_log import untimed_log
+from stepscope.formats._shared.untimed_log import untimed_log
+from stepscope.lines.format import Line, Sample
 
 _NUMBER = r"(?:\d+\.\d+|nan|inf)"
 

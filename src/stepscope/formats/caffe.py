@@ -1,6 +1,6 @@
 """Caffe's solver, through glog: a moment without a year before every line, and since 2016 a time in it too."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
 

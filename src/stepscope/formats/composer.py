@@ -1,6 +1,6 @@
 """Composer's console logger, as in LLM Foundry: a block per batch, the speed monitor's clock in it."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 

@@ -1,6 +1,6 @@
 """Coqui TTS' trainer: a block of lines per step, its number on the first and its time on another."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="Coqui TTS",

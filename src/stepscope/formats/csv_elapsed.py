@@ -1,5 +1,5 @@
 """CSV tables with a step and the seconds since the start in each row."""
 
-from ._plain_table import CSV, elapsed_table
+from stepscope.formats._shared.plain_table import CSV, elapsed_table
 
 FORMAT = elapsed_table("csv_elapsed", "CSV table with elapsed time", CSV)

@@ -1,6 +1,6 @@
 """pytorch-CycleGAN-and-pix2pix: losses of single images, and at the end of an epoch the time it took."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="CycleGAN and pix2pix",

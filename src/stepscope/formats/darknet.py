@@ -1,6 +1,6 @@
 """Darknet's YOLO trainers: one line per batch, with the loading of its images on a line of its own before it."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"-?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
 

@@ -1,6 +1,6 @@
 """DeepSpeed's engine, and DeepSpeed-Chat around it. It prints rates, no step time: the stamps are the clock."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _STAMP = r"(?:\[(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+)?)\] )?"
 _RANK0 = rf"{_STAMP}\[INFO\] \[logging\.py:\d+:log_dist\] \[Rank \d+\] "

@@ -1,7 +1,7 @@
 """detectron2. Its printed `time` is the mean since the start of training, so the time stamps are the clock."""
 
-from . import _coco
-from ._base import Clock, Format, Line, Sample
+from stepscope.formats._shared import coco
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # After the stamp: `d2.utils.events INFO: ` in log.txt, `d2.utils.events]: ` on the terminal.
@@ -46,7 +46,7 @@ FORMAT = Format(
         # The model's layers.
         Line("chatter", r"\(\w+\): \w+|\){1,4}\s*$|[A-Z]\w+\(\s*$|\d+, \d+, kernel_size="),
         Line("chatter", r"Category ids in annotations are not in \["),
-        *_coco.LINES,
+        *coco.LINES,
     ),
     clock=Clock(
         covers="stamp",
@@ -117,6 +117,6 @@ FORMAT = Format(
         Sample("Python                  3.10.4", "chatter"),
         Sample("(conv1): Conv2d(", "chatter"),
         Sample("Category ids in annotations are not in [1, #categories]! We'll apply a mapping for you.", "chatter"),
-        *_coco.SAMPLES,
+        *coco.SAMPLES,
     ),
 )

@@ -1,6 +1,6 @@
 """NVIDIA DLLogger's text lines, as its MLPerf graph trainings write them: every iteration with its own time."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _DLL = r"DLL (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) - "
 

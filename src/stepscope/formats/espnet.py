@@ -1,6 +1,6 @@
 """ESPnet 2: means over a stretch of batches of an epoch, behind a moment."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _STAMP = r"(?:\[[\w.-]{1,80}\] (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+) )?"

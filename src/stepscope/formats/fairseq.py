@@ -1,6 +1,6 @@
 """fairseq, the old bar-separated lines, the new ones of its logger, and JSON: a running clock in whole seconds."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _WHO = r"(?:\| )?(?:train(?:_inner)? \| )?"

@@ -1,6 +1,6 @@
 """fastai's table: one line per epoch, the last column its time. A step is an epoch."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="fastai",

@@ -1,6 +1,6 @@
 """Flair's trainer: a line every tenth of an epoch, behind a moment with milliseconds."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="Flair",

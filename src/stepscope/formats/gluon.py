@@ -1,6 +1,6 @@
 """Gluon's image classification scripts: no stamps, rates without a known batch; only a whole epoch has a time."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="MXNet Gluon",

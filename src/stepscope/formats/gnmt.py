@@ -1,7 +1,7 @@
 """NVIDIA's GNMT v2: the time of single iterations, which varies threefold because batches are bucketed by length."""
 
-from . import _mllog
-from ._base import Clock, Format, Line, Sample
+from stepscope.formats._shared import mllog
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="NVIDIA GNMT",
@@ -27,7 +27,7 @@ FORMAT = Format(
             "chatter",
             r"Running (?:moses )?detokenizer|BLEU\(score=|Finished evaluation|(?:Summary|Performance): Epoch: ",
         ),
-        *_mllog.LINES,
+        *mllog.LINES,
         Line("chatter", r"\(\w+\): \w+\(|\)\s*$"),
     ),
     clock=Clock(
@@ -39,7 +39,7 @@ FORMAT = Format(
     ),
     events_follow_step=True,
     samples=(
-        *_mllog.SAMPLES,
+        *mllog.SAMPLES,
         Sample(
             "TRAIN [1][1570/2100]\tTime 0.232 (0.156)\tData 1.51e-04 (4.01e-04)\tTok/s 99012 (91022)\t"
             "Loss/tok 3.3112 (3.4021)\tLR 2.000e-03",

@@ -4,8 +4,8 @@ The dicts it prints have neither a step nor a time; both are in the tqdm bar bes
 evaluations look the same but for their total.
 """
 
-from ._base import Clock, Format, Line, Sample
-from ._hf import BAR, HEAD, KNOBS, NUMBER
+from stepscope.formats._shared.hf import BAR, HEAD, KNOBS, NUMBER
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NAME = r"(?:[Ss]teps: +)?"  # diffusers, sd-scripts and other accelerate scripts name their bar
 _AFTER_BAR = rf"(?:(?:{_NAME}{BAR}) *)?"  # a message that did not wait for the bar's end of line

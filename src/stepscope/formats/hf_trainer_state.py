@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from ._base import Clock, Format, Line, Sample
-from ._hf import KNOBS, NUMBER
+from stepscope.formats._shared.hf import KNOBS, NUMBER
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _STATED = ("max_steps", "logging_steps", "eval_steps", "save_steps", "train_batch_size", "num_train_epochs")
 

@@ -1,6 +1,6 @@
 """NVIDIA HugeCTR: the time of the last so many iterations together, evaluation inside."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _TAG = r"\[HUGECTR\]\[(?P<stamp>\d\d:\d\d:\d\d)(?:\.\d+)?\]\[\w+\](?:\[RANK ?\w+\])?(?:\[\w+\])?: "
 

@@ -1,6 +1,6 @@
 """icefall's recipes for k2: losses per batch behind a moment, and no time of their own."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 # The place in the code, then the rank among how many; every rank writes a file, or all of them into one.

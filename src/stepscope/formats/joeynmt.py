@@ -1,6 +1,6 @@
 """Joey NMT: time stamps on every line; validation decodes whole sentences and says how long that took."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _SETTINGS = r"cfg\.training\.(?P<key>validation_freq|logging_freq|updates|batch_multiplier) +: (?P<value>\d+)"
 _OWN = (

@@ -1,5 +1,5 @@
 """JSON objects, one per line, with a step and the time of that step in each row, perhaps with a moment beside it."""
 
-from ._plain_table import JSONL, timed_table
+from stepscope.formats._shared.plain_table import JSONL, timed_table
 
 FORMAT = timed_table("jsonl_duration", "JSON lines with step times", JSONL)

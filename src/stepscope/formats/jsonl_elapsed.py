@@ -1,5 +1,5 @@
 """JSON objects, one per line, with a step and the seconds since the start in each row."""
 
-from ._plain_table import JSONL, elapsed_table
+from stepscope.formats._shared.plain_table import JSONL, elapsed_table
 
 FORMAT = elapsed_table("jsonl_elapsed", "JSON lines with elapsed time", JSONL)

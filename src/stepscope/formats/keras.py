@@ -1,6 +1,6 @@
 """Keras' fit(), the progress bars of Keras 2 and 3: an epoch's own clock, which is an ETA until the epoch is over."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 # The whole epoch, and so the number of steps its figure is the time of. A bar that is not full is not read: what it

@@ -1,6 +1,6 @@
 """LeRobot: from a thousand on its steps are printed as 1K, so the number alone does not tell them apart."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _HEAD = r"(?:INFO )?(?:(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) )?(?:[\w./\\-]{1,60}\.py:\d+ )?"
 

@@ -1,6 +1,6 @@
 """Lightning's progress bars, drawn by tqdm or by rich: one per epoch, with a clock that begins anew with each."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _LOSS = rf"(?:[^\]]{{0,300}}?\b(?:train[_/])?loss(?:_step)?[=:] ?(?P<loss>{_NUMBER}))?"

@@ -1,6 +1,6 @@
 """LitGPT's pretraining and finetuning. Its clock is one micro-batch, an iter; several make an optimizer step."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 

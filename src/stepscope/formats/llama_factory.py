@@ -1,7 +1,7 @@
 """LLaMA-Factory's trainer_log.jsonl. After a resume its clock restarts and its step does not; each rank may write."""
 
-from ._base import Clock, Format, Line, Sample
-from ._hf import KNOBS, NUMBER
+from stepscope.formats._shared.hf import KNOBS, NUMBER
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _HEAD = r'\{"current_steps": (?P<step>\d+), "total_steps": (?P<total>\d+), '
 _FIELDS = r"[^{}]{0,2000}?"

@@ -1,6 +1,6 @@
 """llm.c, its CUDA, C and Python trainers. The time is that of the training step alone: evaluations are outside it."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 _CELL = r" +\| (?P<value>\S[^|]*?) +\|"

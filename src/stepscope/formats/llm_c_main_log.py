@@ -1,7 +1,7 @@
 """The main.log that llm.c writes into its output folder: steps and losses, and no time whatever."""
 
-from ._base import Line, Sample
-from ._untimed_log import untimed_log
+from stepscope.formats._shared.untimed_log import untimed_log
+from stepscope.lines.format import Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 

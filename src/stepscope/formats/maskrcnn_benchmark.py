@@ -1,7 +1,7 @@
 """maskrcnn-benchmark. Its `time: a (b)` is a median of 20 and a mean since the start: the time stamps are the clock."""
 
-from . import _coco
-from ._base import Clock, Format, Line, Sample
+from stepscope.formats._shared import coco
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:maskrcnn_benchmark[\w.]* INFO: )"
@@ -28,7 +28,7 @@ FORMAT = Format(
         Line("chatter", r"When using more than one image per GPU|resFile is |maskrcnn_benchmark INFO:\s*$"),
         Line("chatter", r"Gradient overflow\.\s+Skipping step"),
         Line("chatter", r"(?!MAX_ITER|CHECKPOINT_PERIOD|TEST_PERIOD)_?[A-Z][A-Z0-9_]*:(?:\s|$)|- [\w\"'.]"),
-        *_coco.LINES,
+        *coco.LINES,
     ),
     clock=Clock(
         covers="stamp",
@@ -77,6 +77,6 @@ FORMAT = Format(
         Sample("BASE_LR: 0.12", "chatter"),
         Sample("eta: 2:14:06  iter: 340  loss: 1.0830 (1.9157)  time: 0.3952", None),  # cut mid-write
         Sample("d2.utils.events INFO:  eta: 3:12:45  iter: 1239  total_loss: 0.8  time: 0.4  data_time: 0.01", None),
-        *_coco.SAMPLES,
+        *coco.SAMPLES,
     ),
 )

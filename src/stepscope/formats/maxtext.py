@@ -1,6 +1,6 @@
 """MaxText. JAX hands work over without waiting: the second step looks fast, and the one after it pays."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _GLOG = r"(?:[IWE]\d{4} (?P<stamp>\d\d:\d\d:\d\d(?:\.\d+)?) +\d+ [\w.]+:\d+\] )?"

@@ -1,6 +1,6 @@
 """Megatron-LM, Megatron-DeepSpeed and GPT-NeoX. The clock stands still while the model is evaluated or saved."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # srun --label and torchrun tag lines that themselves begin with blanks, so the tag is followed by more than one.

@@ -1,6 +1,6 @@
 """Unity ML-Agents: a summary per behaviour with a running clock."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="Unity ML-Agents",

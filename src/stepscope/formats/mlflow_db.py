@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
-from ._base import Clock, Format, Sample
-from ._tables import MOMENT, logged_lines, table_lines
+from stepscope.formats._shared.tables import MOMENT, logged_lines, table_lines
+from stepscope.lines.format import Clock, Format, Sample
 
 _NAME = "mlflow_db"
 _MAGIC = b"SQLite format 3\0"

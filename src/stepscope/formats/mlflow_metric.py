@@ -1,6 +1,6 @@
 """A metric of MLflow's file store: one line per value, `time value step`. The file's name says which metric it is."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="MLflow metric file",

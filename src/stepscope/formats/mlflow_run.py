@@ -6,10 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 
+from stepscope.formats._shared.tables import MOMENT, logged_lines, table_lines
+from stepscope.lines.format import Clock, Format, Line, Sample
 from stepscope.source.mlflow import HEAD
-
-from ._base import Clock, Format, Line, Sample
-from ._tables import MOMENT, logged_lines, table_lines
 
 _NAME = "mlflow_run"
 _VALUE = re.compile(r"(1\d{12}) (\S+)(?: (\d{1,15}))?")

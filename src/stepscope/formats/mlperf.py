@@ -1,6 +1,6 @@
 """MLPerf's own event lines, for logs that hold nothing else: Unix time in every line, steps in whatever was counted."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 # `srun -l` puts the rank and a colon before a line.
 # The old form has the time before the key, the new one inside its JSON. `{0}` is the key.

@@ -1,6 +1,6 @@
 """mlx-lm's fine-tuning: a rate over the report interval, with validation timed on its own line."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 

@@ -1,6 +1,6 @@
 """MMEngine and, before it, mmcv (MMDetection, MMSegmentation and their kin): the text log."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:mm\w+ - INFO - )"

@@ -1,6 +1,6 @@
 """The JSON lines that MMEngine (vis_data/scalars.json) and mmcv (None.log.json) write beside their text log."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity)"
 

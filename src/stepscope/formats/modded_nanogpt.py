@@ -1,6 +1,6 @@
 """modded-nanogpt's speedrun logs. A running clock that stops for validation and, in 2024, began anew at step 10."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 _CLOCK = r"train_time:(?:(?P<elapsed_ms>[\d.]+)ms|(?P<elapsed_s>[\d.]+)s) step_avg:"

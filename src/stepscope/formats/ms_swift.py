@@ -1,7 +1,7 @@
 """ms-swift: logging.jsonl and the same dicts on standard output, between the bars that carry the same clock."""
 
-from ._base import Clock, Format, Line, Sample
-from ._hf import KNOBS, NUMBER
+from stepscope.formats._shared.hf import KNOBS, NUMBER
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _Q = r"['\"]"
 _FIELDS = r"[^{}]{0,4000}?"

@@ -1,6 +1,6 @@
 """MXNet's Module.fit with its Speedometer: only a rate of samples, so the time stamps are the clock."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NODE = r"(?:Node\[\d+\] )?"
 

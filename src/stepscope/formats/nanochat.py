@@ -1,6 +1,6 @@
 """nanochat: tokenizer, base training, midtraining, SFT and evals in one file. Its dt leaves evaluations out."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 

@@ -1,6 +1,6 @@
 """nanoGPT's train.py, and forks that kept its lines. They carry durations, never a wall clock."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _ELIDED = r"(?:\.{2,}|…)"  # a person who pastes a log leaves the uninteresting numbers out

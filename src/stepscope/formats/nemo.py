@@ -1,6 +1,6 @@
 """NeMo 2: one line per iteration. Iterations count from 0, and what follows the slash is the last one's number."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:\[NeMo [IWE] (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \w+:\d+\] )?"

@@ -1,6 +1,6 @@
 """NeMo 1: Lightning's progress bar with NeMo's own step timer. Each new state first shows the old figures."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _FIELD = r"[\w /.-]{1,40}=[^,\]]{0,24}, "

@@ -1,6 +1,6 @@
 """nnU-Net, both versions: a block of lines per epoch, its number first and its time last. A step is an epoch."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
 

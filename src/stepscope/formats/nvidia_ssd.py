@@ -1,6 +1,6 @@
 """NVIDIA's SSD for MLPerf: samples per second, a time only because an MLPerf line tells the batch size."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="NVIDIA SSD (MLPerf)",

@@ -1,6 +1,6 @@
 """OLMo's trainer: a block of metrics under a line with the step. Its clock is the moment before that line."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 # Behind the moment: the host with its rank, the module with its line, the level.

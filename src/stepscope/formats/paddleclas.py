@@ -1,6 +1,6 @@
 """PaddleClas: means over the print interval, reader inside batch; Paddle's usual figures behind a tag of its own."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _HEAD = r"(?:(?:ppcls|root)[\w.]* INFO: )?"

@@ -1,7 +1,7 @@
 """PaddleDetection. No total of epochs in the log, dates without a year, evaluation outside the printed cost."""
 
-from . import _coco
-from ._base import Clock, Format, Line, Sample
+from stepscope.formats._shared import coco
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # After the stamp: `ppdet.engine INFO: `, and in versions before 2.2 `ppdet.engine]: `.
@@ -24,7 +24,7 @@ FORMAT = Format(
         Line("chatter", r"[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \w+\.cc:\d+\]"),
         Line("chatter", r"(?:WARNING: )?OMP_NUM_THREADS set to|PLEASE USE OMP_NUM_THREADS WISELY"),
         Line("chatter", r"\S+\.py:\d+: \w*Warning: "),
-        *_coco.LINES,
+        *coco.LINES,
     ),
     clock=Clock(
         covers="window",
@@ -55,6 +55,6 @@ FORMAT = Format(
         Sample("/env/lib/pkg_resources/__init__.py:2804: DeprecationWarning: Deprecated call", "chatter"),
         Sample("Epoch: [4] [ 20/464] learning_rate: 0.000100 loss: 9.4455 eta: 3:13:14 batch_cost: 0.49", None),
         Sample("Epoch: [4]  [ 20/464]  eta: 0:14:25  lr: 0.0001  time: 0.4216  data: 0.0214", None),  # torchvision
-        *_coco.SAMPLES,
+        *coco.SAMPLES,
     ),
 )

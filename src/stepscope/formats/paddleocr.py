@@ -1,6 +1,6 @@
 """PaddleOCR: means over the print interval, with the number of the step counted through all epochs."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _HEAD = r"(?:(?:ppocr|root)[\w.]* INFO: )?"

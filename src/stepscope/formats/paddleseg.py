@@ -1,6 +1,6 @@
 """PaddleSeg. One line per window of log_iters iterations; evaluation comes after it, untimed."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _LEVEL = r"(?:\[(?:INFO|WARNING|DEBUG)\]\s+)"

@@ -1,6 +1,6 @@
 """rsl_rl, the trainer of legged_gym and Isaac Lab: a block per iteration, its number first and its time at the end."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="rsl_rl",

@@ -1,6 +1,6 @@
 """RVC, the voice conversion trainer: one line per epoch with a moment and the time it took. A step is an epoch."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NAME = r"(?:\w+:[\w.-]{1,60}:|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\t[\w.-]{1,60}\tINFO\t)?"
 

@@ -1,7 +1,7 @@
 """Stable-Baselines3's progress.csv: its clock is in whole seconds and its steps are those of the environments."""
 
-from ._base import Clock, Format, Sample
-from ._tables import ELAPSED, sniffer, table_lines, writer
+from stepscope.formats._shared.tables import ELAPSED, sniffer, table_lines, writer
+from stepscope.lines.format import Clock, Format, Sample
 
 NAME = "sb3_progress"
 

@@ -1,6 +1,6 @@
 """The tables that Stable-Baselines prints. The step is in one line, its clock in another, its loss in a third."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 

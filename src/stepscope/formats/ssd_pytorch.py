@@ -1,6 +1,6 @@
 """ssd.pytorch and detectors made from it: the time of a step on one line, its number and loss on the next."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 

@@ -1,6 +1,6 @@
 """StyleGAN's training loops: one line per tick, a few thousand images, with a running clock."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="StyleGAN",

@@ -1,6 +1,6 @@
 """Swin Transformer's main.py and the many trainers made from it. Its eta is for the rest of the epoch alone."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # What the logger writes between the stamp and the message: the model's name and the place in the source.

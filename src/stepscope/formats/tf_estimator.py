@@ -1,6 +1,6 @@
 """TensorFlow's Estimator and what was built on it (tensor2tensor, BERT, TF 1 object detection)."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
 _EXTRA = r"(?:, (?!step = )[\w/ .-]{1,80} = [^,()]{1,80}){0,8}"

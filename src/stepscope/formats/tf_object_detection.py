@@ -1,6 +1,6 @@
 """The object detection API of TensorFlow 2: `Step 1200 per-step time 0.412s`, a mean over a hundred steps."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="TensorFlow 2 object detection",

@@ -1,6 +1,6 @@
 """TF-Slim's training loop, which the first object detection API used: every line has the time of its own step."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="TF-Slim",

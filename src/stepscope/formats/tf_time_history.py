@@ -1,6 +1,6 @@
 """The TimeHistory callback of TensorFlow's model garden: seconds between two steps, named in the line."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 FORMAT = Format(
     title="TensorFlow model garden",

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ._base import Clock, Format, Line, Sample
-from ._metrics import is_evaluation, loss_rank
-from ._protobuf import BYTES, FIXED32, FIXED64, VARINT, read_fields
+from stepscope.formats._shared.metric_names import is_evaluation, loss_rank
+from stepscope.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT, read_fields
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _HEADER_BYTES = 12  # the record's length, and the checksum of that length
 _FOOTER_BYTES = 4

@@ -1,6 +1,6 @@
 """timm's train.py. The first time on the line is one step's, the one in brackets the epoch's mean; no time stamps."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 

@@ -1,6 +1,6 @@
 """torchtitan. A step line has no time, only tokens per second since the last one: the stamps are the clock."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # Its own prefix, where no launcher put a rank before it.

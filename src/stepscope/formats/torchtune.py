@@ -1,6 +1,6 @@
 """torchtune's recipes: a bar per epoch whose description holds the epoch, the step of the run and the loss."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 

@@ -1,7 +1,7 @@
 """torchvision's reference scripts and others that copied their MetricLogger. Its eta is for the epoch alone."""
 
-from . import _coco, _mllog
-from ._base import Clock, Format, Line, Sample
+from stepscope.formats._shared import coco, mllog
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _ETA = r"eta: (?:\d+ days?, )?[\d:]+"
@@ -28,8 +28,8 @@ FORMAT = Format(
         ),
         Line("chatter", r"DALI iterator does not support resetting|(?:\d+: +)?\S+\.py:\d+: \w*Warning: "),
         Line("chatter", r"\d{1,3}%.{0,40} [\d.]+[kMG]?/[\d.]+[kMG] \["),  # weights being downloaded
-        *_mllog.LINES,
-        *_coco.LINES,
+        *mllog.LINES,
+        *coco.LINES,
     ),
     clock=Clock(
         covers="window",
@@ -58,12 +58,12 @@ FORMAT = Format(
         Sample("Epoch: [0] Total time: 0:18:38 (0.5192 s / it)", "chatter"),
         Sample("Test:  [  0/193]  eta: 0:00:35  model_time: 0.11 (0.11)  time: 0.18  data: 0.03", "chatter"),
         Sample("Averaged stats: model_time: 0.1147 (0.1165)", "chatter"),
-        *_mllog.SAMPLES,
+        *mllog.SAMPLES,
         Sample("| distributed init (rank 3): env://", "chatter"),
         Sample("/env/lib/torch/functional.py:504: UserWarning: torch.meshgrid", "chatter"),
         Sample("11% 10.4M/95.8M [00:00<00:02, 37.1MB/s]", "chatter"),
         Sample("Epoch: [3]  [ 140/2143]  eta: 0:14:25  lr: 0.000100  time: 0.42", None),  # cut mid-write
         Sample("Epoch: [3][ 140/2143]\tTime 0.421 (0.433)\tData 0.021 (0.030)", None),  # the ImageNet example
-        *_coco.SAMPLES,
+        *coco.SAMPLES,
     ),
 )

@@ -1,7 +1,7 @@
 """Ultralytics YOLO: one progress bar per epoch, counted from 1, one per validation, and nothing that spans the run."""
 
-from . import _yolo
-from ._base import Format, Line, Sample
+from stepscope.formats._shared import yolo
+from stepscope.lines.format import Format, Line, Sample
 
 # Epoch, memory, losses, instances, image size. YOLOv5 and YOLOv7 draw the same, but count from 0 to epochs - 1: a row
 # of theirs that is not the first is told by its last digit.
@@ -11,9 +11,9 @@ FORMAT = Format(
     title="Ultralytics YOLO",
     url="https://github.com/ultralytics/ultralytics",
     lines=(
-        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{_yolo.RATE}"),
+        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{yolo.RATE}"),
         # Ultralytics' own bar, since 2025
-        Line("step", rf"{_ROW} [━─╸╺ ]+ (?P<batch>[1-9]\d*)/(?P<batches>\d+) +{_yolo.RATE} +[\d:.]+s?"),
+        Line("step", rf"{_ROW} [━─╸╺ ]+ (?P<batch>[1-9]\d*)/(?P<batches>\d+) +{yolo.RATE} +[\d:.]+s?"),
         # A validation is over when its own bar is full.
         Line(
             "evaluation",
@@ -35,20 +35,20 @@ FORMAT = Format(
             "chatter",
             r"(?:optimizer|engine/trainer|AMP|wandb|[Tt]ensor[Bb]oard): ",
         ),
-        *_yolo.LINES,
+        *yolo.LINES,
         Line(
             "chatter",
             r"Ultralytics |Transferred|Freezing|Image sizes|Using \d+ data|Logging results",
         ),
     ),
-    clock=_yolo.CLOCK,
+    clock=yolo.CLOCK,
     first_step=1,
     first_epoch=1,
     events_follow_step=True,
     paste="{name}={value}",
     knobs={"num_workers": "workers", "batch_size": "batch"},
     samples=(
-        *_yolo.SAMPLES,
+        *yolo.SAMPLES,
         Sample(
             "7/100      5.24G      1.402      3.105      1.577         51        640:   3%|▎         | 4/126 "
             "[00:04<02:11,  1.07s/it]",

@@ -1,6 +1,6 @@
 """verl. One line of metrics per reinforcement-learning step, often among thousands of sampled answers."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _RAY = r"(?:\((?:main_task|\w*TaskRunner\w*) pid=\d+(?:, ip=[\d.]+)?\)\s+)?"  # Ray's own prefix
 _VALUE = r"(?:np\.float\d+\()?"

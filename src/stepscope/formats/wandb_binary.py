@@ -6,10 +6,10 @@ import json
 import struct
 from collections.abc import Iterator
 
-from ._base import Clock, Format, Line, Sample
-from ._columns import Row, find_columns
-from ._protobuf import BYTES, VARINT, read_fields
-from ._tables import MOMENT, table_lines, write_rows
+from stepscope.formats._shared.protobuf import BYTES, VARINT, read_fields
+from stepscope.formats._shared.table_columns import Row, find_columns
+from stepscope.formats._shared.tables import MOMENT, table_lines, write_rows
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 NAME = "wandb_binary"
 _MAGIC = b":W&B\xe1\xbe"

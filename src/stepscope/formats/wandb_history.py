@@ -1,7 +1,7 @@
 """W&B's wandb-history.jsonl, and exports like it: each row has the moment at which it was logged."""
 
-from ._base import Clock, Format, Sample
-from ._tables import MOMENT, sniffer, table_lines, writer
+from stepscope.formats._shared.tables import MOMENT, sniffer, table_lines, writer
+from stepscope.lines.format import Clock, Format, Sample
 
 NAME = "wandb_history"
 

@@ -1,7 +1,7 @@
 """YOLOv5 and YOLOv7: one progress bar per epoch, counted from 0, one per validation, and nothing that spans the run."""
 
-from . import _yolo
-from ._base import Format, Line, Sample
+from stepscope.formats._shared import yolo
+from stepscope.lines.format import Format, Line, Sample
 
 # Epoch, memory, at least three losses, instances, image size: no other trainer draws this before its bar.
 _ROW = r"(?P<epoch>\d+)/(?P<last>\d+)\s+[\d.]+[GM]?\s+(?P<loss>[\d.]+|nan)(?:\s+(?:[\d.]+|nan)){3,8}: +\d+%"
@@ -10,7 +10,7 @@ FORMAT = Format(
     title="YOLOv5, YOLOv7",
     url="https://github.com/ultralytics/yolov5",
     lines=(
-        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{_yolo.RATE}"),
+        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{yolo.RATE}"),
         # A validation is over when its own bar is full.
         Line(
             "evaluation",
@@ -29,17 +29,17 @@ FORMAT = Format(
             "chatter",
             r"(?:hyperparameters|optimizer|autoanchor|AutoAnchor|AMP|wandb|[Tt]ensor[Bb]oard): ",
         ),
-        *_yolo.LINES,
+        *yolo.LINES,
         Line(
             "chatter",
             r"Namespace\(|YOLO(?:v\d|R) |Transferred|Freezing|Image sizes|Using \d+ data|Logging results",
         ),
     ),
-    clock=_yolo.CLOCK,
+    clock=yolo.CLOCK,
     first_step=1,
     events_follow_step=True,
     samples=(
-        *_yolo.SAMPLES,
+        *yolo.SAMPLES,
         Sample(
             "0/299     5.53G   0.0731   0.0294         0    0.1094       161       640: 50%|█████     | 60/120 "
             "[00:21<00:20,  2.87it/s]",

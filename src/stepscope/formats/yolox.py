@@ -1,6 +1,6 @@
 """YOLOX: means over the iterations since the last line; its closing line is printed after a crash as well."""
 
-from ._base import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Line, Sample
 
 _WHERE = r"(?:[\w.]+:\w+:\d+ - )?"
 

@@ -11,9 +11,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope import units
+from stepscope.core import units
+from stepscope.core.message import Argument, Decimal, Message, Moment, Seconds, Share
 from stepscope.i18n._fluent import Entry
-from stepscope.message import Argument, Decimal, Message, Moment, Seconds, Share
 
 if TYPE_CHECKING:
     from babel import Locale

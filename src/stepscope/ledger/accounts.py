@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from stepscope.core.units import NS, seconds_to_ns
 from stepscope.ledger.phases import Basis, Part, Phase, PhaseTotal
-from stepscope.units import NS, seconds_to_ns
 
 ORDER: tuple[Phase, ...] = (
     "step",

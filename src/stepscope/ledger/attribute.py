@@ -12,26 +12,26 @@ from statistics import NormalDist
 import numpy as np
 
 from stepscope.causes._diagnose import diagnose
+from stepscope.core.units import NS
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline, is_coarse, typical
-from stepscope.ledger.nolevel import level_between, without_level
+from stepscope.ledger.bookkeeping import Work
+from stepscope.ledger.from_trace import settle
+from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import TELLING, find_periods
 from stepscope.ledger.phases import Ledger, NormalStep, Regime
-from stepscope.ledger.pricing import Pricing
+from stepscope.ledger.prices import Pricing
 from stepscope.ledger.regimes import find_regimes
 from stepscope.ledger.slow import describe_slow, waits_beside_clock
-from stepscope.ledger.slowrows import SlowRows
-from stepscope.ledger.stamps import has_stamped_rows, read_stamps
-from stepscope.ledger.stoprows import LOG_LINE_S, StopRows
-from stepscope.ledger.traced import settle
+from stepscope.ledger.slow_rows import SlowRows
+from stepscope.ledger.stop_rows import LOG_LINE_S, StopRows
+from stepscope.ledger.timestamps import has_stamped_rows, read_stamps
 from stepscope.ledger.trainings import merged, parts_of
 from stepscope.ledger.unprinted import Unprinted
-from stepscope.ledger.work import Work
-from stepscope.run import NO_TIME, Run
-from stepscope.source.inside import Spans
+from stepscope.run.model import NO_TIME, Run
+from stepscope.run.stops import Stop, find_stops
 from stepscope.source.nvidia_smi import Hardware
-from stepscope.stops import Stop, find_stops
-from stepscope.units import NS
+from stepscope.source.trace_file import Spans
 
 # A printed total that is less than this share above what the steps make says nothing new.
 _TOLD_SLACK = 0.01

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.run import Floats, Run
+from stepscope.run.model import Floats, Run
 
 # Rows on either side that make up the local level: enough for a median, few enough to follow drift.
 _SIDE = 7

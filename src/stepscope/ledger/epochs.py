@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.run import Ints, Run
+from stepscope.run.model import Ints, Run
 
 
 def epoch_starts(run: Run) -> Ints:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
-from stepscope.run import Run
-from stepscope.units import NS
+from stepscope.run.model import Run
 
 # Below this a clock's own rounding and the system's timer are all that is seen.
 _LEAST_SPREAD = 0.003

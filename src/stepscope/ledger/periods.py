@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.ledger.baseline import Baseline
-from stepscope.run import Floats, Ints, Run
+from stepscope.run.model import Floats, Ints, Run
 
 # A row is raised when it stands this many robust deviations above its level, and by at least this share of it.
 _SIGMAS = 6.0

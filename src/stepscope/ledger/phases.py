@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from stepscope.core.message import Message
+from stepscope.core.units import NS
 from stepscope.ledger.periods import Period, Periods
-from stepscope.message import Message
-from stepscope.run import Ints
-from stepscope.units import NS
+from stepscope.run.model import Ints
 
 Phase = Literal[
     "step", "evaluation", "checkpoint", "warmup", "data", "gc", "logging", "communication", "stall", "gap", "unlogged"

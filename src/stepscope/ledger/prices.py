@@ -1,182 +1,234 @@
-"""What one evaluation and one checkpoint cost, from readings in which both may be inside.
+"""What one evaluation and one save cost in this run, and how well the log tells them apart.
 
-    seconds = E x (step level / reference) ^ gamma x [evaluated] + C x (step level / reference) ^ delta x [saved]
-
-gamma is 1 where a slower step also makes the evaluation slower (a hot or shared processor) and 0 where it does
-not (a slow loader, a sleep); delta says the same of the save. The posterior of (E, C) under each pair is computed
-on a grid: priors from first principles, one observation per event (or group of events), heavy-tailed noise because
-training machines are shared. Evaluations without a save separate the two by themselves; where there are none, the
-priors are all there is, and the interval says so.
+`posterior.py` holds the statistics; here is what goes into them from a run, and what comes out for the ledger.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
-from stepscope.ledger.priors import LogNormal
-from stepscope.run import Floats
+from stepscope.core.units import NS
+from stepscope.ledger import priors
+from stepscope.ledger.baseline import Baseline
+from stepscope.ledger.neighbours import Neighbours, Row
+from stepscope.ledger.phases import Basis, Price, Split
+from stepscope.ledger.posterior import Reading, infer_prices
+from stepscope.ledger.timestamps import StampEvidence
+from stepscope.run.model import Run
+from stepscope.run.stops import Stop
 
-_GRID = 96
-# Neighbouring evaluations share their disturbances: a class of events counts as at most this many looks.
-_MAX_GROUPS = 6
-_LEAST_SCATTER = 0.03
-_UNKNOWN_SCATTER = 0.10
-# (gamma, delta, how likely before looking)
-_LAWS = ((0.0, 0.0, 0.15), (0.5, 0.0, 0.25), (1.0, 0.0, 0.35), (1.0, 1.0, 0.25))
-_TAIL = 4.0  # degrees of freedom of the noise
-# How much single saves differ from each other, as a share: 0.02 to 0.67 on seventeen timed runs.
-SAVE_SCATTER = 0.35
-
-
-class Reading(NamedTuple):
-    """Seconds that were an evaluation, a save or both. `at_most`: start-up is in them too, so they only bound."""
-
-    seconds: float
-    level_s: float
-    jitter_s: float
-    evaluated: bool
-    saved: bool
-    at_most: bool
-    first: bool  # of a process
+# The first step of a process is slower than the next ones even without compiling: first touch of memory.
+FIRST_TOUCH = (0.0, 0.3, 1.0)  # in steps: low, middle, high
+# The first evaluation of a process runs on cold caches: this many times a later one, give or take.
+_FIRST_EVALUATION = (1.15, 0.3)
+_AT_90 = 1.645  # standard deviations in half an interval of 90 %
+_WAKES_AT_ONCE = {"cpu", "mps"}
+# With this many other readings, the first evaluation of a process is warm-up and says nothing more.
+_ENOUGH_OTHERS = 3
+_NOTHING = (0.0, 0.0, 0.0)
 
 
-class Posterior(NamedTuple):
-    """Quantiles (low, middle, high) of an evaluation at the reference level and of a save, in seconds."""
+class Pricing:
+    """The prices of a run's events. Without any timed evaluation every price is zero and `is_known` is False."""
 
-    evaluation_s: tuple[float, float, float]
-    save_s: tuple[float, float, float]
-    reference_s: float
-    gamma: float
-    delta: float
-    scatter: float  # how much single evaluations differ from each other, as a share
+    def __init__(
+        self,
+        run: Run,
+        stops: list[Stop],
+        baseline: Baseline,
+        stamps: StampEvidence | None,
+        *,
+        confidence: float,
+    ) -> None:
+        self._run = run
+        self._stops = stops
+        self._baseline = baseline
+        self._stamps = stamps
+        self._neighbours = Neighbours(run, baseline)
+        # Without compile, and where no GPU has to wake up, start-up is over before the first evaluation begins.
+        self.eager = run.settings.truth("compile") is False and run.settings.text("device") in _WAKES_AT_ONCE
+        readings = _without_first(
+            [reading for stop in stops for reading in self._readings(stop) if reading.level_s > 0]
+        )
+        self._prior = priors.evaluation_steps(run.settings, run.format)
+        self._posterior = infer_prices(
+            readings,
+            evaluation=self._prior or priors.any_evaluation_steps(run.format),
+            save=priors.checkpoint_seconds(run.settings, run.format, level_s=float(np.median(baseline.level))),
+            confidence=confidence,
+        )
+        self.split = self._how_split()
+        self._typical = self._typical_evaluation(readings)
 
-    def factor(self, level_s: float) -> float:
-        """What an evaluation costs at a step level, relative to the reference level."""
-        return float((level_s / self.reference_s) ** self.gamma) if level_s > 0 else 1.0
+    @property
+    def scatter(self) -> float:
+        """How much single evaluations differ from each other, as a share."""
+        return self._posterior.scatter if self._posterior else 0.0
+
+    @property
+    def basis(self) -> Basis:
+        """What the border between evaluation and save rests on."""
+        return "assumed" if self.split in {"model", "guess"} else "inferred"
+
+    def row(self, index: int) -> Row:
+        """A row and its neighbourhood."""
+        return self._neighbours.row(index)
+
+    def stop_row(self, index: int) -> Row:
+        """A row that holds a stop, and its neighbourhood."""
+        return self._neighbours.beside_stop(index)
+
+    def starts_process(self, row: int) -> bool:
+        """Whether a row is the first of a process, compile and all."""
+        segment = self._run.segments[int(self._run.steps.segment[row])]
+        return segment.fresh and row == segment.first_row
+
+    def is_first_later(self, row: int) -> bool:
+        """Whether a row holds the first evaluation after a process's first step, with enough others to tell."""
+        later = [s.row for s in self._stops if s.row is not None and s.evaluated and not self.starts_process(s.row)]
+        return len(later) > _ENOUGH_OTHERS and row == later[0]
+
+    @cached_property
+    def around_printed_s(self) -> float:
+        """What evaluations that print their own time usually take beyond it."""
+        left = []
+        for stop in self._stops:
+            if (
+                stop.row is not None
+                and stop.evaluated
+                and stop.evaluation_inside
+                and stop.evaluation_took_s is not None
+            ):
+                row = self.stop_row(stop.row)
+                left.append(row.total_s - row.level_s - stop.evaluation_took_s - (stop.save_took_s or 0.0))
+        return max(0.0, float(np.median(left))) if left else 0.0
+
+    @property
+    def has_later_evaluation(self) -> bool:
+        """Whether any evaluation was timed that start-up is not part of."""
+        return any(s.row is not None and s.evaluated and not self.starts_process(s.row) for s in self._stops)
+
+    def evaluation_at(self, level_s: float) -> tuple[float, float, float]:
+        """Low, middle and high of an evaluation at a step level."""
+        if self._posterior is None:
+            return _NOTHING
+        factor = self._posterior.factor(level_s)
+        low, _, high = self._posterior.evaluation_s
+        return low * factor, self._typical * factor, high * factor
 
     def save_at(self, level_s: float) -> tuple[float, float, float]:
         """Low, middle and high of a save at a step level."""
-        factor = float((level_s / self.reference_s) ** self.delta) if level_s > 0 else 1.0
-        low, middle, high = self.save_s
-        return low * factor, middle * factor, high * factor
+        return self._posterior.save_at(level_s) if self._posterior else _NOTHING
 
+    def evaluation_price(self) -> Price | None:
+        """What an evaluation costs at the end of the log."""
+        stamped = self._stamps.typical("evaluation") if self._stamps else None
+        if stamped is not None:
+            return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
+        if self._posterior is None:
+            return None
+        low, middle, high = self.evaluation_at(self._recent_level())
+        return Price(seconds=middle, low_s=low, high_s=high, basis=self.basis)
 
-def infer_prices(
-    readings: list[Reading], *, evaluation: LogNormal | None, save: LogNormal, confidence: float
-) -> Posterior | None:
-    """The posterior of both prices; None when there is nothing to infer from. `evaluation` is in local steps."""
-    usable = [reading for reading in readings if reading.level_s > 0]
-    if not usable:
-        return None
-    reference = float(np.exp(np.mean(np.log([e.level_s for e in usable]))))
-    biggest = max([e.seconds for e in usable] + [1e-3])
-    prior = None if evaluation is None else LogNormal(evaluation.median * reference, evaluation.log_sd)
-    lowest = biggest / 400 if prior is None else min(biggest / 400, prior.median * np.exp(-4 * prior.log_sd))
-    least_save = min(biggest / 1000, save.median * np.exp(-3 * save.log_sd))
-    groups = _grouped(usable)
-    scatters = [_scatter(usable, reference, gamma) for gamma, _, _ in _LAWS]
-    price_range = (max(lowest, 1e-6), biggest * 1.5)
-    save_range = (max(least_save, 1e-6), biggest * 1.2)
-    for _ in range(2):  # once coarse, once on the part of the grid that matters
-        prices, saves = np.geomspace(*price_range, _GRID), np.geomspace(*save_range, _GRID)
-        known = _prior(prices, prior)[:, None] + _prior(saves, save)[None, :]
-        mass = _mass(groups, known, prices=prices, saves=saves, reference=reference, scatters=scatters)
-        price_range = _support(prices, mass.sum(axis=(0, 2)))
-        save_range = _support(saves, mass.sum(axis=(0, 1)))
-    weights = mass.sum(axis=(1, 2)) / mass.sum()
-    return Posterior(
-        evaluation_s=_quantiles(prices, mass.sum(axis=(0, 2)), confidence),
-        save_s=_quantiles(saves, mass.sum(axis=(0, 1)), confidence),
-        reference_s=reference,
-        gamma=float(np.dot(weights, [gamma for gamma, _, _ in _LAWS])),
-        delta=float(np.dot(weights, [delta for _, delta, _ in _LAWS])),
-        scatter=float(np.dot(weights, scatters)),
-    )
+    def checkpoint_price(self) -> Price | None:
+        """What a save costs at the end of the log; None when nothing was saved, or the clock stops for it."""
+        stamped = self._stamps.typical("checkpoint") if self._stamps else None
+        printed = [s.save_took_s for s in self._stops if s.save_took_s is not None]
+        if printed:
+            return Price(seconds=float(np.median(printed)), low_s=min(printed), high_s=max(printed), basis="measured")
+        if stamped is not None:
+            return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
+        if self._posterior is None or not any(s.saved for s in self._stops):
+            return None
+        low, middle, high = self.save_at(self._recent_level())
+        return Price(seconds=middle, low_s=low, high_s=high, basis=self.basis)
 
+    def _recent_level(self) -> float:
+        normal = self._run.steps.dur_ns[self._baseline.normal]
+        return float(np.median(normal[-100:]) / NS) if len(normal) else float(self._baseline.level[-1])
 
-def _mass(
-    groups: list[Reading], known: Floats, *, prices: Floats, saves: Floats, reference: float, scatters: list[float]
-) -> Floats:
-    """The unnormalised posterior on the grid (law, E, C)."""
-    scores = []
-    for (gamma, delta, weight), scatter in zip(_LAWS, scatters, strict=True):
-        score = known + np.log(weight)
-        for reading in groups:
-            relative = reading.level_s / reference
-            expected = np.zeros((len(prices), len(saves)))
-            if reading.evaluated:
-                expected += prices[:, None] * relative**gamma
-            if reading.saved:
-                expected += saves[None, :] * relative**delta
-            score = score + _log_likelihood(reading, expected, scatter if reading.evaluated else SAVE_SCATTER)
-        scores.append(score)
-    mass: Floats = np.exp(np.array(scores) - np.max(scores))
-    return mass
+    def _readings(self, stop: Stop) -> Iterator[Reading]:
+        """What one stop says about the prices: the sum of both, or each by itself where it has stamps."""
+        if not (stop.evaluated and stop.evaluation_inside):
+            return
+        stamped = self._stamps.evaluations.get(stop.line) if self._stamps else None
+        if stop.row is None:
+            if stamped is not None:
+                yield Reading(
+                    seconds=stamped.seconds,
+                    level_s=float(self._baseline.level[min(stop.next_row, len(self._run) - 1)]),
+                    jitter_s=stamped.uncertainty_s,
+                    evaluated=True,
+                    saved=False,
+                    at_most=False,
+                    first=not stamped.later,
+                )
+            return
+        row = self.stop_row(stop.row)
+        saved = stop.saved and stop.save_inside and stop.save_took_s is None
+        left = row.total_s - row.level_s - (stop.save_took_s or 0.0 if stop.save_inside else 0.0)
+        first = self.starts_process(stop.row)
+        jitter = float(np.hypot(row.jitter_s, (row.down_s + row.up_s) / 2 / _AT_90))
+        both = Reading(
+            seconds=left,
+            level_s=row.one_s,
+            jitter_s=jitter,
+            evaluated=True,
+            saved=saved,
+            at_most=False,
+            first=first,
+        )
+        if stamped is not None:
+            alone = both._replace(seconds=stamped.seconds, jitter_s=stamped.uncertainty_s, saved=False)
+            yield self._cold(alone) if first else alone
+            if saved and not first:
+                jitter = float(np.hypot(jitter, stamped.uncertainty_s))
+                yield both._replace(seconds=left - stamped.seconds, jitter_s=jitter, evaluated=False, first=False)
+        elif first and self.eager:
+            touch = FIRST_TOUCH[1] * row.one_s
+            yield self._cold(both._replace(seconds=left - touch, jitter_s=float(np.hypot(jitter, touch))))
+        else:
+            yield both._replace(at_most=first)
 
+    def _cold(self, reading: Reading) -> Reading:
+        """What the first evaluation of a process says about later ones."""
+        seconds = reading.seconds / _FIRST_EVALUATION[0]
+        jitter = float(np.hypot(reading.jitter_s, _FIRST_EVALUATION[1] * max(seconds, 0.0)))
+        return reading._replace(seconds=seconds, jitter_s=jitter)
 
-def _support(grid: Floats, mass: Floats) -> tuple[float, float]:
-    """The part of a grid that holds nearly all of the mass, with a margin of one point."""
-    inside = np.flatnonzero(mass > 1e-5 * mass.max())
-    return float(grid[max(inside[0] - 1, 0)]), float(grid[min(inside[-1] + 1, len(grid) - 1)])
-
-
-def _prior(grid: Floats, known: LogNormal | None) -> Floats:
-    """Log density per grid point; the grid is even in the logarithm, so a flat one means "any size"."""
-    if known is None:
-        return np.zeros_like(grid)
-    z: Floats = np.log(grid / known.median) / known.log_sd
-    return -0.5 * z * z
-
-
-def _log_likelihood(reading: Reading, expected: Floats, scatter: float) -> Floats:
-    # The spread is the observed one and the same for every (E, C): steady readings say nothing about
-    # which of the two is the steadier.
-    spread = float(np.hypot(reading.jitter_s, scatter * abs(reading.seconds))) or 1e-9
-    z = (reading.seconds - expected) / spread
-    if reading.at_most:
-        z, spread = np.minimum(z, 0.0), 1.0  # start-up took the rest: only too much is impossible
-    score: Floats = -np.log(spread) - 0.5 * (_TAIL + 1) * np.log1p(z * z / _TAIL)
-    return score
-
-
-def _scatter(readings: list[Reading], reference: float, gamma: float) -> float:
-    """How far single evaluations are from each other, in units of their own cost."""
-    logs: list[float] = []
-    for saved in (False, True):
-        ratios = [
-            reading.seconds * (reference / reading.level_s) ** gamma
+    def _typical_evaluation(self, readings: list[Reading]) -> float:
+        """An evaluation at the reference level: what later ones leave after their saves, else the middle."""
+        price = self._posterior
+        if price is None:
+            return 0.0
+        left = [
+            (reading.seconds - (price.save_at(reading.level_s)[1] if reading.saved else 0.0))
+            / price.factor(reading.level_s)
             for reading in readings
-            if reading.evaluated and reading.saved == saved and not reading.at_most and reading.seconds > 0
+            if reading.evaluated and not reading.at_most
         ]
-        if len(ratios) >= 3:
-            values = np.log(ratios)
-            logs.extend(np.abs(values - np.median(values)))
-    if not logs:
-        return _UNKNOWN_SCATTER
-    seen = 1.4826 * float(np.median(logs))
-    # A handful of events says little about their spread: lean on what is usual until there are more.
-    trust = len(logs) / (len(logs) + 4)
-    return max(_LEAST_SCATTER, trust * seen + (1 - trust) * _UNKNOWN_SCATTER)
+        low, middle, high = price.evaluation_s
+        return min(max(float(np.median(left)), low), high) if left else middle
+
+    def _how_split(self) -> Split:
+        if self._stamps is not None and self._stamps.evaluations:
+            return "stamps"
+        timed = [s for s in self._stops if s.row is not None and s.evaluated]
+        later = [s for s in timed if s.row is not None and not self.starts_process(s.row)]
+        if not any(s.saved and s.evaluated for s in self._stops):
+            return "none"
+        if sum(not s.saved for s in later) >= 2 and sum(s.saved for s in later) >= 2:
+            return "contrast"
+        if self.eager and any(not s.saved for s in timed):
+            return "first-step"
+        return "guess" if self._prior is None else "model"
 
 
-def _grouped(readings: list[Reading]) -> list[Reading]:
-    """Few observations that stand for many: medians of neighbours, so that the grid's cost stays bounded."""
-    kinds: dict[tuple[bool, bool, bool], list[Reading]] = {}
-    for reading in readings:
-        kinds.setdefault((reading.evaluated, reading.saved, reading.at_most), []).append(reading)
-    found: list[Reading] = []
-    for same in kinds.values():
-        for part in np.array_split(np.arange(len(same)), min(_MAX_GROUPS, len(same))):
-            group = [same[index] for index in part]
-            seconds, level, jitter = np.median([(r.seconds, r.level_s, r.jitter_s) for r in group], axis=0)
-            found.append(group[0]._replace(seconds=float(seconds), level_s=float(level), jitter_s=float(jitter)))
-    return found
-
-
-def _quantiles(grid: Floats, mass: Floats, confidence: float) -> tuple[float, float, float]:
-    cumulative = np.cumsum(mass) / mass.sum()
-    tail = (1 - confidence) / 2
-    low, middle, high = np.interp([tail, 0.5, 1 - tail], cumulative, np.log(grid))
-    return float(np.exp(low)), float(np.exp(middle)), float(np.exp(high))
+def _without_first(readings: list[Reading]) -> list[Reading]:
+    """The readings without those of a process's first step, where later ones are enough."""
+    later = [reading for reading in readings if not reading.first]
+    enough = sum(reading.evaluated and not reading.saved for reading in later) >= _ENOUGH_OTHERS
+    return later if enough else readings

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stepscope.formats._base import Format
-from stepscope.settings import Settings
+from stepscope.core.settings import Settings
+from stepscope.lines.format import Format
 
 _FORWARD_SHARE = 0.34
 _FORWARD_LOG_SD = 0.17

@@ -11,7 +11,7 @@ import numpy as np
 
 from stepscope.ledger.baseline import Baseline, is_coarse, typical
 from stepscope.ledger.phases import Regime
-from stepscope.run import Floats, Ints, Run
+from stepscope.run.model import Floats, Ints, Run
 
 _MAX_BLOCKS = 150
 _LEAST_ROWS = 24

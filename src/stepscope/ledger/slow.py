@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.core.units import NS
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.phases import Cause, Part, Phase, SlowStep, joined
-from stepscope.run import NO_TIME, Run
-from stepscope.stops import Stop
-from stepscope.units import NS
+from stepscope.run.model import NO_TIME, Run
+from stepscope.run.stops import Stop
 
 # A wait beside the clock is a slow step when it takes this share of a normal one, as for rows inside it.
 _LONG_WAIT = 0.5

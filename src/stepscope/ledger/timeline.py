@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.core.units import NS
 from stepscope.ledger.phases import Ledger, Phase, SlowStep
-from stepscope.run import NO_TIME, Floats, Run
-from stepscope.units import NS
+from stepscope.run.model import NO_TIME, Floats, Run
 
 # Normal rows are drawn one by one up to so many; longer runs are merged, slow rows never.
 MOST_SLICES = 20_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from stepscope.cadence import with_settings
-from stepscope.ledger.outside import begin_ns
+from stepscope.core.settings import Settings
+from stepscope.core.units import NS
+from stepscope.ledger.outside_clock import begin_ns
 from stepscope.ledger.phases import Ledger, PhaseTotal
-from stepscope.run import Run
-from stepscope.settings import Settings
-from stepscope.units import NS
+from stepscope.run.intervals import with_settings
+from stepscope.run.model import Run
 
 
 def parts_of(run: Run) -> list[Run]:

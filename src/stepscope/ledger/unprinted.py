@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.ledger.bookkeeping import Work
 from stepscope.ledger.epochs import epoch_starts
-from stepscope.ledger.outside import is_after_last_row
-from stepscope.ledger.prices import SAVE_SCATTER
-from stepscope.ledger.work import Work
-from stepscope.run import Floats
-from stepscope.stops import Stop
+from stepscope.ledger.outside_clock import is_after_last_row
+from stepscope.ledger.posterior import SAVE_SCATTER
+from stepscope.run.model import Floats
+from stepscope.run.stops import Stop
 
 # A step that took up to this many times its level stands for unprinted ones like it; a stall stands for itself.
 _BUSY = 3.0

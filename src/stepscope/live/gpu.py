@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from stepscope.clock import now
+from stepscope.core.clock import now
 from stepscope.source.hardware import Hardware, Process, busiest, short_name, throttles_of
 
 _T = TypeVar("_T")

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from stepscope.errors import InputError
+from stepscope.core.errors import InputError
 
 # Functions that say what a trainer is doing, by how their names begin; the innermost that is known names it.
 _KNOWN = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from stepscope.analysis.explain import Report
 from stepscope.forecast.finish import Forecast
 from stepscope.live.silence import Silences, measure
-from stepscope.report.build import Report
-from stepscope.run import Run
+from stepscope.run.model import Run
 
 Doing = Literal["waiting", "warmup", "training", "evaluation", "checkpoint", "stalled", "finished", "ended"]
 

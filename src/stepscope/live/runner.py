@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from stepscope.live.recorder import INPUT, SIGNAL, SIZE, pack
-from stepscope.source.inside import TRACE
 from stepscope.source.recording import EXIT, LOG, META, STAMPS
+from stepscope.source.trace_file import TRACE
 
 
 class Runner:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.live.pace import arrivals
-from stepscope.report.build import Report
-from stepscope.run import Run
+from stepscope.analysis.explain import Report
+from stepscope.live.arrivals import arrivals
+from stepscope.run.model import Run
 
 # A run changes its pace: the latest rows tell how far apart lines are.
 _LATEST_ROWS = 30

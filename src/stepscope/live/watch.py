@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, Protocol
 
 from stepscope.alarms._base import Alarm
-from stepscope.clock import Clock
-from stepscope.errors import InputError
+from stepscope.analysis.explain import Report, explain
+from stepscope.core.clock import Clock
+from stepscope.core.errors import InputError
+from stepscope.core.message import Seconds, say
+from stepscope.core.settings import Value
 from stepscope.live.pulse import Pulse, feel
 from stepscope.live.silence import Silences, measure
-from stepscope.message import Seconds, say
-from stepscope.reader import LogReader
-from stepscope.report.build import Report, explain
-from stepscope.run import Run
-from stepscope.settings import Value
+from stepscope.reading.reader import LogReader
+from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 from stepscope.source.lines import clean
 from stepscope.source.tail import News

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stepscope.plan.cards import Card
+from stepscope.plan.gpus import Card
 from stepscope.plan.memory import UNCERTAINTY, Memory, largest_micro_batch, memory
-from stepscope.plan.shape import Shape
+from stepscope.plan.model_shape import Shape
 from stepscope.plan.speed import Step, checkpoint_seconds, evaluation_seconds, step
 from stepscope.plan.training import Training
 

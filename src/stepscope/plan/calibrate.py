@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stepscope.plan.cards import PROCESSOR, Card, known_card
+from stepscope.plan.gpus import PROCESSOR, Card, known_card
 
 _SECONDS = 2.0
 _CPU_SIZE, _CUDA_SIZE = 1024, 8192

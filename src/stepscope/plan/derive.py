@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stepscope.plan.cards import Card
+from stepscope.plan.gpus import Card
 from stepscope.plan.memory import UNCERTAINTY, memory
-from stepscope.plan.shape import Shape, gpt
+from stepscope.plan.model_shape import Shape, gpt
 from stepscope.plan.speed import step
 from stepscope.plan.training import Training
-from stepscope.run import Run
+from stepscope.run.model import Run
 
 _VOCABULARIES = (65, 50304)
 _DEPTHS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 18, 24, 36, 48)

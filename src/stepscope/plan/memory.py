@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stepscope.plan.cards import Card
-from stepscope.plan.shape import Shape
+from stepscope.plan.gpus import Card
+from stepscope.plan.model_shape import Shape
 
 _WEIGHTS, _GRADIENTS, _MOMENTS = 4, 4, 8  # bytes per parameter
 _ACTIVATIONS = {False: 34.0, True: 26.0}  # bytes per token, channel and layer: eager, compiled

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
-from stepscope.plan.cards import Card
-from stepscope.plan.shape import Shape
+from stepscope.plan.gpus import Card
+from stepscope.plan.model_shape import Shape
 
 # Real layers are smaller than the matrices a benchmark multiplies: 0.8 to 0.95 of its rate before any fit.
 _SHAPES = 0.88

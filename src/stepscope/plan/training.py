@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from stepscope.core.settings import Value
 from stepscope.plan.speed import Software
-from stepscope.settings import Value
 
 # nanoGPT's own defaults (train.py), and HF's names for the same things.
 _DEFAULTS: dict[str, int] = {

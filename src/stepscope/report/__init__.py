@@ -1,1 +1,1 @@
-"""The report: `build.py` makes it, every other file draws it with `render(report, language) -> str`."""
+"""The report: `analysis/explain.py` makes it, every file here draws it with `render(report, language) -> str`."""

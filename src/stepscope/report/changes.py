@@ -9,11 +9,12 @@ from typing import Any
 from stepscope.advice._base import Advice, error_digits
 from stepscope.advice._saves import Disk, disk, safety, save_interval
 from stepscope.advice._whatif import CLASSES, Outcome
+from stepscope.analysis import gpu_verdict
+from stepscope.analysis.explain import Report
+from stepscope.core.message import Decimal, Seconds, Share
 from stepscope.forecast.finish import Left
 from stepscope.i18n import Language
-from stepscope.message import Decimal, Seconds, Share
-from stepscope.report import card, words
-from stepscope.report.build import Report
+from stepscope.report import words
 from stepscope.report.markdown import escape
 
 _EFFECTS = {
@@ -28,7 +29,7 @@ def render(report: Report, outcome: Outcome | None, language: Language, *, width
     """The answer as text for a terminal."""
     title = language.text("section-change" if outcome is None else "section-whatif")
     lines = [words.headline(report, language)]
-    for text in [*words.normal_lines(report, language)[:1], *card.lines(report, language)]:
+    for text in [*words.normal_lines(report, language)[:1], *gpu_verdict.lines(report, language)]:
         lines += textwrap.wrap(text, width, break_on_hyphens=False)
     lines += ["", title]
     for block in _blocks(report, outcome, language):

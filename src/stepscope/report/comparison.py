@@ -9,11 +9,11 @@ from typing import Any
 from rich.cells import cell_len
 
 from stepscope import __version__
-from stepscope.compare import Compared, Comparison, num_steps
+from stepscope.analysis.compare import Compared, Comparison, num_steps
+from stepscope.analysis.explain import Report
+from stepscope.core.message import Seconds, Share
+from stepscope.core.redact import quote
 from stepscope.i18n import Language
-from stepscope.message import Seconds, Share
-from stepscope.quote import quote
-from stepscope.report.build import Report
 
 SCHEMA = "stepscope.compare/1"
 _SHOWN_SETTINGS = 12

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from html import escape
 
-from stepscope.compare import Compared, Comparison
+from stepscope.analysis.compare import Compared, Comparison
+from stepscope.analysis.explain import Report
+from stepscope.core.redact import quote
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
-from stepscope.quote import quote
 from stepscope.report import comparison as told
 from stepscope.report import html
-from stepscope.report.build import Report
 
 _MOST_SETTINGS = 60
 

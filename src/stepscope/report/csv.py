@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
+from stepscope.analysis.explain import Report
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
-from stepscope.report.build import Report
 
 COLUMNS = ("start_s", "seconds", "phase", "first_step", "last_step")
 

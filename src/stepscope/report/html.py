@@ -15,14 +15,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from stepscope.analysis import gpu_verdict
+from stepscope.analysis.explain import Report
+from stepscope.core.message import Share
+from stepscope.core.redact import quote
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
-from stepscope.message import Share
-from stepscope.quote import quote
-from stepscope.report import card, page_ahead, page_data, words
 from stepscope.report import json as document
-from stepscope.report.build import Report
-from stepscope.report.cards import card_line
+from stepscope.report import page_ahead, page_data, words
+from stepscope.report.gpu_samples import card_line
 from stepscope.report.inferred import inferred_lines
 
 _FOLDER = Path(__file__).parent / "page"
@@ -100,7 +101,7 @@ def _head(report: Report, language: Language, name: str) -> str:
     if report.hardware is not None and report.hardware.gpu and details:
         text = language.text("run-gpu", gpu=report.hardware.gpu, details=details)
         lines.append(f'<p class="dim">{escape(text)}</p>')
-    lines += [f'<p class="dim">{escape(text)}</p>' for text in card.lines(report, language)]
+    lines += [f'<p class="dim">{escape(text)}</p>' for text in gpu_verdict.lines(report, language)]
     return "<header>\n" + "\n".join(lines) + "\n</header>"
 
 

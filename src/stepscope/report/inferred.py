@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stepscope.formats._base import Assumption, Format
+from stepscope.analysis.explain import Report
+from stepscope.core.message import Share
+from stepscope.core.redact import quote
 from stepscope.i18n import Language
-from stepscope.message import Share
-from stepscope.quote import quote
-from stepscope.report.build import Report
+from stepscope.lines.format import Assumption, Format
 
 
 def inferred_lines(report: Report, language: Language) -> list[str]:

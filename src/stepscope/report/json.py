@@ -8,21 +8,21 @@ import math
 from typing import Any
 
 from stepscope import __version__
+from stepscope.analysis.clocks import read_clocks
+from stepscope.analysis.explain import Report
+from stepscope.analysis.gpu_verdict import judge
+from stepscope.core.redact import quote
+from stepscope.core.settings import COUNTS, Setting
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, PhaseTotal, Price
-from stepscope.quote import quote
-from stepscope.ranks import find_slowest, typical_s
-from stepscope.report.build import Report
-from stepscope.report.card import judge
-from stepscope.report.cards import card_data
-from stepscope.report.clocks import read_clocks
+from stepscope.report.gpu_samples import card_data
 from stepscope.report.inferred import assumption_text
 from stepscope.report.reasons import as_data, level_data, rhythm_data, what_would_settle
 from stepscope.report.words import evidence_text
-from stepscope.run import Run
-from stepscope.settings import COUNTS, Setting
-from stepscope.stops import last_stops
+from stepscope.run.model import Run
+from stepscope.run.ranks import find_slowest, typical_s
+from stepscope.run.stops import last_stops
 
 SCHEMA = "stepscope.report/1"
 MAX_SLOW = 200

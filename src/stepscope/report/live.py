@@ -12,16 +12,16 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from stepscope.alarms._base import Alarm
+from stepscope.analysis.explain import Report
+from stepscope.core.message import Seconds
+from stepscope.core.redact import quote
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.live.pulse import Pulse
 from stepscope.live.watch import View
-from stepscope.message import Seconds
-from stepscope.quote import quote
 from stepscope.report import words
-from stepscope.report.build import Report
 from stepscope.report.terminal import STYLE, bar
-from stepscope.run import Run
+from stepscope.run.model import Run
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 # The top of the strip is the longest step in it, but at least and at most this many times a normal one.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from stepscope.analysis import gpu_verdict
+from stepscope.analysis.explain import Report
+from stepscope.core.redact import quote
 from stepscope.i18n import Language
-from stepscope.quote import quote
-from stepscope.report import card, words
-from stepscope.report.build import Report
+from stepscope.report import words
 from stepscope.report.inferred import inferred_lines
 
 _SHOWN_SLOW = 10
@@ -28,7 +29,7 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
     if report.alarms:
         blocks.append(f"{mark} {language.text('section-alarms')}")
         blocks.append("\n".join(f"- {_alarm(report, index, language)}" for index in range(len(report.alarms))))
-    normal = [*words.normal_lines(report, language), *card.lines(report, language)]
+    normal = [*words.normal_lines(report, language), *gpu_verdict.lines(report, language)]
     if normal:
         blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
     if report.has_steps:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 
+from stepscope.analysis.explain import Report
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
-from stepscope.report.build import Report
 
 _KEYS = {"step": "block", "evaluation": "eval", "checkpoint": "checkpoint", "warmup": "init"}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from stepscope import __version__
+from stepscope.analysis.explain import Report
+from stepscope.core.message import Seconds, Share
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
-from stepscope.message import Seconds, Share
 from stepscope.report import markdown, words
-from stepscope.report.build import Report
 from stepscope.report.inferred import inferred_lines
 
 _TITLE_STEPS = 5

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from stepscope.advice._base import batch_loss_sd
+from stepscope.analysis.explain import Report
 from stepscope.forecast.finish import Forecast
-from stepscope.forecast.timeline import lay_out
-from stepscope.report.build import Report
+from stepscope.forecast.pace import lay_out
 
 _MOST_POINTS = 400
 

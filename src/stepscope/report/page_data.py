@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.forecast.timeline import lay_out
+from stepscope.analysis.explain import Report
+from stepscope.core.units import NS
+from stepscope.forecast.pace import lay_out
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import page_ahead, words
-from stepscope.report.build import Report
-from stepscope.run import Floats, Ints
-from stepscope.stops import find_stops
-from stepscope.units import NS
+from stepscope.run.model import Floats, Ints
+from stepscope.run.stops import find_stops
 
 # Eight bytes each, a little over a megabyte as text.
 _MOST_POINTS = 100_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from io import BytesIO
 
 from stepscope import __version__
-from stepscope.errors import UsageError
+from stepscope.analysis.explain import Report
+from stepscope.core.errors import UsageError
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
-from stepscope.report.build import Report
 from stepscope.report.csv import COLUMNS
 
 

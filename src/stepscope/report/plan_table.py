@@ -6,13 +6,13 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from stepscope.core.message import Message
+from stepscope.core.settings import Value
 from stepscope.i18n import Language
-from stepscope.message import Message
 from stepscope.plan.build import CardPlan, Estimate
 from stepscope.plan.derive import Derived
-from stepscope.plan.shape import Shape
+from stepscope.plan.model_shape import Shape
 from stepscope.plan.training import Training
-from stepscope.settings import Value
 
 _GIB = 1 << 30
 _SETTINGS = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stepscope.errors import UsageError
+from stepscope.analysis.explain import Report
+from stepscope.core.errors import UsageError
 from stepscope.i18n import Language
 from stepscope.report import svg
-from stepscope.report.build import Report
 
 # Two dots for one: sharp on today's screens, and wide enough for a slide.
 _ZOOM = 2

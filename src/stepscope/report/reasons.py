@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from stepscope.analysis.explain import Report
 from stepscope.causes import SURE
+from stepscope.core.message import Decimal, Message, Seconds, Share, say
+from stepscope.core.redact import quote
 from stepscope.i18n import Language
 from stepscope.ledger.periods import ENOUGH_EVENTS
 from stepscope.ledger.phases import Finding, Level, Rhythm, SlowStep
-from stepscope.message import Decimal, Message, Seconds, Share, say
-from stepscope.quote import quote
-from stepscope.report.build import Report
 
 STAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
 _SHOWN_LEVELS = 3

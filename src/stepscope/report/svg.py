@@ -8,8 +8,8 @@ from html import escape
 
 import numpy as np
 
+from stepscope.analysis.explain import Report
 from stepscope.i18n import Language
-from stepscope.report.build import Report
 from stepscope.report.words import drawn_phase, headline
 
 _WIDTH, _EDGE, _BAR, _STRIP = 960, 20, 34, 150

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 
+from stepscope.analysis.explain import Report
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
-from stepscope.report.build import Report
 
 _TRACKS = {"step": 1, "evaluation": 2, "checkpoint": 3, "warmup": 4}
 _OTHER = 5

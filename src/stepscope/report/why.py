@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stepscope import __version__
+from stepscope.analysis.explain import Report
+from stepscope.core.message import Decimal, Message, Seconds, Share, say
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Rhythm, SlowStep
-from stepscope.message import Decimal, Message, Seconds, Share, say
 from stepscope.report import reasons, words
-from stepscope.report.build import Report
 from stepscope.report.markdown import escape, fence
 
 SCHEMA = "stepscope.why/1"

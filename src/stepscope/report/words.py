@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from stepscope.analysis.clocks import read_clocks
+from stepscope.analysis.explain import Report
+from stepscope.core.message import Decimal, Moment, Seconds, Share, say
+from stepscope.core.redact import quote
+from stepscope.core.settings import Value
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, Phase, SlowStep
-from stepscope.message import Decimal, Moment, Seconds, Share, say
-from stepscope.quote import quote
 from stepscope.report import reasons
-from stepscope.report.build import Report
-from stepscope.report.clocks import read_clocks
-from stepscope.settings import Value
 from stepscope.source.nvidia_smi import Hardware
 
 if TYPE_CHECKING:

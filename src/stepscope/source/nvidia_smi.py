@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stepscope.errors import InputError
+from stepscope.core.errors import InputError
 from stepscope.source.hardware import Hardware, busiest
 from stepscope.source.smi_csv import parse_csv
 from stepscope.source.smi_query import parse_query

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from stepscope import units
+from stepscope.core import units
 from stepscope.source.hardware import THROTTLE_NAMES, Hardware, short_name, throttles_of
 
 _MIB = 1 << 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from stepscope import units
+from stepscope.core import units
 from stepscope.source.hardware import THROTTLE_NAMES, Hardware, Process, short_name
 
 _LINE = re.compile(r"(?P<indent> *)(?P<key>[A-Za-z][^:]*?)\s*(?::\s*(?P<value>.*?))?\s*$")

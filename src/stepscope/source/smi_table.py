@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from stepscope import units
+from stepscope.core import units
 from stepscope.source.hardware import Hardware, Process, short_name
 
 _MIB = 1 << 20

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from stepscope.errors import InputError
+from stepscope.core.errors import InputError
 
 _CHUNK_BYTES = 1 << 20
 # A file that is replaced (rotation) is away for a moment; after this it is gone.

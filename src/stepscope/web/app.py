@@ -13,14 +13,14 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from stepscope.compare import Align, compare
-from stepscope.errors import StepscopeError, UsageError
+from stepscope.analysis.compare import Align, compare
+from stepscope.analysis.explain import Report
+from stepscope.core.errors import StepscopeError, UsageError
 from stepscope.i18n import Language
 from stepscope.report import html, json
-from stepscope.report.build import Report
 from stepscope.web import metrics, pages
 from stepscope.web.guard import Guard
-from stepscope.web.shelf import Shelf, explain_bytes
+from stepscope.web.run_folder import Shelf, explain_bytes
 
 MOST_UPLOAD_BYTES = 64 << 20
 UPLOAD_S = 30.0

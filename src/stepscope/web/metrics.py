@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope.forecast.finish import Forecast
-from stepscope.web.shelf import Entry
+from stepscope.web.run_folder import Entry
 
 _HELP = {
     "stepscope_step_seconds": ("gauge", "typical seconds of a step"),

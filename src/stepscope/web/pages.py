@@ -9,14 +9,14 @@ from urllib.parse import quote as as_address
 
 import numpy as np
 
-from stepscope.compare import Align, Comparison
-from stepscope.errors import StepscopeError
+from stepscope.analysis.compare import Align, Comparison
+from stepscope.analysis.explain import Report
+from stepscope.core.errors import StepscopeError
+from stepscope.core.redact import quote
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
-from stepscope.quote import quote
 from stepscope.report import comparison_html, html, words
-from stepscope.report.build import Report
-from stepscope.web.shelf import Entry
+from stepscope.web.run_folder import Entry
 
 _POLICY = "; connect-src 'self'; form-action 'self'"
 _SPARK = 40

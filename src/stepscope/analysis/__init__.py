@@ -1,0 +1,1 @@
+"""Run → Report: the analysis from end to end, and the questions that need all of it."""

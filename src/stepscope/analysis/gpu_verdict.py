@@ -1,0 +1,131 @@
+"""Is that normal for this card? The run's speed against what its card can do, and against what such a model takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stepscope.analysis.explain import Report
+from stepscope.core.errors import UsageError
+from stepscope.core.message import Seconds, Share
+from stepscope.i18n import Language
+from stepscope.plan.derive import Derived, derive_shape, first_loss
+from stepscope.plan.gpus import Card, known_card
+from stepscope.plan.model_shape import Shape, shape_from_flags
+from stepscope.plan.speed import step
+from stepscope.plan.training import training_of
+
+
+class Verdict(NamedTuple):
+    """The card, the utilisation of its own peak, and the range a step of such a model should take (seconds)."""
+
+    card: Card
+    utilisation: float
+    expected: tuple[float, float] | None
+
+
+def judge(report: Report) -> Verdict | None:
+    """What can be said; None when the card is unknown or nothing tells how much work a step is."""
+    card = known_card(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
+    if card is None or report.ledger.step is None or not report.ledger.step.typical_s:
+        return None
+    settings, fmt = report.run.settings, report.run.format
+    devices = settings.count("world_size") or 1
+    shape = _shape(report)
+    if report.mfu is not None and fmt.mfu_peak_tflops:
+        utilisation = report.mfu * fmt.mfu_peak_tflops / card.tflops
+    elif shape is not None and report.tokens_per_s:
+        utilisation = shape.flops_per_token * report.tokens_per_s / (devices * card.tflops * 1e12)
+    else:
+        return None
+    return Verdict(card=card, utilisation=utilisation, expected=_expected(report, card, shape, devices))
+
+
+def fitting_sizes(report: Report) -> Derived | None:
+    """For a model whose size nobody stated: the sizes at which this step time is what the card usually does."""
+    card = known_card(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
+    settings = report.run.settings
+    context, step = settings.count("block_size"), report.ledger.step
+    if card is None or step is None or not step.typical_s or context is None or judge(report) is not None:
+        return None
+    if any(name not in settings or settings[name].origin == "default" for name in ("batch_size", "block_size")):
+        return None
+    training = training_of({name: setting.value for name, setting in settings.items()})
+    return derive_shape(
+        training,
+        card,
+        step_s=step.typical_s,
+        context=context,
+        first_loss=first_loss(report.run),
+        memory_used=report.hardware.memory_used if report.hardware else None,
+    )
+
+
+def lines(report: Report, language: Language) -> list[str]:
+    """The verdict in words; empty when there is none."""
+    verdict = judge(report)
+    if verdict is None or report.ledger.step is None:
+        return _open_lines(report, language)
+    peak = language.number(verdict.card.tflops, 1 if verdict.card.tflops < 100 else 0)
+    found = [language.text("card-mfu", gpu=verdict.card.name, share=Share(verdict.utilisation), peak=peak)]
+    if verdict.expected is not None:
+        low, high = verdict.expected
+        took = report.ledger.step.typical_s
+        key = "card-slow" if took > high else "card-fast" if took < low else "card-normal"
+        found.append(language.text(key, span=language.span(low, high)))
+    return [" ".join(found)]
+
+
+def _open_lines(report: Report, language: Language) -> list[str]:
+    """Without the model's size: for which sizes this would be normal, and what to state."""
+    sizes = fitting_sizes(report)
+    if sizes is None or report.ledger.step is None or report.hardware is None:
+        return []
+    card = known_card(report.hardware.gpu or "")
+    return [
+        language.text(
+            "card-size-unknown",
+            gpu=card.name if card else "",
+            duration=Seconds(report.ledger.step.typical_s),
+            low=language.number(sizes.low / 1e6),
+            high=language.number(sizes.high / 1e6),
+        )
+    ]
+
+
+def _shape(report: Report) -> Shape | None:
+    """The model: of the stated size, in the stated or the usual proportions; None when nothing states its size."""
+    settings = report.run.settings
+    layers, hidden = settings.count("n_layer"), settings.count("n_embd")
+    parameters, context = settings.number("parameters"), settings.count("block_size")
+    if not parameters and not (layers and hidden):
+        return None
+    try:
+        return shape_from_flags(
+            parameters=parameters,
+            layers=layers,
+            hidden=hidden,
+            vocabulary=settings.count("vocab_size"),
+            context=context,
+        )
+    except UsageError:
+        return None
+
+
+def _expected(report: Report, card: Card, shape: Shape | None, devices: int) -> tuple[float, float] | None:
+    """What a step of the model should take; None when its size or its batch is not known."""
+    settings = report.run.settings
+    names = ("batch_size", "gradient_accumulation_steps", "block_size")
+    batch, accumulation, block = (settings.count(name) for name in names)
+    if shape is None or not batch or not accumulation or not block:
+        return None
+    own = accumulation // devices if report.run.format.accumulation_is_total else accumulation
+    said = step(
+        shape,
+        card,
+        micro_batch=batch,
+        accumulation=max(1, own),
+        software="eager" if settings.truth("compile") is False else "compiled",
+        devices=devices,
+        dtype=settings.text("dtype") or "bfloat16",
+    )
+    return said.span()

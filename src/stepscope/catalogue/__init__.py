@@ -1,0 +1,1 @@
+"""Which format wrote a file: the formats there are, their order, those that a user or another package adds."""

@@ -1,0 +1,152 @@
+"""The catalogue: which formats there are, in which order to ask them, and which ones could have written a file.
+
+The order is worked out from the samples (`work_out_order`): whoever also claims my samples is asked after me. With
+dozens of formats that takes a while, so `tools/gen.py` writes it down in `order.py`, together with a few words that a
+line of each format must contain: a format whose words are not in a file need not even be imported to be ruled out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import graphlib
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+
+from stepscope import formats
+from stepscope.catalogue.order import ORDER
+from stepscope.core.errors import InputError
+from stepscope.lines.format import Format, LineKind, match_line
+from stepscope.lines.match import claim
+from stepscope.lines.sieve import certain_words
+
+# A line of one of these kinds settles which trainer it was; one of the others may help where there is no step yet.
+SETTLING: frozenset[LineKind] = frozenset({"step", "evaluation"})
+_WORDS = {name: tuple(words) for name, words in ORDER}
+_TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
+
+
+@cache
+def load(name: str) -> Format:
+    """The format in the file of that name."""
+    fmt: Format = importlib.import_module(f"{formats.__name__}.{name}").FORMAT
+    return dataclasses.replace(fmt, name=name, words=_WORDS.get(name))
+
+
+def names() -> list[str]:
+    """The names of all formats there are, in the order of the alphabet."""
+    return sorted(module.name for module in pkgutil.iter_modules(formats.__path__) if not module.name.startswith("_"))
+
+
+@cache
+def catalogue() -> tuple[Format, ...]:
+    """Every format, most particular first; one that is too new for `order.py` comes before all others."""
+    known = [name for name, _ in ORDER]
+    fresh = [name for name in names() if name not in known]
+    return tuple(load(name) for name in [*fresh, *known])
+
+
+@cache
+def plugins() -> tuple[Format, ...]:
+    """Formats that other packages bring, by the entry point group `stepscope.formats`.
+
+    Looking for them takes longer than reading a small log, so they are asked only where no format of ours claims one.
+    """
+    from importlib.metadata import entry_points
+
+    found = []
+    for entry in sorted(entry_points(group="stepscope.formats"), key=lambda entry: entry.name):
+        try:
+            loaded = entry.load()
+        except Exception as problem:  # another package's code may fail in any way; which one, is what helps
+            raise InputError("broken-plugin", place=entry.value, name=entry.name, reason=str(problem)) from None
+        fmt = getattr(loaded, "FORMAT", loaded)
+        if not isinstance(fmt, Format):
+            raise InputError("broken-plugin", place=entry.value, name=entry.name, reason=type(fmt).__name__)
+        found.append(dataclasses.replace(fmt, name=entry.name))
+    return tuple(found)
+
+
+def suspects(text: str) -> Iterator[Format]:
+    """The formats that could have written a line, most particular first."""
+    for name in _unordered():
+        yield load(name)
+    for name, words in ORDER:
+        for word in words:
+            if word in text:
+                yield load(name)
+                break
+
+
+@cache
+def _unordered() -> tuple[str, ...]:
+    known = {name for name, _ in ORDER}
+    return tuple(name for name in names() if name not in known)
+
+
+def find_blob(head: bytes) -> Format | None:
+    """The format of a file that is no text of lines, by its first bytes."""
+    first = head.lstrip()[:400].split(b"\n")[0]
+    # Nothing of what such files begin with: most logs need not ask any of those formats.
+    is_table = b"," in first and b": " not in first
+    if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML")) and not is_table:
+        return None
+    return next((fmt for fmt in catalogue() if fmt.sniff is not None and fmt.sniff(head)), None)
+
+
+def work_out_order() -> list[tuple[str, list[str]]]:
+    """The order of the catalogue by its samples, with each format's words; a circle is an error."""
+    found = {name: load(name) for name in names()}
+    before: dict[str, set[str]] = {name: set() for name in found}
+    for name, fmt in found.items():
+        settling = [sample for sample in fmt.samples if sample.kind in SETTLING and settles(fmt, sample.text)]
+        for other, rival in found.items():
+            if other != name and any(_takes_for_step(rival, sample.text) for sample in settling):
+                before[other].add(name)
+    sorter = graphlib.TopologicalSorter(before)
+    sorter.prepare()
+    order: list[str] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())  # the same on every machine
+        order += ready
+        sorter.done(*ready)
+    return [(name, sorted(words_of(found[name]))) for name in order]
+
+
+def words_of(fmt: Format) -> set[str]:
+    """Words of which a line that tells of a format contains one; the empty word where nothing is certain."""
+    if fmt.sniff is not None:
+        return set()
+    settling = {word for line in fmt.lines if line.kind in SETTLING for word in certain_words(line.pattern)}
+    others = {word for line in fmt.lines if line.kind in _TELLING - SETTLING for word in certain_words(line.pattern)}
+    words = settling | {word for word in others if word}
+    # A word that holds another one is found with it.
+    return {word for word in words if not any(other != word and other in word for other in words)}
+
+
+def find_format(name: str) -> Format | None:
+    """The format of that name, taught, ours or another package's; None when there is none."""
+    from stepscope.catalogue.user_formats import taught_formats
+
+    taught = next((fmt for fmt in taught_formats() if fmt.name == name), None)
+    if taught is not None or name in names():
+        return taught or load(name)
+    return next((fmt for fmt in plugins() if fmt.name == name), None)
+
+
+def _takes_for_step(fmt: Format, text: str) -> bool:
+    found = match_line(fmt, text)
+    return found is not None and fmt.lines[found[0]].kind in SETTLING
+
+
+def settles(fmt: Format, text: str) -> bool:
+    """Whether a line, from its start, is one that only this trainer writes."""
+    found = match_line(fmt, text)
+    return found is not None and fmt.lines[found[0]].kind in SETTLING and not fmt.lines[found[0]].weak
+
+
+def telling_line(fmt: Format, text: str) -> int | None:
+    """The index of the line under which `fmt` claims `text`, when that says something about the trainer."""
+    which = claim(fmt, text).which
+    return which if which is not None and fmt.lines[which].kind in _TELLING else None

@@ -1,0 +1,252 @@
+"""Formats that a user teaches: small TOML files with the fields of a `Format`.
+
+They lie in Stepscope's folder of the user's configuration, or are named on the command line, and are asked before the
+catalogue. Every mistake is told with the file, the line and what to do; a pattern that could take forever is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from stepscope.catalogue.partial_match import give_up_at
+from stepscope.core.errors import InputError
+from stepscope.core.settings import COUNTS
+from stepscope.lines.figures import SCALES
+from stepscope.lines.format import Clock, Covers, Format, Line, LineKind, Sample
+
+_MAX_BYTES = 1 << 20
+_FAR = 400
+_LINE_KEYS = frozenset({"kind", "pattern", "sample", "weak", "sets"})
+_CLOCK_KEYS = frozenset({"covers", "includes", "note"})
+_TABLES = frozenset({"setting_names", "defaults"})
+_SWITCHES = frozenset(
+    {"is_timed", "events_follow_step", "clock_is_process", "figure_is_total", "bars_nest", "evaluates_first_step",
+     "evaluates_last_step", "saves_first_step", "saves_only_after_evaluation"}
+)  # fmt: skip
+_NUMBERS = frozenset({"first_step", "first_epoch"})
+_KEYS = frozenset({"title", "url", "lines", "clock"}) | _TABLES | _SWITCHES | _NUMBERS
+GROUPS = frozenset(SCALES) | frozenset(COUNTS) | frozenset(
+    {"step", "epoch", "batch", "total", "batches", "epochs", "per_steps", "loss", "train_loss", "val_loss", "mfu_pct",
+     "samples_per_s", "samples_per_step", "stamp", "unix_s", "unix_ms", "took_s", "took_ms", "took_clock", "key",
+     "value", "path", "text", "device"}
+)  # fmt: skip
+
+
+def config_folder() -> Path:
+    """Where the user's formats lie: `%APPDATA%` on Windows, else XDG's folder of settings."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    else:
+        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return base / "stepscope" / "formats"
+
+
+_named: dict[str, Format] = {}  # by the flag, in this process
+
+
+def teach(path: str) -> Format:
+    """Read a format file and ask it before all others from now on."""
+    fmt = read_format(Path(path))
+    _named[path] = fmt
+    return fmt
+
+
+def taught_formats() -> tuple[Format, ...]:
+    """What the user taught: named files first, then those of the folder in the order of their names."""
+    return (*_named.values(), *_in_folder(config_folder()))
+
+
+def _in_folder(folder: Path) -> tuple[Format, ...]:
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".toml")
+    except OSError:
+        return ()  # no such folder, or not ours to read: nobody taught anything
+    return tuple(_remembered(path, path.stat().st_mtime_ns) for path in paths)
+
+
+@cache
+def _remembered(path: Path, _changed: int) -> Format:
+    return read_format(path)
+
+
+def read_format(path: Path) -> Format:
+    """The format in a TOML file."""
+    import tomllib
+
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InputError("format-file-too-large", place=str(path))
+        text = path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise InputError("no-such-format-file", place=str(path), reason=problem.strerror or str(problem)) from None
+    except UnicodeDecodeError:
+        raise InputError("format-file-not-text", place=str(path)) from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        place = re.search(r"line (\d+)", str(problem))
+        where = f"{path}:{place[1]}" if place else str(path)
+        raise InputError("format-file-syntax", place=where, reason=str(problem)) from None
+    return _Reading(path, text).format(data)
+
+
+class _Reading:
+    """Turns the tables of one file into a format; knows where in the file each of them stands."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._rows = text.splitlines()
+
+    def format(self, data: Mapping[str, Any]) -> Format:
+        self._check_keys(data, _KEYS, 0)
+        title = self._text(data, "title", 0)
+        tables = self._typed(data, "lines", list, 0)
+        if not all(isinstance(table, dict) for table in tables):
+            raise self._error("format-key-type", "lines", 0, wanted="[[lines]]")
+        lines: list[Line] = []
+        samples: list[Sample] = []
+        for number, table in enumerate(tables):
+            start = self._table_at("lines", number)
+            line = self._line(table, start)
+            lines.append(line)
+            samples += self._samples(table, line, start)
+        if not any(line.kind == "step" for line in lines):
+            raise self._error("format-no-step", "kind", 0)
+        kept = {key: data[key] for key in data if key in _SWITCHES | _NUMBERS | _TABLES}
+        for key in kept:
+            self._typed(data, key, bool if key in _SWITCHES else int if key in _NUMBERS else dict, 0)
+        return Format(
+            name=self._path.stem,
+            title=title,
+            url=str(data.get("url", "")),
+            lines=tuple(lines),
+            samples=tuple(samples),
+            clock=self._clock(self._typed(data, "clock", dict, 0)),
+            **kept,
+        )
+
+    def _clock(self, table: Mapping[str, Any]) -> Clock:
+        start = self._table_at("clock", 0)
+        self._check_keys(table, _CLOCK_KEYS, start)
+        covers = self._text(table, "covers", start)
+        if covers not in get_args(Covers):
+            raise self._error("format-bad-value", "covers", start, value=covers, known=", ".join(get_args(Covers)))
+        includes = table.get("includes", [])
+        if not isinstance(includes, list) or not all(isinstance(item, str) for item in includes):
+            raise self._error("format-key-type", "includes", start, wanted='["evaluation", "checkpoint"]')
+        return Clock(covers=covers, includes=tuple(includes), note=str(table.get("note", "")))  # type: ignore[arg-type]
+
+    def _line(self, table: Mapping[str, Any], start: int) -> Line:
+        self._check_keys(table, _LINE_KEYS, start)
+        kind, pattern = self._text(table, "kind", start), self._text(table, "pattern", start)
+        if kind not in get_args(LineKind):
+            raise self._error("format-bad-value", "kind", start, value=kind, known=", ".join(get_args(LineKind)))
+        pattern = bound_repeats(pattern)
+        try:
+            regex = re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as problem:
+            raise self._error("format-bad-pattern", "pattern", start, reason=str(problem)) from None
+        if nests_repeats(pattern):
+            raise self._error("format-slow-pattern", "pattern", start, example="{1,40}")
+        unknown = [group for group in regex.groupindex if group not in GROUPS]
+        if unknown:
+            known = ", ".join(sorted(GROUPS))
+            raise self._error("format-unknown-group", "pattern", start, group=unknown[0], known=known)
+        return Line(
+            kind,  # type: ignore[arg-type]
+            pattern,
+            sets=table.get("sets", {}),
+            weak=bool(table.get("weak", False)),
+        )
+
+    def _samples(self, table: Mapping[str, Any], line: Line, start: int) -> Iterator[Sample]:
+        given = table.get("sample", [])
+        for text in [given] if isinstance(given, str) else given:
+            if not isinstance(text, str):
+                raise self._error("format-key-type", "sample", start, wanted='"…"')
+            if line.regex.match(text) is None:
+                column = give_up_at(line.pattern, text) + 1
+                raise self._error("format-sample-missed", "sample", start, column=column, text=text)
+            yield Sample(text, line.kind)
+
+    def _text(self, table: Mapping[str, Any], key: str, start: int) -> str:
+        value: str = self._typed(table, key, str, start)
+        return value
+
+    def _typed(self, table: Mapping[str, Any], key: str, wanted: type, start: int) -> Any:
+        if key not in table:
+            raise self._error("format-key-missing", key, start)
+        value = table[key]
+        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+            names = {str: '"…"', list: "[[…]]", dict: "[…]", bool: "true, false", int: "0, 1, 2, …"}
+            raise self._error("format-key-type", key, start, wanted=names[wanted])
+        return value
+
+    def _check_keys(self, table: Mapping[str, Any], known: frozenset[str], start: int) -> None:
+        for key in table:
+            if key not in known:
+                raise self._error("format-key-unknown", key, start, known=", ".join(sorted(known)))
+
+    def _table_at(self, name: str, number: int) -> int:
+        """The row at which the table of that name begins, for the row numbers of errors."""
+        heads = [row for row, text in enumerate(self._rows) if re.match(rf"\s*\[\[?\s*{name}\s*\]", text)]
+        return heads[number] if number < len(heads) else 0
+
+    def _error(self, problem: str, key: str, start: int, **args: object) -> InputError:
+        own = (row for row in range(start, len(self._rows)) if re.match(rf"\s*\[*{key}\b", self._rows[row]))
+        row = next(own, start)
+        excerpt = self._rows[row].strip()[:160] if row < len(self._rows) else None
+        return InputError(problem, place=f"{self._path}:{row + 1}", excerpt=excerpt, field=key, **args)
+
+
+def bound_repeats(pattern: str) -> str:
+    """`.*` and `.+` with an end: what lies between two numbers is never far, and a long line must not take long."""
+    out: list[str] = []
+    in_class = False
+    position = 0
+    while position < len(pattern):
+        char = pattern[position]
+        if char == "\\":
+            out.append(pattern[position : position + 2])
+            position += 2
+            continue
+        if char == "[" and not in_class:
+            in_class = True
+        elif char == "]" and in_class and pattern[position - 1] not in "[^":
+            in_class = False
+        follower = pattern[position + 1 : position + 2]
+        if char == "." and not in_class and follower in {"*", "+"}:
+            out.append(f".{{{0 if follower == '*' else 1},{_FAR}}}")
+            position += 2
+            continue
+        out.append(char)
+        position += 1
+    return "".join(out)
+
+
+def nests_repeats(pattern: str) -> bool:
+    """Whether a repeat without an end stands inside another: the kind of pattern that can take forever."""
+    parser: Any = re._parser  # type: ignore[attr-defined]
+    return _nests(parser.parse(pattern), inside=False)
+
+
+def _nests(parsed: Any, *, inside: bool) -> bool:
+    endless = re._constants.MAXREPEAT  # type: ignore[attr-defined]
+    for operation, argument in parsed:
+        name = str(operation)
+        if name in {"MAX_REPEAT", "MIN_REPEAT"}:
+            is_endless = argument[1] is endless or argument[1] > _FAR * 10
+            if (inside and is_endless) or _nests(argument[2], inside=inside or is_endless):
+                return True
+        elif name in {"SUBPATTERN", "ATOMIC_GROUP", "ASSERT", "ASSERT_NOT", "BRANCH", "GROUPREF_EXISTS"}:
+            parts = argument[1] if name == "BRANCH" else argument if isinstance(argument, list | tuple) else [argument]
+            for part in parts:
+                if hasattr(part, "data") and _nests(part, inside=inside):
+                    return True
+    return False

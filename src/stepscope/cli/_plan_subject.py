@@ -1,0 +1,246 @@
+"""What `stepscope plan` is about: the model and the run, from config, flags and perhaps a log of another run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from stepscope.core import units
+from stepscope.core.errors import InputError, UsageError
+from stepscope.core.message import Message, Seconds, say
+from stepscope.core.settings import COUNTS, Value, parse_value
+from stepscope.plan.build import Known
+from stepscope.plan.derive import Derived, derive_shape, first_loss
+from stepscope.plan.gpus import Card, find_card
+from stepscope.plan.memory import memory
+from stepscope.plan.model_shape import Shape, shape_from_flags, shape_of
+from stepscope.plan.speed import step
+from stepscope.plan.training import Training, training_of
+
+if TYPE_CHECKING:
+    from stepscope.analysis.explain import Report
+
+_COUNTED = frozenset({*COUNTS, "max_iters", "n_layer", "n_head", "n_embd", "vocab_size"})
+# Only other trainers' configs have these.
+_FOREIGN = frozenset({"model_type", "hidden_size", "architectures", "per_device_train_batch_size"})
+_MODEL_KEYS = ("n_layer", "n_embd", "hidden_size", "num_hidden_layers")
+# Cards boost above their nominal rate; no training comes near it.
+_FASTEST = 1.1
+# The same formula for two cards: what it gets wrong about the model cancels, what about the cards does not.
+# What a forward pass can take of a micro-step; beyond that, the log's evaluations are not such as nanoGPT's.
+_FORWARD = (0.1, 0.7)
+_SAME_CARD_LOG_SD, _OTHER_CARD_LOG_SD = 0.05, 0.15
+
+
+class Subject(NamedTuple):
+    """What is planned: the model, the run, and what another run or a measurement says about it."""
+
+    shape: Shape
+    training: Training
+    derived: Derived | None
+    seen: Seen | None
+    notes: list[Message]
+    config: dict[str, Value]  # of nanoGPT, as stated; empty for any other
+
+
+class Seen(NamedTuple):
+    """A run that was watched: on which card, its typical step, the memory it held, what its stops took."""
+
+    card: Card
+    step_s: float
+    memory_used: float | None
+    devices: int = 1
+    evaluation_s: float | None = None
+    checkpoint_s: float | None = None
+
+
+# -- the model and the run --------------------------------------------------------------------------------
+
+
+def find_subject(args: argparse.Namespace) -> Subject:
+    """The subject of a plan; what is missing and cannot be worked out is an error that says so."""
+    from stepscope.core.configfile import read_config
+
+    config: dict[str, Value] = read_config(Path(args.config)) if args.config else {}
+    for text in args.set:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise UsageError("bad-setting", place=text)
+        config[key.strip()] = _checked(key.strip(), parse_value(value), text)
+    stated = {} if _FOREIGN & set(config) else dict(config)
+    notes: list[Message] = []
+    log = _read_log(args) if args.log else None
+    if log is not None:
+        config = {**_settings_of(log), **config}
+    training = training_of(config, max_steps=args.max_steps)
+    seen = _seen(args, log)
+    derived = None
+    shape = _stated_shape(args, config, notes, has_log=seen is not None)
+    if shape is None:
+        assert seen is not None
+        assert log is not None
+        derived = _derive(training, seen, log, args, config)
+        notes.append(_say_derived(derived, seen, training))
+        shape = derived.shape
+    elif seen is not None:
+        _check_pace(args, seen, shape, training)
+        notes.append(say("plan-note-from", duration=Seconds(seen.step_s), gpu=seen.card.name))
+    if training.assumed:
+        notes.append(say("plan-note-defaults", names=", ".join(training.assumed)))
+    return Subject(shape=shape, training=training, derived=derived, seen=seen, notes=notes, config=stated)
+
+
+def _checked(key: str, value: Value, text: str) -> Value:
+    """The value of `--set`; what counts something is a whole number from 1 on."""
+    if key in _COUNTED and (isinstance(value, bool | str) or value < 1 or value != int(value)):
+        raise UsageError("bad-count", place=f"--set {text}", setting=key)
+    return value
+
+
+def _stated_shape(
+    args: argparse.Namespace, config: dict[str, Value], notes: list[Message], *, has_log: bool
+) -> Shape | None:
+    """The shape that flags or the config state; None when only a log can tell."""
+    parameters = units.parse_count(args.params) if args.params else None
+    if args.params and parameters is None:
+        raise UsageError("bad-parameters", place=f"--params {args.params}")
+    if any(value is not None for value in (parameters, args.layers, args.hidden)):
+        flags = {"layers": args.layers, "hidden": args.hidden, "vocabulary": args.vocab, "context": args.context}
+        return shape_from_flags(parameters=parameters, **flags)
+    if not any(key in config for key in _MODEL_KEYS):
+        if has_log:
+            return None
+        if not args.config and not args.set:
+            raise UsageError("plan-needs-model", place="stepscope plan")
+    shape, assumed = shape_of(config)
+    if assumed:
+        notes.append(say("plan-note-defaults", names=", ".join(assumed)))
+    return shape._replace(context=args.context or shape.context, vocabulary=args.vocab or shape.vocabulary)
+
+
+def _check_pace(args: argparse.Namespace, seen: Seen, shape: Shape, training: Training) -> None:
+    """A card that would work above its peak did not run this model."""
+    peak = seen.devices * seen.card.tflops * 1e12
+    share = training.sequences * shape.context * shape.flops_per_token / seen.step_s / peak
+    if share > _FASTEST:
+        raise UsageError("plan-from-impossible", place=f"--from {args.log}", gpu=seen.card.name, share=f"{share:.0%}")
+
+
+def _say_derived(derived: Derived, seen: Seen, training: Training) -> Message:
+    return say(
+        "plan-note-derived-memory" if derived.used_memory else "plan-note-derived",
+        low=_millions(derived.low),
+        high=_millions(derived.high),
+        duration=Seconds(seen.step_s),
+        tokens=training.sequences * derived.shape.context,
+        gpu=seen.card.name,
+    )
+
+
+def _millions(value: float) -> str:
+    return f"{value / 1e6:.0f} M"
+
+
+# -- a log to calibrate with ------------------------------------------------------------------------------
+
+
+def _read_log(args: argparse.Namespace) -> Report:
+    from stepscope.analysis.explain import explain
+    from stepscope.core.configfile import read_config
+    from stepscope.reading.reader import read
+
+    report = explain(read(args.log), config=read_config(Path(args.config)) if args.config else None)
+    if report.ledger.step is None or not report.ledger.step.typical_s:
+        raise InputError("plan-log-untimed", place=args.log)
+    return report
+
+
+def _settings_of(log: Report) -> dict[str, Value]:
+    """What the log itself says about its run, under the names a config uses."""
+    names = {"max_steps": "max_iters"}
+    settings = log.run.settings
+    return {
+        names.get(name, name): settings[name].value
+        for name in (
+            "max_steps",
+            "batch_size",
+            "gradient_accumulation_steps",
+            "block_size",
+            "eval_interval",
+            "eval_iters",
+            "always_save_checkpoint",
+            "compile",
+            "dtype",
+        )
+        if name in settings and settings[name].origin != "default"
+    }
+
+
+def _seen(args: argparse.Namespace, log: Report | None) -> Seen | None:
+    if log is None or log.ledger.step is None:
+        return None
+    hardware = None
+    if args.nvidia_smi:
+        from stepscope.source.nvidia_smi import read_nvidia_smi
+
+        hardware = read_nvidia_smi(Path(args.nvidia_smi))
+    name = args.from_gpu or (hardware.gpu if hardware else None)
+    if name is None:
+        raise UsageError("plan-from-needs-card", place=f"--from {args.log}")
+    used = hardware.memory_used if hardware else None
+    evaluation, save = log.ledger.evaluation_price, log.ledger.checkpoint_price
+    return Seen(
+        card=find_card(name),
+        step_s=log.ledger.step.typical_s,
+        memory_used=used,
+        devices=log.run.settings.count("world_size") or 1,
+        evaluation_s=evaluation.seconds if evaluation else None,
+        checkpoint_s=save.seconds if save else None,
+    )
+
+
+def _derive(training: Training, seen: Seen, log: Report, args: argparse.Namespace, config: dict[str, Value]) -> Derived:
+    block = args.context or config.get("block_size")
+    if not isinstance(block, int | float) or isinstance(block, bool):
+        raise UsageError("plan-needs-context", place=f"--from {args.log}")
+    derived = derive_shape(
+        training,
+        seen.card,
+        step_s=seen.step_s,
+        context=int(block),
+        first_loss=first_loss(log.run),
+        memory_used=seen.memory_used,
+    )
+    if derived is None:
+        raise InputError("plan-not-derived", place=args.log)
+    return derived
+
+
+def known_about(subject: Subject, card: Card) -> Known:
+    """What the log says in place of the formula."""
+    if subject.seen is None:
+        return Known()
+    training, seen = subject.training, subject.seen
+    said = step(
+        subject.shape,
+        seen.card,
+        micro_batch=training.batch_size,
+        accumulation=training.accumulation,
+        software=training.software,
+        dtype=training.dtype,
+    )
+    offset = 0.0
+    if seen.memory_used is not None:
+        offset = seen.memory_used - memory(subject.shape, training.batch_size, is_compiled=training.is_compiled).total
+    calibration = seen.step_s / said.seconds
+    forward = None
+    if seen.evaluation_s is not None:
+        forward = seen.evaluation_s / (2 * training.eval_iters * said.micro_s * calibration)
+    return Known(
+        forward_share=forward if forward is not None and _FORWARD[0] < forward < _FORWARD[1] else None,
+        checkpoint_s=seen.checkpoint_s,
+        calibration=calibration,
+        log_sd=_SAME_CARD_LOG_SD if card.name == seen.card.name else _OTHER_CARD_LOG_SD,
+        memory_offset=offset,
+    )

@@ -1,0 +1,31 @@
+"""What the commands of the trainer share: asking for PyTorch, and its errors in the user's language."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+from stepscope.core.errors import InputError, UsageError
+from stepscope.trainer.config import TrainerError
+
+# Asked wrongly, as against something that is missing or broken.
+_USAGE = frozenset({"train-setting-type", "train-choice", "train-range", "train-heads", "train-odd-head"})
+
+
+def need_torch() -> None:
+    """Say what to install where PyTorch is not there."""
+    if importlib.util.find_spec("torch") is None:
+        raise InputError("train-no-torch")
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """What the trainer cannot do becomes an error with a place and a hint."""
+    try:
+        yield
+    except TrainerError as problem:
+        kind = UsageError if problem.key in _USAGE else InputError
+        args: dict[str, Any] = problem.args_for_text
+        raise kind(problem.key, place=problem.place, **args) from None

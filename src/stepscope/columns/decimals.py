@@ -1,0 +1,223 @@
+"""Numbers as a log prints them: whole numbers of 32 bits, and what one of them counts.
+
+`170.12ms` and `3.4159` are the whole numbers 17012 and 34159 with two and four decimals. A column of those takes half
+the memory of the values they stand for, which are made from it exactly when they are asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.columns.column import Column
+from stepscope.columns.run_length import Pieces
+
+_NO_TIME = np.iinfo(np.int64).min  # what `run`, which builds on this, calls NO_TIME
+MISSING = -(1 << 31)
+_MOST = (1 << 31) - 1
+_LEAST_UNIT_NS = 100
+_MOST_DECIMALS = 6
+_BLOCK = 1 << 18  # rows looked at together
+
+Numbers = npt.NDArray[Any]
+
+
+class Nanos(NamedTuple):
+    """Times in units of so many nanoseconds. One that is missing is no time."""
+
+    unit: int = 10**6
+
+    def encode(self, value: float) -> int | None:
+        """The whole number that stands for a value; None where none does."""
+        if value == _NO_TIME:
+            return MISSING
+        number, rest = divmod(int(value), self.unit)
+        return number if not rest and -_MOST <= number <= _MOST else None
+
+    def decode(self, numbers: Numbers) -> Numbers:
+        """The values that whole numbers stand for."""
+        values = numbers.astype(np.int64)
+        values *= self.unit
+        values[numbers == MISSING] = _NO_TIME
+        return values
+
+    def value(self, number: int) -> int:
+        """The value that one whole number stands for."""
+        return _NO_TIME if number == MISSING else number * self.unit
+
+    def finer(self) -> Nanos | None:
+        """A tenth of the unit."""
+        return Nanos(self.unit // 10) if self.unit > _LEAST_UNIT_NS else None
+
+    def times_finer(self, other: Code) -> int:
+        """How many of the other's units make one; 0 where none do."""
+        return self.unit // other.unit if isinstance(other, Nanos) and self.unit % other.unit == 0 else 0
+
+
+class Decimals(NamedTuple):
+    """Numbers with so many decimals. One that is missing is NaN."""
+
+    num: int = 2
+
+    def encode(self, value: float) -> int | None:
+        """The whole number that stands for a value; None where none does."""
+        if math.isnan(value):
+            return MISSING
+        scaled = value * 10**self.num
+        if not -_MOST <= scaled <= _MOST:
+            return None
+        number = round(scaled)
+        return number if number / 10**self.num == value else None
+
+    def decode(self, numbers: Numbers) -> Numbers:
+        """The values that whole numbers stand for."""
+        values: Numbers = numbers / 10.0**self.num
+        values[numbers == MISSING] = math.nan
+        return values
+
+    def value(self, number: int) -> float:
+        """The value that one whole number stands for."""
+        return math.nan if number == MISSING else number / 10**self.num
+
+    def finer(self) -> Decimals | None:
+        """With one decimal more."""
+        return Decimals(self.num + 1) if self.num < _MOST_DECIMALS else None
+
+    def times_finer(self, other: Code) -> int:
+        """How many of the other's units make one; 0 where none do."""
+        return int(10 ** (other.num - self.num)) if isinstance(other, Decimals) and other.num >= self.num else 0
+
+
+Code = Nanos | Decimals
+
+
+class Printed(NamedTuple):
+    """Some numbers of a log, as printed."""
+
+    numbers: Numbers
+    code: Code
+
+    def unpack(self) -> Numbers:
+        """The values they stand for."""
+        return self.code.decode(self.numbers)
+
+    def take(self, rows: slice | npt.NDArray[np.bool_]) -> Printed:
+        """Some of them."""
+        return Printed(self.numbers[rows], self.code)
+
+
+def unpack(kept: Printed | Pieces | Numbers) -> Numbers:
+    """The values of a column, however it is kept."""
+    return kept if isinstance(kept, np.ndarray) else kept.unpack()
+
+
+def take(kept: Printed | Numbers | None, rows: slice | npt.NDArray[np.bool_]) -> Any:
+    """Some rows of a column that may be there or not, however it is kept."""
+    return None if kept is None else kept.take(rows) if isinstance(kept, Printed) else kept[rows]
+
+
+def fits_narrow(numbers: Numbers) -> bool:
+    """Whether whole numbers can be kept in 32 bits, of which one stands for a number that is missing."""
+    return numbers.itemsize == 4 or not len(numbers) or bool(-_MOST <= numbers.min() <= numbers.max() <= _MOST)
+
+
+class PrintedColumn:
+    """One growing column of such numbers. As soon as one of them does not fit, all are kept as values."""
+
+    __slots__ = ("_code", "_data", "_dtype")
+
+    def __init__(self, code: Code) -> None:
+        self._code: Code | None = code
+        self._dtype = np.int64 if isinstance(code, Nanos) else np.float64
+        self._data = Column(np.int32)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, row: int | slice) -> Any:
+        found = self._data[row]
+        if self._code is None:
+            return found
+        return self._code.decode(found) if isinstance(row, slice) else self._code.value(found)
+
+    def __setitem__(self, row: int, value: float) -> None:
+        number = self._encode(value)
+        self._data[row] = number
+
+    def append(self, value: float) -> None:
+        """One more row."""
+        number = self._encode(value)
+        self._data.append(number)
+
+    def stage(self, values: Printed | Numbers) -> None:
+        """Put rows behind the end, not yet visible; they go to the place of what was staged before."""
+        if not isinstance(values, Printed):
+            self._spell_out()
+        elif self._code is not None:
+            times = self._fit(values.code)
+            numbers = values.numbers if times == 1 else values.numbers.astype(np.int64) * times
+            if times and fits_narrow(numbers):
+                self._data.stage(numbers.astype(np.int32, copy=False))
+                return
+            self._spell_out()
+        self._data.stage(unpack(values))
+
+    def stage_missing(self, num: int) -> None:
+        """Stage rows that have no number."""
+        nothing = MISSING if self._code is not None else _NO_TIME if self._dtype is np.int64 else math.nan
+        self._data.stage(np.full(num, nothing))
+
+    def has_missing(self) -> bool:
+        """Whether a row has no number."""
+        nothing = MISSING if self._code is not None else _NO_TIME
+        return any((self._data[at : at + _BLOCK] == nothing).any() for at in range(0, len(self), _BLOCK))
+
+    def show(self, num: int) -> None:
+        """Make the next `num` staged rows visible."""
+        self._data.show(num)
+
+    def cut(self, num: int) -> None:
+        """Keep only the first `num` rows."""
+        self._data.cut(num)
+
+    def expect(self, num: int) -> None:
+        """Make room for so many rows in all."""
+        self._data.expect(num)
+
+    def share(self) -> Printed | Numbers:
+        """The rows so far, never to change."""
+        rows = self._data.share()
+        return rows if self._code is None else Printed(rows, self._code)
+
+    def _encode(self, value: float) -> float:
+        """What stands for a value here; the column is made to hold it."""
+        while self._code is not None:
+            number = self._code.encode(value)
+            if number is not None:
+                return number
+            finer = self._code.finer()
+            if finer is None or not self._fit(finer):
+                self._spell_out()
+        return value
+
+    def _fit(self, code: Code) -> int:
+        """Keep numbers so that those of another code can join them: by how much to multiply those; 0 for not at all."""
+        assert self._code is not None
+        times = self._code.times_finer(code)
+        if not times:
+            return code.times_finer(self._code)
+        if times > 1:
+            own = self._data.with_staged()
+            if len(own) and max(int(own.max()), -int(np.where(own == MISSING, 0, own).min())) * times > _MOST:
+                return 0
+            self._data.recode(lambda own: np.where(own == MISSING, np.int32(MISSING), own * np.int32(times)))
+            self._code = code
+        return 1
+
+    def _spell_out(self) -> None:
+        if self._code is not None:
+            self._data.recode(self._code.decode)
+            self._code = None

@@ -1,0 +1,233 @@
+"""The log as a clock on the wall saw it: from line to line, how many steps, how many seconds, and which held a stop.
+
+The ledger sorts seconds; a forecast needs them per step, with everything in that every step pays (logging, loading,
+what the trainer's own timer leaves out). Where stamps can be trusted, they give it; else the printed times do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.core.units import NS
+from stepscope.ledger.epochs import epoch_starts
+from stepscope.ledger.phases import Ledger
+from stepscope.ledger.timestamps import has_stamped_rows
+from stepscope.run.model import NO_TIME, Floats, Ints, Run
+from stepscope.run.stops import Stop, find_stops
+
+# Rows on either side that make up the level around a stop.
+_SIDE = 7
+# Warm-up lasts until three normal rows in a row, and no longer than this many rows.
+_CALM_ROWS, _MAX_WARMUP_ROWS = 3, 50
+# Fewer rows than this without a stop carry no level of their own.
+_LEAST_ROWS = 3
+
+
+class StopCost(NamedTuple):
+    """What one row's stops took above the level around it."""
+
+    row: int
+    step: int
+    seconds: float
+    level_s: float
+    num: int  # stops in the row
+    evaluated: bool
+    saved: bool
+
+    @property
+    def kind(self) -> tuple[bool, bool]:
+        """Stops of one kind cost alike: evaluated, saved or both."""
+        return self.evaluated, self.saved
+
+
+class Timeline(NamedTuple):
+    """The rows that tell the level, as steps and seconds, and the stops between them."""
+
+    row: Ints  # row of the run
+    num: Floats  # steps since the row before
+    seconds: Floats
+    stops: tuple[StopCost, ...]
+    every: tuple[Ints, Floats, Floats]  # of all rows after start-up, those with stops too: row, steps, seconds
+    clock: tuple[Floats, Floats]  # of every row: its step, and the seconds from the start of the log to it
+    on_wall: bool  # whether the seconds are the stamps'
+    tick: float  # how far a row's seconds per step may be off because its clock counts in ticks, as a share
+    holds_stops: bool  # whether the rows hold their evaluations and saves, because none is without
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def end(self) -> int:
+        """The row behind the last."""
+        return len(self.clock[0])
+
+
+def lay_out(run: Run, ledger: Ledger) -> Timeline:
+    """The timeline of a run; empty where nothing was timed."""
+    num_rows = len(run)
+    if not num_rows or ledger.step is None:
+        nothing = np.zeros(0)
+        none = nothing.astype(np.int64)
+        every = (none, nothing, nothing)
+        return Timeline(none, nothing, nothing, (), every, (nothing, nothing), False, 0.0, False)
+    steps = run.steps
+    normal = np.zeros(num_rows, dtype=bool)
+    normal[ledger.step.rows] = True
+    is_first = np.concatenate([[True], np.diff(steps.segment) != 0])
+    num = np.where(is_first, np.maximum(steps.span, 1), np.concatenate([[1], np.diff(steps.step)]))
+    num = np.maximum(num, 1).astype(np.float64)
+    runs_on = run.clock.covers == "cumulative"
+    if runs_on:
+        num = np.maximum(num, steps.span)  # a clock that has not ticked between two lines tells at the next tick
+    wall = _wall_seconds(run, ledger, is_first)
+    own = steps.dur_ns / NS
+    rate = np.where(np.isfinite(wall), wall / num, own)
+    level = _local_level(rate, normal, ledger.step.typical_s)
+    silent = np.maximum(num - steps.span, 0.0)
+    if runs_on:
+        silent[steps.span == 0] = 0.0
+    stands_for_others = normal.copy()
+    stands_for_others[epoch_starts(run)] = False
+    printed = np.where(stands_for_others & (not runs_on), own * num, steps.seconds + silent * level)
+    seconds = np.where(np.isfinite(wall), wall, printed)
+    on_wall = bool(np.isfinite(wall).any())
+    by_row = _stops_by_row(run, np.isfinite(wall))
+    for row, found in by_row.items():
+        if not np.isfinite(wall[row]):
+            seconds[row] += sum(stop.outside_s for stop in found)
+    _add_untold(run, ledger, seconds, by_row)
+    holds = np.zeros(num_rows, dtype=bool)
+    holds[list(by_row)] = True
+    counts = (steps.span > 0) & ~_warmup(run, normal)
+    for segment in run.segments:
+        if segment.fresh and segment.num_rows:
+            counts[segment.first_row] = False
+    mixed = int((counts & ~holds).sum()) < _LEAST_ROWS <= int(counts.sum())
+    stops = (
+        ()
+        if mixed
+        else tuple(
+            _cost(
+                row, by_row[row], int(steps.step[row]), float(seconds[row] - num[row] * level[row]), float(level[row])
+            )
+            for row in sorted(by_row)
+            if counts[row]  # else start-up is part of it
+        )
+    )
+    usable = counts if mixed else counts & ~holds
+    # A row whose clock has not ticked says nothing yet.
+    usable &= seconds >= 0 if on_wall else seconds > 0
+    rows = np.flatnonzero(usable)
+    counted = np.flatnonzero(counts)
+    return Timeline(
+        row=rows,
+        num=num[rows],
+        seconds=seconds[rows],
+        stops=stops,
+        every=(counted, num[counted], seconds[counted]),
+        clock=(steps.step.astype(np.float64), np.cumsum(seconds)),
+        on_wall=on_wall,
+        tick=_tick(run, rows, num, seconds, on_wall=on_wall),
+        holds_stops=mixed,
+    )
+
+
+def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
+    """Seconds between the stamps of a row and the row before; NaN where they do not tell."""
+    steps = run.steps
+    nothing = np.full(len(run), np.nan)
+    if ledger.stamps_unusable or not len(steps.t_ns) or not has_stamped_rows(run):
+        return nothing
+    before = np.concatenate([[NO_TIME], steps.t_ns[:-1]])
+    known = (steps.t_ns != NO_TIME) & (before != NO_TIME) & ~is_first & (steps.t_ns >= before)
+    return np.where(known, (steps.t_ns - np.where(known, before, 0)) / NS, np.nan)
+
+
+def _add_untold(run: Run, ledger: Ledger, seconds: Floats, by_row: dict[int, list[Stop]]) -> None:
+    """Where some rows have a stamp, what passed between two of them beyond the printed times is given to their stops.
+
+    To those that print how long they took: the others are in no row. What each step takes beside its printed time is
+    given to them as well, where there is such; the sum is right.
+    """
+    t_ns = run.steps.t_ns
+    if ledger.stamps_unusable or not has_stamped_rows(run):
+        return
+    stamped = np.flatnonzero(t_ns != NO_TIME)
+    stretches: dict[int, list[int]] = {}
+    for row in by_row:
+        stretches.setdefault(int(np.searchsorted(stamped, row)), []).append(row)
+    for after, rows in stretches.items():
+        if not 0 < after < len(stamped):
+            continue
+        first, last = int(stamped[after - 1]), int(stamped[after])
+        if last == first + 1 or run.steps.segment[first] != run.steps.segment[last]:
+            continue
+        untold = float(t_ns[last] - t_ns[first]) / NS - float(seconds[first + 1 : last + 1].sum())
+        seconds[rows] += max(0.0, untold) / len(rows)
+
+
+def _tick(run: Run, rows: Ints, num: Floats, seconds: Floats, *, on_wall: bool) -> float:
+    """How coarse the clock is against a row's seconds."""
+    if not len(rows):
+        return 0.0
+    tick_s = max(float(np.median(run.doubt_ns[rows])) / NS, 0.0)
+    if on_wall and run.stamps is not None:
+        tick_s = max(tick_s, run.stamps.resolution_ns / NS)
+    row_s = float(seconds[rows].sum() / num[rows].sum()) * float(np.median(num[rows]))
+    return min(10.0, tick_s / row_s) if row_s > 0 else 0.0
+
+
+def _local_level(rate: Floats, normal: np.ndarray, typical: float) -> Floats:
+    """Seconds of one step around each row: the mean of the middle half of its normal neighbours."""
+    rows = np.flatnonzero(normal)
+    if not len(rows):
+        return np.full(len(rate), typical)
+    width = min(2 * _SIDE, len(rows))
+    windows = np.sort(np.lib.stride_tricks.sliding_window_view(rate[rows], width), axis=1)
+    cut = width // 4
+    middle = windows[:, cut : width - cut].mean(axis=1)
+    near = np.clip(np.searchsorted(rows, np.arange(len(rate))) - width // 2, 0, len(middle) - 1)
+    return np.asarray(middle[near], dtype=np.float64)
+
+
+def _stops_by_row(run: Run, on_wall: np.ndarray) -> dict[int, list[Stop]]:
+    """The stops, each at the row whose seconds hold it, or are to hold it where the log says how long it took."""
+    found: dict[int, list[Stop]] = {}
+    for stop in find_stops(run):
+        row = stop.row if stop.is_inside else stop.next_row + (1 if run.format.events_follow_step else 0)
+        if row is None or row >= len(run) or int(run.steps.segment[row]) != stop.segment:
+            continue
+        if stop.is_inside or on_wall[row] or stop.outside_s > 0:
+            found.setdefault(row, []).append(stop)
+    return found
+
+
+def _cost(row: int, stops: list[Stop], step: int, excess_s: float, level_s: float) -> StopCost:
+    """What the stops of a row took."""
+    return StopCost(
+        row=row,
+        step=step,
+        seconds=max(0.0, excess_s),
+        level_s=level_s,
+        num=len(stops),
+        evaluated=any(stop.evaluated for stop in stops),
+        saved=any(stop.saved for stop in stops),
+    )
+
+
+def _warmup(run: Run, normal: np.ndarray) -> np.ndarray:
+    """The rows of a process before it calmed down."""
+    found = np.zeros(len(run), dtype=bool)
+    for segment in run.segments:
+        if not segment.fresh:
+            continue
+        calm, end = 0, segment.first_row + min(segment.num_rows, _MAX_WARMUP_ROWS)
+        row = segment.first_row + 1
+        while row < end and calm < _CALM_ROWS:
+            calm = calm + 1 if normal[row] else 0
+            row += 1
+        if calm >= _CALM_ROWS:
+            found[segment.first_row : row - _CALM_ROWS] = True
+    return found

@@ -1,0 +1,248 @@
+"""What the columns of a table of metrics mean: its step, its clock, its losses. Names first, values where names differ.
+
+A clock is a moment (`stamp`), seconds since the start (`elapsed`) or the time of one step (`duration`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from stepscope.formats._shared.metric_names import is_evaluation, loss_rank
+from stepscope.lines.figures import parse_clock
+
+Kind = Literal["stamp", "elapsed", "duration", "untimed"]
+Row = Mapping[str, object]
+
+# What trainers call the step, the surest name first. An epoch counts as a step only where there is nothing else,
+# and W&B's own counter only where the trainer logs none: it counts calls, not steps.
+_STEPS = (
+    *("global_step", "trainer/global_step", "train/global_step", "step", "steps", "train_step", "training_step"),
+    *("iter", "iteration", "iterations", "iters", "it", "itr", "n_iter", "optimizer_step", "optimizer_steps"),
+    *("train/step", "train/iter", "train/iteration", "current_step", "num_updates", "update", "updates", "update_step"),
+    *("time/total_timesteps", "total_timesteps", "timesteps", "timesteps_total", "num_timesteps", "env_steps"),
+    *("_step", "epoch"),
+)
+_TOTALS = ("max_steps", "max_iters", "max_iterations")
+_UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("min", "mins", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hours"), 3600.0),
+}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_STAMPS = _words("timestamp _timestamp ts datetime date_time unix_time unixtime time_unix logged_at created_at")
+_ELAPSED = _words(
+    "elapsed elapsed_time time_elapsed elapsed_wall_time total_time time_total runtime _runtime total_elapsed wall "
+    "cumulative_time cum_time time_since_start since_start relative_time total_train_time time_so_far"
+)
+_DURATIONS = _words(
+    "dt step_time time_per_step step_duration step_dt iter_time time_per_iter iteration_time time_per_iteration "
+    "batch_time time_per_batch it_time sec_per_step s_per_step seconds_per_step ms_per_step sec_per_iter s_per_iter "
+    "s_per_it sec_per_it ms_per_iter ms_per_it seconds_per_iteration time_this_iter train_step_time"
+)
+_RATES = _words(
+    "it_per_s it_per_sec it_per_second its_per_sec iter_per_s iter_per_sec iters_per_sec iterations_per_second "
+    "step_per_s step_per_sec steps_per_s steps_per_sec steps_per_second global_step_per_sec batches_per_second"
+)
+# Some write a running clock under these names, others the time of a step or a moment: the values must tell.
+_UNCLEAR = _words(
+    "time t duration train_time training_time wall_time walltime wall_clock wallclock clock wall_clock_time date"
+)
+_PER = re.compile(r"(?:^|(?<=/))(ms|s|sec|it|iter|step|steps)/(it|iter|step|s|sec|second)$")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?$")
+_UNIX = (1e9, 4.2e9)
+_MIN_SOUND = 0.8
+_FEW = 4  # as many growing values are no accident
+_MAX_STEP = 1 << 53
+_MAX_SECONDS = 1e9
+
+
+class Clock(NamedTuple):
+    """One time column: `scale` turns its numbers into seconds, `is_rate` says that it counts steps per second."""
+
+    name: str
+    kind: Kind
+    scale: float
+    is_rate: bool = False
+
+
+class Columns(NamedTuple):
+    """The columns that Stepscope reads. `kind` is the clock of the steps; `stamp` may stand beside it."""
+
+    kind: Kind
+    step: str
+    clock: Clock | None
+    stamp: Clock | None
+    total: str | None
+    # The names of what an evaluation measures, and of the losses, the best first.
+    evaluations: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
+    val_losses: tuple[str, ...] = ()
+
+    def with_metrics(self, names: Iterable[str]) -> Columns:
+        """The same columns, with the metrics among `names`."""
+        evaluations = tuple(name for name in names if is_evaluation(name))
+        ranked = sorted((rank, name) for name in names if (rank := loss_rank(name)) is not None)
+        losses = [name for _, name in ranked]
+        return self._replace(
+            evaluations=evaluations,
+            losses=tuple(name for name in losses if not is_evaluation(name)),
+            val_losses=tuple(name for name in losses if is_evaluation(name)),
+        )
+
+
+def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
+    """The meaning of the columns of a table that begins with `rows`; None when none of them counts steps."""
+    plain = {_plain(name): name for name in reversed(names)}
+    step = next((plain[name] for name in _STEPS if name in plain and _counts(plain[name], rows)), None)
+    if step is None:
+        return None
+    clocks = [clock for name in names if name != step and (clock := _clock(name, rows)) is not None]
+    by_kind: dict[Kind, Clock] = {}
+    for clock in clocks:
+        by_kind.setdefault(clock.kind, clock)
+    stamp, duration = by_kind.get("stamp"), by_kind.get("duration")
+    total = next((plain[name] for name in _TOTALS if name in plain), None)
+    # The time of each step with moments beside it says most; of the rest, what leaves nothing out comes first.
+    best = duration if stamp and duration else stamp or by_kind.get("elapsed") or duration
+    return Columns(best.kind if best else "untimed", step, best, stamp, total)
+
+
+def step_of(row: Row, columns: Columns) -> int | None:
+    """The step of a row; None when it has none."""
+    number = to_number(row.get(columns.step))
+    return int(number) if number is not None and 0 <= number < _MAX_STEP and number == int(number) else None
+
+
+def seconds_of(row: Row, clock: Clock | None) -> float | None:
+    """The seconds in a row's time column; of a moment, since 1970. None when there are none."""
+    if clock is None:
+        return None
+    value = row.get(clock.name)
+    number = to_number(value)
+    if number is None:
+        if not isinstance(value, str) or len(value) > 40 or clock.kind == "stamp":
+            return None
+        return parse_clock(value)
+    if clock.is_rate:
+        return 1 / number if number > 1e-9 else None
+    seconds = number * clock.scale
+    if clock.kind == "stamp":
+        return seconds if _UNIX[0] <= seconds < _UNIX[1] else None
+    return seconds if 0 <= seconds < _MAX_SECONDS else None
+
+
+def moment_of(row: Row, clock: Clock | None) -> str | None:
+    """A row's moment as a line's group: ` unix_s …` or ` stamp …`; None when it has none."""
+    if clock is None:
+        return None
+    seconds = seconds_of(row, clock)
+    if seconds is not None:
+        return f" unix_s {seconds:.6f}"
+    value = row.get(clock.name)
+    if isinstance(value, str) and _ISO.match(value.strip()):
+        return " stamp " + value.strip().replace(" ", "T", 1).replace(" ", "")
+    return None
+
+
+def first_number(row: Row, names: Iterable[str]) -> float | None:
+    """The first number, NaN and infinity included, that the row has under one of `names`."""
+    for name in names:
+        number = to_number(row.get(name), finite=False)
+        if number is not None:
+            return number
+    return None
+
+
+def to_number(value: object, *, finite: bool = True) -> float | None:
+    """A cell as a number; None when it is empty or something else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or value == "":
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) or not finite else None
+
+
+def _plain(name: str) -> str:
+    """`Wall time (s)` → `wall_time_s`."""
+    return re.sub(r"[\s\-.()\[\]]+", "_", name.strip().lower()).rstrip("_")
+
+
+def _counts(name: str, rows: Sequence[Row]) -> bool:
+    """Whether a column holds whole numbers, but for a damaged row or two."""
+    numbers = [to_number(row.get(name)) for row in rows if row.get(name) not in (None, "")]
+    whole = sum(n is not None and 0 <= n < _MAX_STEP and n == int(n) for n in numbers)
+    return whole > 0 and whole >= _MIN_SOUND * len(numbers)
+
+
+def _clock(name: str, rows: Sequence[Row]) -> Clock | None:
+    """What a column says about time; None when it says nothing, or it cannot be told what."""
+    if is_evaluation(name):
+        return None
+    plain = _PER.sub(r"\1_per_\2", _plain(name)).rpartition("/")[2]
+    base, _, unit = plain.rpartition("_")
+    scale = _UNITS.get(unit) if base else None
+    names = {plain} if scale is None else {plain, base}
+    # `ms_per_step` names its unit in front.
+    scale = scale or (1e-3 if plain.startswith("ms_per_") else 1.0)
+    values = [value for row in rows if (value := row.get(name)) not in (None, "")]
+    if names & _RATES:
+        return Clock(name, "duration", 1.0, is_rate=True)
+    kind: Kind | None = "stamp" if names & _STAMPS else "elapsed" if names & _ELAPSED else None
+    if kind is None:
+        kind = "duration" if names & _DURATIONS else None
+    if kind is None and not names & _UNCLEAR:
+        return None
+    if values and all(isinstance(value, str) and _ISO.match(value.strip()) for value in values):
+        return Clock(name, "stamp", 1.0)
+    trial = Clock(name, "elapsed", scale)
+    numbers = [n for row in rows if (n := _raw_seconds(row, trial)) is not None]
+    unix = _unix_scale(numbers)
+    if unix is not None:
+        return Clock(name, "stamp", scale * unix)
+    if not numbers or kind == "stamp":
+        return None
+    if kind == "elapsed" and not _runs_on(numbers):
+        kind = "duration"  # a clock that goes back and forth is none
+    return Clock(name, kind or ("elapsed" if _grows(numbers) else "duration"), scale)
+
+
+def _raw_seconds(row: Row, clock: Clock) -> float | None:
+    number = to_number(row.get(clock.name))
+    return seconds_of(row, clock) if number is None else number * clock.scale
+
+
+def _unix_scale(numbers: Sequence[float]) -> float | None:
+    """What makes Unix seconds of all the numbers; None when they are no moments."""
+    for scale in (1.0, 1e-3, 1e-6, 1e-9):
+        if numbers and all(_UNIX[0] <= number * scale < _UNIX[1] for number in numbers):
+            return scale
+    return None
+
+
+def _runs_on(numbers: Sequence[float]) -> bool:
+    """Whether the numbers run on, but for a few restarts."""
+    falls = sum(a > b for a, b in pairwise(numbers))
+    return falls <= max(1, len(numbers) // 4)
+
+
+def _grows(numbers: Sequence[float]) -> bool:
+    """Whether the numbers are those of a running clock: never less than before, and more in the end."""
+    pairs = list(pairwise(numbers))
+    if len(numbers) < _FEW:
+        # Too few to tell by order alone: a running clock has at least doubled.
+        return len(numbers) > 1 and all(a <= b for a, b in pairs) and numbers[-1] >= 1.9 * numbers[0]
+    return all(a <= b for a, b in pairs) and numbers[-1] > numbers[0]

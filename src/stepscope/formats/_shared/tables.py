@@ -1,0 +1,318 @@
+"""Tables of metrics, CSV or one JSON object per line, as lines that the table formats read.
+
+Which of those formats a file belongs to is decided here, once, so that no two of them claim the same file. What a
+column means is `table_columns.py`'s business. The lines keep the numbering of the file: a row without news is a blank
+line.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from stepscope.formats._shared.metric_names import is_evaluation
+from stepscope.formats._shared.table_columns import (
+    Columns,
+    Row,
+    find_columns,
+    first_number,
+    moment_of,
+    seconds_of,
+    step_of,
+)
+from stepscope.lines.format import Line
+from stepscope.source.lines import detect_encoding
+
+_SNIFF_BYTES = 4096
+_MAX_HEADER_CELL = 120
+_DELIMITERS = ",;\t"
+_MIN_SOUND = 0.8  # of the first lines, this share must be rows
+# Logs of other trainers that look like tables: each has its own format, or none.
+_OTHERS = (
+    {"current_steps", "total_steps"},
+    {"global_step/max_steps"},
+    {"data_time", "time", "iter"},
+    {"data_time", "time", "step"},
+    {"mode", "epoch", "iter"},
+)
+_END_OF_LINE = re.compile(r"\r\n|\n|\r")
+NUMBER = r"-?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
+_MOMENT = r"(?: unix_s (?P<unix_s>[\d.]+)| stamp (?P<stamp>\S+))"
+_TOTAL = r"(?: of (?P<total>\d+))?"
+
+
+class _Table(NamedTuple):
+    """A table's rows in the order of its lines: a row, None for a line without one, or the text of a bad line."""
+
+    names: tuple[str, ...]
+    lines: list[Row | str | None]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [line for line in self.lines if line is not None and not isinstance(line, str)]
+
+
+def table_lines(name: str, figure: str) -> tuple[Line, ...]:
+    """The lines of the table format `name`; `figure` is the pattern of its clock."""
+    return (
+        Line("step", rf"{name}: step (?P<step>\d+){_TOTAL}{figure}(?: loss (?P<loss>{NUMBER}))?$"),
+        Line(
+            "evaluation", rf"{name}: evaluation(?: step (?P<step>\d+))?{_MOMENT}?(?: val_loss (?P<val_loss>{NUMBER}))?$"
+        ),
+    )
+
+
+MOMENT = _MOMENT
+ELAPSED = rf" elapsed_s (?P<elapsed_s>[\d.]+){_MOMENT}?"
+DURATION = rf" dur_s (?P<dur_s>[\d.]+){_MOMENT}?"
+
+
+def sniffer(name: str) -> Callable[[bytes], bool]:
+    """The `sniff` of the table format `name`."""
+    return partial(_is_claimed_by, name)
+
+
+def writer(name: str) -> Callable[[bytes], Iterator[str]]:
+    """The `to_lines` of the table format `name`."""
+    return partial(_to_lines, name)
+
+
+def _is_claimed_by(name: str, head: bytes) -> bool:
+    return _claimant(head[:_SNIFF_BYTES]) == name
+
+
+@lru_cache(maxsize=4)
+def _claimant(head: bytes) -> str | None:
+    """The name of the table format a file belongs to, by its first bytes."""
+    lines = _first_lines(head)
+    table = _parse(lines)
+    if table is None or not table.rows:
+        return None
+    bad = sum(isinstance(line, str) for line in table.lines)
+    if bad > (1 - _MIN_SOUND) * (bad + len(table.rows)):
+        return None
+    columns = find_columns(table.names, table.rows)
+    if columns is None or any(other <= set(table.names) for other in _OTHERS) or _is_someone_elses(lines):
+        return None
+    names = set(table.names)
+    is_json = _is_json(lines)
+    if is_json and columns.stamp is not None and {"_step", "_timestamp"} <= names:
+        return "wandb_history"
+    if not is_json and columns.kind == "elapsed" and {"time/time_elapsed", "time/total_timesteps"} <= names:
+        return "sb3_progress"
+    return f"{'jsonl' if is_json else 'csv'}_{columns.kind}"
+
+
+def _is_someone_elses(lines: Sequence[str]) -> bool:
+    """Whether a format of plain lines knows one of these: a table is only what nobody knows better."""
+    from stepscope.catalogue.detect import catalogue, telling_line
+
+    known = [fmt for fmt in catalogue() if fmt.sniff is None]
+    for line in lines:
+        text = line.strip()
+        for fmt in known if text else ():
+            index = telling_line(fmt, text)
+            if index is not None and fmt.lines[index].kind in {"step", "evaluation"}:
+                return True
+    return False
+
+
+def _to_lines(name: str, blob: bytes) -> Iterator[str]:
+    # The columns are judged by the same first rows as the format was.
+    first = _parse(_first_lines(blob[:_SNIFF_BYTES]))
+    table = _parse(_split(_decode(blob)))
+    columns = find_columns(first.names, first.rows) if first else None
+    if table is None or columns is None:
+        return
+    if name == "wandb_history":
+        columns = columns._replace(kind="stamp", clock=columns.stamp)
+    yield from write_rows(name, table.lines, columns.with_metrics(table.names))
+
+
+def _first_lines(head: bytes) -> list[str]:
+    lines = _split(_decode(head))
+    return lines[:-1] if len(head) >= _SNIFF_BYTES else lines  # the last one may be cut in two
+
+
+def _split(text: str) -> list[str]:
+    lines = _END_OF_LINE.split(text)
+    return lines[:-1] if not lines[-1] else lines
+
+
+def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -> Iterator[str]:
+    """Each row as a line of the format `name`: a step, an evaluation, or, one after the other, both."""
+    held: Row | None = None  # the last step, for as long as rows of the same step may complete it
+    after: list[str] = []
+    for line in lines:
+        if line is None or isinstance(line, str):
+            after.append(line or "")
+            continue
+        step = step_of(line, columns)
+        evaluation = _evaluation(name, line, step, columns)
+        if not _is_step(line, step, columns, evaluated=evaluation is not None):
+            # A row that belongs to no step counts as not understood: no line of the format looks like this.
+            after.append(evaluation or ("" if step is not None else f"{name}: a row without a step"))
+            continue
+        if held is not None and step == step_of(held, columns) and _can_merge(held, line, columns):
+            held = {**line, **{key: value for key, value in held.items() if value not in (None, "")}}
+            after.append(evaluation or "")
+            continue
+        if held is not None:
+            yield _step(name, held, columns)
+        yield from after
+        after = []
+        if evaluation is not None:
+            yield evaluation
+        held = line
+    if held is not None:
+        yield _step(name, held, columns)
+    yield from after
+
+
+def _can_merge(one: Row, other: Row, columns: Columns) -> bool:
+    """A logger that writes a row per call spreads one step over several; two times are two steps."""
+    if columns.kind == "duration":
+        return seconds_of(one, columns.clock) is None or seconds_of(other, columns.clock) is None
+    return True
+
+
+def _is_step(row: Row, step: int | None, columns: Columns, *, evaluated: bool) -> bool:
+    if step is None:
+        return False
+    if columns.kind == "stamp":
+        timed = moment_of(row, columns.clock) is not None
+    else:
+        timed = columns.kind == "untimed" or seconds_of(row, columns.clock) is not None
+    if not timed or not evaluated:
+        return timed
+    # A row with nothing but an evaluation's metrics is no step.
+    clocks = {clock.name for clock in (columns.clock, columns.stamp) if clock is not None}
+    keys = {columns.step, "epoch", "_step", "_runtime", "_timestamp", *clocks}
+    return columns.kind == "duration" or any(
+        value not in (None, "") and key not in keys and not is_evaluation(key) for key, value in row.items()
+    )
+
+
+def _step(name: str, row: Row, columns: Columns) -> str:
+    text = f"{name}: step {step_of(row, columns)}"
+    total = columns.total and step_of(row, columns._replace(step=columns.total))
+    if total:
+        text += f" of {total}"
+    if columns.kind in {"elapsed", "duration"}:
+        label = "elapsed_s" if columns.kind == "elapsed" else "dur_s"
+        text += f" {label} {seconds_of(row, columns.clock) or 0.0:.9f}"
+    text += moment_of(row, columns.stamp) or ""
+    loss = first_number(row, columns.losses)
+    return text if loss is None else f"{text} loss {loss:.7g}"
+
+
+def _evaluation(name: str, row: Row, step: int | None, columns: Columns) -> str | None:
+    if all(row.get(key) in (None, "") for key in columns.evaluations):
+        return None
+    text = f"{name}: evaluation" + (f" step {step}" if step is not None else "")
+    text += moment_of(row, columns.stamp) or ""
+    loss = first_number(row, columns.val_losses)
+    return text if loss is None else f"{text} val_loss {loss:.7g}"
+
+
+def _decode(blob: bytes) -> str:
+    encoding, skip = detect_encoding(blob)
+    return blob[skip:].decode("utf-8" if encoding == "utf-8-sig" else encoding, errors="replace")
+
+
+def _is_json(lines: Sequence[str]) -> bool:
+    return next((line for line in lines if line.strip()), "").lstrip().startswith("{")
+
+
+def _parse(lines: Sequence[str]) -> _Table | None:
+    return _parse_json(lines) if _is_json(lines) else _parse_csv(lines)
+
+
+def _parse_json(lines: Sequence[str]) -> _Table:
+    names: dict[str, None] = {}
+    found: list[Row | str | None] = []
+    for line in lines:
+        if not line.strip():
+            found.append(None)
+            continue
+        row = parse_object(line)
+        found.append(line if row is None else row)
+        names.update(dict.fromkeys(row or ()))
+    return _Table(tuple(names), found)
+
+
+def parse_object(text: str) -> dict[str, object] | None:
+    """A JSON object, its inner objects' keys joined by `/`; None when it is not one."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    flat: dict[str, object] = {}
+    for key, inner in value.items():
+        if isinstance(inner, dict):
+            flat.update({f"{key}/{name}": item for name, item in inner.items()})
+        else:
+            flat[key] = inner
+    return flat
+
+
+def _parse_csv(lines: Sequence[str]) -> _Table | None:
+    first = next((index for index, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        return None
+    delimiter = max(_DELIMITERS, key=lines[first].count)
+    names = _cells(lines[first], delimiter)
+    if names is None or not _is_header(names):
+        return None
+    found: list[Row | str | None] = [None] * (first + 1)
+    for line in lines[first + 1 :]:
+        cells = _cells(line, delimiter) if line.strip() else []
+        if not cells or cells == names:
+            # A second header is that of a process which appended to the table of the one before.
+            found.append(None)
+        elif len(cells) == len(names):
+            found.append(dict(zip(names, cells, strict=True)))
+        else:
+            found.append(line)
+    return _Table(tuple(names), found)
+
+
+def _cells(line: str, delimiter: str) -> list[str] | None:
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:
+        return None
+
+
+def _is_header(names: Sequence[str]) -> bool:
+    """Whether these are names of columns: short, different, and none of them a number or a sentence."""
+    named = [name for name in names if name]
+    return (
+        len(named) > 1
+        and len(named) >= len(names) - 1  # a frame's index has no name
+        and len(set(names)) == len(names)
+        and all(len(name) <= _MAX_HEADER_CELL and not name[0].isdigit() and name[0] not in "{[-+" for name in named)
+        and not any(mark in name for name in named for mark in (": ", "=", "\x00", "\ufffd"))
+    )
+
+
+def logged_lines(name: str, values: Iterable[tuple[str, float, object, int]]) -> Iterator[str]:
+    """Values logged one by one (metric, value, moment, step), in the order of their steps, as lines of a format."""
+    rows: dict[int, dict[str, object]] = {}
+    for metric, value, moment, step in values:
+        row = rows.setdefault(step, {"step": step, "timestamp": moment})
+        row[metric] = value
+        # The row of a step is complete with the last of its metrics.
+        row["timestamp"] = moment
+    names = tuple(dict.fromkeys(("step", "timestamp", *(own for row in rows.values() for own in row))))
+    table = list(rows.values())
+    columns = find_columns(names, table)
+    if columns is not None and columns.stamp is not None:
+        columns = columns._replace(kind="stamp", clock=columns.stamp).with_metrics(names)
+        yield from write_rows(name, table, columns)

@@ -1,0 +1,81 @@
+"""What was taken for granted about an unknown log, as messages with the confidence of each."""
+
+from __future__ import annotations
+
+import re
+
+from stepscope.core.message import Message, say
+from stepscope.core.redact import quote
+from stepscope.infer.candidate import Candidate
+from stepscope.infer.clock_choice import Doubt
+from stepscope.infer.counter import Counter
+from stepscope.infer.kinds import Kind
+from stepscope.infer.stop_lines import Happenings
+from stepscope.lines.format import Assumption
+
+# Steps without times: they are there, but half of what was asked is not.
+UNTIMED = 0.5
+
+
+def assumptions_of(best: Candidate, told: Happenings) -> list[Assumption]:
+    """What is taken for granted: first the steps, then their time, then the rest."""
+    counter, kind = best.counter, best.kind
+    found = [Assumption(_step_message(kind, counter), None, round(best.step_sure, 2)), _time_assumption(best)]
+    if counter.total is not None:
+        key = "infer-total" if counter.step is not None else "infer-batches"
+        found.append(Assumption(say(key, text=_show(kind, counter.total)), None, 0.9))
+    if told.total is not None:
+        found.append(Assumption(say("infer-total", text=quote(told.total.sample.text, 60)), None, 0.85))
+    if told.evaluation is not None:
+        found.append(Assumption(say("infer-evaluation", text=quote(told.evaluation.sample.text, 60)), None, 0.85))
+    found += [Assumption(say("infer-checkpoint", text=quote(save.sample.text, 60)), None, 0.85) for save in told.saves]
+    return found
+
+
+def _step_message(kind: Kind, counter: Counter) -> Message:
+    if counter.step is None:
+        assert counter.epoch is not None
+        assert counter.batch is not None
+        return say("infer-step-epoch", epoch=_show(kind, counter.epoch), batch=_show(kind, counter.batch))
+    if counter.counts_epochs:
+        return say("infer-step-is-epoch", text=_show(kind, counter.step))
+    return say("infer-step", text=_show(kind, counter.step))
+
+
+def _time_assumption(best: Candidate) -> Assumption:
+    clock, kind = best.clock, best.kind
+    if clock is None:
+        return Assumption(say("infer-time-none"), None, UNTIMED)
+    if isinstance(clock, Doubt):
+        text = _show(kind, clock.column.at)
+        unit = "infer-doubt-unit" if clock.column.unit_s is None else "infer-doubt-interval"
+        return Assumption(say(unit, text=text, count=clock.interval), None, UNTIMED)
+    if clock.meaning is None:
+        return Assumption(say("infer-time-stamps"), None, clock.confidence)
+    reading = "total" if clock.is_total else clock.meaning.reading
+    keys = {
+        "step": "infer-time-step",
+        "total": "infer-time-total",
+        "clock": "infer-time-clock",
+        "rate": "infer-time-rate",
+    }
+    unit = {1e-6: "µs", 1e-3: "ms", 1.0: "s", 60.0: "min", 3600.0: "h"}.get(clock.meaning.unit_s, "s")
+    return Assumption(
+        say(keys[reading], text=_show(kind, clock.meaning.column.at), unit=unit),
+        say(f"infer-because-{clock.reason}"),
+        round(clock.confidence, 2),
+    )
+
+
+def _show(kind: Kind, index: int) -> str:
+    """A number as it stands in the log, with the words around it."""
+    entry = kind.entries[0]
+    field = entry.shape.fields[index]
+    start = entry.shape.fields[index - 1].end if index else 0
+    before = entry.text[start : field.start]
+    if before.strip() in {"/", "of"}:
+        return _show(kind, index - 1) + quote(before + field.text, 40)
+    word = re.search(r"[A-Za-z_][\w./-]*[\s\"']*\W*$", before)
+    behind = entry.text[field.end :]
+    unit = re.match(r"\s?[A-Za-z%µ/]{1,12}", behind) if field.unit else None
+    return quote((word[0] if word else before[-3:]) + field.text + (unit[0] if unit else ""), 40)

@@ -1,0 +1,207 @@
+"""The lines of an unknown log that may be its step lines: what counts in them, what times them, how likely each is."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.core.units import NS
+from stepscope.infer.clock_choice import Choice, Doubt, Rows, choose
+from stepscope.infer.counter import LEAST_ROWS, Counter, find_counter, first_number, whole
+from stepscope.infer.kinds import Days, Entry, Kind, Sorted
+from stepscope.infer.line_parts import Field
+from stepscope.infer.time_figures import Floats, find_columns
+from stepscope.lines.prefix import split_prefix
+
+MAX_KINDS = 40
+_TRIED = 4
+# A step line that is this rare beside another one that counts is no step line.
+_LEAST_SHARE = 0.05
+_MANY = 30
+_METRIC_KEY = re.compile(r"(?:^|[_ /])(?:loss|lr|learning_rate|accuracy|acc|ppl)$")
+_UNIX = {"unix_s": (1.2e9, 2.2e9), "unix_ms": (1.2e12, 2.2e12)}
+
+
+class Candidate(NamedTuple):
+    """A kind of line read as the step line."""
+
+    kind: Kind
+    counter: Counter
+    entries: list[Entry]
+    numbers: list[int]  # of all its lines, also those that are no entries
+    rows: Rows
+    moment: tuple[int, str] | None  # the field that holds a stamp inside the line, and its group
+    clock: Choice | Doubt | None
+    step_sure: float
+    value: float
+
+
+def find_candidates(found: Sorted) -> list[Candidate]:
+    """The kinds of line that may be the step line, with their clocks: the few likeliest."""
+    has_metrics = any(
+        len(kind.numbers) >= 3 and any(_METRIC_KEY.search(field.key) for field in kind.shape.fields)
+        for kind in found.kinds
+    )
+    counted: list[tuple[float, Kind, Counter]] = []
+    most = 0  # lines of one kind that count something, training or not
+    for kind in found.kinds[: MAX_KINDS * 4]:
+        if len(kind.entries) < LEAST_ROWS or len(counted) >= MAX_KINDS:
+            continue
+        counter = find_counter(kind)
+        if counter is None or kind.is_evaluation:
+            continue
+        most = max(most, len(kind.numbers))
+        # A bar, or a line with the time alone, says nothing of training itself, but other lines of its log may.
+        is_other = has_metrics and len(kind.numbers) >= _MANY and (counter.total is not None or counter.weight >= 0.9)
+        if not (kind.is_training or is_other) or len(kind.numbers) < _LEAST_SHARE * most:
+            continue
+        sure = min(0.95, counter.weight) * _likeness(kind)
+        if counter.weight < 0.7 and len(kind.entries) < 2 * LEAST_ROWS:
+            continue
+        many = 0.7 + 0.3 * min(1.0, math.log10(len(kind.numbers)) / 2)
+        counted.append((sure * many, kind, counter))
+    counted.sort(key=lambda item: -item[0])
+    return [_time(kind, counter, value, found) for value, kind, counter in counted[:_TRIED]]
+
+
+def _likeness(kind: Kind) -> float:
+    """How much a line looks like one of a training: it has a loss, or at least another word of that trade."""
+    if any("loss" in field.key for field in kind.shape.fields):
+        return 1.0
+    return 0.8 if kind.is_training else 0.6
+
+
+def _time(kind: Kind, counter: Counter, value: float, found: Sorted) -> Candidate:
+    kinds = [kind, *_siblings(kind, counter, found)]
+    entries = sorted((entry for own in kinds for entry in own.entries), key=lambda entry: entry.number)
+    numbers = sorted(number for own in kinds for number in own.numbers)
+    fields = kind.shape.fields
+    texts = [_texts(kind, entry) for entry in entries]
+    moment, t_ns, resolution = _moments(kind, entries, texts, found.resolution_ns)
+    steps = _numbers(counter, texts)
+    taken = {
+        index
+        for index in (counter.step, counter.epoch, counter.batch, counter.total, counter.epochs)
+        if index is not None
+    }
+    if moment is not None:
+        taken.add(moment[0])
+    own = counter.batch if counter.batch is not None else counter.step
+    if counter.step is not None:
+        totals = None if counter.total is None else np.array([_float(row[counter.total]) for row in texts])
+        counter = counter._replace(first_step=first_number(steps, totals))
+    left = np.full(len(entries), math.nan)
+    if counter.total is not None and own is not None:
+        left = np.array([_float(row[counter.total]) - _float(row[own]) for row in texts])
+        left[left <= 0] = math.nan
+    rows = Rows(steps, t_ns, left, np.diff(steps) < 0, resolution, counter.counts_epochs, counter.is_abbreviated)
+    clock = choose(find_columns(fields, kind.shape.texts, texts, taken), rows)
+    sure = min(0.95, counter.weight) * (1.0 if kind.is_training else 0.8)
+    # What counts best is the step line, even where its time is in doubt: another kind's would be an answer to
+    # another question.
+    timed = 1.0 if isinstance(clock, Choice) else 0.9 if isinstance(clock, Doubt) else 0.7
+    return Candidate(kind, counter, entries, numbers, rows, moment, clock, sure, value * timed)
+
+
+def _siblings(kind: Kind, counter: Counter, found: Sorted) -> list[Kind]:
+    """Other kinds whose lines begin alike and count the steps that these leave out."""
+    upto = counter.at + 1
+    own = {_number_of(counter, entry) for entry in kind.entries}
+    siblings = []
+    for other in found.kinds:
+        if other is kind or other.skeleton[:upto] != kind.skeleton[:upto] or len(other.shape.fields) < upto:
+            continue
+        if other.is_evaluation or other.is_training != kind.is_training:
+            continue
+        extra = [entry for entry in other.entries if _number_of(counter, entry) is not None]
+        repeated = sum(_number_of(counter, entry) in own for entry in extra)
+        if len(extra) == len(other.entries) and repeated <= 0.2 * len(extra):
+            siblings.append(other)
+    return siblings
+
+
+def _number_of(counter: Counter, entry: Entry) -> tuple[int | None, ...] | None:
+    indices = [index for index in (counter.epoch, counter.batch, counter.step) if index is not None]
+    numbers = tuple(whole(entry.shape.fields[index].text) for index in indices)
+    return None if None in numbers else numbers
+
+
+def _texts(kind: Kind, entry: Entry) -> list[str]:
+    """The texts of a line's fields in the order of its kind; empty where a line of another kind lacks one."""
+    fields = entry.shape.fields
+    if entry.shape.skeleton == kind.skeleton:
+        return [field.text for field in fields]
+    texts = []
+    for index, wanted in enumerate(kind.shape.fields):
+        same = entry.shape.skeleton[: index + 1] == kind.skeleton[: index + 1]
+        found = fields[index] if same and index < len(fields) else _like(wanted, fields)
+        texts.append(found.text if found else "")
+    return texts
+
+
+def _like(wanted: Field, fields: Sequence[Field]) -> Field | None:
+    if not wanted.key:
+        return None
+    return next((field for field in fields if (field.key, field.kind) == (wanted.key, wanted.kind)), None)
+
+
+def _numbers(counter: Counter, texts: list[list[str]]) -> Floats:
+    if counter.step is not None:
+        return np.array([_float(row[counter.step]) for row in texts])
+    assert counter.epoch is not None
+    assert counter.batch is not None
+    batch = np.array([_float(row[counter.batch]) for row in texts])
+    epoch = np.array([_float(row[counter.epoch]) for row in texts])
+    if counter.total is not None:
+        length = float(np.median([_float(row[counter.total]) for row in texts]))
+    else:
+        ends = batch[:-1][np.diff(batch) < 0]
+        length = float(np.median(ends)) if len(ends) else float(batch.max()) + 1
+    numbers: Floats = (epoch - counter.first_epoch) * length + batch
+    return numbers
+
+
+def _float(text: str) -> float:
+    value = whole(text)
+    return math.nan if value is None else float(value)
+
+
+def _moments(
+    kind: Kind, entries: list[Entry], texts: list[list[str]], resolution_ns: int
+) -> tuple[tuple[int, str] | None, Floats, int]:
+    """The stamps of the lines: before them, or inside."""
+    t_ns = np.array([math.nan if entry.t_ns is None else float(entry.t_ns) for entry in entries])
+    if np.isfinite(t_ns).mean() > 0.8:
+        return None, t_ns - np.nanmin(t_ns), resolution_ns
+    for index, field in enumerate(kind.shape.fields):
+        if field.kind == "stamp" or _is_time_of_day(kind, index):
+            days = Days()
+            stamps = [days.take(prefix) if (prefix := split_prefix(f"{row[index]} ")) else None for row in texts]
+            inside = np.array([math.nan if stamp is None else float(stamp) for stamp in stamps])
+            if np.isfinite(inside).mean() > 0.8:
+                return (index, "stamp"), inside - np.nanmin(inside), days.resolution_ns
+        elif field.kind == "number" and not field.unit:
+            values = np.array([_seconds(row[index]) for row in texts])
+            for group, (low, high) in _UNIX.items():
+                scale = NS if group == "unix_s" else NS // 1000
+                if ((values > low) & (values < high)).all():
+                    has_decimals = group == "unix_ms" or "." in field.text
+                    return (index, group), (values - values.min()) * scale, NS // 1000 if has_decimals else NS
+    return None, np.full(len(entries), math.nan), 0
+
+
+def _is_time_of_day(kind: Kind, index: int) -> bool:
+    """A clock right behind a date of another form than the prefix reader knows: `21-09-27 21:26:52`."""
+    texts, field = kind.shape.texts, kind.shape.fields[index]
+    return field.kind == "clock" and index >= 2 and texts[index].isspace() and texts[index - 1] in {"-", "/", "."}
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

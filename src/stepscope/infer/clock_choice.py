@@ -1,0 +1,278 @@
+"""Chooses the clock of an unknown log among its figures and stamps, and says what speaks for the choice."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.infer.time_figures import (
+    CLEAR,
+    NEAR,
+    RUNNING_WORDS,
+    Column,
+    Floats,
+    Meaning,
+    Reading,
+    Reason,
+    clock_pace,
+    is_converging,
+    is_running,
+    middle,
+    paces_of,
+    stamp_pace,
+)
+from stepscope.lines.format import Covers
+
+Bools = npt.NDArray[np.bool_]
+# How sure a reading is, by what speaks for it. Evidence of another kind inside the log settles it nearly; a printed
+# unit leaves open what the figure covers; a bare number of a likely size leaves open both.
+SURE = {
+    "stamps": 0.95,
+    "clock": 0.95,
+    "rate": 0.9,
+    "left": 0.85,
+    "spacing": 0.85,
+    "unit": 0.8,
+    "name": 0.7,
+    "size": 0.65,
+}
+_PER_STEP_SURE = 0.9
+LEAST_SURE = 0.5
+_STAMPS_SURE = 0.9
+# Nobody waits for a step of ten seconds and prints it in milliseconds when it is one of many; and a bare number up to
+# ten is seconds: a step of a few milliseconds would be printed as 3.2 only under a name that says so.
+_LONG_MS = 10_000.0
+_BARE_S = 10.0
+_PACES = (1e-5, 1e6)
+_AGREES = 0.2
+_MANY_TICKS_S = 30.0
+_SAME = 0.02
+
+
+class Rows(NamedTuple):
+    """The step lines: their numbers, stamps (NaN where none), steps left by their own total, and which begin anew."""
+
+    steps: Floats
+    t_ns: Floats
+    left: Floats
+    resets: Bools  # between a line and the next: another process, or epoch
+    resolution_ns: int
+    counts_epochs: bool
+    is_abbreviated: bool
+
+    @property
+    def since(self) -> Floats:
+        """Steps since the line before."""
+        return np.diff(self.steps)
+
+
+class Choice(NamedTuple):
+    """The clock: a figure read one way, or the stamps alone (`meaning` None)."""
+
+    covers: Covers
+    meaning: Meaning | None
+    reason: Reason
+    confidence: float
+    is_total: bool = False  # the figure is the time of all steps since the last line
+
+
+class Doubt(NamedTuple):
+    """A figure that can be read in several ways, with nothing in the log to tell them apart."""
+
+    column: Column
+    interval: int
+
+
+def as_one_step(doubt: Doubt) -> Choice:
+    """The first of the readings that are in doubt."""
+    column = doubt.column
+    meaning = Meaning(column, "step", column.unit_s or 1.0, "name", 0.5, float(np.nanmedian(column.values)))
+    return Choice("window" if doubt.interval > 1 else "step", meaning, "name", LEAST_SURE)
+
+
+def choose(columns: list[Column], rows: Rows) -> Choice | Doubt | None:
+    """The clock, or the doubt that forbids one; None when there is no time at all."""
+    stamps = stamp_pace(rows.t_ns, rows.since, rows.resolution_ns)
+    running = [column for column in columns if "clock" in column.readings and is_running(column.values, rows.resets)]
+    figures = [
+        column
+        for column in columns
+        if {"step", "interval"} & set(column.readings) and not any(column is other for other in running)
+    ]
+    rates = [column for column in columns if column.readings == ("rate",)]
+    evidence = _evidence(columns, rows, running, rates, stamps)
+    meanings = [meaning for column in figures if (meaning := _settle(column, rows, evidence)) is not None]
+    sure = sorted(
+        (meaning for meaning in meanings if meaning.confidence > 0),
+        key=lambda meaning: (meaning.confidence, meaning.pace_s),
+        reverse=True,
+    )
+    clocks = [choice for column in running if (choice := _running(column, rows)) is not None]
+    if clocks:
+        # A mean since the start hides what the clock it was made from shows.
+        sure = [meaning for meaning in sure if not _is_mean(meaning, rows, running)]
+    if stamps is not None and stamps[1]:
+        fitting = [meaning for meaning in sure if meaning.reason == "stamps" and not _is_mean(meaning, rows, running)]
+        if fitting and not rows.is_abbreviated:
+            return _figure(fitting[0], rows, running)
+        return Choice("stamp", None, "stamps", _STAMPS_SURE)
+    if sure and sure[0].reason in {"stamps", "clock", "rate", "left"}:
+        return _figure(sure[0], rows, running)
+    if clocks:
+        return max(clocks, key=lambda choice: choice.confidence)
+    if sure:
+        return _figure(sure[0], rows, running)
+    if rates:
+        pace = middle(paces_of(rates[0], "rate", rows.since, rows.resets, rows.left))
+        if pace is not None:
+            meaning = Meaning(rates[0], "rate", 1.0, "unit", SURE["unit"], pace)
+            return Choice("window" if np.median(rows.since) > 1 else "step", meaning, "unit", SURE["unit"])
+    if stamps is not None:
+        return Choice("stamp", None, "stamps", _STAMPS_SURE if stamps[1] else 0.6)
+    return Doubt(meanings[0].column, int(np.median(rows.since))) if meanings else None
+
+
+def _evidence(
+    columns: list[Column], rows: Rows, running: list[Column], rates: list[Column], stamps: tuple[float, bool] | None
+) -> list[tuple[Reason, float]]:
+    """The paces that other things in the log tell, the most trustworthy first."""
+    found: list[tuple[Reason, float]] = [("stamps", stamps[0])] if stamps else []
+    for column in running:
+        if column.unit_s is not None and (pace := clock_pace(column, rows.since, rows.resets)):
+            found.append(("clock", pace))
+    for column in rates:
+        if pace := middle(paces_of(column, "rate", rows.since, rows.resets, rows.left)):
+            found.append(("rate", pace))
+    for column in columns:
+        if column.readings == ("left",) and column.unit_s is not None:
+            paces = paces_of(column, "left", rows.since, rows.resets, rows.left)
+            if (pace := middle(paces)) and _is_steady(paces):
+                found.append(("left", pace * column.unit_s))
+    return found
+
+
+def _is_steady(paces: Floats) -> bool:
+    """A time left that goes with the steps left; one for the whole run beside a total of one epoch does not."""
+    low, high = np.quantile(paces, (0.25, 0.75))
+    return bool(high < 1.5 * low)
+
+
+def _settle(column: Column, rows: Rows, evidence: list[tuple[Reason, float]]) -> Meaning | None:
+    """The reading of a figure that the evidence agrees with, else the likeliest; confidence 0 where none is."""
+    units = (column.unit_s,) if column.unit_s is not None else (1.0, 1e-3)
+    readings: tuple[Reading, ...] = tuple(reading for reading in column.readings if reading in {"step", "interval"})
+    if float(np.median(rows.since)) <= 1 and "step" in readings:
+        readings = ("step",)
+    guesses: list[tuple[float, Reading, float]] = []
+    for reading in readings:
+        pace = middle(paces_of(column, reading, rows.since, rows.resets, rows.left))
+        if pace is not None:
+            guesses += [(pace * unit, reading, unit) for unit in units]
+    guesses = [guess for guess in guesses if _PACES[0] < guess[0] < _PACES[1]]
+    if not guesses:
+        return None
+    for reason, pace in evidence:
+        ranked = sorted((abs(math.log(guess[0] / pace)), guess) for guess in guesses)
+        is_clear = len(ranked) == 1 or ranked[1][0] - ranked[0][0] > CLEAR
+        if ranked[0][0] < NEAR and is_clear:
+            _, (guess, reading, unit) = ranked[0]
+            return Meaning(column, reading, unit, reason, SURE[reason], guess)
+    return _without_evidence(column, rows, guesses)
+
+
+def _without_evidence(column: Column, rows: Rows, guesses: list[tuple[float, Reading, float]]) -> Meaning:
+    first_pace, reading, unit = guesses[0]
+    stated = column.unit_s is not None
+    doubt = Meaning(column, reading, unit, "name", 0.0, first_pace)
+    if len(column.readings) == 1 and stated:  # it says itself what it is of
+        return Meaning(column, reading, unit, "unit", _PER_STEP_SURE, first_pace)
+    typical = float(np.nanmedian(column.values))
+    readings = {guess[1] for guess in guesses}
+    if len(readings) == 1:
+        if stated:
+            return Meaning(column, reading, unit, "unit", SURE["unit"], first_pace)
+        is_likely = 0 < typical < _BARE_S or rows.counts_epochs
+        return doubt._replace(unit_s=1.0, reason="size", confidence=SURE["size"] if is_likely else 0.0)
+    told = _by_spacing(column, rows)
+    if told is not None and (stated or typical < _BARE_S):
+        pace = next(guess[0] for guess in guesses if guess[1] == told)
+        return Meaning(column, told, unit, "spacing", SURE["spacing"] if stated else SURE["size"], pace)
+    if column.field.unit == "ms" and typical < _LONG_MS:
+        return Meaning(column, "step", unit, "unit", SURE["size"], first_pace)
+    return doubt
+
+
+def _by_spacing(column: Column, rows: Rows) -> Reading | None:
+    """Whether a figure goes with the number of steps since the last line, where that is not always the same."""
+    values, since = column.values, rows.since
+    usual = float(np.median(since))
+    odd = np.flatnonzero((since > 0) & ~rows.resets & ((since > 1.5 * usual) | (since < usual / 1.5)))
+    level = float(np.nanmedian(values))
+    if rows.steps[0] <= 1 and usual >= 5 and np.isfinite(values[0]) and level > 0:
+        # The first line is of one step alone. It may be slow (warming up), but hardly as slow as all the others.
+        if values[0] < 0.5 * level:
+            return "interval"
+        if values[0] < 1.5 * level:
+            return "step"
+    if len(odd) < 1:
+        return None
+    as_step = np.abs(np.log(np.maximum(values[odd + 1], 1e-12) / level))
+    as_interval = np.abs(np.log(np.maximum(values[odd + 1], 1e-12) / (level * since[odd] / usual)))
+    return _told_apart(float(np.median(as_step)), float(np.median(as_interval)))
+
+
+def _told_apart(as_step: float, as_interval: float) -> Reading | None:
+    """The reading whose error is small where the other's is large (as logarithms of a ratio)."""
+    if as_step < _AGREES and as_interval > 2 * _AGREES:
+        return "step"
+    return "interval" if as_interval < _AGREES and as_step > 2 * _AGREES else None
+
+
+def _is_mean(meaning: Meaning, rows: Rows, running: list[Column]) -> bool:
+    """Whether a figure is a mean since the start: it says so, it settles down, or it is a clock over its steps."""
+    column = meaning.column
+    if column.is_mean or is_converging(column.values[np.isfinite(column.values)]):
+        return True
+    for clock in running:
+        elapsed = clock.values * (clock.unit_s or 1.0)
+        with np.errstate(all="ignore"):
+            ratio = column.values * meaning.unit_s * rows.steps / elapsed
+        # Beyond the first ticks. A steady step comes near the mean too, but not where the first ones were slow.
+        ratio = ratio[np.isfinite(ratio) & (elapsed > _MANY_TICKS_S)]
+        if len(ratio) > 5 and float(np.quantile(np.abs(ratio - 1), 0.95)) < _SAME:
+            return True
+    return False
+
+
+def _figure(meaning: Meaning, rows: Rows, running: list[Column]) -> Choice:
+    is_total, is_mean = meaning.reading == "interval", _is_mean(meaning, rows, running)
+    is_window = is_total or (float(np.median(rows.since)) > 1 and is_mean) or _is_tight(meaning, rows)
+    confidence = meaning.confidence * (0.8 if is_mean else 1.0)
+    return Choice("window" if is_window else "step", meaning, meaning.reason, confidence, is_total)
+
+
+def _is_tight(meaning: Meaning, rows: Rows) -> bool:
+    """Whether a figure times the steps since the last line is the time between their stamps: a mean, not a sample."""
+    if float(np.median(rows.since)) <= 1 or not np.isfinite(rows.t_ns).any():
+        return False
+    elapsed = np.diff(rows.t_ns) / 1e9
+    with np.errstate(all="ignore"):
+        ratio = meaning.column.values[1:] * meaning.unit_s * rows.since / elapsed
+    ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
+    return len(ratio) > 3 and float(np.median(np.abs(ratio - 1))) < 0.03
+
+
+def _running(column: Column, rows: Rows) -> Choice | None:
+    """A clock that runs: of a stated unit, or a bare number under a name that says so."""
+    pace = clock_pace(column, rows.since, rows.resets)
+    if pace is None or not _PACES[0] < pace < _PACES[1]:
+        return None
+    says_so = bool(set(column.field.key.replace("_", " ").split()) & RUNNING_WORDS)
+    if column.unit_s is not None:
+        sure = 0.9 if says_so or column.field.kind != "number" else 0.8
+        return Choice("cumulative", Meaning(column, "clock", column.unit_s, "unit", sure, pace), "unit", sure)
+    sure = SURE["name"] if says_so else SURE["size"]
+    return Choice("cumulative", Meaning(column, "clock", 1.0, "name", sure, pace), "name", sure)

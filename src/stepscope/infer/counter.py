@@ -1,0 +1,250 @@
+"""Which number of an unknown log's line counts the steps: a whole number that grows, under a word that says so.
+
+It may count through the run, or through each epoch beside a number of the epoch; the total may stand behind a stroke.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter as Tally
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.infer.kinds import Kind
+from stepscope.infer.line_parts import Field
+
+Ints = npt.NDArray[np.int64]
+_STEP = re.compile(
+    r"(?:^|[_ /.-])(?:global_?step|steps?|iters?|iterations?|itr|it|updates?|upd|num_updates|"
+    r"n_iter|episodes?|rounds?|rollouts?|batch(?:_?idx|es)?|"
+    r"minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$"
+)
+_GLOBAL = re.compile(r"global|num_updates|total_it")
+_BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$")
+_EPOCH = re.compile(r"(?:^|[_ /.-])(?:epochs?|ep|e)(?:[_ ](?:no|num|number|n))?$")
+_LETTER = re.compile(r"(?:^|\s)[sitkn]$")
+# Whole numbers that grow and are no steps.
+_NEVER = re.compile(
+    r"warm|sav|skip|nan|max|total|every|interval|micro|val|eval|test|remain|left|line|pid|port|seq|ttl|seed|rank|worker|"
+    r"gpu|mem|byte|tok|sampl|exampl|consum|param|lr|loss|size|dim|layer|patien|best|fold|resum|attempt|retr"
+)
+_STROKE = re.compile(r"\s*(?:/|of|out of)\s*$")
+_MAX_STEP = 1 << 53
+LEAST_ROWS = 4
+
+
+class Counter(NamedTuple):
+    """The fields (by index) that number a step, and the numbers themselves, one per line of the kind."""
+
+    step: int | None
+    epoch: int | None
+    batch: int | None
+    total: int | None
+    epochs: int | None
+    numbers: Ints
+    first_step: int
+    first_epoch: int
+    key: str
+    weight: float
+    counts_epochs: bool = False
+    is_abbreviated: bool = False
+    epochs_seen: int = 0
+
+    @property
+    def at(self) -> int:
+        """The field that all lines of the kind share up to."""
+        return max(index for index in (self.step, self.epoch, self.batch) if index is not None)
+
+
+def whole(text: str) -> int | None:
+    """`1,234`, `00213` or `50K` as a whole number."""
+    scale = {"K": 1_000, "M": 1_000_000}.get(text[-1:], 1)
+    digits = (text[:-1] if scale > 1 else text).replace(",", "")
+    if not digits.replace(".", "", 1 if scale > 1 else 0).isdecimal() or len(digits) > 15:
+        return None
+    value = round(float(digits) * scale) if scale > 1 else int(digits)
+    return value if value < _MAX_STEP else None
+
+
+class _Column(NamedTuple):
+    at: int
+    field: Field
+    values: Ints
+
+
+def find_counter(kind: Kind) -> Counter | None:
+    """The best counter of a kind of line, or None when nothing in it counts."""
+    columns = _whole_columns(kind)
+    found = [counter for column in columns if (counter := _through_the_run(kind, column, columns)) is not None]
+    found += _by_epoch(kind, columns)
+    return max(found, key=lambda counter: counter.weight, default=None)
+
+
+def _whole_columns(kind: Kind) -> list[_Column]:
+    columns = []
+    for index, field in enumerate(kind.shape.fields):
+        if field.kind != "number" or field.unit:
+            continue
+        values = [whole(entry.shape.fields[index].text) for entry in kind.entries]
+        if all(value is not None for value in values):
+            columns.append(_Column(index, field, np.array(values, dtype=np.int64)))
+    return columns
+
+
+def _total_behind(kind: Kind, column: _Column, columns: list[_Column]) -> int | None:
+    """The index of the total behind a stroke: it is never less than the count, and hardly ever changes."""
+    follower = next((other for other in columns if other.at == column.at + 1), None)
+    if follower is None or not _STROKE.match(kind.shape.texts[column.at + 1]):
+        return None
+    if (follower.values < column.values).any() or len(set(follower.values.tolist())) > max(3, len(kind.entries) // 20):
+        return None
+    return follower.at
+
+
+def _weigh(column: _Column, *, has_total: bool, at_start: bool) -> float:
+    """How much the word before a number speaks for a step counter: 1 says it, 0 says nothing."""
+    key = column.field.key
+    if has_total and "/" in key:
+        key = key.split("/")[0]  # `step/max_steps: 12/500`
+    if _STEP.search(key) and not _NEVER.search(key):
+        return 1.1 if _GLOBAL.search(key) else 0.9 if _BATCH.search(key) else 1.0
+    if _NEVER.search(key) and not _EPOCH.search(key):
+        return 0.0
+    if _EPOCH.search(key):
+        return 0.75
+    if has_total:
+        return 0.8
+    if re.search(r"(?:^|\s)train(?:ing)?$", key):
+        return 0.7
+    if _LETTER.search(key):
+        return 0.6
+    return 0.5 if at_start and not key else 0.0
+
+
+def _through_the_run(kind: Kind, column: _Column, columns: list[_Column]) -> Counter | None:
+    values = column.values
+    if len(set(values.tolist())) < LEAST_ROWS:
+        return None
+    steps = np.diff(values)
+    downs, ups = int((steps < 0).sum()), int((steps > 0).sum())
+    total = _total_behind(kind, column, columns)
+    weight = _weigh(column, has_total=total is not None, at_start=column.at == 0)
+    is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
+    if (
+        not weight
+        or downs > 0.02 * len(steps) + 2
+        or downs * 3 > ups
+        or (not is_abbreviated and ups < 0.3 * len(steps))
+    ):
+        return None
+    if weight < 0.8 and not _is_regular(steps):
+        return None  # without a word that says step, it must at least go up like one
+    if downs >= 2 and len({int(value) for value in values[:-1][steps < 0]}) == 1 and total is None:
+        weight *= 0.5  # it starts anew whenever it has reached the same number: epochs, and no line says which
+    counts_epochs = bool(_EPOCH.search(column.field.key))
+    return Counter(
+        step=column.at,
+        epoch=None,
+        batch=None,
+        total=total,
+        epochs=None,
+        numbers=values,
+        first_step=first_number(values, None if total is None else _values(columns, total)),
+        first_epoch=0,
+        key=column.field.key,
+        weight=weight,
+        counts_epochs=counts_epochs,
+        is_abbreviated=is_abbreviated,
+    )
+
+
+def _is_regular(steps: Ints) -> bool:
+    ups = steps[steps > 0].tolist()
+    return bool(ups) and Tally(ups).most_common(1)[0][1] >= 0.8 * len(steps)
+
+
+def first_number(values: npt.NDArray[Any], totals: npt.NDArray[Any] | None) -> int:
+    """The number of the first step: 0 when it was seen, unless the count then reaches its total."""
+    if totals is not None and (values == totals).any():
+        return 1
+    return 0 if int(values.min()) == 0 else 1
+
+
+def _values(columns: list[_Column], at: int) -> Ints:
+    return next(column.values for column in columns if column.at == at)
+
+
+def _by_epoch(kind: Kind, columns: list[_Column]) -> list[Counter]:
+    """A count that starts anew with each epoch, beside the epoch's number."""
+    found = []
+    totals = {_total_behind(kind, column, columns) for column in columns}
+    for batch in columns:
+        total = _total_behind(kind, batch, columns)
+        weight = _weigh(batch, has_total=total is not None, at_start=False)
+        is_bare = not batch.field.key and batch.at > 0 and total is not None
+        if (weight < 0.6 and not is_bare) or batch.at in totals:
+            continue
+        for epoch in columns:
+            if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch):
+                continue
+            is_named = bool(_EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch)
+            epochs = _total_behind(kind, epoch, columns)
+            if not is_named and (epochs is None or total is None):
+                continue
+            length = _epoch_length(batch, total, columns)
+            first_epoch = 0 if int(epoch.values.min()) == 0 else 1
+            if length is None:
+                continue
+            numbers = (epoch.values - first_epoch) * length + batch.values
+            found.append(
+                Counter(
+                    step=None,
+                    epoch=epoch.at,
+                    batch=batch.at,
+                    total=total,
+                    epochs=epochs,
+                    numbers=numbers,
+                    first_step=0 if int(batch.values.min()) == 0 else 1,
+                    first_epoch=first_epoch,
+                    key=batch.field.key or epoch.field.key,
+                    # Batches that start anew just where the epoch goes on can hardly be anything else.
+                    epochs_seen=int(epoch.values.max()) - first_epoch + 1,
+                    weight=1.05 if (np.diff(batch.values) < 0).any() else 0.95 if is_named and weight >= 0.8 else 0.7,
+                )
+            )
+    return found
+
+
+def _says_epoch(kind: Kind, epoch: _Column) -> bool:
+    """`in 0 epoch`: the word stands behind the number, or opens the line."""
+    before, behind = kind.shape.texts[epoch.at], kind.shape.texts[epoch.at + 1]
+    return bool(re.match(r"\s*epochs?\b", behind, re.IGNORECASE)) or bool(
+        re.search(r"(?i)\b(?:epoch|train)\b\W*(?:train\W*)?$", before)
+    )
+
+
+def _fits_epoch(epoch: _Column, batch: _Column) -> bool:
+    """The epoch goes up by one where the batches start anew, and stays otherwise."""
+    if len(set(batch.values.tolist())) < 3:
+        # One line per epoch, at the same batch.
+        return len(set(batch.values.tolist())) == 1 and bool((np.diff(epoch.values) >= 0).mean() > 0.9)
+    up, down = np.diff(epoch.values), np.diff(batch.values) < 0
+    if (up < 0).sum() > 0.02 * len(up) + 2:
+        return False
+    if not (up > 0).any():
+        # One epoch only, so far: the batches must not have started anew.
+        return not down.any() and int(epoch.values[0]) <= 1
+    return bool((up[down] == 1).sum() >= 0.8 * max(1, down.sum())) and bool(
+        (down[up > 0]).sum() >= 0.8 * (up > 0).sum()
+    )
+
+
+def _epoch_length(batch: _Column, total: int | None, columns: list[_Column]) -> int | None:
+    if total is not None:
+        return int(np.median(_values(columns, total)))
+    downs = np.flatnonzero(np.diff(batch.values) < 0)
+    if not len(downs):
+        return int(batch.values.max()) + 1
+    return int(np.median(batch.values[downs])) or None

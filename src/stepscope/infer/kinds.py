@@ -1,0 +1,177 @@
+"""The lines of an unknown log sorted into kinds: lines of one shape, with what stood before them.
+
+A prefix (stamp, rank, logger) is taken off by the ordinary prefix reader, so that the patterns made from a kind find
+their lines the way every format's do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from stepscope.infer.line_parts import MAX_CHARS, Shape, take_apart
+from stepscope.lines.prefix import DAY_NS, Prefix, split_prefix
+
+# Words that tell of training, and of looking at a model without training it.
+TRAINING = re.compile(
+    r"(?i)(?<![a-z])(?:\w*loss\w*|lr|learning.?rate|acc|accuracy|grad\w*|gnorm|ppl|perplexity|reward\w*|bleu|mfu|epochs?|"
+    r"nll|bpc|elbo|(?:samples?|images?|imgs?|tok(?:en)?s?|examples?|seqs?)(?:/|_per_| per )s\w*|wer|auc|psnr|"
+    r"m?iou|m?ap|tps|tflops|entropy|return)(?![a-z])"
+)
+EVALUATION = re.compile(
+    r"(?i)(?<![a-z])(?:val|valid|validat\w*|eval|evaluat\w*|test|testing|dev|predict\w*|infer\w*)(?![a-z])"
+)
+_LEAST_RANKS = 8
+# So many lines of a kind are taken apart; of the others it is enough to know that they are there.
+_MAX_ENTRIES = 3000
+_LEAST_TABLE = 4
+_DIGITS = re.compile(r"\d+")
+
+
+class Entry(NamedTuple):
+    """A line: its number among the lines looked at, its shape, its stamp (days added), and the line itself."""
+
+    number: int
+    shape: Shape
+    t_ns: int | None
+    text: str
+
+
+class Kind(NamedTuple):
+    """Lines of one shape, in the order of the file."""
+
+    skeleton: tuple[str, ...]
+    entries: list[Entry]
+    numbers: list[int]  # of all its lines, also those that are no entries
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of its first line, for everything that is the same in all."""
+        return self.entries[0].shape
+
+    @property
+    def words(self) -> str:
+        """The text between the numbers."""
+        return " ".join(self.shape.texts)
+
+    @property
+    def lead(self) -> str:
+        """The text before the first number."""
+        return self.shape.texts[0]
+
+    @property
+    def is_evaluation(self) -> bool:
+        """Whether its lines tell of an evaluation and of nothing else."""
+        if EVALUATION.search(self.lead):
+            return not re.search(r"(?i)(?<![a-z])train", self.lead)
+        keys = [field.key.replace("_", " ").replace("/", " ") for field in self.shape.fields]
+        metrics = [key for key in keys if TRAINING.search(key)]
+        others = [key for key in metrics if not EVALUATION.search(key) and not key.startswith("epoch")]
+        return bool(EVALUATION.search(self.words)) and not others
+
+    @property
+    def is_training(self) -> bool:
+        """Whether a number in its lines has a name, or a unit, that numbers in training logs have."""
+        return any(TRAINING.search(f"{field.key} {field.unit}".replace("_", " ")) for field in self.shape.fields)
+
+
+class Sorted(NamedTuple):
+    """All kinds, most frequent first, and the resolution of the stamps in nanoseconds (0 without)."""
+
+    kinds: list[Kind]
+    resolution_ns: int
+    num_lines: int
+
+
+def sort_lines(lines: Sequence[str]) -> Sorted:
+    """The kinds of lines there are."""
+    prefixes = [split_prefix(line.strip()[:MAX_CHARS]) if line.strip() else None for line in lines]
+    has_counting_ranks = _ranks_count(prefixes)
+    kinds: dict[tuple[str, ...], Kind] = {}
+    known: dict[str, Kind] = {}  # by the line with all digits alike: most lines need not be taken apart to be sorted
+    clock = Days()
+    num = 0
+    for number, (line, prefix) in enumerate(zip(lines, prefixes, strict=True)):
+        text = line.strip()[:MAX_CHARS]
+        if not text:
+            continue
+        num += 1
+        t_ns = clock.take(prefix) if prefix is not None else None
+        is_plain = prefix is None or (prefix.t_ns is None and prefix.rank is not None and has_counting_ranks)
+        body = text if is_plain or prefix is None else text[prefix.length :]
+        plain = _DIGITS.sub("0", body)
+        kind = known.get(plain)
+        if kind is None or len(kind.entries) < _MAX_ENTRIES:
+            shape = take_apart(body)
+            kind = known[plain] = kinds.setdefault(shape.skeleton, Kind(shape.skeleton, [], []))
+            kind.entries.append(Entry(number, shape, t_ns, body))
+        kind.numbers.append(number)
+    for kind in kinds.values():
+        _name_columns(kind, lines)
+    ordered = sorted(kinds.values(), key=lambda kind: (-len(kind.numbers), kind.numbers[0]))
+    return Sorted(ordered, clock.resolution_ns, num)
+
+
+def _name_columns(kind: Kind, lines: Sequence[str]) -> None:
+    """Give the numbers of a table the names in the line above it, where there are as many names as numbers."""
+    fields = kind.shape.fields
+    if len(kind.entries) < _LEAST_TABLE or len(fields) < 2 or any(field.key for field in fields):
+        return
+    if any(text.strip(" |;,") for text in kind.shape.texts):
+        return
+    above = (lines[number] for number in range(kind.numbers[0] - 1, max(-1, kind.numbers[0] - 4), -1))
+    head = next((line.strip(" |\t") for line in above if re.search(r"[A-Za-z]", line)), "")
+    for separator in (r"\s*[|;,]\s*", r"\s{2,}|\t", r"\s+"):
+        names = re.split(separator, head)
+        if len(names) == len(fields) and all(re.match(r"[A-Za-z]", name) for name in names):
+            break
+    else:
+        return
+    for index, entry in enumerate(kind.entries):
+        named = tuple(
+            field._replace(key=re.sub(r"[^\w/]+", " ", name).strip().lower())
+            for field, name in zip(entry.shape.fields, names, strict=True)
+        )
+        kind.entries[index] = entry._replace(shape=entry.shape._replace(fields=named))
+
+
+class Days:
+    """Adds days to times of day; dated stamps win over undated ones."""
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+        self._day = 0
+        self._dated = False
+        self._decimals = -1
+
+    @property
+    def resolution_ns(self) -> int:
+        """The finest step of the stamps so far; 0 without any."""
+        return 0 if self._decimals < 0 else 10 ** (9 - min(9, self._decimals))
+
+    def take(self, prefix: Prefix) -> int | None:
+        """The stamp of the next line."""
+        t_ns = prefix.t_ns
+        if t_ns is None or (self._dated and not prefix.dated):
+            return None
+        if prefix.dated and not self._dated:
+            self._dated, self._last = True, None
+        if prefix.daily:
+            t_ns += self._day * DAY_NS
+            if self._last is not None and t_ns < self._last - DAY_NS // 2:
+                self._day += 1
+                t_ns += DAY_NS
+        self._decimals = max(self._decimals, prefix.decimals)
+        self._last = t_ns
+        return t_ns
+
+
+def _ranks_count(prefixes: Sequence[Prefix | None]) -> bool:
+    """Whether what looks like a rank before a line only grows: then it is the step."""
+    ranks = [prefix.rank for prefix in prefixes if prefix is not None and prefix.rank is not None and not prefix.match]
+    if len(set(ranks)) < _LEAST_RANKS:
+        return False
+    rising = sum(after > before for before, after in pairwise(ranks))
+    return rising >= 0.8 * (len(ranks) - 1)

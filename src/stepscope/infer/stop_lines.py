@@ -1,0 +1,208 @@
+"""Evaluations, saves, resumes and totals in an unknown log: lines between the steps, known by their words."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from stepscope.infer.counter import Counter, whole
+from stepscope.infer.kinds import EVALUATION, Kind
+from stepscope.infer.line_parts import Shape
+from stepscope.infer.patterns import copy_fields, literal, write_pattern
+from stepscope.lines.format import Line, LineKind, Sample
+
+_SAVE = re.compile(
+    r"(?i)(?<![a-z-])(?:sav(?:e[ds]?|ing)|wr(?:ote|iting)|dump(?:ed|ing)|stor(?:ed|ing))(?![a-z])"
+    r"|^\W*(?:\w+\W+)?(?:checkpoint\w*|ckpt\w*|snapshot\w*)(?![a-z])"
+)
+_SAVED = re.compile(r"(?i)checkpoint|ckpt|snapshot|model|weights|state|best|\.pth?\b|\.safetensors|epoch|step|policy")
+# `checkpoint_activations ... False`, `val_batch = 32`: settings, printed again by every process.
+_SETTING = re.compile(r"^\W*\w*_\w*\W*(?:[=:\1]|\.{3,})")
+_NOT_SAVE = re.compile(
+    r"(?i)load|restor|resum|delet|remov|prun|purg|found|skip|not sav|no checkpoint|cannot|fail|error|warn"
+)
+_RESUME = re.compile(r"(?i)(?<![a-z])(?:resum(?:ed|ing)|restor(?:ed|ing)|continu(?:ed|ing) (?:from|training))(?![a-z])")
+_TOTAL = re.compile(r"(?:^|[_ ])(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?(?:steps|iters|iterations|updates|iter)$")
+_EPOCHS = re.compile(r"(?:^|\s)(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?)?epochs?$")
+_METRIC = re.compile(r"(?i)loss|acc|ppl|perplexity|bpb|bleu|map|iou|auc|f1|psnr|score|reward|wer|error")
+_LEAST_LETTERS = 6
+_MAX_FIELDS_BEFORE = 8
+
+
+class Event(NamedTuple):
+    """Lines of one kind of happening, the numbers of the lines, and a line as an example."""
+
+    line: Line
+    numbers: list[int]
+    sample: Sample
+
+
+class Happenings(NamedTuple):
+    """What is told between the steps."""
+
+    evaluation: Event | None
+    saves: list[Event]
+    resumes: list[Event]
+    total: Event | None
+
+    @property
+    def all(self) -> list[Event]:
+        """Every one of them."""
+        single = [event for event in (self.evaluation, self.total) if event is not None]
+        return [*single, *self.saves, *self.resumes]
+
+
+def find_happenings(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: Shape) -> Happenings:
+    """Look for all of them; `rows` are the numbers of the step lines, `step` is the shape of one."""
+    # A count through each epoch needs the number of epochs beside that of its steps.
+    has_total = (counter.total if counter.epoch is None else counter.epochs) is not None
+    return Happenings(
+        evaluation=find_evaluation(kinds, rows, counter, step),
+        saves=find_saves(kinds, rows),
+        resumes=find_resumes(kinds),
+        total=None if has_total else find_totals(kinds, rows, counter),
+    )
+
+
+def gaps_of(numbers: Sequence[int], rows: Sequence[int]) -> list[int]:
+    """For each line, how many step lines came before it."""
+    return [bisect_left(rows, number) for number in numbers]
+
+
+def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: Shape) -> Event | None:
+    """The line that tells of an evaluation: the one with a result, once between two steps where there is one."""
+    best: tuple[tuple[float, ...], Event] | None = None
+    for kind in kinds:
+        if not EVALUATION.search(kind.words) or kind.numbers[-1] < rows[0]:
+            continue
+        numbers = [number for number in kind.numbers if number >= rows[0] - 2]
+        gaps = set(gaps_of(numbers, rows))
+        if not numbers or len(gaps) > 0.7 * len(rows) + 1 or _SAVE.search(kind.words):
+            continue
+        event = _evaluation(kind, counter, {field.key for field in step.fields})
+        if event is None:
+            continue
+        has_result = "val_loss" in event.line.pattern or bool(_METRIC.search(kind.words))
+        score = (float(has_result), float(len(numbers) <= 1.2 * len(gaps)), float(len(gaps)), -len(numbers))
+        if best is None or score > best[0]:
+            best = score, event
+    return best[1] if best else None
+
+
+def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> Event | None:
+    shape = kind.shape
+    if not shape.fields:
+        return _wordy("evaluation", kind)
+    groups: dict[int, str] = {}
+    for index, field in enumerate(shape.fields):
+        if field.kind == "stamp" and "stamp" not in groups.values():
+            groups[index] = "stamp"
+            continue
+        key = field.key.replace("_", " ")
+        is_first = "step" not in groups.values()
+        if is_first and counter.step is not None and field.key == counter.key and whole(field.text) is not None:
+            groups[index] = "step"
+        elif "val_loss" not in groups.values() and "loss" in key and not re.search(r"(?<![a-z])train", key):
+            groups[index] = "val_loss"
+        elif field.key in step_keys:
+            continue  # the step line's own clock
+        elif _is_duration(shape, index) and not any(name.startswith("took") for name in groups.values()):
+            groups[index] = "took_ms" if field.unit == "ms" else "took_clock" if field.kind != "number" else "took_s"
+    if not groups:
+        return _wordy("evaluation", kind)
+    return _event("evaluation", kind, groups)
+
+
+def _is_duration(shape: Shape, index: int) -> bool:
+    field = shape.fields[index]
+    words = set(re.split(r"[^a-z]+", field.key))
+    is_time = words & {"took", "in", "time", "elapsed", "cost", "takes", "duration"}
+    if words & {"eta", "remaining", "left"} or shape.texts[index] == "(":
+        return False
+    return bool(is_time) and (field.kind in {"clock", "words"} or field.unit in {"s", "ms", "sec", "secs", "seconds"})
+
+
+def find_saves(kinds: Sequence[Kind], rows: Sequence[int]) -> list[Event]:
+    """The line that tells of a save."""
+    found: dict[str, Event] = {}
+    for kind in kinds:
+        if not any(_SAVE.search(text) for text in kind.shape.texts) or not _SAVED.search(kind.words):
+            continue
+        if _NOT_SAVE.search(kind.words) or kind.numbers[-1] < rows[0]:
+            continue
+        event = _wordy("checkpoint", kind)
+        if event is not None:
+            known = found.get(event.line.pattern)
+            numbers = [number for number in kind.numbers if number >= rows[0]]
+            found[event.line.pattern] = event._replace(numbers=sorted([*(known.numbers if known else []), *numbers]))
+    if not found:
+        return []
+    # Several lines tell of one save; the most faithful of them is enough.
+    best = max(found.values(), key=lambda event: (len(set(gaps_of(event.numbers, rows))), -len(event.numbers)))
+    return [best] if len(set(gaps_of(best.numbers, rows))) <= 0.7 * len(rows) + 1 else []
+
+
+def find_resumes(kinds: Sequence[Kind]) -> list[Event]:
+    """Lines that say that a run goes on from where another process left it."""
+    events = [_wordy("resume", kind) for kind in kinds if _RESUME.search(kind.words)]
+    return [event for event in events if event is not None][:3]
+
+
+def _wordy(what: LineKind, kind: Kind) -> Event | None:
+    """A line known by its words up to a path or the next number, from the start to where they tell what it is."""
+    matcher = {"evaluation": EVALUATION, "checkpoint": _SAVE, "resume": _RESUME}[what]
+    shape = kind.shape
+    if _SETTING.match(kind.lead):
+        return None
+    where = next((index for index, text in enumerate(shape.texts) if matcher.search(_before_path(text))), None)
+    if where is None or where > _MAX_FIELDS_BEFORE:
+        return None
+    text = _before_path(shape.texts[where])
+    if len(re.findall(r"[A-Za-z]", text)) < _LEAST_LETTERS:
+        return None
+    stamps = {index: "stamp" for index in range(where) if shape.fields[index].kind == "stamp"}
+    ahead = copy_fields(shape, where, stamps)
+    line = Line(what, ahead + literal(text, at_start=not where).removesuffix(r"\s*") + r"(?![A-Za-z])")
+    if line.regex.match(kind.entries[0].text) is None:
+        return None
+    return Event(line, list(kind.numbers), Sample(kind.entries[0].text, what))
+
+
+def _before_path(text: str) -> str:
+    words: list[str] = []
+    for word in text.split():
+        if "/" in word or "\\" in word or re.search(r"\.\w+$", word):
+            break
+        words.append(word)
+    return " ".join(words)
+
+
+def _event(what: LineKind, kind: Kind, groups: dict[int, str]) -> Event:
+    line = Line(what, write_pattern([kind.shape], groups, anchor=max(groups)))
+    return Event(line, list(kind.numbers), Sample(kind.entries[0].text, what))
+
+
+def find_totals(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) -> Event | None:
+    """A line of the header that says how many steps (or epochs) there are to be."""
+    wanted = _EPOCHS if counter.counts_epochs or counter.epoch is not None else _TOTAL
+    group = "epochs" if counter.epoch is not None else "total"
+    most = int(counter.numbers.max())
+    for kind in kinds:
+        for index, field in enumerate(kind.shape.fields):
+            number = whole(field.text)
+            if number is None or not wanted.search(field.key) or field.unit:
+                continue
+            enough = number >= counter.epochs_seen if group == "epochs" else number >= max(most, 2)
+            if not enough or len({entry.shape.fields[index].text for entry in kind.entries}) > 1:
+                continue
+            before = kind.shape.texts[index]
+            key = re.search(r"[A-Za-z_][\w ]*[\s\"']*[=:]?[\s\"']*$", before)
+            if key is None or len(kind.numbers) > 8 or kind.numbers[0] > rows[0]:
+                continue
+            pattern = rf".{{0,1500}}?{literal(key[0])}(?P<{group}>\d[\d,]*)(?![\d.])"
+            line = Line("fact", pattern)
+            if line.regex.match(kind.entries[0].text):
+                return Event(line, list(kind.numbers), Sample(kind.entries[0].text, "fact"))
+    return None

@@ -1,0 +1,306 @@
+"""What an unknown log's time figures mean, settled by the evidence inside the log.
+
+A figure may be the time of one step, of all steps since the last line, or a clock that runs; its unit may be missing.
+Each reading predicts a pace (seconds of a step). The stamps of the lines, a running clock, a printed rate and a printed
+time left predict one too: the reading that agrees with them is taken. Where nothing in the log can tell two readings
+apart, none is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.core.units import NS
+from stepscope.infer.line_parts import Field
+from stepscope.lines.figures import parse_clock
+
+Floats = npt.NDArray[np.float64]
+Reading = Literal["step", "interval", "clock", "rate", "left"]
+# Why a reading was chosen: the evidence that agrees with it, or what speaks for it where there is none.
+Reason = Literal["stamps", "clock", "rate", "left", "spacing", "unit", "name", "size"]
+
+_SECONDS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "s": 1.0, "m": 60.0, "h": 3600.0}
+_TIME_WORDS = frozenset(
+    [
+        "time",
+        "dt",
+        "took",
+        "elapsed",
+        "sec",
+        "secs",
+        "second",
+        "seconds",
+        "s",
+        "ms",
+        "duration",
+        "dur",
+        "t",
+        "wall",
+        "walltime",
+        "runtime",
+        "cost",
+        "clock",
+        "updt",
+        "interval",
+        "latency",
+        "hours",
+        "minutes",
+        "mins",
+        "min",
+        "batchtime",
+        "itertime",
+        "steptime",
+        "timing",
+        "spent",
+    ]
+)
+_PART_WORDS = frozenset(
+    [
+        "data",
+        "loader",
+        "loading",
+        "load",
+        "io",
+        "fwd",
+        "forward",
+        "bwd",
+        "backward",
+        "opt",
+        "optim",
+        "optimizer",
+        "comm",
+        "allreduce",
+        "sync",
+        "h2d",
+        "reader",
+        "wait",
+        "val",
+        "valid",
+        "validation",
+        "eval",
+        "test",
+        "gen",
+        "generate",
+        "sample",
+        "sampling",
+        "model",
+        "start",
+        "begin",
+        "now",
+        "date",
+        "cpu",
+    ]
+)
+_LEFT_WORDS = frozenset(["eta", "remaining", "left", "remain", "expected"])
+_MEAN_WORDS = frozenset(["avg", "average", "mean", "running", "smoothed"])
+RUNNING_WORDS = frozenset(["elapsed", "total", "cumulative", "wall", "walltime", "since", "runtime", "clock"])
+_COUNTED = r"(?:its?|iters?|iterations?|steps?|batch(?:es)?|updates?|b|ups)"
+_RATE_UNIT = re.compile(rf"{_COUNTED}/s(?:ec(?:ond)?s?)?$")
+_RATE_KEY = re.compile(rf"(?:^|[_ ]){_COUNTED}(?:[_ ]?(?:/|per)[_ ]?)s(?:ec(?:ond)?s?)?$|(?:^|\s)(?:sps|ups)$")
+_PER_STEP_UNIT = re.compile(rf"(?P<unit>ms|us|µs|s|m)\w*/{_COUNTED}$")
+_PER_STEP_KEY = re.compile(
+    rf"(?:(?P<unit>ms|s)(?:ec(?:ond)?s?)?(?:[_ ]?(?:/|per)[_ ]?){_COUNTED})$|(?:/|per)[_ ]?{_COUNTED}|"
+    rf"^{_COUNTED}[_ ]?(?:time|duration|dt)"
+)
+_PER_MANY = re.compile(r"(?P<unit>ms|s)(?:ec(?:ond)?s?)?\s?(?:/|per|for)$")
+# How far a reading may lie from the evidence (a figure without the waiting for data is less than the stamps say), and
+# how much nearer it must be than the next one.
+NEAR = math.log(1.35)
+CLEAR = math.log(1.6)
+_LEAST = 3
+
+
+class Column(NamedTuple):
+    """A time figure: which field of its lines, what it may be, its unit in seconds (None unknown), its values."""
+
+    at: int
+    field: Field
+    readings: tuple[Reading, ...]
+    unit_s: float | None
+    values: Floats
+    is_mean: bool = False
+
+
+class Meaning(NamedTuple):
+    """A column read one way, and why; `confidence` is 0 where another reading is as likely."""
+
+    column: Column
+    reading: Reading
+    unit_s: float
+    reason: Reason
+    confidence: float
+    pace_s: float
+
+
+def find_columns(
+    fields: tuple[Field, ...], texts: tuple[str, ...], rows: list[list[str]], taken: set[int]
+) -> list[Column]:
+    """The time figures among the fields of a line; `rows` are the texts of the fields, line by line."""
+    found = []
+    for index, field in enumerate(fields):
+        if index in taken or field.kind == "stamp":
+            continue
+        before = texts[index]
+        if before == "(" and index and field.unit == fields[index - 1].unit and index - 1 not in taken:
+            continue  # `0.231 (0.156)`: the mean of the number before
+        values = _values(field, [row[index] for row in rows])
+        column = _per_many(index, fields, texts, values) or _column(index, field, before, values)
+        if column is not None and np.isfinite(values).mean() > 0.8:
+            found.append(column)
+    return found
+
+
+def _per_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], values: Floats) -> Column | None:
+    """`12.3 sec/100 steps`: the time of so many steps together."""
+    behind = _PER_MANY.match(texts[index + 1])
+    if behind is None or index + 2 >= len(texts) or not re.match(rf"{_COUNTED}\b", texts[index + 2]):
+        return None
+    return Column(index, fields[index], ("interval",), _SECONDS[behind["unit"]], values)
+
+
+def _values(field: Field, texts: list[str]) -> Floats:
+    if field.kind in {"clock", "words"}:
+        seconds = [parse_clock(text) for text in texts]
+        return np.array([math.nan if value is None else value for value in seconds])
+    return np.array([_number(text) for text in texts])
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return math.nan
+
+
+def _column(index: int, field: Field, before: str, values: Floats) -> Column | None:
+    key, unit = field.key, field.unit
+    words = set(re.split(r"[^a-zµ0-9]+", key.replace("(", " ")))
+    is_mean = bool(words & _MEAN_WORDS)
+    if words & _LEFT_WORDS or before.endswith("<"):
+        return Column(index, field, ("left",), _stated_unit(field, words), values)
+    if _RATE_UNIT.match(unit) or _RATE_KEY.search(key):
+        return Column(index, field, ("rate",), 1.0, values, is_mean)
+    if words & _PART_WORDS or re.search(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?$", key):
+        return None
+    per_step = _PER_STEP_UNIT.match(unit) or _PER_STEP_KEY.search(key)
+    stated = _stated_unit(field, words)
+    if per_step:
+        groups = per_step.groupdict()
+        scale = _SECONDS.get(groups.get("unit") or "", stated)
+        return Column(index, field, ("step",), scale, values, is_mean)
+    if (
+        "/" in unit
+        or unit == "%"
+        or "/" in key
+        or (field.kind == "number" and stated is None and not words & _TIME_WORDS)
+    ):
+        return None
+    if field.kind == "number" and stated is not None and not words & _TIME_WORDS and not unit:
+        return None
+    return Column(index, field, ("step", "interval", "clock"), stated, values, is_mean)
+
+
+def _stated_unit(field: Field, words: set[str]) -> float | None:
+    """Seconds of one, as the unit behind the number or the word before it states."""
+    if field.kind in {"clock", "words"}:
+        return 1.0
+    unit = field.unit
+    if unit:
+        short = {"sec": "s", "min": "m", "hou": "h"}.get(unit[:3], unit)
+        return _SECONDS.get(short)
+    for word, seconds in (
+        ("ms", 1e-3), ("us", 1e-6), ("sec", 1.0), ("secs", 1.0), ("seconds", 1.0), ("s", 1.0),
+        ("min", 60.0), ("mins", 60.0), ("minutes", 60.0), ("hours", 3600.0),
+    ):  # fmt: skip
+        if word in words:
+            return seconds
+    return None
+
+
+def is_running(values: Floats, resets: npt.NDArray[np.bool_]) -> bool:
+    """Whether a figure only grows, but for where it may start anew."""
+    known = values[np.isfinite(values)]
+    if len(known) < 4:
+        return False
+    steps = np.diff(values)
+    usable = np.isfinite(steps) & ~resets
+    falls = usable & (steps < 0)
+    # A clock that starts anew falls to less than half; a noisy figure falls by a little, and often.
+    deep = falls & (values[1:] < 0.5 * values[:-1])
+    small = int((falls & ~deep).sum())
+    if small > 0.01 * usable.sum() or deep.sum() > 0.1 * usable.sum() + 1:
+        return False
+    return bool(
+        known.max() > 2 * known.min() or known.max() - known.min() > 20 * np.median(np.abs(steps[usable]) + 1e-12)
+    )
+
+
+def is_converging(values: Floats) -> bool:
+    """Whether a figure is a mean since the start: it moves less and less."""
+    if len(values) < 30:
+        return False
+    moves = np.abs(np.diff(values)) / np.maximum(np.abs(values[:-1]), 1e-12)
+    third = len(moves) // 3
+    late = float(np.median(moves[-third:]))
+    return late < 0.002 and late < 0.4 * float(np.median(moves[: max(3, third // 2)]))
+
+
+def stamp_pace(t_ns: Floats, since: Floats, resolution_ns: int) -> tuple[float, bool] | None:
+    """Seconds of a step by the stamps, and whether they are fine enough to time every line."""
+    usable = np.isfinite(t_ns[1:]) & np.isfinite(t_ns[:-1]) & (since > 0)
+    if usable.sum() < _LEAST:
+        return None
+    elapsed = np.diff(t_ns)[usable]
+    if (elapsed < 0).sum() > 0.05 * len(elapsed) or elapsed.sum() <= 0:
+        return None
+    paces = elapsed / since[usable]
+    # Lines closer together than the stamps can tell: in stretches that they can.
+    stride = max(1, math.ceil(10 * resolution_ns / max(1.0, float(np.mean(elapsed)))))
+    if stride > 1:
+        if stride * _LEAST > len(elapsed):
+            return float(elapsed.sum() / since[usable].sum()) / NS, False
+        ends = np.arange(0, len(elapsed) - stride + 1, stride)
+        paces = np.add.reduceat(elapsed, ends)[:-1] / np.maximum(np.add.reduceat(since[usable], ends)[:-1], 1)
+    is_fine = float(np.median(elapsed)) >= 4 * resolution_ns
+    return float(np.median(paces)) / NS, is_fine
+
+
+def paces_of(column: Column, reading: Reading, since: Floats, resets: npt.NDArray[np.bool_], left: Floats) -> Floats:
+    """Seconds of a step by one reading of a column, for a unit of one second; per line but the first."""
+    values = column.values
+    with np.errstate(all="ignore"):
+        if reading == "step":
+            paces = values[1:]
+        elif reading == "interval":
+            paces = values[1:] / since
+        elif reading == "clock":
+            paces = np.diff(values) / since
+        elif reading == "rate":
+            paces = 1.0 / values[1:]
+        else:
+            paces = values[1:] / left[1:]
+    good = np.isfinite(paces) & (paces > 0) & (since > 0) & ~resets
+    return paces[good]
+
+
+def middle(paces: Floats) -> float | None:
+    """The median of at least a few paces."""
+    return float(np.median(paces)) if len(paces) >= _LEAST else None
+
+
+def clock_pace(column: Column, since: Floats, resets: npt.NDArray[np.bool_]) -> float | None:
+    """Seconds of a step by a running clock, over stretches long enough for its ticks."""
+    values = column.values * (column.unit_s or 1.0)
+    steps = np.where(resets, 0, np.diff(values))
+    good = (steps >= 0) & np.isfinite(steps) & (since > 0) & ~resets
+    if good.sum() < _LEAST or steps[good].sum() <= 0:
+        return None
+    ticks = steps[good][steps[good] > 0]
+    if len(ticks) > 0.7 * good.sum():
+        return float(np.median(steps[good] / since[good]))
+    return float(steps[good].sum() / since[good].sum())

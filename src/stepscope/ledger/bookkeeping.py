@@ -1,0 +1,25 @@
+"""What every part of an attribution looks at and writes to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stepscope.ledger.accounts import Books
+from stepscope.ledger.baseline import Baseline
+from stepscope.ledger.prices import Pricing
+from stepscope.ledger.timestamps import StampEvidence
+from stepscope.run.model import Floats, Run
+from stepscope.run.stops import Stop
+
+
+class Work(NamedTuple):
+    """One attribution in the making. `timed`: the stops by the row that holds them; `one`: seconds of one step."""
+
+    run: Run
+    stops: list[Stop]
+    timed: dict[int, Stop]
+    baseline: Baseline
+    one: Floats
+    stamps: StampEvidence | None
+    pricing: Pricing
+    books: Books

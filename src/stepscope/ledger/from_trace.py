@@ -1,0 +1,191 @@
+"""What was timed from inside the process replaces what was inferred from outside.
+
+A trace says when each evaluation, save, compile, wait for data and collection began and how long it took, by the clock
+that also stamped the lines. So each row's seconds are those spans and, for the rest, what they were before. The phases
+still add up to the same wall time: what a span takes, normal steps or unexplained seconds give.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.core.units import NS
+from stepscope.ledger.accounts import ORDER
+from stepscope.ledger.phases import Basis, Cause, Ledger, Part, Phase, PhaseTotal, Price, SlowStep, joined
+from stepscope.ledger.timestamps import LATE_S
+from stepscope.run.model import NO_TIME, Floats, Ints, Run
+from stepscope.source.trace_file import SUSPENDED, Spans
+
+# A span inside another counts as the first of these: nothing goes on while the machine sleeps; a save or a compile in
+# the middle of an evaluation is one; a wait for data or a collection belongs to whatever it interrupts.
+_PHASES: tuple[tuple[str, Phase], ...] = (
+    (SUSPENDED, "gap"),
+    ("checkpoint", "checkpoint"),
+    ("compile", "warmup"),
+    ("evaluation", "evaluation"),
+    ("data", "data"),
+    ("gc", "gc"),
+)
+_CAUSES: dict[Phase, Cause] = {
+    "evaluation": "evaluation",
+    "checkpoint": "checkpoint",
+    "warmup": "warmup",
+    "data": "data",
+    "gc": "gc",
+    "gap": "interruption",
+    "stall": "unexplained",
+}
+# Of a row that the trace does not explain to this share, something else may be the cause.
+_SURE = 0.98
+
+
+class _Measured(NamedTuple):
+    """Seconds of a phase by row, with those after the last row at the end, and how many spans they are."""
+
+    phase: Phase
+    seconds: Floats
+    num: int
+
+
+def settle(ledger: Ledger, run: Run, spans: Spans) -> Ledger:
+    """The ledger with its traced phases measured; unchanged where the rows have no stamps to place spans by."""
+    t_ns, stamps = run.steps.t_ns, run.stamps
+    if stamps is None or not stamps.dated or not len(t_ns) or (t_ns == NO_TIME).any():
+        return ledger
+    edges = np.maximum.accumulate(np.concatenate([[stamps.first_ns], t_ns, [stamps.last_ns]]))
+    measured = _by_row(spans, edges)
+    if not measured:
+        return ledger
+    slow = tuple(_told(step, measured) for step in ledger.slow)
+    phases = _totals(ledger, slow, measured)
+    if phases is None:
+        return ledger  # more spans than time: not this run's trace
+    return ledger._replace(
+        phases=phases,
+        slow=slow,
+        evaluation_price=_price(spans.get("evaluation")) or ledger.evaluation_price,
+        checkpoint_price=_price(spans.get("checkpoint")) or ledger.checkpoint_price,
+        split="trace" if {"evaluation", "checkpoint"} & set(spans) else ledger.split,
+    )
+
+
+def _by_row(spans: Spans, edges: Ints) -> list[_Measured]:
+    found: list[_Measured] = []
+    pool: list[Ints] = []
+    before = np.zeros(len(edges))
+    for kind, phase in _PHASES:
+        own = spans.get(kind)
+        if own is None:
+            continue
+        pool.append(own)
+        covered = _covered(np.concatenate(pool), edges)
+        inside = (own[:, 1] > edges[0]) & (own[:, 0] < edges[-1])
+        found.append(_Measured(phase, np.maximum(np.diff(covered - before), 0.0), int(inside.sum())))
+        before = covered
+    return [one for one in found if one.num]
+
+
+def _covered(spans: Ints, edges: Ints) -> Floats:
+    """Seconds that spans cover up to each edge, every second once."""
+    spans = spans[np.argsort(spans[:, 0], kind="stable")]
+    ends = np.maximum.accumulate(spans[:, 1])
+    starts = np.maximum(spans[:, 0], np.concatenate([[spans[0, 0]], ends[:-1]]))
+    lengths = np.maximum(ends - starts, 0)
+    upto = np.concatenate([[0], np.cumsum(lengths)])
+    place = np.searchsorted(starts, edges, side="right")
+    last = np.maximum(place - 1, 0)
+    partial = np.where(place > 0, np.clip(edges - starts[last], 0, lengths[last]), 0)
+    return np.asarray((upto[last] + partial) / NS, dtype=np.float64)
+
+
+def _told(slow: SlowStep, measured: list[_Measured]) -> SlowStep:
+    """A slow step whose parts are what the trace saw of it; the rest stays what it was, the step first."""
+    own = {one.phase: float(one.seconds[slow.row]) for one in measured if one.seconds[slow.row] > LATE_S}
+    total = sum(part.seconds for part in slow.parts)
+    if not own or total <= 0:
+        return slow
+    scale = min(1.0, total / sum(own.values()))  # a span may reach over the printed time's end
+    traced = {one.phase for one in measured}
+    parts = [
+        Part(phase, seconds * scale, max(0.0, seconds * scale - LATE_S), seconds * scale + LATE_S, "measured")
+        for phase, seconds in own.items()
+    ]
+    rest = total - sum(part.seconds for part in parts)
+    kept = sorted((part for part in slow.parts if part.phase not in traced), key=lambda part: part.phase != "step")
+    for part in kept:
+        seconds = min(rest, part.seconds)
+        if seconds > 0 and part.phase == "stall" and seconds <= LATE_S:
+            parts.append(Part("step", seconds, 0.0, seconds, "inferred"))  # less than a line's way to its stamp
+        elif seconds > 0:
+            parts.append(part._replace(seconds=seconds, low_s=min(part.low_s, seconds), high_s=max(seconds, LATE_S)))
+        rest -= max(0.0, seconds)
+    if rest > 0:
+        # Seconds that were inferred to be an evaluation or a save, and were not.
+        parts.append(Part("stall" if rest > LATE_S else "step", rest, 0.0, rest, "inferred"))
+    merged = joined(sorted(parts, key=lambda part: -part.seconds))
+    cause: Cause = next((_CAUSES[part.phase] for part in merged if part.phase in _CAUSES), slow.cause)
+    return slow._replace(parts=merged, cause=cause, confidence=_SURE if cause != "unexplained" else slow.confidence)
+
+
+def _totals(ledger: Ledger, slow: tuple[SlowStep, ...], measured: list[_Measured]) -> tuple[PhaseTotal, ...] | None:
+    """Every phase anew; normal steps take what is left of the wall time. None where nothing would be left."""
+    nanos = {total.phase: total.ns for total in ledger.phases}
+    counts = {total.phase: total.num for total in ledger.phases}
+    traced = {one.phase for one in measured}
+    for before, after in zip(ledger.slow, slow, strict=True):
+        for part in before.parts:
+            nanos[part.phase] = nanos.get(part.phase, 0) - round(part.seconds * NS)
+        for part in after.parts:
+            nanos[part.phase] = nanos.get(part.phase, 0) + round(part.seconds * NS)
+            counts.setdefault(part.phase, 1)
+    rows = np.zeros(len(measured[0].seconds), dtype=bool)
+    rows[[step.row for step in slow]] = True
+    for one in measured:
+        if one.phase in {"warmup", "gap"}:  # start-up and restarts are in there too
+            nanos[one.phase] = nanos.get(one.phase, 0) + round(float(one.seconds[~rows].sum()) * NS)
+            counts[one.phase] = max(counts.get(one.phase, 0), one.num)
+        else:
+            nanos[one.phase] = round(float(one.seconds.sum()) * NS)
+            counts[one.phase] = one.num
+    nanos["step"] = ledger.wall_ns - sum(own for phase, own in nanos.items() if phase != "step")
+    if nanos["step"] < 0 and nanos.get("unlogged", 0) > 0:
+        # What no line explained was what the trace saw.
+        taken = min(-nanos["step"], nanos["unlogged"])
+        nanos["unlogged"] -= taken
+        nanos["step"] += taken
+    if nanos["step"] < 0 or any(own < 0 for own in nanos.values()):
+        return None
+    old = {total.phase: total for total in ledger.phases}
+    found = []
+    for phase in ORDER:
+        if nanos.get(phase, 0) <= 0 and phase not in traced:
+            continue
+        known = old.get(phase) or PhaseTotal(phase, 0.0, 0.0, 0.0, "measured", 0, 0, 0.0)
+        own_ns = nanos.get(phase, 0)
+        share = own_ns / ledger.wall_ns if ledger.wall_ns else 0.0
+        anew = known._replace(ns=own_ns, num=counts.get(phase, 0), share=share)
+        found.append(_with_interval(anew, is_traced=phase in traced))
+    return tuple(found)
+
+
+def _with_interval(total: PhaseTotal, *, is_traced: bool) -> PhaseTotal:
+    """A total whose nanoseconds are new, with the seconds and the doubt that go with them."""
+    seconds = total.ns / NS
+    doubt = LATE_S * total.num
+    if not is_traced:
+        up = total.high_s - total.seconds if total.phase != "step" else 0.0
+        doubt = max(up, total.seconds - total.low_s)
+    basis: Basis = "measured" if is_traced or total.phase == "step" else total.basis
+    return total._replace(seconds=seconds, low_s=max(0.0, seconds - doubt), high_s=seconds + doubt, basis=basis)
+
+
+def _price(spans: Ints | None) -> Price | None:
+    """What one usually takes; the first one may hold a compile."""
+    if spans is None or not len(spans):
+        return None
+    seconds = (spans[1:] if len(spans) > 2 else spans)[:, :2] @ np.array([-1, 1]) / NS
+    middle = float(np.median(seconds))
+    spread = max(LATE_S, 1.645 * float(np.std(seconds)) / len(seconds) ** 0.5)
+    return Price(middle, max(0.0, middle - spread), middle + spread, "measured")

@@ -1,0 +1,104 @@
+"""Logs that print no normal step: where its level comes from then, and what is left to say without one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stepscope.core.units import NS
+from stepscope.ledger import priors
+from stepscope.ledger.accounts import Books
+from stepscope.ledger.outside_clock import begin_ns
+from stepscope.ledger.phases import Ledger, Phase, PhaseTotal
+from stepscope.ledger.timestamps import has_stamped_rows
+from stepscope.run.model import NO_TIME, Run
+from stepscope.run.stops import Stop
+
+
+def level_between(run: Run, stops: list[Stop]) -> tuple[float, float] | None:
+    """The level where every printed step also evaluates, and how far off it may be, as a share.
+
+    From the stamps of the silent steps between, else from what an evaluation should cost in steps.
+    """
+    steps = run.steps
+    if len(steps.t_ns) and len(steps) > 1:
+        silent = np.diff(steps.step) - steps.span[1:]
+        known = (
+            (np.diff(steps.segment) == 0) & (silent > 0) & (steps.t_ns[1:] != NO_TIME) & (steps.t_ns[:-1] != NO_TIME)
+        )
+        levels = (np.diff(steps.t_ns) / NS - steps.seconds[1:])[known] / silent[known]
+        if len(levels[levels > 0]):
+            return float(np.median(levels[levels > 0])), 0.03
+    prior = priors.evaluation_steps(run.settings, run.format)
+    rows = [stop for stop in stops if stop.row is not None and stop.evaluated]
+    if prior is None or not rows:
+        return None
+    later = [stop for stop in rows if stop.step > run.format.first_step] or rows
+    save_s = priors.checkpoint_seconds(run.settings, run.format).median
+    left = [float(steps.seconds[s.row]) - (save_s if s.saved else 0.0) for s in later if s.row is not None]
+    middle = float(np.median(left))
+    # A guess at a sum whose parts are all guesses: good to a factor of two or so.
+    return (middle / (1 + prior.median), 0.6) if middle > 0 else None
+
+
+def without_level(run: Run, stops: list[Stop]) -> Ledger:
+    """No normal step was printed: what lines say of their own time, and the rest of the printed seconds as a whole."""
+    steps = run.steps
+    printed_s = float(steps.seconds.sum()) if len(run) else 0.0
+    timed = [stop for stop in stops if stop.row is not None and stop.is_inside]
+    whole_s = max((runtime.seconds for runtime in run.runtimes if runtime.row == len(run)), default=0.0)
+    if len(run) and not printed_s and whole_s:
+        return _by_runtime(run, stops, whole_s)
+    told = [stop.evaluation_took_s for stop in timed if stop.evaluation_took_s is not None]
+    books = Books(z=0.0)
+    if told:
+        books["evaluation"].add(min(math.fsum(told), printed_s), "measured", num=len(told))
+    rest_s = printed_s - books.seconds
+    # A trainer that prints single steps evaluates for most of such a row; a row that covers many is mostly steps.
+    phase: Phase = "warmup"
+    if timed:
+        phase = "evaluation" if run.clock.covers == "step" else "step"
+    if rest_s > 0:
+        books[phase].add(rest_s, "assumed", num=int(steps.span.sum()) if phase == "step" else len(run))
+        if not told:
+            books[phase].doubt("unknown", rest_s, 0.0)
+    silent = len(run) > 1 and bool((np.diff(steps.step) > steps.span[1:])[np.diff(steps.segment) == 0].any())
+    if run.stamps is not None and len(run) and has_stamped_rows(run):
+        left = (run.stamps.last_ns - begin_ns(run)) / NS - books.seconds
+        if left > 0:
+            books["unlogged"].add(left, "measured")
+            silent = False
+    totals, wall_ns = books.close()
+    return _plain(totals, wall_ns, math.inf if silent else wall_ns / NS)
+
+
+def _by_runtime(run: Run, stops: list[Stop], whole_s: float) -> Ledger:
+    """No step has a time, but the log says at its end how long the whole took."""
+    told = [stop.evaluation_took_s for stop in stops if stop.evaluation_took_s is not None]
+    books = Books(z=0.0)
+    if told:
+        books["evaluation"].add(min(math.fsum(told), whole_s), "measured", num=len(told))
+    rest_s = whole_s - books.seconds
+    if rest_s > 0:
+        # Saving, loading and starting are in it too; nothing tells how much of it.
+        books["step"].add(rest_s, "inferred", num=int(run.steps.step[-1]) - run.format.first_step + 1)
+        books["step"].doubt("unknown", rest_s, 0.0)
+    totals, wall_ns = books.close()
+    return _plain(totals, wall_ns, wall_ns / NS)
+
+
+def _plain(totals: tuple[PhaseTotal, ...], wall_ns: int, high_s: float) -> Ledger:
+    """A ledger of phases alone."""
+    return Ledger(
+        wall_ns=wall_ns,
+        wall_low_s=wall_ns / NS,
+        wall_high_s=high_s,
+        phases=totals if wall_ns else (),
+        slow=(),
+        step=None,
+        evaluation_price=None,
+        checkpoint_price=None,
+        split="none",
+        stamps_unusable=False,
+    )

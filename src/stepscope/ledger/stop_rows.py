@@ -1,0 +1,213 @@
+"""Rows whose time holds an evaluation, a save or both: what of it was which."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.ledger.bookkeeping import Work
+from stepscope.ledger.phases import Basis, Part, Phase
+from stepscope.ledger.posterior import SAVE_SCATTER
+from stepscope.ledger.prices import FIRST_TOUCH
+from stepscope.ledger.slow_rows import SlowRows
+from stepscope.ledger.timestamps import LATE_S, StampedEvaluation
+from stepscope.run.stops import Stop
+
+# Printing a line (and wandb, and a flush) takes up to this long and is inside the next step's time.
+LOG_LINE_S = 0.004
+# Standard deviations above what save and step usually take together.
+_STRUCK = 4.0
+# On a machine that slows every step down, writing a line and handing it over slows down with it.
+_WRITING = 0.01
+# What is this many times the usual is something else, or something else as well.
+_ODD_EVALUATION = 3.0
+# What had less of a chance than this is left out of an interval of 90 %.
+_COUNTS = 0.1
+# Most of such a row is its evaluation, so what strikes it strikes the evaluation (on timed runs with neighbours, up to
+# five times as long as usual); beyond this it hung, and that says nothing about evaluations.
+_HUNG_EVALUATION = 10.0
+# The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
+_RECOMPILED = 1.5
+# The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
+_COLD = 1.05
+# What an evaluation prints of its time must be at least this share for the rest to be counted as its own.
+_PRINTED_PART = 0.3
+_NOTHING = (0.0, 0.0, 0.0)
+
+
+class StopRows:
+    """Books the rows that hold a stop."""
+
+    def __init__(self, work: Work, slow: SlowRows) -> None:
+        self.work = work
+        self.books, self.pricing, self.stamps = work.books, work.pricing, work.stamps
+        self.baseline, self.timed = work.baseline, work.timed
+        self._slow = slow
+
+    def add(self, row: int, stop: Stop) -> None:
+        """Book one row and the stop it holds."""
+        around = self.pricing.stop_row(row)
+        self.books["step"].num += around.span - 1
+        save = _NOTHING
+        if stop.saved and stop.save_inside and stop.save_took_s is None:
+            save = self.pricing.save_at(around.one_s)
+        stamped = self.stamps.evaluations.get(stop.line) if self.stamps else None
+        if stamped is not None:
+            self._add_stamped(row, stamped, save)
+            return
+        step_s = min(around.level_s, around.total_s)
+        self.books.book(
+            row, "step", step_s, "inferred", sd=around.jitter_s, source="beside", down=around.down_s, up=around.up_s
+        )
+        excess = self._without_printed(row, stop, around.total_s - step_s)
+        if not (stop.evaluated and stop.evaluation_inside):
+            self._split_save_only(row, excess, save)
+        elif stop.evaluation_took_s is not None:
+            self._split_around_printed(row, stop.evaluation_took_s, excess, save)
+        elif self.pricing.starts_process(row):
+            self._split_first(row, excess, save)
+        else:
+            self._split_later(row, excess, save)
+
+    def _without_printed(self, row: int, stop: Stop, excess: float) -> float:
+        """Book what the lines themselves say an evaluation or a save took; give back the rest of the excess."""
+        if stop.evaluated and stop.evaluation_inside and stop.evaluation_took_s is not None:
+            self.books.book(row, "evaluation", min(stop.evaluation_took_s, max(excess, 0.0)), "measured")
+            excess = max(0.0, excess - stop.evaluation_took_s)
+        if stop.saved and stop.save_inside and stop.save_took_s is not None:
+            self.books.book(row, "checkpoint", min(stop.save_took_s, max(excess, 0.0)), "measured")
+            excess = max(0.0, excess - stop.save_took_s)
+        return excess
+
+    def _split_around_printed(
+        self, row: int, printed_s: float, excess: float, save: tuple[float, float, float]
+    ) -> None:
+        """An evaluation prints what its batches took, but loads, gathers and scores around them: that is of it, too.
+
+        As much as is usual, and no more than the printed part warrants.
+        """
+        usual, around = self.pricing.around_printed_s, self.pricing.stop_row(row)
+        if self.pricing.starts_process(row) or printed_s < _PRINTED_PART * (printed_s + usual):
+            self._split_save_only(row, excess, save)
+            return
+        if excess > _ODD_EVALUATION * usual + printed_s:
+            self._slow.add_stall(row, excess - usual)
+            self.books["evaluation"].either(excess - usual)
+            excess = usual
+        low, save_s, high = (min(seconds, excess) for seconds in save)
+        down, up = high - save_s, save_s - low
+        self.books.book(
+            row, "evaluation", excess - save_s, "inferred", sd=around.jitter_s, source="save", down=down, up=up, num=0
+        )
+        if save[1]:
+            self.books.book(row, "checkpoint", save_s, self.pricing.basis, source="save", down=up, up=down)
+
+    def _split_save_only(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
+        """No evaluation to share with: what is above the level is the save, start-up, or unexplained."""
+        around = self.pricing.stop_row(row)
+        if self.pricing.starts_process(row):
+            self.books.book(row, "warmup", excess, "inferred", sd=around.jitter_s)
+        elif save[1]:
+            self.books.book(row, "checkpoint", excess, "inferred", sd=around.jitter_s)
+        elif self.baseline.slow[row] and excess > around.one_s:
+            self._slow.add_stall(row, excess)
+        else:
+            self.books["step"].add(excess, "measured", num=0)
+            self._note(row, "step", excess, (excess, excess), "measured")
+
+    def _split_later(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
+        """Evaluation is what the save leaves: the sum is known, only the border between them is not."""
+        around = self.pricing.stop_row(row)
+        _, middle, most = self.pricing.evaluation_at(around.one_s)
+        expected = middle + save[1]
+        if self.pricing.is_first_later(row) and excess > _RECOMPILED * (most + save[2]):
+            # Another shape to compile, or the first save of a process: once, and then no more.
+            self.books.book(row, "warmup", excess - expected, "inferred", sd=around.jitter_s)
+            self.books["evaluation"].either(excess - expected)
+            excess = expected
+        elif len(self.timed) > 3 and excess > _HUNG_EVALUATION * max(expected, most + save[1]):
+            self._slow.add_stall(row, excess - expected)
+            # Nor does one say that it was not the evaluation itself, or its save.
+            self.books["evaluation"].either(excess - expected)
+            self.books["checkpoint"].either(excess - expected if save[1] else 0.0)
+            excess = expected
+        elif excess > _ODD_EVALUATION * expected and around.level_s > _COUNTS * (around.level_s + expected):
+            # The step in it is long enough to have been struck instead.
+            self.books["evaluation"].doubt("odd", excess - expected, 0.0)
+            self.books["step"].either(excess - expected)
+        low, save_s, high = (min(seconds, max(excess, 0.0)) for seconds in save)
+        # Where nothing was saved there is no border to find.
+        basis: Basis = self.pricing.basis if save[1] else "inferred"
+        own = SAVE_SCATTER * save_s
+        sd = float(np.hypot(around.jitter_s, own))
+        self.books.book(
+            row, "evaluation", excess - save_s, basis, sd=sd, source="save", down=high - save_s, up=save_s - low
+        )
+        self.books["evaluation"].doubt("beside", around.up_s, around.down_s)
+        if save[1]:
+            self.books.book(
+                row, "checkpoint", save_s, basis, sd=own, source="save", down=save_s - low, up=high - save_s
+            )
+
+    def _split_first(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
+        """The first step of a process: evaluation at the price it has elsewhere, the rest is warm-up."""
+        around, pricing = self.pricing.stop_row(row), self.pricing
+        if pricing.eager:
+            least, middle, most = (share * around.one_s for share in FIRST_TOUCH)
+            evaluation_s = max(0.0, excess - middle - save[1])
+            low, high = excess - most - save[2], excess - least - save[0]
+            basis: Basis = "inferred"
+            # What we call first touch is a slow first step: nothing in the log says which.
+            self.books["step"].either(most)
+        else:
+            least, middle, most = pricing.evaluation_at(around.one_s)
+            swing = 1 + self.books.z * pricing.scatter
+            evaluation_s = min(middle, max(0.0, excess - save[1]))
+            low, high = least / swing, min(most * swing * _COLD, excess)
+            basis = pricing.basis if pricing.has_later_evaluation else "assumed"
+        down, up = max(0.0, evaluation_s - low), max(0.0, high - evaluation_s)
+        save_s = min(save[1], max(0.0, excess - evaluation_s))
+        self.books.book(row, "evaluation", evaluation_s, basis, sd=around.jitter_s, source="first", down=down, up=up)
+        if save[1]:
+            self.books.book(row, "checkpoint", save_s, basis, source="save", down=save_s - save[0], up=save[2] - save_s)
+        warm_s = max(0.0, excess - evaluation_s - save_s)
+        self.books.book(row, "warmup", warm_s, basis, sd=around.jitter_s, source="first", down=up, up=down)
+
+    def _add_stamped(self, row: int, stamped: StampedEvaluation, save: tuple[float, float, float]) -> None:
+        """Stamps before and after: evaluation is measured; the end of a save prints nothing, so save + step is."""
+        around, tick = self.pricing.stop_row(row), stamped.uncertainty_s
+        basis: Basis = "measured" if stamped.exact else "inferred"
+        # The line before was still being written when the evaluation's clock began.
+        early = min(max(2 * LOG_LINE_S, _WRITING * around.one_s), 0.05 * stamped.seconds)
+        self.books.book(row, "evaluation", stamped.seconds, basis, sd=tick, source="late", down=early, up=LATE_S)
+        rest = around.total_s - stamped.seconds
+        if self.pricing.starts_process(row) and rest > (1 + FIRST_TOUCH[2]) * around.level_s + save[2]:
+            warm_s = rest - around.level_s - save[1]
+            self.books.book(row, "warmup", warm_s, "inferred", sd=around.jitter_s)
+            rest -= warm_s
+        sd = tick
+        if save[1]:
+            # The sum of save and step is known. Which of them was longer than usual is not: each takes its share.
+            jitter, own = float(np.hypot(around.jitter_s, tick)), SAVE_SCATTER * save[1]
+            trust = own**2 / (own**2 + jitter**2)
+            if self.pricing.starts_process(row):
+                trust = 0.0  # first touch makes the step longer, by nobody knows how much
+            sd = jitter * trust**0.5
+            low, middle, high = ((1 - trust) * price + trust * (rest - around.level_s) for price in save)
+            save_s = min(max(middle, 0.0), rest)
+            # The lines themselves took time to write, and the step may be one of the slower ones beside a stop.
+            down, up = trust * around.up_s, trust * around.down_s
+            self.books["checkpoint"].doubt("beside", down, up)
+            self.books["checkpoint"].doubt("late", LOG_LINE_S, 0.0)
+            self.books["step"].doubt("beside", up, down)
+            if rest - around.level_s - save_s > _STRUCK * jitter:
+                # Too long for both: one of them was struck, and nothing says which.
+                self.books["checkpoint"].either(rest - around.level_s - save_s)
+            self.books.book(
+                row, "checkpoint", save_s, "inferred", sd=sd, source="save", down=middle - low, up=high - middle
+            )
+            self.books["step"].doubt("save", high - middle, middle - low)
+            rest -= save_s
+        self.books.book(row, "step", rest, basis, sd=sd)
+
+    def _note(self, row: int, phase: Phase, seconds: float, span: tuple[float, float], basis: Basis) -> None:
+        self.books.note(row, Part(phase=phase, seconds=seconds, low_s=span[0], high_s=span[1], basis=basis))

@@ -1,0 +1,122 @@
+"""The numbers of a step line: which step it is, and its time figure in nanoseconds, whatever form it was printed in.
+
+A step is `step`, or `epoch` with `batch` of `batches`. A time figure is one of the groups in `SCALES`; what it covers
+(one step, a window's mean, everything since the start) is the format's clock, not the figure's form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stepscope.core.units import NS
+
+_CLOCK = re.compile(r"(?:(?P<d>\d+) days?,? )?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)\s*$")
+_WORDS = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m(?!s)|min|s|ms)\b")
+_UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
+_SEPARATORS = re.compile(r"[,_'\s\u00a0\u2009\u202f]")  # of thousands
+_MAX_STEP = 1 << 53
+_MAX_NS = 10**18  # thirty years
+
+
+def parse_clock(text: str) -> float | None:
+    """Seconds of `1:02:03`, `2 days, 3:39:06`, `36m 58s`, `3h 35m`; None when it is none of these."""
+    text = text.strip()
+    clock = _CLOCK.match(text)
+    if clock:
+        days, hours = int(clock["d"] or 0), int(clock["h"] or 0)
+        return days * 86_400.0 + hours * 3600.0 + int(clock["m"]) * 60.0 + float(clock["s"])
+    words = _WORDS.findall(text)
+    return sum(float(number) * _UNITS[unit] for number, unit in words) if words else None
+
+
+# The groups that hold a time figure, in the order they are looked for, and how the number becomes seconds. The same
+# functions serve one number and a whole column of them.
+SCALES: dict[str, Callable[[Any], Any]] = {
+    "dur_ms": lambda number: number / 1e3,
+    "dur_s": lambda number: number,
+    "dur_us": lambda number: number / 1e6,
+    "dur_min": lambda number: number * 60,
+    "dur_clock": lambda number: number,
+    "elapsed_ms": lambda number: number / 1e3,
+    "elapsed_s": lambda number: number,
+    "elapsed_min": lambda number: number * 60,
+    "elapsed_h": lambda number: number * 3600,
+    "elapsed_clock": lambda number: number,
+    "it_per_s": lambda number: 1 / number,
+    "s_per_it": lambda number: number,
+}
+# Those whose number is a plain multiple: of so many nanoseconds.
+LINEAR_NS = {
+    "dur_ms": 10**6,
+    "dur_s": NS,
+    "elapsed_ms": 10**6,
+    "elapsed_s": NS,
+    "elapsed_min": 60 * NS,
+    "elapsed_h": 3600 * NS,
+    "s_per_it": NS,
+}
+CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
+# What a line may tell of the step line that follows it.
+AHEAD = frozenset({"step", "epoch", "batch", "loss", *SCALES})
+
+
+def figure_ns(groups: Mapping[str, str | None]) -> int | None:
+    """The time figure of a step line, of one step; None when it has none, -1 when it cannot be one."""
+    for name, scale in SCALES.items():
+        text = groups.get(name)
+        if text:
+            try:
+                number = parse_clock(text) if name in CLOCK_FIGURES else float(text.replace(",", ""))
+                steps = _count(groups.get("per_steps")) or 1
+                nanos = -1 if number is None else round(scale(number) * NS / steps)
+            except (ValueError, ArithmeticError):
+                return -1
+            return nanos if 0 <= nanos < _MAX_NS else -1
+    return None
+
+
+def step_number(groups: Mapping[str, str | None], *, first_epoch: int, batches: int | None) -> int | None:
+    """The step a line is about; None when it does not say, or cannot be true."""
+    text = groups.get("step")
+    if text:
+        value = _count(text)
+    else:
+        epoch, batch = _count(groups.get("epoch")), _count(groups.get("batch"))
+        length = _count(groups.get("batches")) or batches
+        if batch is None:
+            # An epoch without a batch is the whole epoch: its last step.
+            value = None if epoch is None or length is None else (epoch - first_epoch + 1) * length
+        else:
+            value = batch if epoch is None or length is None else (epoch - first_epoch) * length + batch
+    return value if value is not None and 0 <= value < _MAX_STEP else None
+
+
+def full_count(text: str, number: int) -> bool:
+    """Whether `14K` may be a short form of `number`: the same but for the digits left out."""
+    scale = {"K": 1_000, "k": 1_000, "M": 1_000_000}[text[-1]]
+    decimals = len(text[:-1].partition(".")[2])
+    return bool(abs(number - (_count(text) or 0)) <= scale / 2 / 10**decimals)
+
+
+def _count(text: str | None) -> int | None:
+    """`1,234`, `1 200`, `00213`, `50K` or `1.2M` as a whole number."""
+    if not text:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    scale = {"K": 1_000, "k": 1_000, "M": 1_000_000, "m": 1_000_000, "B": 10**9, "G": 10**9}.get(text[-1], 1)
+    digits = _SEPARATORS.sub("", text[:-1] if scale > 1 else text)
+    try:
+        return round(float(digits) * scale) if scale > 1 else int(digits)
+    except (ValueError, OverflowError):
+        return None
+
+
+def whole(text: str | None) -> int | None:
+    """A printed count; None when there is none, or when it cannot be one."""
+    value = _count(text) if text and len(text) < 24 else None
+    return value if value is not None and 0 <= value < _MAX_STEP else None

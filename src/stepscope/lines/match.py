@@ -1,0 +1,73 @@
+"""Which line of a format a raw line is: as it stands, behind a known prefix, or behind any other."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from stepscope.lines.format import Format, LineKind, match_line
+from stepscope.lines.prefix import Prefix, split_prefix
+
+# Behind a prefix of a kind we do not know, only lines this telling are looked for, and only near the start.
+_SEARCHED: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint"})
+_SEARCH_CHARS = 400
+_MAX_PREFIX = 120
+# The first letters of the prefixes we know; most lines have none, and need not be looked at twice.
+_PREFIX_STARTS = frozenset("[(0123456789JFMASONDrRTWIE" + "abcdefghijklmnopqstuvwxyz")
+
+
+class Claim(NamedTuple):
+    """A line of a format (by its index), the match, and the prefix that stood before it."""
+
+    which: int | None
+    match: re.Match[str] | None
+    prefix: Prefix | None
+    text: str
+
+
+def claim(fmt: Format, text: str, first: int = 0) -> Claim:
+    """What `fmt` makes of `text` (not blank); `first` is the line to try before the others."""
+    found = match_line(fmt, text, first)
+    prefix = None
+    if found is None and text[0] in _PREFIX_STARTS:
+        prefix = split_prefix(text)
+        if prefix is not None:
+            for cut in reversed(prefix.cuts):
+                found = match_line(fmt, text[cut:], first) if cut < len(text) else None
+                if found is not None:
+                    return Claim(found[0], found[1], prefix, text[cut:])
+            text = text[prefix.length :]
+    if found is None and text:
+        found = _search(fmt, text)
+    index, match = found if found else (None, None)
+    return Claim(index, match, prefix, text)
+
+
+def prefix_shape(found: Claim) -> re.Pattern[str] | None:
+    """The shape of an unknown prefix that stood before a claimed line, to know it again before other lines."""
+    start = found.match.start() if found.match is not None else 0
+    if not start:
+        return None
+    pieces = re.split(r"(\d+|\s+)", found.text[:start])
+    shape = "".join(r"\d+" if piece.isdigit() else r"\s+" if piece.isspace() else re.escape(piece) for piece in pieces)
+    return re.compile(shape)
+
+
+def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
+    head = text[:_SEARCH_CHARS]
+    if fmt.words and not any(word in text for word in fmt.words):
+        return None  # nothing that tells of this format: its patterns need not even be compiled
+    for index in fmt.sieve.possible(text):
+        line = fmt.lines[index]
+        if line.kind in _SEARCHED:
+            match = line.anywhere.search(head)
+            if match is not None and match.start() <= _MAX_PREFIX:
+                return index, match
+    return None
+
+
+def is_indented(line: str, prefix: Prefix | None) -> bool:
+    """Whether a line is set in, behind its prefix if it has one."""
+    if prefix is None:
+        return line[:1].isspace()
+    return prefix.length > 1 and line.strip()[prefix.length - 2 : prefix.length].isspace()

@@ -1,0 +1,49 @@
+"""How long the whole took, as trainers, shells and `time` print it at the end."""
+
+from __future__ import annotations
+
+import re
+
+from stepscope.lines.figures import parse_clock
+
+_NUMBER = r"(?P<n>\d[\d,]*(?:\.\d+)?)"
+_UNIT = r"\s*(?P<u>seconds?|secs?|s|minutes?|mins?|min|m|hours?|hrs?|h|days?|d)\b"
+_CLOCK = r"(?P<c>(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?)"
+_PHRASES = (
+    r"(?:[Tt]otal )?[Tt]raining (?:run)?time|[Tt]raining took"
+    r"|[Tt]raining (?:was )?(?:finished|completed?|done) in"
+    r"|[Tt]otal (?:elapsed|wall(?:[- ]clock)?|run)[ -]?time"
+)
+_PATTERNS = (
+    re.compile(rf"['\"]?(?P<name>train_runtime)['\"]?\s*[:=]\s*['\"]?(?:{_CLOCK}|(?P<s>\d+(?:\.\d+)?))"),
+    re.compile(
+        rf"\b(?P<name>{_PHRASES})\s*(?:\(h:m:s\))?\s*[:=]?\s*(?:{_CLOCK}|{_NUMBER}{_UNIT})",
+    ),
+    re.compile(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
+    re.compile(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),
+    re.compile(rf"^(?P<name>Elapsed \(wall clock\) time) \(h:mm:ss or m:ss\): {_CLOCK}\s*$"),
+)
+_WORDS = ("runtime", "raining time", "raining took", " in ", "real", "lapsed", "otal ")
+_SCALE = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_MOST_S = 1e9
+
+
+def parse_runtime(text: str) -> tuple[str, float] | None:
+    """What a line calls the time of the whole, and its seconds; None when it says nothing of the kind."""
+    head = text[:400]
+    if not any(word in head for word in _WORDS):
+        return None
+    for pattern in _PATTERNS:
+        match = pattern.search(head)
+        if match is None:
+            continue
+        parts = match.groupdict()
+        if parts.get("c"):
+            seconds = parse_clock(parts["c"])
+        elif parts.get("n"):
+            seconds = float(parts["n"].replace(",", "")) * _SCALE[(parts["u"] or "s")[0]]
+        else:
+            seconds = 60.0 * int(parts.get("mi") or 0) + float(parts["s"] or 0)
+        if seconds is not None and 0 < seconds < _MOST_S:
+            return match["name"], seconds
+    return None

@@ -1,0 +1,71 @@
+"""Keeps what the card did beside a recording, while somebody looks anyway: `source/gpu_series.py` reads it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from stepscope.core.clock import Clock
+from stepscope.source.gpu_series import NAME
+from stepscope.source.hardware import Hardware, mask_of
+
+# Often enough to see a card warm up. When so many are kept, every second one goes and the spacing doubles: an hour and
+# a month take as much room.
+_EVERY_S = 5.0
+_MOST_SAMPLES = 4096
+_MIB = 1 << 20
+_HEAD = (
+    "timestamp, index, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB], power.draw [W], "
+    "temperature.gpu, power.limit [W], clocks.current.sm [MHz], clocks.max.sm [MHz], clocks_event_reasons.active\n"
+)
+
+
+class Keeper:
+    """Reads the card as often as asked, and writes down one reading in five seconds, later fewer."""
+
+    def __init__(
+        self, read: Callable[[], Hardware | None], folder: Path, clock: Clock, *, most: int = _MOST_SAMPLES
+    ) -> None:
+        self._read, self._path, self._clock, self._most = read, folder / NAME, clock, most
+        self._next = clock.monotonic()
+        self._every_s, self._num = _EVERY_S, 0
+
+    def __call__(self) -> Hardware | None:
+        """The card now."""
+        card = self._read()
+        if card is not None and self._clock.monotonic() >= self._next:
+            self._next = self._clock.monotonic() + self._every_s
+            self._keep(card)
+        return card
+
+    def _keep(self, card: Hardware) -> None:
+        moment = self._clock.now().astimezone().strftime("%Y/%m/%d %H:%M:%S.%f")[:-3]
+        figures = (
+            None if card.utilisation is None else card.utilisation * 100,
+            None if card.memory_used is None else card.memory_used / _MIB,
+            None if card.memory_total is None else card.memory_total / _MIB,
+            card.power,
+            card.temperature,
+            card.power_limit,
+            card.clock,
+            card.clock_most,
+        )
+        shown = ", ".join("[N/A]" if figure is None else f"{figure:.1f}" for figure in figures)
+        name = (card.gpu or "").replace(",", " ")
+        reasons = "[N/A]" if card.throttle is None else f"0x{mask_of(card.throttle):016x}"
+        try:
+            is_new = not self._path.exists()
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write((_HEAD if is_new else "") + f"{moment}, 0, {name}, {shown}, {reasons}\n")
+            self._num += 1
+            if self._num >= self._most:
+                self._thin()
+        except OSError:
+            pass  # a full disk must not end the view of a run
+
+    def _thin(self) -> None:
+        head, *lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
+        aside = self._path.with_suffix(".tmp")
+        aside.write_text("".join([head, *lines[::2]]), encoding="utf-8")
+        aside.replace(self._path)
+        self._num, self._every_s = len(lines[::2]), 2 * self._every_s

@@ -1,0 +1,98 @@
+"""Chunks of bytes → batches of whole lines, sorted here or by helpers, and handed over in the order of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from stepscope.lines.format import Format
+from stepscope.reading.assembler import RunBuilder
+from stepscope.reading.bulk.handover import Chunk, HandOver
+from stepscope.reading.bulk.sorter import PADDING, Sorter
+
+_MAX_PASSES = 8
+BYTES_FOR_HELP = 1 << 25  # a shorter log is read before others have begun to help
+
+
+class BulkReader:
+    """Feeds a builder with lines of UTF-8, of which `rest` is the beginning of the first."""
+
+    def __init__(self, fmt: Format, builder: RunBuilder, rest: bytes) -> None:
+        self._builder = builder
+        self._sorter = Sorter(fmt, builder)
+        self._hand_over = HandOver(fmt, builder)
+        self._rest = rest
+        self._buffer = np.zeros(PADDING, dtype=np.uint8)
+        self._num_calm = 0  # bytes since what lines are seen against has changed
+
+    @property
+    def num_rest(self) -> int:
+        """How many bytes of an unfinished line are waiting."""
+        return len(self._rest)
+
+    @property
+    def wants_help(self) -> bool:
+        """Whether what lines are seen against has not changed for so long that others may sort those to come."""
+        return self._num_calm >= BYTES_FOR_HELP
+
+    def take_rest(self) -> bytes:
+        """Hand the unfinished line over to another reader; the last thing to do."""
+        rest, self._rest = self._rest.replace(b"\0", b""), b""
+        return rest
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes."""
+        # A carriage return at the very end may be the first half of an end of line; zero bytes count for nothing.
+        last = data.rfind(b"\n")
+        last = max(last, data.rfind(b"\r", last + 1, len(data.rstrip(b"\0")) - 1))
+        rest = self._rest
+        if last < 0 and not (data.strip(b"\0") and rest.rstrip(b"\0").endswith(b"\r")):
+            self._rest = rest + data
+            return
+        self._rest = data[last + 1 :]
+        self._num_calm += len(data)
+        size = len(rest) + last + 1
+        if size + PADDING > len(self._buffer):
+            self._buffer = np.zeros(size + size // 4 + PADDING, dtype=np.uint8)
+        self._buffer[: len(rest)] = np.frombuffer(rest, dtype=np.uint8)
+        self._buffer[len(rest) : size] = np.frombuffer(data, dtype=np.uint8)[: last + 1]
+        self._give(self._sorter.sort(self._buffer, 0, size))
+
+    def read_on(self, path: Path, start: int, end: int, progress: Callable[[int], None]) -> int:
+        """Go on in the file itself, with helpers, from where the last bytes ended; where they did not get further.
+
+        They sort what comes next while this process hands over what came before. What they find out is only used as
+        long as nothing is read that could change it, so the result does not depend on who was quicker.
+        """
+        from stepscope.reading.bulk.helpers import Helpers
+
+        outlook, self._num_calm = self._builder.outlook, 0
+        helpers = Helpers.begin(self._sorter.sort, path)
+        if helpers is None:
+            return start
+        at = start - len(self._rest)
+        try:
+            for batch in helpers.batches(at, end):
+                if batch.start != at:
+                    break  # somebody writes into the file
+                self._rest = b""
+                self._give(batch.chunk)
+                at = batch.end
+                progress(at)
+                if self._builder.outlook != outlook:
+                    break
+        finally:
+            helpers.dismiss()
+        return at + len(self._rest)
+
+    def _give(self, chunk: Chunk) -> None:
+        """Hand over the lines of a chunk; what one of them says may change what those behind it are."""
+        outlook, end, num_passes = self._builder.outlook, int(chunk.places[-1]), 1
+        while (start := int(chunk.places[self._hand_over.give(chunk)])) < end:
+            num_passes += 1
+            by_line = num_passes > _MAX_PASSES  # a log that contradicts itself all the time
+            chunk = self._sorter.sort(chunk.buffer, start, end, by_line=by_line)
+        if self._builder.outlook != outlook:
+            self._num_calm = 0

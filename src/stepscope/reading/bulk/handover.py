@@ -1,0 +1,235 @@
+"""A chunk whose lines have been sorted by what they are, given to the builder in the order of the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.columns.decimals import Printed, unpack
+from stepscope.lines.format import Format
+from stepscope.reading.assembler import RunBuilder
+from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO
+from stepscope.reading.bulk.numbers import Floats, Ints
+from stepscope.reading.bulk.recipe import NOTHING, SLOW, UNREAD, Recipe, make_recipe
+from stepscope.reading.rows import Rows
+from stepscope.source.lines import clean
+
+OTHER_BAR = 5  # beside the kinds of a plan: a bar that is not the training's
+_MAX_RECIPES = 4096
+_WITHOUT_TRACE = (NOTHING, UNREAD)
+
+
+class Chunk:
+    """Some lines of the file, and what has been found out about each of them."""
+
+    def __init__(self, buffer: npt.NDArray[np.uint8], places: Ints, lengths: Ints) -> None:
+        """`places` are where each line begins, and where one would behind the last."""
+        self.buffer = buffer
+        self.places, self.lengths = places, lengths
+        self.kinds = np.zeros(len(lengths), dtype=np.int8)
+        self.rows: Rows | None = None  # with lines counted from 0
+        self.bars: dict[int, int | None] = {}  # line of another bar → its total
+        self.losses: list[tuple[Ints, Floats]] = []
+        self.foreign: list[tuple[str, Ints]] = []  # lines that nobody understands, and one of them
+        self.end = len(lengths)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the bytes: whoever gets a chunk from another process has them. Small numbers take less copying."""
+        kept = {name: value for name, value in self.__dict__.items() if name != "buffer"}
+        return kept | {"places": self.places.astype(np.int32), "lengths": self.lengths.astype(np.int32)}
+
+    def raw(self, line: int) -> bytes:
+        """The bytes of a line."""
+        start = int(self.places[line])
+        return self.buffer[start : start + int(self.lengths[line])].tobytes()
+
+    def raws(self, lines: Ints) -> list[bytes]:
+        """The bytes of some lines."""
+        starts, whole = self.places[lines], memoryview(self.buffer.data)
+        return [
+            whole[start:end].tobytes()
+            for start, end in zip(starts.tolist(), (starts + self.lengths[lines]).tolist(), strict=True)
+        ]
+
+    def stop_after(self, line: int) -> None:
+        """Give only the lines up to this one, then look again at the others."""
+        self.end = min(self.end, line + 1)
+
+
+class HandOver:
+    """Gives chunks to a builder."""
+
+    def __init__(self, fmt: Format, builder: RunBuilder) -> None:
+        self._format = fmt
+        self._builder = builder
+        self._recipes: dict[bytes, Recipe | bool] = {}  # False: seen once, True: to be searched every time
+
+    def give(self, chunk: Chunk) -> int:
+        """Give the lines of a chunk; how many, because what one of them says may change what the next ones mean."""
+        builder, kinds = self._builder, chunk.kinds
+        base, outlook, done = builder.num_lines, builder.outlook, chunk.end
+        for text, lines in chunk.foreign:
+            if builder.is_deaf_to(text):
+                kinds[lines] = UNREAD
+        if builder.wants_unread:
+            kinds[np.flatnonzero(kinds == UNREAD)[: builder.wants_unread]] = SLOW
+        if builder.in_traceback and kinds[0] in _WITHOUT_TRACE:
+            kinds[0] = SLOW
+        feed = RowFeed(builder, chunk, base, is_cumulative=self._format.clock.covers == "cumulative")
+        feed.set_losses()
+        single = np.flatnonzero((kinds == SLOW) | (kinds == OTHER_BAR))
+        single = single[: np.searchsorted(single, done)]
+        raws = chunk.raws(single)
+        recipes = [self._recipe(raw) for raw in raws]
+        feed.set_barriers(single[[recipe is None for recipe in recipes]] if recipes else single)
+        stop: int | None
+        for line, raw, recipe, row in zip(single.tolist(), raws, recipes, feed.rows_before(single), strict=True):
+            stop = self._add_rows(feed, chunk, row, base, outlook)
+            if stop is not None:
+                pass
+            elif recipe is not None and not builder.in_traceback:
+                self._add_event(recipe, raw, base + line + 1)
+            elif kinds[line] == OTHER_BAR:
+                builder.pass_bar(chunk.bars[line], base + line + 1)
+            else:
+                feed.confirm_losses(line)
+                after = self._add_lines(chunk, line, base)
+                stop = after if builder.outlook != outlook else None
+            if stop is not None:
+                break
+        else:
+            stop = self._add_rows(feed, chunk, feed.num_rows_before(done), base, outlook)
+        done = done if stop is None else stop
+        feed.confirm_losses(done)
+        builder.count_unread(int(np.count_nonzero(kinds[:done] == UNREAD)))
+        builder.num_lines = base + done
+        return done
+
+    def _add_rows(self, feed: RowFeed, chunk: Chunk, row: int, base: int, outlook: tuple[object, ...]) -> int | None:
+        """Give the rows before this one; the line to stop at, if one of them changes what the next ones mean."""
+        while (odd := feed.advance(row)) is not None:
+            line, loss = odd
+            feed.confirm_losses(line)
+            self._add_lines(chunk, line, base)
+            if loss is not None:
+                self._builder.set_loss(loss)
+            if self._builder.outlook != outlook:
+                return line + 1
+        return None
+
+    def _add_lines(self, chunk: Chunk, line: int, base: int) -> int:
+        """Give a line to the ordinary reader, and those after it that a traceback may claim; the line behind them."""
+        builder, kinds = self._builder, chunk.kinds
+        while True:
+            builder.num_lines = base + line
+            builder.add(clean(chunk.raw(line).decode("utf-8", errors="replace")))
+            line += 1
+            if line == chunk.end or not builder.in_traceback or kinds[line] not in _WITHOUT_TRACE:
+                return line
+            kinds[line] = NOTHING  # the builder counts it itself
+
+    def _recipe(self, raw: bytes) -> Recipe | None:
+        key = raw.translate(DIGITS_TO_ZERO)
+        known = self._recipes.get(key)
+        if not known:
+            if len(self._recipes) >= _MAX_RECIPES:
+                self._recipes.clear()
+            known = False if known is None else make_recipe(self._format, self._builder, raw) or True
+            self._recipes[key] = known
+        return known if isinstance(known, Recipe) else None
+
+    def _add_event(self, recipe: Recipe, raw: bytes, line: int) -> None:
+        text = raw.decode("ascii")
+        groups = {name: text[start:end] for name, start, end in recipe.groups} | recipe.missing
+        self._builder.add_event(recipe.which, groups, text[recipe.start : recipe.end], line)
+
+
+class RowFeed:
+    """Lets the rows of a chunk appear in the builder while the lines between them are read."""
+
+    def __init__(self, builder: RunBuilder, chunk: Chunk, base: int, *, is_cumulative: bool) -> None:
+        self._builder, self._chunk = builder, chunk
+        rows = chunk.rows
+        self._rows = rows if rows is None else rows._replace(line=rows.line + (base + 1))
+        self._lines: Ints = rows.line if rows is not None else np.empty(0, dtype=np.int64)
+        self._odd = np.empty(0, dtype=np.int64)  # rows that do not simply go on from the one before
+        if rows is not None:
+            is_odd = rows.step[1:] <= rows.step[:-1]
+            if is_cumulative and rows.figure is not None:
+                clock = rows.figure.numbers if isinstance(rows.figure, Printed) else rows.figure
+                is_odd |= clock[1:] < clock[:-1]
+            if is_odd.any():
+                self._odd = np.flatnonzero(is_odd) + 1
+        self._barriers: list[int] = []
+        self._loss_lines: list[int] = []
+        self._losses: dict[int, float] = {}  # by row, those printed on a line of their own
+        self._row = 0
+        self._part: Rows | None = None  # the staged rows, from `_first` up to `_last`
+        self._first = self._last = 0
+
+    def rows_before(self, lines: Ints) -> list[int]:
+        """How many rows stand before each of these lines."""
+        before: list[int] = np.searchsorted(self._lines, lines).tolist()
+        return before
+
+    def num_rows_before(self, line: int) -> int:
+        """How many rows stand before a line."""
+        return int(np.searchsorted(self._lines, line))
+
+    def set_losses(self) -> None:
+        """Give the rows the losses printed on lines of their own; where that is not certain, line by line."""
+        chunk, rows = self._chunk, self._rows
+        if not chunk.losses:
+            return
+        lines, values = (np.concatenate(columns) for columns in zip(*chunk.losses, strict=True))
+        order = np.argsort(lines)
+        lines, values = lines[order], values[order]
+        target = np.searchsorted(self._lines, lines) - 1
+        is_sure = target >= 0
+        if rows is None or chunk.bars or len(self._odd) or not self._builder.is_on_bar:
+            is_sure[:] = False
+        slow = np.concatenate([[-1], np.flatnonzero(chunk.kinds == SLOW)])
+        # The row before the loss must be the last one: no line in between that may hold another.
+        is_sure &= self._lines[target] > slow[np.searchsorted(slow, lines) - 1] if len(self._lines) else False
+        chunk.kinds[lines[~is_sure]] = SLOW
+        if rows is None or not is_sure.any():
+            return
+        loss = unpack(rows.loss) if rows.loss is not None else np.full(len(rows.step), np.nan)
+        target, values = target[is_sure], values[is_sure]
+        is_missing = np.isnan(loss[target])
+        loss[target[is_missing][::-1]] = values[is_missing][::-1]  # of two, the first counts
+        self._losses = dict(zip(target[is_missing][::-1].tolist(), values[is_missing][::-1].tolist(), strict=True))
+        self._rows = rows._replace(loss=loss)
+        self._loss_lines = lines[is_sure].tolist()
+
+    def set_barriers(self, lines: Ints) -> None:
+        """Lines that may add rows of their own, or change what a row means: no rows are staged across them."""
+        found = np.concatenate([self._odd, np.searchsorted(self._lines, lines), [len(self._lines)]])
+        self._barriers = np.unique(found)[::-1].tolist()
+
+    def confirm_losses(self, line: int) -> None:
+        """Tell the builder of losses that were printed before a line."""
+        if self._loss_lines and self._loss_lines[0] < line:
+            self._loss_lines = [own for own in self._loss_lines if own >= line]
+            self._builder.confirm_losses()
+
+    def advance(self, row: int) -> tuple[int, float | None] | None:
+        """Let all rows before this one count, up to one that must be read by itself: its line, and its loss."""
+        while self._row < row:
+            assert self._rows is not None
+            if self._row >= self._last:
+                while self._barriers[-1] <= self._row:
+                    self._barriers.pop()
+                part = self._rows.part(self._row, self._barriers[-1])
+                if not self._builder.stage_rows(part):
+                    self._row += 1
+                    self._last = self._row
+                    return int(self._lines[self._row - 1]), self._losses.get(self._row - 1)
+                self._part, self._first, self._last = part, self._row, self._barriers[-1]
+            assert self._part is not None
+            upto = min(row, self._last)
+            self._builder.show_rows(self._part, self._row - self._first, upto - self._first)
+            self._row = upto
+        return None

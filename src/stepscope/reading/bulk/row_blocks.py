@@ -1,0 +1,215 @@
+"""The numbers of a chunk's step lines, put together in the order of the file."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.columns.decimals import MISSING, Code, Decimals, Nanos, Printed, fits_narrow, take, unpack
+from stepscope.core.units import NS
+from stepscope.lines.prefix import Prefix
+from stepscope.reading.bulk.numbers import Floats, Ints, Scratch, Words, floats, whole_numbers
+from stepscope.reading.bulk.recipe import MAX_NS, Row
+from stepscope.reading.rows import Rows
+from stepscope.run.model import NO_TIME
+
+Bools = npt.NDArray[np.bool_]
+_MISSING = {
+    **{"step": 0, "figure": NO_TIME, "t_ns": NO_TIME, "is_bad": 0},
+    **dict.fromkeys(("loss", "mfu", "data", "work"), math.nan),
+}
+
+
+class _Group(NamedTuple):
+    """Lines of one shape. The columns are scratch memory: good until the next group is computed."""
+
+    lines: Ints
+    step: Ints
+    figure: Printed | Ints | None
+    loss: Printed | Floats | None
+    is_bad: bool
+    mfu: Printed | Floats | None
+    data: Floats | None
+    work: Floats | None
+    t_ns: Ints | None
+
+    def only(self, good: Bools) -> _Group:
+        """Those lines that are sound."""
+        return _Group(
+            lines=self.lines[good],
+            step=self.step[good],
+            figure=take(self.figure, good),
+            loss=take(self.loss, good),
+            is_bad=self.is_bad,
+            mfu=take(self.mfu, good),
+            data=take(self.data, good),
+            work=take(self.work, good),
+            t_ns=take(self.t_ns, good),
+        )
+
+
+class Block:
+    """The rows of one chunk, group by group."""
+
+    def __init__(self, num_lines: int, scratch: Scratch) -> None:
+        self._num_lines = num_lines
+        self._scratch = scratch
+        self._only: _Group | None = None  # while there is a single group, nothing needs to be put in order
+        self._spread: dict[str, npt.NDArray[Any]] = {}
+        self._codes: dict[str, Code | None] = {}  # where the spread numbers are those printed
+        self._prefix: Prefix | None = None
+        self._num_groups = 0
+
+    def accepts(self, row: Row) -> bool:
+        """Whether these lines are stamped like the others: the stamps of a chunk are of one kind, or read singly."""
+        return not self._num_groups or _stamp_kind(row.prefix) == _stamp_kind(self._prefix)
+
+    def add(self, row: Row, lines: Ints, words: Words) -> Bools | None:
+        """Compute the numbers of lines of one shape; which of them are sound, None for all."""
+        if self._only is not None:
+            self._spread_out(self._only)
+            self._only = None
+        group, good = self._compute(row, lines, words)
+        if good is not None:
+            group = group.only(good)
+        if not len(group.lines):
+            return good
+        self._num_groups += 1
+        self._prefix = row.prefix
+        if self._num_groups == 1:
+            self._only = group
+        else:
+            self._spread_out(group)
+        return good
+
+    def _compute(self, row: Row, lines: Ints, words: Words) -> tuple[_Group, Bools | None]:
+        scratch, num = self._scratch, len(lines)
+        whole = [
+            whole_numbers(number, words, scratch, scratch.words(f"number{index}", num).view(np.int64))
+            for index, number in enumerate(row.numbers)
+        ]
+
+        def as_floats(index: int) -> Floats:
+            return floats(row.numbers[index], whole[index], words, scratch)
+
+        def as_printed(index: int) -> Printed | Floats:
+            number = row.numbers[index]
+            if number.exponent is not None:
+                return as_floats(index)
+            if number.sign < 0:
+                np.negative(whole[index], out=whole[index])
+            return Printed(whole[index], Decimals(number.decimals))
+
+        good: Bools | None = None
+        step = row.step(whole)
+        if step.min(initial=0) < 0:
+            good = step >= 0
+        figure = None if row.figure is None else row.figure(whole, as_floats)
+        if figure is not None:
+            counted, most = _count(figure)
+            if counted.min(initial=0) < 0 or counted.max(initial=0) >= most:
+                sound = (counted >= 0) & (counted < most)
+                good = sound if good is None else good & sound
+        loss: Printed | Floats | None = None
+        is_bad = False
+        if row.loss is not None:
+            if row.loss.constant is not None:
+                loss, is_bad = np.full(num, row.loss.constant), True
+            else:
+                loss = as_printed(row.loss.number)
+                if not isinstance(loss, Printed) and np.isnan(loss).any():
+                    good = ~np.isnan(loss) if good is None else good & ~np.isnan(loss)
+        mfu = None if row.mfu is None else as_printed(row.mfu)
+        data = None if row.data is None else as_floats(row.data)
+        work = None if row.tokens is None else as_floats(row.tokens)
+        if work is None and row.tokens_per_s is not None and figure is not None:
+            nanos = unpack(figure)
+            work = np.where(nanos > 0, as_floats(row.tokens_per_s) * nanos / NS, np.nan)
+        t_ns = None if row.stamp is None else row.stamp(whole)
+        figure, loss, mfu = (_narrow(column) for column in (figure, loss, mfu))
+        return _Group(lines, step, figure, loss, is_bad, mfu, data, work, t_ns), good
+
+    def _spread_out(self, group: _Group) -> None:
+        """Put a group's numbers to the places of their lines."""
+        for name, nothing in _MISSING.items():
+            values = getattr(group, name)
+            if values is None or values is False:
+                continue
+            if name not in self._spread:
+                code = values.code if isinstance(values, Printed) else None
+                self._spread[name] = self._blank(name, nothing if code is None else MISSING)
+                self._codes[name] = code
+            code = self._codes[name]
+            if isinstance(values, Printed) and values.code == code:
+                self._spread[name][group.lines] = values.numbers
+                continue
+            if code is not None:  # printed in another way than those before
+                self._spread[name], self._codes[name] = code.decode(self._spread[name]), None
+            self._spread[name][group.lines] = values if values is True else unpack(values)
+
+    def _blank(self, name: str, nothing: float) -> npt.NDArray[Any]:
+        dtype = np.float64 if math.isnan(nothing) else np.int64
+        column: npt.NDArray[Any] = self._scratch.words(f"spread {name}", self._num_lines).view(dtype)
+        column.fill(nothing)
+        return column
+
+    def rows(self, is_row: Bools) -> Rows | None:
+        """All rows in the order of their lines, which are counted from 0 at the beginning of the chunk."""
+        if self._only is not None:
+            step, lines = self._only.step, self._only.lines
+            is_bad = np.ones(len(step), dtype=bool) if self._only.is_bad else None
+            only = self._only
+            return Rows(
+                step=step,
+                line=lines,
+                figure=only.figure,
+                loss=only.loss,
+                is_bad=is_bad,
+                mfu=only.mfu,
+                data=only.data,
+                work=only.work,
+                t_ns=only.t_ns,
+                prefix=self._prefix,
+            )
+        if not self._num_groups:
+            return None
+        lines = np.flatnonzero(is_row)
+        columns: dict[str, Any] = {name: column[lines] for name, column in self._spread.items()}
+        for name, code in self._codes.items():
+            if code is not None:
+                columns[name] = Printed(columns[name], code)
+        is_bad = columns["is_bad"] != 0 if "is_bad" in columns else None
+        return Rows(
+            step=columns["step"],
+            line=lines,
+            figure=columns.get("figure"),
+            loss=columns.get("loss"),
+            is_bad=is_bad,
+            mfu=columns.get("mfu"),
+            data=columns.get("data"),
+            work=columns.get("work"),
+            t_ns=columns.get("t_ns"),
+            prefix=self._prefix,
+        )
+
+
+def _stamp_kind(prefix: Prefix | None) -> tuple[bool, bool, bool, int] | None:
+    return None if prefix is None else (prefix.dated, prefix.zoned, prefix.daily, prefix.decimals)
+
+
+def _narrow(column: Printed | npt.NDArray[Any] | None) -> Any:
+    """Printed numbers as they will be kept, if they fit: done here, beside the thread that hands them over."""
+    if isinstance(column, Printed) and fits_narrow(column.numbers):
+        return Printed(column.numbers.astype(np.int32), column.code)
+    return column
+
+
+def _count(figure: Printed | Ints) -> tuple[npt.NDArray[Any], int]:
+    """Times as they are kept, and which of those are too long to be one."""
+    if isinstance(figure, Printed):
+        assert isinstance(figure.code, Nanos)
+        return figure.numbers, MAX_NS // figure.code.unit
+    return figure, MAX_NS

@@ -1,0 +1,212 @@
+"""From what a log prints (one step's time, a window's mean, a running clock, a stamp) to one figure per row.
+
+Every later stage sees the same thing: the mean time of a step and how many steps it is the mean of.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from stepscope.columns.decimals import PrintedColumn
+from stepscope.lines.format import Covers
+from stepscope.run.model import NO_TIME, Floats, Ints, steps_since
+
+_BLOCK = 1 << 18  # rows worked on together: a log of any length needs no more memory than its columns and this
+
+_TICKS_NS = (10**9, 10**8, 10**7)
+_FINE_NS = _TICKS_NS[-1]
+# Intervals of so many steps tell a step's time from the interval's, if so many of them agree this closely.
+_TELLING_SPACING = 3
+_LEAST_INTERVALS = 5
+_NEAR = 0.15
+_MOSTLY = 0.8
+
+
+def row_times(
+    covers: Covers,
+    *,
+    step: Ints,
+    figure: Ints,
+    per: Ints,
+    t_ns: Ints,
+    first_rows: Ints,
+    first_step: int,
+    is_total: bool = False,
+) -> tuple[Ints, Ints | None]:
+    """Per row: nanoseconds of one step, and how many steps that is the mean of (0 where the row has no time).
+
+    Instead of the latter None when every row covers the steps since the one before it. `is_total` says that the figure
+    of a window is the sum of its steps, not their mean.
+    """
+    num = len(step)
+    if covers == "cumulative":
+        return _RunningClock(step, figure, first_step).times(first_rows)
+    if covers == "stamp" and not len(t_ns) and num and (figure != NO_TIME).any():
+        covers = "window"  # a log without the moments that are its clock: what its lines print has to do
+    if covers == "stamp" and not len(t_ns):
+        return np.zeros(num, dtype=np.int64), np.broadcast_to(np.int64(0), num)
+    dur: Ints = np.empty(num, dtype=np.int64)
+    span: Ints = np.empty(num, dtype=np.int32)
+    is_first = np.zeros(num, dtype=bool)
+    is_first[first_rows] = True
+    is_usual = True
+    usual = max(1, int(np.median(steps_since(step, first_rows)))) if is_total and num else 1
+    for first in range(0, num, _BLOCK):
+        rows, own = slice(max(0, first - 1), first + _BLOCK), slice(min(1, first), None)  # with the row before them
+        since = steps_since(step[rows], np.flatnonzero(is_first[rows]))
+        if covers == "stamp":
+            durs, spans = _stamp_times(t_ns[rows], since, is_first[rows])
+        elif covers == "step":
+            durs, spans = _printed_times(figure[rows], np.ones_like(since))
+        else:
+            covered = since
+            if is_total:
+                # The first line of a process covers the steps from its beginning, but no more than the others do.
+                begun = np.maximum(1, np.minimum(step[rows] - first_step + 1, usual))
+                covered = np.where(is_first[rows], begun, since)
+            covered = np.where(per[rows] > 0, per[rows], covered) if len(per) else covered
+            durs, spans = _printed_times(figure[rows], covered)
+            if is_total:
+                durs = durs // np.maximum(spans, 1)
+            durs = _within_stamps(durs, spans, t_ns[rows], is_first[rows])
+        dur[first : first + _BLOCK], span[first : first + _BLOCK] = durs[own], spans[own]
+        is_usual = is_usual and bool((spans[own] == since[own]).all())
+    return dur, None if is_usual else span
+
+
+def _printed_times(figure: Ints, span: Ints) -> tuple[Ints, Ints]:
+    known = figure != NO_TIME
+    return np.where(known, figure, 0), np.where(known, span, 0)
+
+
+def _stamp_times(t_ns: Ints, since: Ints, is_first: np.ndarray) -> tuple[Ints, Ints]:
+    before = np.concatenate([[NO_TIME], t_ns[:-1]])
+    has_both = (t_ns != NO_TIME) & (before != NO_TIME) & ~is_first
+    elapsed = np.where(has_both, t_ns - np.where(has_both, before, 0), 0)
+    # The first row of a process: a stamp has nothing before it.
+    span = np.where(has_both & (elapsed >= 0), since, 0)
+    return np.where(span > 0, elapsed // np.maximum(span, 1), 0), span
+
+
+def _within_stamps(dur: Ints, span: Ints, t_ns: Ints, is_first: np.ndarray) -> Ints:
+    """A window's mean cannot cover more than the stamps on either side of it: some trainers count their first twice."""
+    if not len(t_ns):
+        return dur
+    between = np.concatenate([[0], np.diff(t_ns)])
+    known = ~is_first & (t_ns != NO_TIME) & (np.concatenate([[NO_TIME], t_ns[:-1]]) != NO_TIME)
+    too_long = known & (between > 0) & (dur * span > 1.5 * between)
+    return np.where(too_long, between // np.maximum(span, 1), dur)
+
+
+class _RunningClock:
+    """Differences of a clock. A row at which it has not ticked has no time; its steps count with the next tick."""
+
+    def __init__(self, step: Ints, clock: Ints, first_step: int) -> None:
+        self._step, self._clock, self._first_step = step, clock, first_step
+        self._dur: Ints = np.zeros(len(step), dtype=np.int64)
+        self._span: Ints = np.zeros(len(step), dtype=np.int32)
+        self._last = -1  # the last row at which the clock ticked
+        self._starts: list[tuple[int, int]] = []  # a row that starts a clock, and the next row that has a time
+
+    def times(self, first_rows: Ints) -> tuple[Ints, Ints]:
+        """Nanoseconds of one step and how many steps, per row."""
+        edges = [*first_rows.tolist(), len(self._step)]
+        for first, end in pairwise(edges):
+            self._last = -1
+            for at in range(first, end, _BLOCK):
+                self._take(at + np.flatnonzero(self._clock[at : min(end, at + _BLOCK)] != NO_TIME))
+        for row, following in self._starts:
+            # The clock began at zero with the process's first step: the run's first, or wherever it was resumed.
+            elapsed, whole = int(self._clock[row]), max(1, int(self._step[row]) - self._first_step + 1)
+            span = whole if following < 0 else _nearest_span(elapsed, whole, following, self._dur, self._span)
+            self._span[row], self._dur[row] = span, elapsed // span
+        return self._dur, self._span
+
+    def _take(self, rows: Ints) -> None:
+        """Rows of one segment that have a figure."""
+        clock = self._clock[rows]
+        before = self._clock[self._last] if self._last >= 0 else 0
+        high = np.maximum.accumulate(np.concatenate([[before], clock]))[:-1]
+        if not (clock < high // 2).any():
+            self._tick(rows[clock > high])
+            return
+        for row in rows.tolist():
+            now = self._clock[row]
+            if self._last >= 0 and now < self._clock[self._last] // 2:
+                if now == 0:
+                    continue
+                self._last = -1  # it starts anew
+            if now > (self._clock[self._last] if self._last >= 0 else 0):
+                self._tick(np.array([row]))
+
+    def _tick(self, rows: Ints) -> None:
+        """Rows at each of which the clock has moved on."""
+        if not len(rows):
+            return
+        if self._last < 0:
+            self._starts.append((int(rows[0]), int(rows[1]) if len(rows) > 1 else -1))
+        elif self._starts[-1] == (self._last, -1):
+            self._starts[-1] = self._last, int(rows[0])
+        before = np.concatenate([[self._last], rows[:-1]])
+        if self._last < 0:
+            before[0] = rows[0]
+        span = np.maximum(1, self._step[rows] - self._step[before])
+        self._span[rows] = span
+        self._dur[rows] = (self._clock[rows] - self._clock[before]) // span
+        self._last = int(rows[-1])
+
+
+def _nearest_span(elapsed: int, whole: int, following: int, dur: Ints, span: Ints) -> int:
+    """All steps up to here, or as many as the next row covers: whichever makes the steps more alike."""
+    resumed = min(whole, int(span[following]))
+    pace = max(1, int(dur[following]))
+    return min((whole, resumed), key=lambda steps: abs(math.log(max(1, elapsed / steps) / pace)))
+
+
+def tick_ns(covers: Covers, figure: PrintedColumn | Ints, resolution_ns: int | None) -> int:
+    """The step in which the clock behind the rows counts; 0 where it is too fine to matter.
+
+    A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock.
+    """
+    if covers == "stamp":
+        return resolution_ns if resolution_ns is not None and resolution_ns >= _FINE_NS else 0
+    ticks, ticked = list(_TICKS_NS), False
+    for at in range(0, len(figure), _BLOCK):
+        known = figure[at : at + _BLOCK]
+        known = known[known != NO_TIME]
+        ticked = ticked or bool(known.any())
+        ticks = [tick for tick in ticks if not (known % tick).any()]
+        if not ticks:
+            return 0
+    return ticks[0] if ticked else 0
+
+
+def is_interval_work(step: Ints, work: Floats, begins: np.ndarray, tokens_per_step: float) -> bool:
+    """Whether a rate times the printed time makes the tokens of the whole interval between two lines, not of a step."""
+    spacing = np.diff(step)
+    own = ~begins[1:] & (spacing >= _TELLING_SPACING) & (work[1:] > 0)
+    if int(own.sum()) < _LEAST_INTERVALS:
+        return False
+    return bool((np.abs(work[1:][own] / tokens_per_step / spacing[own] - 1) <= _NEAR).mean() >= _MOSTLY)
+
+
+def is_interval(step: Ints, figure: Ints, t_ns: Ints, is_special: np.ndarray, *, tick_ns: int) -> bool:
+    """Whether figures that should be one step's are the whole interval's between two printed lines.
+
+    Forks print the interval's time in the same words; the stamps give them away. Special rows (the first of a process,
+    those with an evaluation) are left out.
+    """
+    if len(t_ns) < len(step) or len(step) < _LEAST_INTERVALS:
+        return False
+    spacing, elapsed, printed = np.diff(step), np.diff(t_ns), figure[1:]
+    known = (t_ns[1:] != NO_TIME) & (t_ns[:-1] != NO_TIME) & (printed != NO_TIME) & (printed > 0)
+    own = known & (spacing >= _TELLING_SPACING) & (elapsed > 0) & ~is_special[1:]
+    if int(own.sum()) < _LEAST_INTERVALS:
+        return False
+    slack = _NEAR * elapsed[own] + tick_ns
+    whole = np.abs(elapsed[own] - printed[own]) <= slack
+    single = np.abs(elapsed[own] - printed[own] * spacing[own]) <= slack
+    return bool(whole.mean() >= _MOSTLY and single.mean() < 1 - _MOSTLY)

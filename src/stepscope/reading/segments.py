@@ -1,0 +1,95 @@
+"""Where one process's life in a log ends and the next begins, and whether that is the same training going on.
+
+A step number that goes back is a restart. Whether the same training was started again or another one began (the next
+phase of nanochat, a second `fit`, a second run appended to the file) decides what is lost work and what is not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stepscope.reading.totals import Totals
+
+
+class Start(NamedTuple):
+    """Where a segment begins: its first row, whether its first step is in the log, the training it belongs to."""
+
+    row: int
+    fresh: bool
+    training: int
+
+
+class SegmentLog:
+    """The segments so far, and what was seen since the last row that bears on the next one."""
+
+    def __init__(self) -> None:
+        self.starts: list[Start] = []
+        self.starting = False  # a start line was seen since the last step
+        self._resumed = False
+        self._launch: set[int] = set()  # which of the format's start lines were seen since the last row
+        self._own_launch: set[int] = set()  # those before the training at hand
+        self._fatal = False  # the log told of an end since the last row
+        self._first_step = 0  # of the training at hand
+        self.num_trainings = 0
+
+    def launch(self, which: int, *, resumed: bool) -> None:
+        """A start or resume line, the format's line number `which`."""
+        self.starting = True
+        self._resumed = self._resumed or resumed
+        self._launch.add(which)
+
+    def expect(self) -> None:
+        """The next row begins a segment, whatever its number."""
+        self.starting = True
+
+    def note_end(self) -> None:
+        """The log tells that a process ended."""
+        self._fatal = True
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the log told of an end since the last row."""
+        return self._fatal
+
+    def calm(self) -> None:
+        """A row went on as expected: what was seen before it is settled."""
+        if self._fatal or self._launch:
+            self._fatal = self._resumed = False
+            self._launch = set()
+        self.starting = False
+
+    def begin(self, row: int, step: int, before: int | None, *, spacing: int, first: int, totals: Totals) -> bool:
+        """A segment begins at `row` with `step`, after step `before`; whether another training begins with it."""
+        is_new = before is None or self._is_new_training(row, step, before, spacing=spacing, first=first, totals=totals)
+        fresh = self.starting or step == first or bool(self.starts)
+        self.num_trainings += is_new
+        if is_new:
+            self._first_step = step
+            self._own_launch = set(self._launch)
+        self.starts.append(Start(row, fresh, self.num_trainings - 1))
+        return is_new
+
+    def _is_new_training(self, row: int, step: int, before: int, *, spacing: int, first: int, totals: Totals) -> bool:
+        if step > max(self._first_step, first) + spacing or self._resumed:
+            # Goes on in the middle; far beyond where the other ended, and towards another total, it is not the same.
+            told = totals.last_before(row)
+            return step > before + spacing and told is not None and totals.max_steps not in (None, told.value)
+        if self._launch and self._own_launch and not self._launch & self._own_launch:
+            return True  # announced in other words: another phase
+        last = totals.last_before(row)
+        if last is None:
+            return not self._fatal
+        if before >= last.value - spacing:
+            return True  # the one before was done
+        if not totals.is_told_since(row):
+            return last.on_step
+        return totals.max_steps != last.value
+
+    def drop_last(self) -> int:
+        """The last segment was nobody's; its first row."""
+        start = self.starts.pop()
+        if self.starts and self.starts[-1].training != start.training:
+            self.num_trainings -= 1
+        elif not self.starts:
+            self.num_trainings = 0
+        return start.row

@@ -1,0 +1,183 @@
+"""The time stamps of a log while it is read: days added to times of day, the moment before each line remembered."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+
+import numpy as np
+
+from stepscope.columns.column import Column
+from stepscope.core.units import NS
+from stepscope.lines.prefix import DAY_NS, Prefix, split_prefix
+from stepscope.run.model import NO_TIME, Ints, Stamps
+
+# A date without a year counts as one of 2000, a leap year.
+_YEARLESS_NS = (dt.date(2000, 1, 1) - dt.date(1970, 1, 1)).days * DAY_NS
+_LEAP_YEAR_NS = 366 * DAY_NS
+_LEAP_DAY, _HALF_YEAR = 59, 183
+_HOUR_NS = 3600 * NS
+_LEAST_JUMP_NS = 60 * NS  # lines of several processes may be a little out of order
+_SUNDAY, _SPRING = 6, {3, 4, 9, 10, 11}  # in the north and in the south
+_MAX_UNIX_S = 7e9  # the year 2191: beyond it, nanoseconds do not fit
+
+
+class StampTrack:
+    """The last stamp, the one before it, and whether the last has been used by a row yet."""
+
+    def __init__(self) -> None:
+        self.last: int | None = None
+        self.before: int | None = None
+        self.is_new = False
+        self._first: int | None = None
+        self._day = 0
+        self._dated = self._zoned = self._daily = False
+        self._decimals = 0
+        self._shift = 0  # what a clock that was set forward or back is off by
+        self._num_hours = 0
+        self._years = self._years_shift = 0
+        self._last_day: int | None = None
+        self._has_leap_day = False
+        # Dated, zoned, daily: of the rows' own stamps, and of the last one, which may be another program's.
+        self._kind: tuple[bool, bool, bool] | None = None
+        self._last_kind: tuple[bool, bool, bool] | None = None
+
+    def note(self, prefix: Prefix) -> None:
+        """A line with this prefix comes next."""
+        t_ns, dated = prefix.t_ns, prefix.dated
+        if t_ns is None or (self._kind is not None and self._kind != (dated, prefix.zoned, prefix.daily)):
+            return  # another program's line, by another clock
+        if not dated and not prefix.daily:
+            t_ns = self._within_years(t_ns)
+        t_ns += self._shift
+        if not dated:
+            if self._dated:
+                return  # a time of day inside a dated log: another program's line
+            self._daily = prefix.daily
+            if prefix.daily:
+                t_ns += self._day * DAY_NS
+                if self.last is not None and t_ns < self.last - DAY_NS // 2:
+                    self._day += 1
+                    t_ns += DAY_NS
+        elif self.last is not None and not self._dated:
+            self._first = None  # undated stamps before the first dated one cannot be compared with it
+        self._dated, self._zoned = self._dated or dated, self._zoned or prefix.zoned
+        self._decimals = max(self._decimals, prefix.decimals)
+        self.before, self.last = self.last, t_ns
+        self._last_kind = dated, prefix.zoned, prefix.daily
+        self.is_new = True
+        if self._first is None:
+            self._first = t_ns
+
+    def _within_years(self, t_ns: int) -> int:
+        """A date without a year: after December comes January of the next year, and most years have no 29 February."""
+        if t_ns < _YEARLESS_NS:
+            return t_ns  # seconds since some start
+        day = (t_ns - _YEARLESS_NS) // DAY_NS
+        self._has_leap_day = self._has_leap_day or day == _LEAP_DAY
+        seen, self._last_day = self._last_day, day
+        if seen is not None and day < seen - _HALF_YEAR:
+            self._years += 1
+        elif seen is not None and seen < _LEAP_DAY < day and not self._has_leap_day:
+            self._years_shift -= DAY_NS
+        return t_ns + self._years * _LEAP_YEAR_NS + self._years_shift
+
+    def settle(self, stamp: int, last: int, usual: int) -> int:
+        """The stamp of a row whose steps go on, after one at `last` when `usual` lies between two.
+
+        A clock that jumps by an hour at night has changed to or from daylight saving; one that goes back was set.
+        """
+        jump = stamp - last
+        by = 0
+        if jump < -_LEAST_JUMP_NS:
+            is_hour = not self._zoned and abs(jump + _HOUR_NS - usual) <= usual + _LEAST_JUMP_NS
+            by = _HOUR_NS if is_hour else usual - jump
+        elif self._may_have_sprung(last) and abs(jump - _HOUR_NS - usual) <= usual // 2 + _LEAST_JUMP_NS:
+            by = -_HOUR_NS
+        if not by:
+            return stamp
+        self._num_hours += abs(by) == _HOUR_NS
+        self._shift += by
+        if self.last is not None:
+            self.last += by
+        return stamp + by
+
+    def _may_have_sprung(self, last: int) -> bool:
+        """Whether a local clock may have jumped to daylight saving after this moment: on a Sunday night in spring."""
+        if not self._dated or self._zoned:
+            return False
+        stated = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=(last - self._shift) / 1000)
+        return stated.weekday() == _SUNDAY and stated.month in _SPRING and stated.hour in {0, 1, 2}
+
+    def note_inside(self, groups: Mapping[str, str | None]) -> None:
+        """A moment inside the line counts like one before it."""
+        unix_s, unix_ms = groups.get("unix_s"), groups.get("unix_ms")
+        if unix_s or unix_ms:
+            try:
+                seconds = float(unix_s) if unix_s else float(unix_ms or "0") / 1e3
+            except ValueError:
+                return
+            if 0 < seconds < _MAX_UNIX_S:
+                nanos = round(seconds * NS)
+                self.note(Prefix(nanos, dated=True, zoned=True, daily=False, decimals=3, rank=None, length=0))
+        elif groups.get("stamp"):
+            prefix = split_prefix(f"{groups['stamp']} ")
+            if prefix is not None:
+                self.note(prefix)
+
+    def place(self, t_ns: Ints | None, prefix: Prefix | None) -> Ints | None:
+        """Stamps of many rows as `note` would take them one by one; None when it would not take them as they are."""
+        if t_ns is None or prefix is None or self.last is None:
+            return None
+        if prefix.dated != self._dated or (prefix.zoned and not self._zoned) or prefix.decimals > self._decimals:
+            return None
+        if not prefix.dated and prefix.daily != self._daily:
+            return None
+        if self._kind is not None and self._kind != (prefix.dated, prefix.zoned, prefix.daily):
+            return None
+        if not prefix.dated and not prefix.daily and int(t_ns[0]) >= _YEARLESS_NS:
+            return None  # rare enough to be taken one by one
+        t_ns = t_ns + self._shift if self._shift else t_ns
+        jumps = np.diff(t_ns, prepend=self.last)
+        is_odd = (jumps < -_LEAST_JUMP_NS) | ((jumps >= _HOUR_NS) & (jumps <= 2 * _HOUR_NS))
+        if is_odd.any() and not (prefix.daily and not prefix.dated):
+            return None
+        if prefix.dated or not prefix.daily:
+            return t_ns
+        t_ns = t_ns + self._day * DAY_NS
+        is_past_midnight = t_ns[0] < self.last - DAY_NS // 2 or (np.diff(t_ns) < -(DAY_NS // 2)).any()
+        return None if is_past_midnight else t_ns
+
+    def note_many(self, stamps: Column, num: int) -> None:
+        """Rows with stamps have been taken, the last of them with these."""
+        self.before = stamps[-2] if num > 1 else self.last
+        self.last = stamps[-1]
+        self.is_new = False
+
+    @property
+    def moment(self) -> int:
+        """The last stamp there was, or none."""
+        return NO_TIME if self.last is None else self.last
+
+    def take(self) -> int:
+        """The stamp of the row at hand; none when the last one belonged to the row before already."""
+        stamp = self.last if self.last is not None and self.is_new else NO_TIME
+        if stamp != NO_TIME and self._kind is None:
+            self._kind = self._last_kind
+        self.is_new = False
+        return stamp
+
+    def stamps(self) -> Stamps | None:
+        """What is known of the log's stamps so far."""
+        if self._first is None or self.last is None:
+            return None
+        return Stamps(
+            first_ns=self._first,
+            last_ns=self.last,
+            dated=self._dated,
+            zoned=self._zoned,
+            daily=self._daily,
+            resolution_ns=max(1, NS // 10 ** min(self._decimals, 9)),
+            shift_ns=self._shift + self._day * DAY_NS + self._years * _LEAP_YEAR_NS + self._years_shift,
+            num_hours=self._num_hours,
+        )

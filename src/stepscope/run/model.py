@@ -1,0 +1,368 @@
+"""Run: what a log says, as columns. Frozen; every later stage takes one and returns something new.
+
+Times are whole nanoseconds. A missing number is NaN in a float column and `NO_TIME` in a time column.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.columns.decimals import Printed, unpack
+from stepscope.columns.run_length import Pieces
+from stepscope.core.settings import Settings
+from stepscope.core.units import NS
+from stepscope.lines.format import Clock, Format
+from stepscope.lines.notices import NoticeKind
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+NO_TIME = np.iinfo(np.int64).min
+# A process that dies of an exception prints no more than this after it: the launcher's summary.
+_LAST_WORDS_LINES = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepTable:
+    """One row per printed step, in the order of the file. Whole numbers are as narrow as they may be.
+
+    A log may have tens of millions of rows: what follows from the other columns is worked out when it is asked for.
+    """
+
+    kept_step: Pieces | Ints
+    kept_dur: Printed | Ints
+    spans: Ints | None  # None: every row covers the steps since the one before it
+    kept_loss: Printed | Floats
+    kept_mfu_pct: Printed | Floats
+    data_s: Floats  # waiting for the batch of one step, where the line says so; a mean where `dur_ns` is one
+    work: Floats  # tokens or whatever else the step had to do, where the line says so
+    kept_line: Pieces | Ints
+    t_ns: Ints  # arrival or printed stamp; empty when the log has none
+    first_rows: Ints  # of the segments
+
+    def __len__(self) -> int:
+        return len(self.kept_loss.numbers if isinstance(self.kept_loss, Printed) else self.kept_loss)
+
+    @cached_property
+    def dur_ns(self) -> Ints:
+        """Of one step: the printed time, or the mean of those the row covers."""
+        return unpack(self.kept_dur)
+
+    @cached_property
+    def loss(self) -> Floats:
+        """The loss that each row prints."""
+        return unpack(self.kept_loss)
+
+    @cached_property
+    def mfu(self) -> Floats:
+        """The utilisation that each row prints, as a share."""
+        percent = unpack(self.kept_mfu_pct)
+        return np.where((percent > 0) & (percent < np.inf), percent / 100, np.nan)
+
+    @cached_property
+    def step(self) -> Ints:
+        """The number of each row's step."""
+        return unpack(self.kept_step)
+
+    @cached_property
+    def line(self) -> Ints:
+        """The line of the log that each row was printed on."""
+        return unpack(self.kept_line)
+
+    def cut(self, rows: slice, first_segment: int) -> StepTable:
+        """Some rows as a table of their own, from the first of a segment on."""
+        own = self.first_rows[first_segment:].tolist()
+        return StepTable(
+            kept_step=self.step[rows],
+            kept_dur=self.dur_ns[rows],
+            spans=None if self.spans is None else self.spans[rows],
+            kept_loss=self.loss[rows],
+            kept_mfu_pct=unpack(self.kept_mfu_pct)[rows],
+            data_s=self.data_s[rows],
+            work=self.work[rows],
+            kept_line=self.line[rows],
+            t_ns=self.t_ns[rows],
+            first_rows=np.array([row - rows.start for row in own if row < rows.stop], dtype=np.int64),
+        )
+
+    @property
+    def seconds(self) -> Floats:
+        """Seconds each row stands for: its mean times the steps it covers."""
+        return self.dur_ns * self.span / NS
+
+    @cached_property
+    def span(self) -> Ints:
+        """How many steps `dur_ns` is the mean of; 0 where the row has no time."""
+        return steps_since(self.step, self.first_rows) if self.spans is None else self.spans
+
+    @cached_property
+    def segment(self) -> Ints:
+        """Which segment each row belongs to."""
+        if len(self.first_rows) == 1:
+            return np.broadcast_to(np.int64(0), len(self))
+        counts = np.diff(self.first_rows, append=len(self))
+        return np.repeat(np.arange(len(self.first_rows), dtype=np.int64), counts)
+
+
+def steps_since(step: Ints, first_rows: Ints) -> Ints:
+    """How many steps each row is after the one before it; 1 for the first of a segment."""
+    since: Ints = np.diff(step, prepend=0)
+    since[first_rows] = 1
+    return since
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventTable:
+    """Evaluations and checkpoints. `row` is the step row that follows the event, or len(steps) when none does yet."""
+
+    kind: tuple[str, ...]
+    step: Ints  # -1 where the line does not say
+    row: Ints
+    line: Ints
+    t_ns: Ints
+    before_ns: Ints  # stamp of the line before the event's line: where its work began
+    val_loss: Floats
+    took_ns: Ints  # how long it took, where its line says so
+    segment: Ints
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def cut(self, first_row: int, first_segment: int, last_segment: int) -> EventTable:
+        """The events of some segments, whose rows and segments count from 0."""
+        own = np.flatnonzero((self.segment >= first_segment) & (self.segment <= last_segment))
+        return EventTable(
+            kind=tuple(self.kind[index] for index in own.tolist()),
+            step=self.step[own],
+            row=np.maximum(self.row[own] - first_row, 0),
+            line=self.line[own],
+            t_ns=self.t_ns[own],
+            before_ns=self.before_ns[own],
+            val_loss=self.val_loss[own],
+            took_ns=self.took_ns[own],
+            segment=self.segment[own] - first_segment,
+        )
+
+    def until(self, line: int, num_segments: int) -> EventTable:
+        """The events up to a line of the log."""
+        own = np.flatnonzero((self.line <= line) & (self.segment < num_segments))
+        return EventTable(
+            kind=tuple(self.kind[index] for index in own.tolist()),
+            step=self.step[own],
+            row=self.row[own],
+            line=self.line[own],
+            t_ns=self.t_ns[own],
+            before_ns=self.before_ns[own],
+            val_loss=self.val_loss[own],
+            took_ns=self.took_ns[own],
+            segment=self.segment[own],
+        )
+
+
+class Segment(NamedTuple):
+    """One process's life in the log. `fresh` when its first iteration is in the log, compile and all.
+
+    `training` counts trainings: a restart goes on with the same one, another phase or another run is the next.
+    """
+
+    first_row: int
+    num_rows: int
+    fresh: bool
+    training: int = 0
+
+
+class Rank(NamedTuple):
+    """One rank's own lines: its timed steps, and how many it printed."""
+
+    number: int
+    step: Ints
+    dur_ns: Ints
+    num_steps: int
+
+
+class Notice(NamedTuple):
+    """A line that tells of the run's fate: where it stands, and what it says (already fit to quote)."""
+
+    kind: NoticeKind
+    line: int
+    row: int
+    text: str
+    type_name: str | None = None
+    t_ns: int = NO_TIME  # the last stamp there was
+
+
+class RemarkKind(NamedTuple):
+    """Lines of one wording that say nothing we read. `row` is the step row that follows, as for events."""
+
+    name: str
+    line: Ints
+    row: Ints
+    t_ns: Ints
+
+    def cut(self, first_row: int, end_row: int) -> RemarkKind:
+        """Those before some rows, which count from 0."""
+        own = (self.row >= first_row) & (self.row < end_row)
+        return RemarkKind(self.name, self.line[own], self.row[own] - first_row, self.t_ns[own])
+
+
+class Runtime(NamedTuple):
+    """How long the whole took, by a line of the log: what the line calls it, and where it stands."""
+
+    name: str
+    seconds: float
+    line: int
+    row: int
+
+
+class Stamps(NamedTuple):
+    """The time stamps that stand before lines. Only their differences are certain unless `dated`."""
+
+    first_ns: int
+    last_ns: int
+    dated: bool
+    zoned: bool
+    daily: bool  # times of day without a date
+    resolution_ns: int
+    shift_ns: int = 0  # what was added to the last stamp as printed: days, years, a clock that was set
+    num_hours: int = 0  # jumps of one hour that were taken for daylight saving
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Everything read from a log, and nothing concluded from it."""
+
+    paths: tuple[str, ...]
+    format: Format
+    encoding: str
+    num_lines: int
+    num_unread: int
+    first_unread: tuple[tuple[int, str], ...]
+    steps: StepTable
+    events: EventTable
+    segments: tuple[Segment, ...]
+    settings: Settings
+    notices: tuple[Notice, ...]
+    excerpts: Mapping[int, str] = field(default_factory=dict)  # line number → the line as it is, events and remarks
+    remarks: tuple[RemarkKind, ...] = ()
+    num_nonfinite: int = 0
+    first_nonfinite: tuple[int, int] | None = None  # (step, line) of the first NaN or infinite loss
+    stamps: Stamps | None = None
+    mtime: float | None = None
+    tick_ns: int = 0  # the step in which the clock behind the rows counts; 0 where it is fine
+    order: Literal["given", "stamps", "steps"] = "given"  # what several files were sorted by
+    repeated_paths: tuple[str, ...] = ()  # files left out because another one holds the same lines
+    is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
+    runtimes: tuple[Runtime, ...] = ()
+    ranks: tuple[Rank, ...] = ()  # where several ranks print their steps
+    num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
+
+    @property
+    def last_words(self) -> tuple[Notice, ...]:
+        """What the log tells of the run's end after its last step, its own word that it is done among them.
+
+        An exception without a traceback may be one that was caught: it counts near the last line only.
+        """
+        return tuple(
+            notice
+            for notice in self.notices
+            if notice.row == len(self.steps)
+            and notice.kind != "early_stop"
+            and (notice.kind != "error" or self.num_lines - notice.line <= _LAST_WORDS_LINES)
+        )
+
+    @property
+    def has_stopped_early(self) -> bool:
+        """Whether the log says after its last step that training stops early by design."""
+        return any(notice.kind == "early_stop" and notice.row == len(self.steps) for notice in self.notices)
+
+    @property
+    def doubt_ns(self) -> Ints:
+        """Per row, how far its time may be off because its clock counts in ticks."""
+        spans = self.steps.span if self.clock.covers in {"step", "window"} else np.minimum(self.steps.span, 1)
+        return spans * self.tick_ns
+
+    @property
+    def num_trainings(self) -> int:
+        """How many trainings the log holds, one after the other."""
+        return self.segments[-1].training + 1 if self.segments else 0
+
+    def training(self, number: int) -> Run:
+        """The part of the run that is one training, as a run of its own; -1 for the last."""
+        count = self.num_trainings
+        if count <= 1:
+            return self
+        number %= count
+        own = [index for index, segment in enumerate(self.segments) if segment.training == number]
+        first, last = self.segments[own[0]], self.segments[own[-1]]
+        rows = slice(first.first_row, last.first_row + last.num_rows)
+        # An event of a segment whose first row is yet to come belongs to the last training.
+        upto = own[-1] if number < count - 1 else len(self.segments)
+        return dataclasses.replace(
+            self,
+            steps=self.steps.cut(rows, own[0]),
+            events=self.events.cut(rows.start, own[0], upto),
+            segments=tuple(
+                self.segments[index]._replace(first_row=self.segments[index].first_row - rows.start, training=0)
+                for index in own
+            ),
+            stamps=self._stamps_of(rows, own[0], upto),
+            remarks=tuple(remark.cut(rows.start, rows.stop) for remark in self.remarks),
+            notices=tuple(
+                notice._replace(row=notice.row - rows.start)
+                for notice in self.notices
+                if rows.start < notice.row <= rows.stop or notice.row == rows.start == 0
+            ),
+        )
+
+    def until(self, row: int) -> Run:
+        """The run as its log told it when `row` had just been printed; settings stay those of the whole log."""
+        line = int(self.steps.line[row])
+        rows, num_segments = slice(0, row + 1), int(self.steps.segment[row]) + 1
+        last = self.segments[num_segments - 1]
+        events = self.events.until(line, num_segments)
+        moments = np.concatenate([self.steps.t_ns[rows], events.t_ns])
+        moments = moments[moments != NO_TIME]
+        return dataclasses.replace(
+            self,
+            num_lines=line,
+            steps=self.steps.cut(rows, 0),
+            events=events,
+            segments=(*self.segments[: num_segments - 1], last._replace(num_rows=row + 1 - last.first_row)),
+            stamps=self.stamps._replace(last_ns=int(moments.max())) if self.stamps and len(moments) else None,
+            remarks=tuple(remark.cut(0, row + 1) for remark in self.remarks),
+            notices=tuple(notice for notice in self.notices if notice.line <= line),
+            runtimes=tuple(runtime for runtime in self.runtimes if runtime.line <= line),
+            ranks=(),
+        )
+
+    def _stamps_of(self, rows: slice, first: int, last: int) -> Stamps | None:
+        """The stamps between a training's first and last line: of its rows, and of its events at either end."""
+        if self.stamps is None:
+            return None
+        is_own = (self.events.segment >= first) & (self.events.segment <= last)
+        moments = np.concatenate([self.steps.t_ns[rows], self.events.t_ns[is_own]])
+        moments = moments[moments != NO_TIME]
+        if not len(moments):
+            return None
+        begins = self.stamps.first_ns if rows.start == 0 else int(moments.min())
+        ends = self.stamps.last_ns if rows.stop == len(self.steps) else int(moments.max())
+        return self.stamps._replace(first_ns=begins, last_ns=ends)
+
+    @property
+    def clock(self) -> Clock:
+        """What the log's time figure means."""
+        if self.is_interval:
+            return self.format.clock._replace(
+                covers="window",
+                note="The time stamps show that the printed time is that of all steps since the last line, not of one.",
+            )
+        return self.format.clock
+
+    def __len__(self) -> int:
+        return len(self.steps)

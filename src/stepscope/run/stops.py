@@ -1,0 +1,210 @@
+"""Stops: where training stood still for an evaluation, a save or both, as the log tells them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.core.units import NS
+from stepscope.run.model import NO_TIME, Run
+
+_MAX_HOLES = 1000
+
+
+class Stop(NamedTuple):
+    """One stop. `row` is the step row whose time contains it, None when no printed time does.
+
+    `evaluation_inside` and `save_inside` say whether the log's clock runs during them at all. Stamps are None where
+    the log has none: `begin_ns` is the line before, `end_ns` the evaluation's own line, `save_ns` the checkpoint's.
+    """
+
+    step: int
+    segment: int
+    line: int
+    row: int | None
+    next_row: int
+    evaluated: bool
+    saved: bool
+    evaluation_inside: bool
+    save_inside: bool
+    save_line: int | None = None
+    begin_ns: int | None = None
+    end_ns: int | None = None
+    save_ns: int | None = None
+    evaluation_took_s: float | None = None
+    save_took_s: float | None = None
+    printed: bool = True  # False when the trainer's source says it happened but no line does
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the log's clock runs during any part of it."""
+        return (self.evaluated and self.evaluation_inside) or (self.saved and self.save_inside)
+
+    @property
+    def outside_s(self) -> float:
+        """What the log says it took while the log's clock stood still."""
+        evaluation_s = 0.0 if self.evaluation_inside else self.evaluation_took_s or 0.0
+        save_s = 0.0 if self.save_inside else self.save_took_s or 0.0
+        return evaluation_s + save_s
+
+
+def find_stops(run: Run) -> list[Stop]:
+    """Every stop of the run, in order; includes the evaluation that a pasted log left out of the first step."""
+    found: list[Stop] = []
+    for index, kind in enumerate(run.events.kind):
+        if kind in {"evaluation", "checkpoint"}:
+            _add(run, index, kind, found)
+    return _with_hidden(run, _with_unprinted_first(run, found))
+
+
+def find_evaluations(run: Run) -> list[Stop]:
+    """The stops at which the model was evaluated, of the last training where the log holds several."""
+    return [stop for stop in last_stops(run) if stop.evaluated]
+
+
+def last_stops(run: Run) -> list[Stop]:
+    """The stops of the last training."""
+    first = next((index for index, own in enumerate(run.segments) if own.training == run.num_trainings - 1), 0)
+    return [stop for stop in find_stops(run) if stop.segment >= first]
+
+
+def _add(run: Run, index: int, kind: str, found: list[Stop]) -> None:
+    events = run.events
+    row, step = int(events.row[index]), int(events.step[index])
+    stamp, took = _stamp(events.t_ns[index]), _stamp(events.took_ns[index])
+    took_s = None if took is None else took / NS
+    line = int(events.line[index])
+    last = found[-1] if found and found[-1].next_row == row else None
+    if kind == "evaluation":
+        saved_first = last is not None and last.saved and last.save_line is not None and last.save_line < last.line
+        again = last is not None and last.evaluated and (not last.saved or saved_first) and step in {-1, last.step}
+        if last is not None and last.saved and not last.evaluated:
+            # Saved first, evaluated then: still one stop.
+            found[-1] = last._replace(
+                step=step if step >= 0 else last.step,
+                line=line,
+                row=_timed_row(run, row, step, int(events.segment[index])),
+                evaluated=True,
+                begin_ns=_stamp(events.before_ns[index]),
+                end_ns=stamp,
+                evaluation_took_s=took_s,
+            )
+            return
+        if last is not None and again:
+            # Several lines of one evaluation: it ends with the last of them.
+            total = _sum(last.evaluation_took_s, took_s)
+            found[-1] = last._replace(end_ns=stamp or last.end_ns, evaluation_took_s=total)
+            return
+    elif last is not None:
+        found[-1] = last._replace(
+            saved=True,
+            save_line=last.save_line or line,
+            save_ns=last.save_ns or stamp,
+            save_took_s=took_s if took_s is not None else last.save_took_s,
+        )
+        return
+    timed = _timed_row(run, row, step, int(events.segment[index]))
+    found.append(
+        Stop(
+            step=step if step >= 0 else _step_near(run, row),
+            segment=int(events.segment[index]),
+            line=line,
+            row=timed,
+            next_row=row,
+            evaluated=kind == "evaluation",
+            saved=kind == "checkpoint",
+            evaluation_inside=_is_inside(run, "evaluation"),
+            save_inside=_is_inside(run, "checkpoint"),
+            save_line=line if kind == "checkpoint" else None,
+            begin_ns=_stamp(events.before_ns[index]),
+            end_ns=stamp if kind == "evaluation" else None,
+            save_ns=stamp if kind == "checkpoint" else None,
+            evaluation_took_s=took_s if kind == "evaluation" else None,
+            save_took_s=took_s if kind == "checkpoint" else None,
+        )
+    )
+
+
+def _is_inside(run: Run, phase: str) -> bool:
+    return run.clock.covers == "stamp" or phase in run.clock.includes
+
+
+def _timed_row(run: Run, row: int, step: int, segment: int) -> int | None:
+    """The row whose time contains an event that stands before row `row`."""
+    steps = run.steps
+    if run.format.events_follow_step and run.clock.covers != "step":
+        row += 1  # it is told behind its own step's line, so the next line's time holds it
+    if row >= len(steps) or int(steps.segment[row]) != segment:
+        return None
+    if run.clock.covers == "step":
+        return row if step in {-1, int(steps.step[row])} else None
+    return row if steps.span[row] else None
+
+
+def _step_near(run: Run, row: int) -> int:
+    steps = run.steps
+    if not len(steps):
+        return 0
+    return int(steps.step[min(row, len(steps) - 1)])
+
+
+def _with_unprinted_first(run: Run, found: list[Stop]) -> list[Stop]:
+    """A trainer that always evaluates at step 0 did so even where the line was not pasted."""
+    steps = run.steps
+    if not run.format.evaluates_first_step or not found or not len(steps) or int(steps.step[0]) != 0:
+        return found
+    if any(stop.next_row == 0 for stop in found):
+        return found
+    first = Stop(
+        step=0,
+        segment=0,
+        line=int(steps.line[0]),
+        row=0,
+        next_row=0,
+        evaluated=True,
+        saved=False,
+        evaluation_inside=True,
+        save_inside=True,
+        printed=False,
+    )
+    return [first, *found]
+
+
+def _with_hidden(run: Run, found: list[Stop]) -> list[Stop]:
+    """Evaluations inside a hole of the log, where lines are missing that the trainer must have printed."""
+    every, printed = run.settings.count("eval_interval"), run.settings.count("log_interval")
+    steps = run.steps
+    if not every or not printed or run.clock.covers != "step" or not run.format.evaluates_first_step or len(steps) < 2:
+        return found
+    holes = np.flatnonzero((np.diff(steps.step) > 2 * printed) & (np.diff(steps.segment) == 0))
+    known = {(stop.segment, stop.step) for stop in found}
+    hidden = []
+    for row in (holes[:_MAX_HOLES] + 1).tolist():
+        segment = int(steps.segment[row])
+        first = (int(steps.step[row - 1]) // every + 1) * every
+        for step in range(first, min(int(steps.step[row]), first + _MAX_HOLES * every), every):
+            if (segment, step) not in known:
+                hidden.append(
+                    Stop(
+                        step=step,
+                        segment=segment,
+                        line=int(steps.line[row]),
+                        row=None,
+                        next_row=row,
+                        evaluated=True,
+                        saved=bool(run.settings.truth("always_save_checkpoint")),
+                        evaluation_inside=True,
+                        save_inside=True,
+                        printed=False,
+                    )
+                )
+    return sorted([*found, *hidden], key=lambda stop: (stop.next_row, stop.segment)) if hidden else found
+
+
+def _stamp(value: np.int64) -> int | None:
+    return None if value == NO_TIME else int(value)
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one if other is None else one + other

@@ -1,0 +1,296 @@
+"""Formats that a user teaches, those that other packages bring, and the command that helps to write one."""
+
+from __future__ import annotations
+
+import random
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from stepscope.analysis.explain import explain
+from stepscope.catalogue import detect, user_formats
+from stepscope.catalogue.partial_match import give_up_at
+from stepscope.catalogue.suggest import quoted, to_toml
+from stepscope.core.errors import InputError
+from stepscope.infer.infer import infer
+from stepscope.reading.reader import LogReader, read
+from tests.unit.foreign import NON_LOGS
+from tests.unit.invented import STYLES
+
+GOOD = r"""
+title = "Mine"
+
+[clock]
+covers = "step"
+
+[[lines]]
+kind = "step"
+pattern = 'turn (?P<step>\d+) cost (?P<loss>[\d.]+) clock (?P<dur_ms>\d+)'
+sample = "turn 12 cost 3.25 clock 170"
+
+[[lines]]
+kind = "evaluation"
+pattern = 'judged: (?P<val_loss>[\d.]+)'
+"""
+LOG = "\n".join(
+    f"turn {i} cost 3.{i:03d} clock {170 + i % 5}" + ("\njudged: 3.1" if i % 20 == 19 else "") for i in range(60)
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty folder of the user's own formats, and nothing left over from other tests."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(user_formats, "_named", {})
+    own = tmp_path / "config" / "stepscope" / "formats"
+    own.mkdir(parents=True)
+    return own
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def ask(cli):
+    return lambda *arguments: Answer(*cli(*arguments))
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_format_in_the_users_folder_is_read(folder, tmp_path):
+    write(folder / "mine.toml", GOOD)
+    run = read(write(tmp_path / "a.log", LOG))
+    assert (run.format.name, run.format.title) == ("mine", "Mine")
+    assert len(run) == 60
+    assert run.events.kind.count("evaluation") == 3
+    assert explain(run).ledger.step.typical_s == pytest.approx(0.172, rel=0.02)
+
+
+def test_a_format_file_on_the_command_line(tmp_path, ask):
+    log, taught = write(tmp_path / "a.log", LOG), write(tmp_path / "mine.toml", GOOD)
+    out = ask(log, "--format-file", taught, "--format", "json")
+    assert out.code == 0
+    assert '"format": "mine"' in out.out
+    assert '"inferred": null' in out.out
+
+
+def test_taught_formats_are_asked_before_the_catalogue(folder, tmp_path):
+    pattern = r"iter (?P<step>\d+): loss (?P<loss>[\d.]+), time (?P<dur_ms>[\d.]+)ms"
+    write(
+        folder / "fork.toml",
+        GOOD.replace(r"turn (?P<step>\d+) cost (?P<loss>[\d.]+) clock (?P<dur_ms>\d+)", pattern).replace(
+            'sample = "turn 12 cost 3.25 clock 170"', ""
+        ),
+    )
+    log = "\n".join(f"iter {i}: loss 2.1, time 100.00ms, mfu 3.00%" for i in range(20))
+    assert read(write(tmp_path / "a.log", log)).format.name == "fork"
+
+
+def test_a_taught_format_may_be_json(folder, tmp_path):
+    """Even where a format of the catalogue would take the file for a table."""
+    text = GOOD.replace(
+        r"turn (?P<step>\d+) cost (?P<loss>[\d.]+) clock (?P<dur_ms>\d+)",
+        r'\{"step": (?P<step>\d+), "seconds": (?P<dur_s>[\d.]+)',
+    )
+    write(folder / "rows.toml", text.replace('sample = "turn 12 cost 3.25 clock 170"', ""))
+    log = "\n".join(f'{{"step": {i}, "seconds": 0.5}}' for i in range(20))
+    assert read(write(tmp_path / "a.jsonl", log)).format.name == "rows"
+
+
+@pytest.mark.parametrize(
+    ("change", "problem", "row"),
+    [
+        (("title = ", "titel = "), "format-key-unknown", 2),
+        (('title = "Mine"', ""), "format-key-missing", 1),
+        (('title = "Mine"', "title = 3"), "format-key-type", 2),
+        (('covers = "step"', 'covers = "epoch"'), "format-bad-value", 5),
+        (('kind = "evaluation"', 'kind = "evaluate"'), "format-bad-value", 13),
+        (("<loss>", "<lost>"), "format-unknown-group", 9),
+        ((r"turn (?P<step>\d+)", r"turn (?P<step>\d+"), "format-bad-pattern", 9),
+        ((r"turn (?P<step>\d+)", r"(?:\w+\s*)+(?P<step>\d+)"), "format-slow-pattern", 9),
+        (("turn 12 cost", "turn 12 costs"), "format-sample-missed", 10),
+        (('covers = "step"', "covers = step"), "format-file-syntax", 5),
+        (('kind = "step"', 'kind = "chatter"'), "format-no-step", 8),
+        (("[clock]", "[clocks]"), "format-key-unknown", 4),
+        (('pattern = \'judged', 'patern = \'judged'), "format-key-unknown", 14),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_with_file_line_and_what_to_do(tmp_path, ask, change, problem, row):
+    assert change[0] in GOOD
+    path = write(tmp_path / "mine.toml", GOOD.replace(*change, 1))
+    with pytest.raises(InputError) as caught:
+        user_formats.read_format(tmp_path / "mine.toml")
+    assert (caught.value.key, caught.value.place) == (problem, f"{path}:{row}")
+    for language in ("en", "es", "de", "fr"):
+        out = ask(write(tmp_path / "a.log", LOG), "--format-file", path, "--lang", language)
+        assert out.code == 1
+        assert f"[{problem}]" in out.err
+        assert len(out.err.splitlines()) >= 3
+
+
+def test_a_missing_format_file(tmp_path, ask):
+    out = ask(write(tmp_path / "a.log", LOG), "--format-file", str(tmp_path / "none.toml"))
+    assert out.code == 1
+    assert "no-such-format-file" in out.err
+
+
+def test_the_sample_that_is_missed_says_the_column(tmp_path):
+    (tmp_path / "mine.toml").write_text(GOOD.replace("clock 170", "clack 170"), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        user_formats.read_format(tmp_path / "mine.toml")
+    assert caught.value.args_for_text["column"] == len("turn 12 cost 3.25 cl") + 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "bounded"),
+    [
+        (r"a.*b", r"a.{0,400}b"),
+        (r"a.+?b", r"a.{1,400}?b"),
+        (r"a\.*b[.*]", r"a\.*b[.*]"),
+        (r"[^.]*.*", r"[^.]*.{0,400}"),
+        (r"[]\].*].*", r"[]\].*].{0,400}"),
+    ],
+)
+def test_a_dot_that_repeats_gets_an_end(pattern, bounded):
+    assert user_formats.bound_repeats(pattern) == bounded
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+b", r"(?:\w+\s?)*x", r"(?:(?:a|b)*c)*", r"(?=(\d+)*)x", r"(?:a{2,})+"])
+def test_repeats_inside_repeats_are_found(pattern):
+    assert user_formats.nests_repeats(pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"a+b+c+", r"(?:\w{1,9}\s?)*x", r"(a+|b+)c", r"(?:a+)?b"])
+def test_other_repeats_are_not(pattern):
+    assert not user_formats.nests_repeats(pattern)
+
+
+def build(fmt, text):
+    reader = LogReader(paths=["a.log"], format=fmt)
+    reader.begin_file()
+    reader.feed(text.encode())
+    reader.end_file()
+    return reader.run()
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_what_is_suggested_reads_the_log_alike(name, tmp_path):
+    """Suggest, teach, read: the same rows, events and settings as by structure alone."""
+    text = STYLES[name]().text
+    inferred = infer(text.replace("\r", "\n").splitlines())
+    (tmp_path / "mine.toml").write_text(to_toml(inferred, title="mine", say=str), encoding="utf-8")
+    taught = user_formats.read_format(tmp_path / "mine.toml")
+    mine, theirs = build(inferred, text), build(taught, text)
+    for column in ("step", "dur_ns", "span", "loss", "line", "t_ns", "segment"):
+        assert np.array_equal(getattr(mine.steps, column), getattr(theirs.steps, column), equal_nan=column == "loss")
+    assert mine.events.kind == theirs.events.kind
+    assert mine.settings == theirs.settings
+    assert mine.num_unread == theirs.num_unread
+
+
+def test_the_command_suggests_what_the_flag_reads(tmp_path, ask):
+    log = write(tmp_path / "a.log", STYLES["evaluations_and_saves"]().text)
+    suggested = ask("formats", "try", log, "--suggest")
+    assert suggested.code == 0
+    taught = write(tmp_path / "mine.toml", suggested.out)
+    first, second = ask(log, "--format", "json"), ask(log, "--format-file", taught, "--format", "json")
+    assert '"format": "generic"' in first.out
+    assert '"format": "mine"' in second.out
+    assert first.out.partition('"settings"')[2] == second.out.partition('"settings"')[2]
+
+
+def test_a_doubt_is_settled_by_whoever_knows(tmp_path, ask):
+    log = write(
+        tmp_path / "a.log",
+        "\n".join(f"step {i * 100} loss {5 - i / 100:.3f} time {41 + i % 3 / 10:.2f}" for i in range(1, 50)),
+    )
+    assert ask(log).code == 3
+    suggested = ask("formats", "try", log, "--suggest").out
+    assert "figure_is_total = false" in suggested
+    taught = write(tmp_path / "mine.toml", suggested.replace("figure_is_total = false", "figure_is_total = true"))
+    out = ask(log, "--format-file", taught, "--format", "json")
+    assert out.code == 0
+    assert '"typical_s": 0.41' in out.out
+
+
+@pytest.mark.parametrize("make", NON_LOGS[:6], ids=lambda make: make.__name__)
+def test_what_is_no_log_gets_a_form_to_fill_in(tmp_path, ask, make):
+    log = write(tmp_path / "a.log", make(random.Random(3)))
+    out = ask("formats", "try", log, "--suggest")
+    assert out.code == 0
+    assert out.err
+    assert user_formats.read_format(tmp_path / write(tmp_path / "mine.toml", out.out)).lines[0].kind == "step"
+
+
+def test_trying_a_file_says_who_reads_it_and_where_others_give_up(tmp_path, ask):
+    log = write(tmp_path / "a.log", "\n".join(f"iter {i}: loss {3.1:.4f} took {170 + i % 3}ms" for i in range(30)))
+    out = ask("formats", "try", log)
+    assert out.code == 0
+    assert out.out.startswith("Read as generic: 30 iterations.")
+    assert "nanogpt: 0 of 30 lines claimed" in out.out
+    assert "gave up at line 1, column" in out.out
+
+
+def test_trying_what_is_no_log(tmp_path, ask):
+    assert ask("formats", "try", write(tmp_path / "a.txt", "some prose\n" * 9)).code == 1
+
+
+def test_suggest_needs_a_file(ask):
+    assert ask("formats", "--suggest").code == 2
+
+
+def test_where_a_pattern_gives_up():
+    pattern = r"iter (?P<step>\d+): loss (?P<loss>[\d.]+)"
+    assert give_up_at(pattern, "iter 12: loss 3.1") == 17
+    assert give_up_at(pattern, "iter 12: lost 3.1") == len("iter 12: los")
+    assert give_up_at(pattern, "step 12") == 0
+
+
+@pytest.mark.parametrize("text", ["plain", "it's", 'a "b"', "tab\t", "back\\slash", "é ü 漢", "\x1b[0m"])
+def test_any_text_survives_toml(text):
+    import tomllib
+
+    assert tomllib.loads(f"x = {quoted(text)}")["x"] == text
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Another package that brings a format."""
+    (tmp_path / "turns.py").write_text(
+        "from stepscope.formats import Clock, Format, Line\n"
+        "FORMAT = Format(title='Turns', url='', samples=(), clock=Clock('step', (), ''),\n"
+        "    lines=(Line('step', r'turn (?P<step>\\d+) cost (?P<loss>[\\d.]+) clock (?P<dur_ms>\\d+)'),))\n"
+    )
+    info = tmp_path / "turns-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: turns\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[stepscope.formats]\nturns = turns:FORMAT\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    detect.plugins.cache_clear()
+    yield tmp_path
+    detect.plugins.cache_clear()
+    sys.modules.pop("turns", None)
+
+
+def test_a_format_of_another_package_is_read(package, ask):
+    run = read(write(package / "a.log", LOG))
+    assert run.format.name == "turns"
+    assert len(run) == 60
+    assert "turns" in ask("formats").out
+    assert "Turns" in ask("formats", "show", "turns").out
+
+
+def test_a_broken_package_is_named(package, ask):
+    (package / "turns.py").write_text("raise RuntimeError('no')\n")
+    out = ask(write(package / "a.log", "nobody knows\n" * 9))
+    assert out.code == 1
+    assert "broken-plugin" in out.err
+    assert "turns" in out.err
