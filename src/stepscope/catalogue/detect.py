@@ -92,7 +92,20 @@ def find_blob(head: bytes) -> Format | None:
     is_table = b"," in first and b": " not in first
     if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML")) and not is_table:
         return None
-    return next((fmt for fmt in catalogue() if fmt.sniff is not None and fmt.sniff(head)), None)
+    found = (fmt for fmt in catalogue() if fmt.sniff is not None and fmt.sniff(head))
+    return next((fmt for fmt in found if fmt.yields_lines is None or not _are_known(fmt.yields_lines(head))), None)
+
+
+def _are_known(lines: list[str]) -> bool:
+    """Whether a format of plain lines claims one of them."""
+    known = [fmt for fmt in catalogue() if fmt.sniff is None]
+    texts = [text for line in lines if (text := line.strip())]
+    for text in texts:
+        for fmt in known:
+            index = telling_line(fmt, text)
+            if index is not None and fmt.lines[index].kind in SETTLING:
+                return True
+    return False
 
 
 def work_out_order() -> list[tuple[str, list[str]]]:

@@ -1,6 +1,6 @@
 """Stable-Baselines3's progress.csv: its clock is in whole seconds and its steps are those of the environments."""
 
-from stepscope.formats._shared.tables import ELAPSED, sniffer, table_lines, writer
+from stepscope.formats._shared.tables import ELAPSED, first_lines, sniffer, table_lines, writer
 from stepscope.lines.format import Clock, Format, Sample
 
 NAME = "sb3_progress"
@@ -18,6 +18,7 @@ FORMAT = Format(
     ),
     first_step=1,
     sniff=sniffer(NAME),
+    yields_lines=first_lines,
     to_lines=writer(NAME),
     samples=(
         Sample(

@@ -1,6 +1,6 @@
 """W&B's wandb-history.jsonl, and exports like it: each row has the moment at which it was logged."""
 
-from stepscope.formats._shared.tables import MOMENT, sniffer, table_lines, writer
+from stepscope.formats._shared.tables import MOMENT, first_lines, sniffer, table_lines, writer
 from stepscope.lines.format import Clock, Format, Sample
 
 NAME = "wandb_history"
@@ -17,6 +17,7 @@ FORMAT = Format(
         "a total nor an ETA is written.",
     ),
     sniff=sniffer(NAME),
+    yields_lines=first_lines,
     to_lines=writer(NAME),
     samples=(
         Sample(

@@ -167,6 +167,8 @@ class Format:
     # A file that is no text of lines: `sniff` knows its first bytes, `to_lines` writes it as lines of this format.
     sniff: Callable[[bytes], bool] | None = None
     to_lines: Callable[[bytes], Iterator[str]] | None = None
+    # Of such a file, what a format of plain lines may know better: where one claims any of these lines, it goes first.
+    yields_lines: Callable[[bytes], list[str]] | None = None
     name: str = ""
     # Words of which a line of this format contains one, set when it is loaded from the catalogue; None: unknown.
     words: tuple[str, ...] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stepscope.formats._shared.tables import DURATION, ELAPSED, MOMENT, sniffer, table_lines, writer
+from stepscope.formats._shared.tables import DURATION, ELAPSED, MOMENT, first_lines, sniffer, table_lines, writer
 from stepscope.lines.format import Clock, Format, Sample
 
 _UNLESS = "No total and no ETA is written, unless a column max_steps says how many steps there are."
@@ -123,6 +123,7 @@ def _table(
         clock=clock,
         is_timed=is_timed,
         sniff=sniffer(name),
+        yields_lines=first_lines,
         to_lines=writer(name),
         samples=(*samples, Sample(holder.own_line, None)),
     )

@@ -81,6 +81,11 @@ def writer(name: str) -> Callable[[bytes], Iterator[str]]:
     return partial(_to_lines, name)
 
 
+def first_lines(head: bytes) -> list[str]:
+    """The lines of a file's beginning: a table is only what no format of plain lines knows better."""
+    return _first_lines(head[:_SNIFF_BYTES])
+
+
 def _is_claimed_by(name: str, head: bytes) -> bool:
     return _claimant(head[:_SNIFF_BYTES]) == name
 
@@ -96,7 +101,7 @@ def _claimant(head: bytes) -> str | None:
     if bad > (1 - _MIN_SOUND) * (bad + len(table.rows)):
         return None
     columns = find_columns(table.names, table.rows)
-    if columns is None or any(other <= set(table.names) for other in _OTHERS) or _is_someone_elses(lines):
+    if columns is None or any(other <= set(table.names) for other in _OTHERS):
         return None
     names = set(table.names)
     is_json = _is_json(lines)
@@ -105,20 +110,6 @@ def _claimant(head: bytes) -> str | None:
     if not is_json and columns.kind == "elapsed" and {"time/time_elapsed", "time/total_timesteps"} <= names:
         return "sb3_progress"
     return f"{'jsonl' if is_json else 'csv'}_{columns.kind}"
-
-
-def _is_someone_elses(lines: Sequence[str]) -> bool:
-    """Whether a format of plain lines knows one of these: a table is only what nobody knows better."""
-    from stepscope.catalogue.detect import catalogue, telling_line
-
-    known = [fmt for fmt in catalogue() if fmt.sniff is None]
-    for line in lines:
-        text = line.strip()
-        for fmt in known if text else ():
-            index = telling_line(fmt, text)
-            if index is not None and fmt.lines[index].kind in {"step", "evaluation"}:
-                return True
-    return False
 
 
 def _to_lines(name: str, blob: bytes) -> Iterator[str]:
