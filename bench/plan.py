@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from stepscope.plan import speed
 from stepscope.plan.gpus import find_card
-from stepscope.plan.model_shape import Shape, gpt
+from stepscope.plan.model_shape import ModelShape, gpt
 from stepscope.plan.speed import Software, step
 
 GPT2 = gpt(layers=12, heads=12, hidden=768, context=1024, vocabulary=50304)
@@ -33,7 +33,7 @@ class Row(NamedTuple):
     number: int
     source: str
     gpu: str
-    shape: Shape
+    shape: ModelShape
     micro_batch: float
     accumulation: int
     devices: int

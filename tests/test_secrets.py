@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.core.redact import MAX_LENGTH, mask, quote
+from stepscope.core.redact import MAX_LENGTH, mask, redact
 
 SECRETS = [
     ("wandb: key is 0123456789abcdef0123456789abcdef01234567", "0123456789abcdef"),
@@ -48,7 +48,7 @@ def test_ordinary_lines_stay_as_they_are(line):
 
 def test_a_secret_cut_by_the_length_limit_is_masked_whole():
     line = "x" * (MAX_LENGTH - 20) + " token=" + "s3cret" * 20
-    assert "s3cret" not in quote(line)
+    assert "s3cret" not in redact(line)
 
 
 @pytest.mark.parametrize("kind", ["terminal", "json", "markdown", "note"])
@@ -79,7 +79,7 @@ def test_an_error_message_holds_no_secret(cli, tmp_path):
 
 def test_control_characters_never_reach_a_terminal():
     hostile = "\x1b]0;owned\x07 \x1b[2J bell\x07 \u202egnp.exe"
-    assert not set(quote(hostile)) & set("\x1b\x07\u202e")
+    assert not set(redact(hostile)) & set("\x1b\x07\u202e")
 
 
 def test_markdown_shows_markup_as_text(cli, tmp_path):

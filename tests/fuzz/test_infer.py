@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stepscope.core.errors import InputError
 from stepscope.infer.infer import infer
 from stepscope.infer.line_parts import take_apart
-from stepscope.reading.assembler import RunBuilder
+from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.reader import LogReader
 from tests.fuzz.strategies import any_bytes
 from tests.unit.invented import STYLES
@@ -42,7 +42,7 @@ def repeated(draw):
 def test_any_lines_give_a_format_that_reads_them_or_none(log):
     fmt = infer(log)
     if fmt is not None:
-        builder = RunBuilder(fmt)
+        builder = RunAssembler(fmt)
         for line in log:
             builder.add(line)
         run = builder.run(paths=("a",), encoding="utf-8", mtime=None)

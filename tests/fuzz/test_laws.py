@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stepscope.analysis.explain import explain
 from stepscope.core.configfile import parse_python
 from stepscope.core.errors import InputError
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language, languages
 from stepscope.reading.reader import LogReader
@@ -156,7 +156,7 @@ def test_the_same_log_gives_the_same_bytes(log):
 
 @given(st.text(max_size=400))
 def test_a_quote_is_one_short_clean_line(text):
-    quoted = quote(text)
+    quoted = redact(text)
     assert len(quoted) <= 160
     assert "\n" not in quoted
     assert "\x1b" not in quoted

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.columns.decimals import Decimals, Nanos, Printed, PrintedColumn, unpack
-from stepscope.columns.run_length import Ramp
+from stepscope.columns.decimals import DecimalColumn, Decimals, Nanos, Printed, unpack
+from stepscope.columns.run_length import RunLengthColumn
 from stepscope.run.model import NO_TIME
 
 _even = st.builds(
@@ -48,7 +48,7 @@ def _do(column: Any, known: list[Any], deeds: list[Any]) -> None:
 
 @given(_deeds)
 def test_a_ramp_is_like_a_list_of_whole_numbers(deeds: list[Any]) -> None:
-    column, known = Ramp(), []
+    column, known = RunLengthColumn(), []
     _do(column, known, deeds)
     assert len(column) == len(known)
     assert unpack(column.share()).tolist() == known
@@ -58,7 +58,7 @@ def test_a_ramp_is_like_a_list_of_whole_numbers(deeds: list[Any]) -> None:
 
 
 def test_even_numbers_take_no_room() -> None:
-    column = Ramp()
+    column = RunLengthColumn()
     for first in range(0, 10**6, 10**4):
         column.stage(np.arange(first, first + 10**4))
         column.show(10**4)
@@ -77,7 +77,7 @@ _loss = st.one_of(
 def test_printed_numbers_come_back_to_the_last_bit(
     first: list[float], numbers: list[int], decimals: int, last: float
 ) -> None:
-    column = PrintedColumn(Decimals())
+    column = DecimalColumn(Decimals())
     for value in first:
         column.append(value)
     column.stage(Printed(np.array(numbers, dtype=np.int64), Decimals(decimals)))
@@ -100,7 +100,7 @@ def test_printed_numbers_come_back_to_the_last_bit(
 )
 def test_printed_times_come_back_to_the_nanosecond(first: list[int], times: list[int], unit: int) -> None:
     numbers = [time // unit for time in times]
-    column = PrintedColumn(Nanos())
+    column = DecimalColumn(Nanos())
     for value in first:
         column.append(value)
     column.stage(Printed(np.array(numbers, dtype=np.int64), Nanos(unit)))
@@ -114,7 +114,7 @@ def test_printed_times_come_back_to_the_nanosecond(first: list[int], times: list
 
 
 def test_a_gap_in_the_middle_does_not_hide_the_order() -> None:
-    column = Ramp()
+    column = RunLengthColumn()
     for first in range(0, 90_000, 1_000):
         column.stage(np.array([first + at + 3 * (at >= 500) for at in range(990)]))
         column.show(990)

@@ -10,7 +10,7 @@ from stepscope.i18n import Language
 from stepscope.live.gpu_log import Keeper
 from stepscope.reading.reader import read
 from stepscope.report.gpu_samples import card_data, card_line
-from stepscope.source.gpu_series import parse_cards, read_cards
+from stepscope.source.gpu_series import parse_gpu_series, read_gpu_series
 from stepscope.source.nvidia_smi import Hardware
 from tests.unit.logs import training
 
@@ -27,7 +27,7 @@ def test_two_cards_are_told_apart_and_torn_lines_passed_over():
         HEAD,
         "2026/11/16 05:00:05.000, 1, 97 %, 6500 MiB, 12282 MiB, 190.10 W, 72",
     ]
-    first, second = parse_cards(lines)
+    first, second = parse_gpu_series(lines)
     assert first.utilisation == (0.1,)
     assert second.utilisation == (0.99, 0.97)
     assert second.seconds[1] - second.seconds[0] == 5
@@ -36,7 +36,7 @@ def test_two_cards_are_told_apart_and_torn_lines_passed_over():
 
 
 def test_without_units_and_without_some_columns():
-    [card] = parse_cards(["timestamp, utilization.gpu", "2026/11/16 05:00:00, 55"])
+    [card] = parse_gpu_series(["timestamp, utilization.gpu", "2026/11/16 05:00:00, 55"])
     assert card.utilisation == (0.55,)
     assert math.isnan(card.temperature[0])
 
@@ -86,7 +86,7 @@ def test_what_the_view_sees_is_kept_once_in_five_seconds_and_read_back(tmp_path)
     for _ in range(21):
         assert keeper() is card
         clock.passed += 1
-    kept = read_cards(tmp_path)
+    kept = read_gpu_series(tmp_path)
     assert kept is not None
     assert len(kept.seconds) == 5
     assert kept.gpu == "RTX 4070"

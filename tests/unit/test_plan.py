@@ -18,7 +18,7 @@ from stepscope.core.errors import UsageError
 from stepscope.plan import calibrate
 from stepscope.plan.build import Known, plan_card
 from stepscope.plan.derive import derive_shape
-from stepscope.plan.gpus import CARDS, find_card, known_card
+from stepscope.plan.gpus import CARDS, find_card, known_gpu
 from stepscope.plan.memory import largest_micro_batch, memory
 from stepscope.plan.model_shape import gpt, shape_from_flags, shape_of
 from stepscope.plan.speed import step
@@ -78,7 +78,7 @@ def test_a_size_alone_gives_usual_proportions():
     ],
 )
 def test_cards_by_what_people_call_them(text, name):
-    found = known_card(text)
+    found = known_gpu(text)
     assert found is not None
     assert found.name == name
 

@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 
 from stepscope.analysis.explain import explain
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from tests.unit.logs import report_of, run_of, training
 
 
@@ -83,7 +83,7 @@ def test_only_a_bounded_piece_of_a_line_is_searched_for_secrets(monkeypatch):
     """Patterns for secrets are not linear in the worst case; a line of megabytes once took minutes."""
     seen = []
     monkeypatch.setattr("stepscope.core.redact.mask", lambda text: seen.append(len(text)) or text)
-    assert len(quote("a" * 200_000)) <= 160
+    assert len(redact("a" * 200_000)) <= 160
     assert max(seen) <= 1000
 
 

@@ -13,7 +13,7 @@ from stepscope.core.errors import InputError
 from stepscope.i18n import Language
 from stepscope.web import app as web_app
 from stepscope.web import run_folder as web_shelf
-from stepscope.web.run_folder import Shelf
+from stepscope.web.run_folder import RunFolder
 from tests.unit.logs import training
 
 HOST = "127.0.0.1:8000"
@@ -73,7 +73,7 @@ def test_an_archive_is_read_only_so_far(tmp_path, monkeypatch):
     monkeypatch.setattr(web_shelf, "MOST_EXPANDED_BYTES", 4 << 20)
     (tmp_path / "bomb.log.gz").write_bytes(gzip.compress(TEXT + b"x" * (64 << 20), 9))
     (tmp_path / "fine.log.gz").write_bytes(gzip.compress(TEXT))
-    shelf = Shelf(tmp_path)
+    shelf = RunFolder(tmp_path)
     listed = {entry.name: entry.report for entry in shelf.entries()}
     assert listed["bomb.log.gz"] is None
     assert listed["fine.log.gz"] is not None

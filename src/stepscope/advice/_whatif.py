@@ -25,7 +25,7 @@ _HARMLESS = {"log_interval"}
 CHANGEABLE = frozenset(_TIMED | _LEARNED | _HARMLESS)
 
 
-class Outcome(NamedTuple):
+class WhatIf(NamedTuple):
     """What changes do. `saves` is negative where they cost time. Classes: step, evaluation, checkpoint."""
 
     changes: Mapping[str, tuple[Value | None, Value]]  # setting → (now, then)
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
         return None if self.effect is None else self.effect == "learning"
 
 
-def what_if(run: Run, ledger: Ledger, end: Forecast | NoForecast, changes: Mapping[str, Value]) -> Outcome:
+def what_if(run: Run, ledger: Ledger, end: Forecast | NoForecast, changes: Mapping[str, Value]) -> WhatIf:
     """The rest of the run (or the logged run, where nothing is left) under `changes`, by Stepscope's names."""
     is_future = isinstance(end, Forecast) and not end.is_finished
     before = _future(end) if isinstance(end, Forecast) and is_future else _past(ledger)
@@ -71,7 +71,7 @@ def what_if(run: Run, ledger: Ledger, end: Forecast | NoForecast, changes: Mappi
     after_s = max(0.0, total - saves_s)
     share = after_s / total if total else 1.0
     errors = _errors(run, changes)
-    return Outcome(
+    return WhatIf(
         changes={name: (_now(run, name), value) for name, value in changes.items()},
         before=before,
         after=after,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, share_of
 from stepscope.core.message import say
-from stepscope.plan.gpus import known_card
+from stepscope.plan.gpus import known_gpu
 
 CODE = "A121"
 # Share of the steps' time: little where TF32 is on already, most of it where it is not.
@@ -28,7 +28,7 @@ _GAIN = (0.1, 0.4, 0.7)
 def advise(situation: Situation) -> Advice | None:
     """bfloat16 where the card has it; None where another type is set or nothing tells."""
     run = situation.run
-    card = known_card(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
+    card = known_gpu(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
     if card is None or not card.has_bf16 or run.settings.text("dtype") not in {"float32", "fp32"}:
         return None
     return Advice(

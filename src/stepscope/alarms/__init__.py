@@ -10,7 +10,7 @@ import pkgutil
 from functools import cache
 from types import ModuleType
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
 from stepscope.run.model import Run
@@ -31,6 +31,6 @@ def find_alarms(
     run: Run, ledger: Ledger, forecast: Forecast | NoForecast, hardware: Hardware | None = None
 ) -> list[Alarm]:
     """Every alarm of the run, gravest first, then in the order of the log."""
-    evidence = Evidence(run=run, ledger=ledger, forecast=forecast, hardware=hardware)
+    evidence = AlarmEvidence(run=run, ledger=ledger, forecast=forecast, hardware=hardware)
     found: list[Alarm] = [alarm for rule in rules().values() for alarm in rule.find(evidence)]
     return sorted(found, key=lambda alarm: (_ORDER[alarm.severity], alarm.line or 0, alarm.code))

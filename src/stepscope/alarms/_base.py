@@ -23,7 +23,7 @@ class Alarm(NamedTuple):
     message: Message
 
 
-class Evidence(NamedTuple):
+class AlarmEvidence(NamedTuple):
     """What a rule looks at."""
 
     run: Run

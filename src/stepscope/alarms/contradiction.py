@@ -20,14 +20,14 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence, Severity
+from stepscope.alarms._base import Alarm, AlarmEvidence, Severity
 from stepscope.core.message import say
 from stepscope.run.intervals import contradictions
 
 CODE = "contradiction"
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm per setting that the log disproves."""
     found = []
     for setting, stated, seen, by_mfu in contradictions(evidence.run):

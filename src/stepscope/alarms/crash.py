@@ -17,14 +17,14 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import say
 
 CODE = "crash"
 _INTERRUPTS = {"KeyboardInterrupt", "SignalException", "ChildFailedError"}
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm for the first crash that no other alarm explains."""
     run = evidence.run
     notices = run.notices

@@ -16,13 +16,13 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import say
 
 CODE = "ended_early"
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm, when the log ends in the words of an end and steps are missing."""
     run = evidence.run
     fatal = [notice for notice in run.last_words if notice.kind != "done"]

@@ -17,7 +17,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import say
 from stepscope.run.model import Notice, Run
 
@@ -26,7 +26,7 @@ CODE = "false_done"
 _NEAR_LINES = 40
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm: for the last line of the log that says so wrongly, else for an earlier launch."""
     run = evidence.run
     claims = [notice for notice in run.notices if notice.kind == "done"]

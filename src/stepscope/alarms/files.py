@@ -15,21 +15,21 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import say
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 
 CODE = "files"
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm for the order, one for files left out."""
     run, found = evidence.run, []
     if run.order != "given":
-        message = say("alarm-files-order", by=run.order, paths=quote(", ".join(run.paths)))
+        message = say("alarm-files-order", by=run.order, paths=redact(", ".join(run.paths)))
         found.append(Alarm(code=CODE, severity="info", step=None, line=None, message=message))
     if run.repeated_paths:
-        paths, count = quote(", ".join(run.repeated_paths)), len(run.repeated_paths)
+        paths, count = redact(", ".join(run.repeated_paths)), len(run.repeated_paths)
         message = say("alarm-files-repeated", paths=paths, count=count)
         found.append(Alarm(code=CODE, severity="info", step=None, line=None, message=message))
     return found

@@ -15,13 +15,13 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import say
 
 CODE = "nan"
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm, at the first such loss."""
     first = evidence.run.first_nonfinite
     if first is None:

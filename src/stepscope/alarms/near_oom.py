@@ -18,7 +18,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Decimal, say
 
 CODE = "near_oom"
@@ -27,7 +27,7 @@ _NEARLY_FULL = 0.97
 _GIB = 1 << 30
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm, while the card is nearly full."""
     card = evidence.hardware
     if card is None or not card.memory_used or not card.memory_total:

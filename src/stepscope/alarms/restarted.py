@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, say
 from stepscope.run.model import Run
 
@@ -27,7 +27,7 @@ _MAX_ALARMS = 10
 _LEAST_ROWS = 3
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm per restart, at most ten."""
     run, found = evidence.run, []
     steps = run.steps

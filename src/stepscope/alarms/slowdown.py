@@ -17,7 +17,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, Share, say
 from stepscope.source.hardware import Hardware
 
@@ -47,7 +47,7 @@ def _key(card: Hardware | None) -> str:
     return "alarm-slowdown"
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm, when the last level is a quarter above the fastest one before it."""
     step = evidence.ledger.step
     if step is None or len(step.regimes) < 2:

@@ -17,7 +17,7 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, say
 
 CODE = "stall"
@@ -27,7 +27,7 @@ _LONG_S = 3600.0
 _MAX_ALARMS = 5
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm per long stall, the longest first, at most five."""
     ledger, found = evidence.ledger, []
     for slow in ledger.slow:

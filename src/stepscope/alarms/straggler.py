@@ -16,14 +16,14 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, Share, say
 from stepscope.run.ranks import find_slowest
 
 CODE = "straggler"
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm, for the slowest rank where it really differs."""
     slowest = find_slowest(evidence.run)
     if slowest is None:

@@ -16,13 +16,13 @@ What to change
 
 from __future__ import annotations
 
-from stepscope.alarms._base import Alarm, Evidence
+from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import say
 
 CODE = "trainings"
 
 
-def find(evidence: Evidence) -> list[Alarm]:
+def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm, at the first line of the last training."""
     run = evidence.run
     if run.num_trainings < 2:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.core.settings import Value
 from stepscope.forecast.finish import Forecast, NoForecast, forecast
 from stepscope.ledger.attribute import attribute
@@ -16,9 +16,9 @@ from stepscope.ledger.phases import Ledger, SlowStep
 from stepscope.run.intervals import with_settings
 from stepscope.run.model import Run, Stamps
 from stepscope.run.stops import find_stops
-from stepscope.source.gpu_series import CardSeries, read_cards
+from stepscope.source.gpu_series import GpuSeries, read_gpu_series
 from stepscope.source.nvidia_smi import Hardware
-from stepscope.source.trace_file import Inside, Spans, Trace, read_suspends, read_trace
+from stepscope.source.trace_file import Spans, Trace, TracedKind, read_suspends, read_trace
 
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice, Situation
@@ -64,15 +64,15 @@ class Report:
         self.may_lose_s: float | None = None  # work that the user accepts to lose in a crash, if stated
 
     @property
-    def inside(self) -> tuple[Inside, ...] | None:
+    def inside(self) -> tuple[TracedKind, ...] | None:
         """What was seen from inside the process, where the run was recorded with a trace."""
         return self.trace.totals if self.trace is not None else None
 
     @cached_property
-    def cards(self) -> CardSeries | None:
+    def cards(self) -> GpuSeries | None:
         """What the card did on the way, where somebody kept samples beside the log."""
         paths = [Path(path) for path in self.run.paths if path != "-"]
-        found = next((found for found in map(read_cards, paths) if found is not None), None)
+        found = next((found for found in map(read_gpu_series, paths) if found is not None), None)
         if found is None or self.moment is None or self.moment_from != "stamp":
             return found
         # The file may hold the samples of other runs too.
@@ -142,9 +142,9 @@ class Report:
             return None
         return self.forecast.probability((self.deadline - self.moment).total_seconds())
 
-    def quote(self, slow: SlowStep) -> list[str]:
+    def excerpts(self, slow: SlowStep) -> list[str]:
         """The log lines that are the evidence for a slow step."""
-        return [quote(self.run.excerpts[line]) for line in slow.evidence_lines if line in self.run.excerpts]
+        return [redact(self.run.excerpts[line]) for line in slow.evidence_lines if line in self.run.excerpts]
 
     @property
     def tokens_per_s(self) -> float | None:

@@ -9,8 +9,8 @@ from stepscope.core.errors import UsageError
 from stepscope.core.message import Seconds, Share
 from stepscope.i18n import Language
 from stepscope.plan.derive import Derived, derive_shape, first_loss
-from stepscope.plan.gpus import Card, known_card
-from stepscope.plan.model_shape import Shape, shape_from_flags
+from stepscope.plan.gpus import GpuSpec, known_gpu
+from stepscope.plan.model_shape import ModelShape, shape_from_flags
 from stepscope.plan.speed import step
 from stepscope.plan.training import training_of
 
@@ -18,14 +18,14 @@ from stepscope.plan.training import training_of
 class Verdict(NamedTuple):
     """The card, the utilisation of its own peak, and the range a step of such a model should take (seconds)."""
 
-    card: Card
+    card: GpuSpec
     utilisation: float
     expected: tuple[float, float] | None
 
 
 def judge(report: Report) -> Verdict | None:
     """What can be said; None when the card is unknown or nothing tells how much work a step is."""
-    card = known_card(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
+    card = known_gpu(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
     if card is None or report.ledger.step is None or not report.ledger.step.typical_s:
         return None
     settings, fmt = report.run.settings, report.run.format
@@ -42,7 +42,7 @@ def judge(report: Report) -> Verdict | None:
 
 def fitting_sizes(report: Report) -> Derived | None:
     """For a model whose size nobody stated: the sizes at which this step time is what the card usually does."""
-    card = known_card(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
+    card = known_gpu(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
     settings = report.run.settings
     context, step = settings.count("block_size"), report.ledger.step
     if card is None or step is None or not step.typical_s or context is None or judge(report) is not None:
@@ -80,7 +80,7 @@ def _open_lines(report: Report, language: Language) -> list[str]:
     sizes = fitting_sizes(report)
     if sizes is None or report.ledger.step is None or report.hardware is None:
         return []
-    card = known_card(report.hardware.gpu or "")
+    card = known_gpu(report.hardware.gpu or "")
     return [
         language.text(
             "card-size-unknown",
@@ -92,7 +92,7 @@ def _open_lines(report: Report, language: Language) -> list[str]:
     ]
 
 
-def _shape(report: Report) -> Shape | None:
+def _shape(report: Report) -> ModelShape | None:
     """The model: of the stated size, in the stated or the usual proportions; None when nothing states its size."""
     settings = report.run.settings
     layers, hidden = settings.count("n_layer"), settings.count("n_embd")
@@ -111,7 +111,7 @@ def _shape(report: Report) -> Shape | None:
         return None
 
 
-def _expected(report: Report, card: Card, shape: Shape | None, devices: int) -> tuple[float, float] | None:
+def _expected(report: Report, card: GpuSpec, shape: ModelShape | None, devices: int) -> tuple[float, float] | None:
     """What a step of the model should take; None when its size or its batch is not known."""
     settings = report.run.settings
     names = ("batch_size", "gradient_accumulation_steps", "block_size")

@@ -93,10 +93,10 @@ def read_format(path: Path) -> Format:
         place = re.search(r"line (\d+)", str(problem))
         where = f"{path}:{place[1]}" if place else str(path)
         raise InputError("format-file-syntax", place=where, reason=str(problem)) from None
-    return _Reading(path, text).format(data)
+    return _TomlKey(path, text).format(data)
 
 
-class _Reading:
+class _TomlKey:
     """Turns the tables of one file into a format; knows where in the file each of them stands."""
 
     def __init__(self, path: Path, text: str) -> None:

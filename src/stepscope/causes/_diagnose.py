@@ -13,7 +13,7 @@ from stepscope.causes._evidence import Case, Evidence, Rhythmic, Shift
 from stepscope.core.units import NS, seconds_to_ns
 from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.baseline import Baseline
-from stepscope.ledger.phases import Finding, Ledger, Level, Phase, PhaseTotal, Rhythm, SlowStep, joined
+from stepscope.ledger.phases import ExplainedLevel, Finding, Ledger, Phase, PhaseTotal, Rhythm, SlowStep, joined
 from stepscope.run.model import Run
 from stepscope.run.stops import Stop
 from stepscope.source.nvidia_smi import Hardware
@@ -64,16 +64,16 @@ def _rhythms(evidence: Evidence) -> tuple[Rhythm, ...]:
     return tuple(found)
 
 
-def _levels(evidence: Evidence) -> tuple[Level, ...]:
+def _levels(evidence: Evidence) -> tuple[ExplainedLevel, ...]:
     step = evidence.ledger.step
     regimes = () if step is None else step.regimes
     found = []
     for index, regime in enumerate(regimes):
         if not index:
-            found.append(Level(regime, None, ()))
+            found.append(ExplainedLevel(regime, None, ()))
             continue
         shift = Shift(evidence, regimes[index - 1], regime, regimes[index + 1 :])
-        found.append(Level(regime, shift.change, _ranked(_asked("explain_level", shift))))
+        found.append(ExplainedLevel(regime, shift.change, _ranked(_asked("explain_level", shift))))
     return tuple(found)
 
 

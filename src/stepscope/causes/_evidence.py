@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from stepscope.causes._trend import Shape, find_shape
+from stepscope.causes._trend import Trend, find_trend
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.periods import Period
@@ -161,12 +161,12 @@ class Evidence:
     # -- the whole ----------------------------------------------------------------------------------------
 
     @cached_property
-    def shape(self) -> Shape | None:
+    def shape(self) -> Trend | None:
         """What the level does over the run; None when there is too little of it."""
         step = self.ledger.step
         if step is None or len(step.rows) < 24:
             return None
-        return find_shape(self.run.steps.dur_ns[step.rows] / NS, self.run.steps.step[step.rows])
+        return find_trend(self.run.steps.dur_ns[step.rows] / NS, self.run.steps.step[step.rows])
 
     @cached_property
     def is_planned(self) -> bool:

@@ -18,7 +18,7 @@ _LEAST_CHANGE = 0.03
 _COST: dict[Kind, int] = {"flat": 1, "step": 3, "window": 4, "line": 3, "saturating": 3}
 
 
-class Shape(NamedTuple):
+class Trend(NamedTuple):
     """`change` is from the lowest to the highest fitted level, as a share, negative when it falls."""
 
     kind: Kind
@@ -27,14 +27,14 @@ class Shape(NamedTuple):
     noise: float  # of a block median around the fit, as a share
 
 
-def find_shape(seconds: Floats, steps: Ints) -> Shape:
+def find_trend(seconds: Floats, steps: Ints) -> Trend:
     """The shape of the normal rows' seconds, in their order."""
     parts = np.array_split(np.arange(len(seconds)), min(_BLOCKS, len(seconds) // 4))
     level = np.array([float(np.median(seconds[part])) for part in parts])
     first = np.array([int(steps[part[0]]) for part in parts])
     typical = float(np.median(level))
     if typical <= 0 or len(level) < 6:
-        return Shape("flat", 0.0, int(steps[0]), 0.0)
+        return Trend("flat", 0.0, int(steps[0]), 0.0)
     y = level / typical
     time = (np.arange(len(y)) + 0.5) / len(y)
     fits = _fits(y, time)
@@ -49,7 +49,7 @@ def find_shape(seconds: Floats, steps: Ints) -> Shape:
     if abs(change) < _LEAST_CHANGE:
         kind, change = "flat", 0.0
     noise = float(np.sqrt(error / num))
-    return Shape(kind, float(change), int(first[min(onset, num - 1)]), noise)
+    return Trend(kind, float(change), int(first[min(onset, num - 1)]), noise)
 
 
 def _fits(y: Floats, time: Floats) -> dict[Kind, tuple[float, float, int]]:

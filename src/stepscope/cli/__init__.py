@@ -111,7 +111,7 @@ def _overview() -> str:
 
 def _report(problem: StepscopeError, arguments: list[str]) -> None:
     """What happened, where, what to do: on stderr, in the user's language."""
-    from stepscope.core.redact import quote
+    from stepscope.core.redact import redact
     from stepscope.i18n import Language, languages, system_language
 
     # Before anything was parsed, perhaps: `--lang de` and `--lang=de` alike.
@@ -120,13 +120,13 @@ def _report(problem: StepscopeError, arguments: list[str]) -> None:
     first = code.split(",")[0]
     language = Language.load(first if first in languages() else system_language())
     args = {
-        name: value if isinstance(value, int) else quote(str(value)) for name, value in problem.args_for_text.items()
+        name: value if isinstance(value, int) else redact(str(value)) for name, value in problem.args_for_text.items()
     }
-    args.setdefault("place", quote(problem.place or "-"))
+    args.setdefault("place", redact(problem.place or "-"))
     key = f"error-{problem.key}"
     print(f"{language.text('error-title')}[{problem.key}]: {language.text(key, **args)}", file=sys.stderr)
     if problem.place:
-        print(f"  --> {quote(problem.place)}", file=sys.stderr)
+        print(f"  --> {redact(problem.place)}", file=sys.stderr)
     if problem.excerpt:
         print(f"   |  {problem.excerpt}", file=sys.stderr)
     hint = language.hint(key, **args)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stepscope.i18n import Language
 from stepscope.live.gpu import read_gpu
-from stepscope.plan.gpus import close_names, known_card
+from stepscope.plan.gpus import close_names, known_gpu
 from stepscope.source.hardware import Hardware, busiest
 from stepscope.source.nvidia_smi import parse_nvidia_smi
 
@@ -44,7 +44,7 @@ def hardware_for(paths: list[str]) -> Hardware | None:
 
 def warn_of_unknown(name: str | None, language: Language) -> None:
     """Say on stderr that a card that was named is not in the table; the rest of the answer stands."""
-    if name is not None and known_card(name) is None:
+    if name is not None and known_gpu(name) is None:
         known = ", ".join(close_names(name)[:4])
         print(language.text("warning-unknown-card", name=name[:60], known=known), file=sys.stderr)
 

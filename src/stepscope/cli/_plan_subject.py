@@ -12,9 +12,9 @@ from stepscope.core.message import Message, Seconds, say
 from stepscope.core.settings import COUNTS, Value, parse_value
 from stepscope.plan.build import Known
 from stepscope.plan.derive import Derived, derive_shape, first_loss
-from stepscope.plan.gpus import Card, find_card
+from stepscope.plan.gpus import GpuSpec, find_card
 from stepscope.plan.memory import memory
-from stepscope.plan.model_shape import Shape, shape_from_flags, shape_of
+from stepscope.plan.model_shape import ModelShape, shape_from_flags, shape_of
 from stepscope.plan.speed import step
 from stepscope.plan.training import Training, training_of
 
@@ -36,7 +36,7 @@ _SAME_CARD_LOG_SD, _OTHER_CARD_LOG_SD = 0.05, 0.15
 class Subject(NamedTuple):
     """What is planned: the model, the run, and what another run or a measurement says about it."""
 
-    shape: Shape
+    shape: ModelShape
     training: Training
     derived: Derived | None
     seen: Seen | None
@@ -47,7 +47,7 @@ class Subject(NamedTuple):
 class Seen(NamedTuple):
     """A run that was watched: on which card, its typical step, the memory it held, what its stops took."""
 
-    card: Card
+    card: GpuSpec
     step_s: float
     memory_used: float | None
     devices: int = 1
@@ -100,7 +100,7 @@ def _checked(key: str, value: Value, text: str) -> Value:
 
 def _stated_shape(
     args: argparse.Namespace, config: dict[str, Value], notes: list[Message], *, has_log: bool
-) -> Shape | None:
+) -> ModelShape | None:
     """The shape that flags or the config state; None when only a log can tell."""
     parameters = units.parse_count(args.params) if args.params else None
     if args.params and parameters is None:
@@ -119,7 +119,7 @@ def _stated_shape(
     return shape._replace(context=args.context or shape.context, vocabulary=args.vocab or shape.vocabulary)
 
 
-def _check_pace(args: argparse.Namespace, seen: Seen, shape: Shape, training: Training) -> None:
+def _check_pace(args: argparse.Namespace, seen: Seen, shape: ModelShape, training: Training) -> None:
     """A card that would work above its peak did not run this model."""
     peak = seen.devices * seen.card.tflops * 1e12
     share = training.sequences * shape.context * shape.flops_per_token / seen.step_s / peak
@@ -217,7 +217,7 @@ def _derive(training: Training, seen: Seen, log: Report, args: argparse.Namespac
     return derived
 
 
-def known_about(subject: Subject, card: Card) -> Known:
+def known_about(subject: Subject, card: GpuSpec) -> Known:
     """What the log says in place of the formula."""
     if subject.seen is None:
         return Known()

@@ -19,7 +19,7 @@ from stepscope.core.errors import UsageError
 from stepscope.core.settings import Value
 
 if TYPE_CHECKING:
-    from stepscope.advice._whatif import Outcome
+    from stepscope.advice._whatif import WhatIf
     from stepscope.analysis.explain import Report
 
 _LONG_S = 365 * 86400.0
@@ -84,7 +84,7 @@ def _may_lose(text: str | None) -> float | None:
     return seconds
 
 
-def _outcome(report: Report, changes: dict[str, Value]) -> Outcome:
+def _outcome(report: Report, changes: dict[str, Value]) -> WhatIf:
     from stepscope.advice._whatif import what_if
 
     return what_if(report.run, report.ledger, report.forecast, named_changes(changes, report.run.format))

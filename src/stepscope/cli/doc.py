@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _card_page(text: str) -> str | None:
     """What the table says of a card, or of all of them; None when `text` is neither."""
-    from stepscope.plan.gpus import CARDS, known_card
+    from stepscope.plan.gpus import CARDS, known_gpu
 
     if text.lower() == "cards":
         names = "\n".join(
@@ -49,7 +49,7 @@ def _card_page(text: str) -> str | None:
             for card in CARDS
         )
         return names + "\n\n16-bit inputs, 32-bit accumulation, dense. `stepscope doc 4070` says where a row is from."
-    card = known_card(text)
+    card = known_gpu(text)
     if card is None:
         return None
     return (

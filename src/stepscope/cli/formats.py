@@ -17,7 +17,7 @@ from stepscope.catalogue.detect import catalogue, find_format, plugins, words_of
 from stepscope.catalogue.user_formats import config_folder, taught_formats
 from stepscope.cli import _common
 from stepscope.core.errors import InputError, UsageError
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.lines.format import Format
 from stepscope.lines.match import claim
@@ -173,7 +173,7 @@ def _coverage(fmt: Format, lines: list[str], shapes: list[tuple[int, str]]) -> _
             missed[number] = text
     reach = [(furthest(fmt, text), number, text) for number, text in shapes if number in missed] if may_claim else []
     column, number, text = max(reach, key=lambda item: (item[0], -item[1]), default=(0, 0, ""))
-    return _Coverage(fmt, claimed, steps, number, column + 1, quote(text) if text else "")
+    return _Coverage(fmt, claimed, steps, number, column + 1, redact(text) if text else "")
 
 
 def _suggest(path: str, lines: list[str], language: Language) -> int:
@@ -184,8 +184,8 @@ def _suggest(path: str, lines: list[str], language: Language) -> int:
 
     fmt = infer(lines[:_MAX_LINES], settle_doubts=True)
     remarks = [
-        language.text("suggest-what", path=quote(path, 200)),
-        language.text("suggest-where", folder=str(config_folder()), path=quote(path, 200)),
+        language.text("suggest-what", path=redact(path, 200)),
+        language.text("suggest-where", folder=str(config_folder()), path=redact(path, 200)),
         language.text("suggest-groups"),
         language.text("suggest-total"),
     ]
@@ -193,7 +193,7 @@ def _suggest(path: str, lines: list[str], language: Language) -> int:
         print(language.text("suggest-none"), file=sys.stderr)
         fmt = blank([text for _, text in _distinct(lines)])
     text = to_toml(
-        fmt, title=quote(Path(path).name, 60), say=lambda item: assumption_text(item, language), remarks=remarks
+        fmt, title=redact(Path(path).name, 60), say=lambda item: assumption_text(item, language), remarks=remarks
     )
     sys.stdout.write(text)
     return 0

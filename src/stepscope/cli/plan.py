@@ -23,9 +23,9 @@ from stepscope.core import clock, units
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import say
 from stepscope.plan.build import plan_card
-from stepscope.plan.gpus import Card, find_card
+from stepscope.plan.gpus import GpuSpec, find_card
 from stepscope.report import plan_json, plan_markdown, plan_terminal
-from stepscope.report.plan_table import PlanReport, Price, settings_lines
+from stepscope.report.plan_table import PlanReport, StatedPrice, settings_lines
 
 _FORMATS = ("terminal", "json", "markdown")
 
@@ -143,19 +143,19 @@ def _start(args: argparse.Namespace) -> dt.datetime:
     return (stated or now).astimezone()
 
 
-def _price(text: str | None) -> Price | None:
+def _price(text: str | None) -> StatedPrice | None:
     if text is None:
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:/\s*(h|kwh))?\s*", text, re.IGNORECASE)
     if match is None:
         raise UsageError("bad-price", place=f"--price {text}")
-    return Price(value=float(match[1]), per_kwh=(match[2] or "h").lower() == "kwh")
+    return StatedPrice(value=float(match[1]), per_kwh=(match[2] or "h").lower() == "kwh")
 
 
 # -- the cards --------------------------------------------------------------------------------------------
 
 
-def _cards(args: argparse.Namespace, seen: Seen | None) -> list[Card]:
+def _cards(args: argparse.Namespace, seen: Seen | None) -> list[GpuSpec]:
     if args.gpu:
         found = [find_card(name) for name in args.gpu.split(",") if name.strip()]
         if not found:

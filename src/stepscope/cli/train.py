@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from stepscope.cli import _common, _trainer
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Argument, Decimal, Seconds
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 
 if TYPE_CHECKING:
     from stepscope.i18n import Language
@@ -141,7 +141,7 @@ def _read(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Plain], str]:
                 if not isinstance(target, ast.Name) or target.id not in names:
                     continue
                 if target.id not in values or isinstance(node, ast.AugAssign):
-                    line = quote(text.splitlines()[target.lineno - 1])
+                    line = redact(text.splitlines()[target.lineno - 1])
                     place = f"{path}:{target.lineno}"
                     raise InputError("train-config-expression", place=place, excerpt=line, setting=target.id)
     return {name: value for name, value in values.items() if name in names}, text.rstrip("\n")
@@ -167,7 +167,7 @@ class _Voice:
             if isinstance(value, float)
             else value
             if isinstance(value, int)
-            else quote(str(value))
+            else redact(str(value))
             for name, value in args.items()
         }
         print(self._language.text(key, **said), file=sys.stderr, flush=True)

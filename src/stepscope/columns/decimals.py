@@ -124,7 +124,7 @@ def fits_narrow(numbers: Numbers) -> bool:
     return numbers.itemsize == 4 or not len(numbers) or bool(-_MOST <= numbers.min() <= numbers.max() <= _MOST)
 
 
-class PrintedColumn:
+class DecimalColumn:
     """One growing column of such numbers. As soon as one of them does not fit, all are kept as values."""
 
     __slots__ = ("_code", "_data", "_dtype")

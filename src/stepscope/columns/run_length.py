@@ -46,7 +46,7 @@ class Pieces(NamedTuple):
         return values
 
 
-class Ramp:
+class RunLengthColumn:
     """One growing column, read and written like any other."""
 
     __slots__ = ("_dense", "_firsts", "_num", "_rises", "_starts")

@@ -12,7 +12,7 @@ def now() -> dt.datetime:
     return dt.datetime.now().astimezone()
 
 
-class Clock(Protocol):
+class ClockSource(Protocol):
     """What lives on a clock gets one handed over; tests hand over one of their own."""
 
     def now(self) -> dt.datetime:

@@ -9,7 +9,7 @@ import ast
 from pathlib import Path
 
 from stepscope.core.errors import InputError
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.core.settings import Value, evaluate_constant
 
 _MAX_BYTES = 4 << 20
@@ -46,7 +46,7 @@ def parse_python(text: str, place: str) -> dict[str, Value]:
     except SyntaxError as problem:
         line = (problem.text or "").rstrip()
         raise InputError(
-            "config-syntax", place=f"{place}:{problem.lineno or 1}", excerpt=quote(line), reason=problem.msg
+            "config-syntax", place=f"{place}:{problem.lineno or 1}", excerpt=redact(line), reason=problem.msg
         ) from None
     except (ValueError, RecursionError, MemoryError) as problem:
         raise InputError("config-syntax", place=place, reason=str(problem)) from None
@@ -92,7 +92,7 @@ def _parse_yaml(text: str, path: Path) -> object:
         return parse_yaml(text)
     except YamlError as problem:
         lines = text.splitlines()
-        excerpt = quote(lines[problem.line - 1]) if problem.line <= len(lines) else ""
+        excerpt = redact(lines[problem.line - 1]) if problem.line <= len(lines) else ""
         raise InputError(
             "config-syntax", place=f"{path}:{problem.line}", excerpt=excerpt, reason=str(problem)
         ) from None

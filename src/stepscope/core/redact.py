@@ -1,7 +1,7 @@
 """Make a piece of a log fit to be shown: secrets masked, control characters gone, length bounded.
 
 Log contents are untrusted and reports are made to be shared, so every excerpt that
-enters a report or an error message goes through `quote`, and nothing else may quote.
+enters a report or an error message goes through `redact`, and nothing else may redact.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _is_harmless(value: str) -> bool:
     return value.lower().strip("()") in {"true", "false", "none", "null", _MASK}
 
 
-def quote(text: str, limit: int = MAX_LENGTH) -> str:
+def redact(text: str, limit: int = MAX_LENGTH) -> str:
     """`text` as one safe, masked line of at most `limit` characters."""
     # Masked before it is cut: half a key is still half a secret, and would no longer match. What is cut first, so that
     # a monstrous line costs nothing, is cut far behind what will be shown.

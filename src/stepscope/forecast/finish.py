@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stepscope.core.message import Message, Seconds, say
 from stepscope.forecast.events import Left, StopsLeft, price_stops
 from stepscope.forecast.intervals import Kind, Signs, Spread, spread_of
-from stepscope.forecast.level import Level, estimate
+from stepscope.forecast.level import StepCost, estimate
 from stepscope.forecast.pace import Timeline, lay_out
 from stepscope.forecast.profile import Profile, follow, weight
 from stepscope.forecast.schedule import Schedule, plan
@@ -73,7 +73,7 @@ class Outlook(NamedTuple):
     """A forecast before anything learned from other runs: its middle, and what tells how sure it is."""
 
     schedule: Schedule
-    level: Level
+    level: StepCost
     stops: StopsLeft
     seconds: float
     signs: Signs
@@ -164,12 +164,12 @@ def recent_level(run: Run, ledger: Ledger) -> float | None:
     return estimate(timeline, ledger.step.regimes, 0).seconds if len(timeline) else ledger.step.typical_s
 
 
-def _level(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule) -> Level:
+def _level(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule) -> StepCost:
     assert ledger.step is not None
     if not len(timeline):
         # No normal step is printed: the level was worked out from what is, and nothing tells how well.
         doubt = 0.3 if ledger.wall_high_s > 1.2 * ledger.wall_s else 0.05
-        return Level(ledger.step.typical_s, (doubt, -doubt), 0.0, doubt, doubt, False)
+        return StepCost(ledger.step.typical_s, (doubt, -doubt), 0.0, doubt, doubt, False)
     passes = not run.format.cost_follows_schedule
     return estimate(timeline, ledger.step.regimes, schedule.num_steps, passes=passes)
 

@@ -27,7 +27,7 @@ _DISTURBED = 0.3
 _TINY_S = 1e-9
 
 
-class Level(NamedTuple):
+class StepCost(NamedTuple):
     """Seconds of a step to come, and how far off the same method was on the run so far (logs of ratios)."""
 
     seconds: float
@@ -40,7 +40,7 @@ class Level(NamedTuple):
     trials: tuple[tuple[int, float], ...] = ()  # rows at which it was tried, and what it would have said there
 
 
-def estimate(timeline: Timeline, regimes: tuple[Regime, ...], steps_left: int, *, passes: bool = True) -> Level:
+def estimate(timeline: Timeline, regimes: tuple[Regime, ...], steps_left: int, *, passes: bool = True) -> StepCost:
     """The level for the steps to come, from a timeline of at least one row.
 
     `passes` says whether a slowdown may be a disturbance at all: not where the step's cost changes by schedule.
@@ -67,7 +67,7 @@ def estimate(timeline: Timeline, regimes: tuple[Regime, ...], steps_left: int, *
     settled = _settled(timeline, regimes, starts, steps_left) if passes else None
     if settled is not None:
         level = now["recent"] * settled
-    return Level(
+    return StepCost(
         seconds=level,
         errors=errors,
         drift=_drift(num, seconds),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.forecast.level import Level
+from stepscope.forecast.level import StepCost
 from stepscope.forecast.pace import StopCost, Timeline
 from stepscope.forecast.stop_cost import cost_of
 
@@ -27,7 +27,7 @@ class Tried(NamedTuple):
     whole_s: float  # seconds per step over whole cycles, stops included
 
 
-def look_back(timeline: Timeline, level: Level, *, generates: bool = False) -> Tried:
+def look_back(timeline: Timeline, level: StepCost, *, generates: bool = False) -> Tried:
     """Try the counted forecast and the plain mean on the run so far; `generates` as for `cost_of`."""
     if not timeline.stops:
         return Tried(level.errors, 0.0, 0.0)

@@ -24,7 +24,7 @@ _SESSION = {1: "start", 3: "checkpoint"}
 _TENSOR_TYPES = {1: ("<f", 5), 2: ("<d", 6), 3: ("<i", 7), 9: ("<q", 10)}
 
 
-class Event(NamedTuple):
+class SummaryEvent(NamedTuple):
     """What one record says: metrics of a step, or a session that starts or saves."""
 
     wall_s: float
@@ -85,7 +85,7 @@ def to_lines(blob: bytes) -> Iterator[str]:
             yield f"tfevents: evaluation {place}" + (f" val_loss {losses[0]:.7g}" if losses else "")
 
 
-def read_events(blob: bytes) -> Iterator[Event]:
+def read_events(blob: bytes) -> Iterator[SummaryEvent]:
     """The events of a file; what is cut or broken is left out."""
     position = 0
     while position + _HEADER_BYTES <= len(blob):
@@ -116,7 +116,7 @@ def _length_at(blob: bytes, position: int) -> int | None:
     return int(length) if masked_crc(header[:8]) == crc else None
 
 
-def _event(blob: bytes) -> Event | None:
+def _event(blob: bytes) -> SummaryEvent | None:
     wall_s, step, session = math.nan, 0, None
     scalars: list[tuple[str, float]] = []
     for number, wire, value in read_fields(blob):
@@ -130,7 +130,7 @@ def _event(blob: bytes) -> Event | None:
             session = next((_SESSION.get(v) for n, _, v in read_fields(value) if n == 1 and isinstance(v, int)), None)
     if not _is_wall_time(wall_s) or not 0 <= step < _MAX_STEP or not (scalars or session):
         return None
-    return Event(wall_s, step, tuple(scalars), session)
+    return SummaryEvent(wall_s, step, tuple(scalars), session)
 
 
 def _messages(blob: bytes, number: int) -> Iterator[bytes]:
@@ -176,7 +176,7 @@ def _is_wall_time(seconds: float) -> bool:
     return _WALL_TIMES[0] < seconds < _WALL_TIMES[1]
 
 
-def _choose_tags(events: list[Event]) -> tuple[str | None, str | None]:
+def _choose_tags(events: list[SummaryEvent]) -> tuple[str | None, str | None]:
     """The tag whose records mark the steps, and the tag of the training loss.
 
     A file may count steps in some tags and epochs in others, so only one of them can be the clock.

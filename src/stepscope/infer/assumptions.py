@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stepscope.core.message import Message, say
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.infer.candidate import Candidate
 from stepscope.infer.clock_choice import Doubt
 from stepscope.infer.counter import Counter
@@ -25,10 +25,10 @@ def assumptions_of(best: Candidate, told: Happenings) -> list[Assumption]:
         key = "infer-total" if counter.step is not None else "infer-batches"
         found.append(Assumption(say(key, text=_show(kind, counter.total)), None, 0.9))
     if told.total is not None:
-        found.append(Assumption(say("infer-total", text=quote(told.total.sample.text, 60)), None, 0.85))
+        found.append(Assumption(say("infer-total", text=redact(told.total.sample.text, 60)), None, 0.85))
     if told.evaluation is not None:
-        found.append(Assumption(say("infer-evaluation", text=quote(told.evaluation.sample.text, 60)), None, 0.85))
-    found += [Assumption(say("infer-checkpoint", text=quote(save.sample.text, 60)), None, 0.85) for save in told.saves]
+        found.append(Assumption(say("infer-evaluation", text=redact(told.evaluation.sample.text, 60)), None, 0.85))
+    found += [Assumption(say("infer-checkpoint", text=redact(save.sample.text, 60)), None, 0.85) for save in told.saves]
     return found
 
 
@@ -74,8 +74,8 @@ def _show(kind: Kind, index: int) -> str:
     start = entry.shape.fields[index - 1].end if index else 0
     before = entry.text[start : field.start]
     if before.strip() in {"/", "of"}:
-        return _show(kind, index - 1) + quote(before + field.text, 40)
+        return _show(kind, index - 1) + redact(before + field.text, 40)
     word = re.search(r"[A-Za-z_][\w./-]*[\s\"']*\W*$", before)
     behind = entry.text[field.end :]
     unit = re.match(r"\s?[A-Za-z%µ/]{1,12}", behind) if field.unit else None
-    return quote((word[0] if word else before[-3:]) + field.text + (unit[0] if unit else ""), 40)
+    return redact((word[0] if word else before[-3:]) + field.text + (unit[0] if unit else ""), 40)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.core.units import NS
-from stepscope.infer.clock_choice import Choice, Doubt, Rows, choose
+from stepscope.infer.clock_choice import Choice, Doubt, StepLines, choose
 from stepscope.infer.counter import LEAST_ROWS, Counter, find_counter, first_number, whole
-from stepscope.infer.kinds import Days, Entry, Kind, Sorted
+from stepscope.infer.kinds import Days, Kind, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.time_figures import Floats, find_columns
 from stepscope.lines.prefix import split_prefix
@@ -31,16 +31,16 @@ class Candidate(NamedTuple):
 
     kind: Kind
     counter: Counter
-    entries: list[Entry]
+    entries: list[SeenLine]
     numbers: list[int]  # of all its lines, also those that are no entries
-    rows: Rows
+    rows: StepLines
     moment: tuple[int, str] | None  # the field that holds a stamp inside the line, and its group
     clock: Choice | Doubt | None
     step_sure: float
     value: float
 
 
-def find_candidates(found: Sorted) -> list[Candidate]:
+def find_candidates(found: SortedKinds) -> list[Candidate]:
     """The kinds of line that may be the step line, with their clocks: the few likeliest."""
     has_metrics = any(
         len(kind.numbers) >= 3 and any(_METRIC_KEY.search(field.key) for field in kind.shape.fields)
@@ -75,7 +75,7 @@ def _likeness(kind: Kind) -> float:
     return 0.8 if kind.is_training else 0.6
 
 
-def _time(kind: Kind, counter: Counter, value: float, found: Sorted) -> Candidate:
+def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Candidate:
     kinds = [kind, *_siblings(kind, counter, found)]
     entries = sorted((entry for own in kinds for entry in own.entries), key=lambda entry: entry.number)
     numbers = sorted(number for own in kinds for number in own.numbers)
@@ -98,7 +98,7 @@ def _time(kind: Kind, counter: Counter, value: float, found: Sorted) -> Candidat
     if counter.total is not None and own is not None:
         left = np.array([_float(row[counter.total]) - _float(row[own]) for row in texts])
         left[left <= 0] = math.nan
-    rows = Rows(steps, t_ns, left, np.diff(steps) < 0, resolution, counter.counts_epochs, counter.is_abbreviated)
+    rows = StepLines(steps, t_ns, left, np.diff(steps) < 0, resolution, counter.counts_epochs, counter.is_abbreviated)
     clock = choose(find_columns(fields, kind.shape.texts, texts, taken), rows)
     sure = min(0.95, counter.weight) * (1.0 if kind.is_training else 0.8)
     # What counts best is the step line, even where its time is in doubt: another kind's would be an answer to
@@ -107,7 +107,7 @@ def _time(kind: Kind, counter: Counter, value: float, found: Sorted) -> Candidat
     return Candidate(kind, counter, entries, numbers, rows, moment, clock, sure, value * timed)
 
 
-def _siblings(kind: Kind, counter: Counter, found: Sorted) -> list[Kind]:
+def _siblings(kind: Kind, counter: Counter, found: SortedKinds) -> list[Kind]:
     """Other kinds whose lines begin alike and count the steps that these leave out."""
     upto = counter.at + 1
     own = {_number_of(counter, entry) for entry in kind.entries}
@@ -124,13 +124,13 @@ def _siblings(kind: Kind, counter: Counter, found: Sorted) -> list[Kind]:
     return siblings
 
 
-def _number_of(counter: Counter, entry: Entry) -> tuple[int | None, ...] | None:
+def _number_of(counter: Counter, entry: SeenLine) -> tuple[int | None, ...] | None:
     indices = [index for index in (counter.epoch, counter.batch, counter.step) if index is not None]
     numbers = tuple(whole(entry.shape.fields[index].text) for index in indices)
     return None if None in numbers else numbers
 
 
-def _texts(kind: Kind, entry: Entry) -> list[str]:
+def _texts(kind: Kind, entry: SeenLine) -> list[str]:
     """The texts of a line's fields in the order of its kind; empty where a line of another kind lacks one."""
     fields = entry.shape.fields
     if entry.shape.skeleton == kind.skeleton:
@@ -171,7 +171,7 @@ def _float(text: str) -> float:
 
 
 def _moments(
-    kind: Kind, entries: list[Entry], texts: list[list[str]], resolution_ns: int
+    kind: Kind, entries: list[SeenLine], texts: list[list[str]], resolution_ns: int
 ) -> tuple[tuple[int, str] | None, Floats, int]:
     """The stamps of the lines: before them, or inside."""
     t_ns = np.array([math.nan if entry.t_ns is None else float(entry.t_ns) for entry in entries])

@@ -12,11 +12,11 @@ from stepscope.infer.time_figures import (
     CLEAR,
     NEAR,
     RUNNING_WORDS,
-    Column,
     Floats,
     Meaning,
     Reading,
     Reason,
+    TimeColumn,
     clock_pace,
     is_converging,
     is_running,
@@ -52,7 +52,7 @@ _MANY_TICKS_S = 30.0
 _SAME = 0.02
 
 
-class Rows(NamedTuple):
+class StepLines(NamedTuple):
     """The step lines: their numbers, stamps (NaN where none), steps left by their own total, and which begin anew."""
 
     steps: Floats
@@ -82,7 +82,7 @@ class Choice(NamedTuple):
 class Doubt(NamedTuple):
     """A figure that can be read in several ways, with nothing in the log to tell them apart."""
 
-    column: Column
+    column: TimeColumn
     interval: int
 
 
@@ -93,7 +93,7 @@ def as_one_step(doubt: Doubt) -> Choice:
     return Choice("window" if doubt.interval > 1 else "step", meaning, "name", LEAST_SURE)
 
 
-def choose(columns: list[Column], rows: Rows) -> Choice | Doubt | None:
+def choose(columns: list[TimeColumn], rows: StepLines) -> Choice | Doubt | None:
     """The clock, or the doubt that forbids one; None when there is no time at all."""
     stamps = stamp_pace(rows.t_ns, rows.since, rows.resolution_ns)
     running = [column for column in columns if "clock" in column.readings and is_running(column.values, rows.resets)]
@@ -136,7 +136,11 @@ def choose(columns: list[Column], rows: Rows) -> Choice | Doubt | None:
 
 
 def _evidence(
-    columns: list[Column], rows: Rows, running: list[Column], rates: list[Column], stamps: tuple[float, bool] | None
+    columns: list[TimeColumn],
+    rows: StepLines,
+    running: list[TimeColumn],
+    rates: list[TimeColumn],
+    stamps: tuple[float, bool] | None,
 ) -> list[tuple[Reason, float]]:
     """The paces that other things in the log tell, the most trustworthy first."""
     found: list[tuple[Reason, float]] = [("stamps", stamps[0])] if stamps else []
@@ -160,7 +164,7 @@ def _is_steady(paces: Floats) -> bool:
     return bool(high < 1.5 * low)
 
 
-def _settle(column: Column, rows: Rows, evidence: list[tuple[Reason, float]]) -> Meaning | None:
+def _settle(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason, float]]) -> Meaning | None:
     """The reading of a figure that the evidence agrees with, else the likeliest; confidence 0 where none is."""
     units = (column.unit_s,) if column.unit_s is not None else (1.0, 1e-3)
     readings: tuple[Reading, ...] = tuple(reading for reading in column.readings if reading in {"step", "interval"})
@@ -183,7 +187,7 @@ def _settle(column: Column, rows: Rows, evidence: list[tuple[Reason, float]]) ->
     return _without_evidence(column, rows, guesses)
 
 
-def _without_evidence(column: Column, rows: Rows, guesses: list[tuple[float, Reading, float]]) -> Meaning:
+def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[float, Reading, float]]) -> Meaning:
     first_pace, reading, unit = guesses[0]
     stated = column.unit_s is not None
     doubt = Meaning(column, reading, unit, "name", 0.0, first_pace)
@@ -205,7 +209,7 @@ def _without_evidence(column: Column, rows: Rows, guesses: list[tuple[float, Rea
     return doubt
 
 
-def _by_spacing(column: Column, rows: Rows) -> Reading | None:
+def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
     """Whether a figure goes with the number of steps since the last line, where that is not always the same."""
     values, since = column.values, rows.since
     usual = float(np.median(since))
@@ -231,7 +235,7 @@ def _told_apart(as_step: float, as_interval: float) -> Reading | None:
     return "interval" if as_interval < _AGREES and as_step > 2 * _AGREES else None
 
 
-def _is_mean(meaning: Meaning, rows: Rows, running: list[Column]) -> bool:
+def _is_mean(meaning: Meaning, rows: StepLines, running: list[TimeColumn]) -> bool:
     """Whether a figure is a mean since the start: it says so, it settles down, or it is a clock over its steps."""
     column = meaning.column
     if column.is_mean or is_converging(column.values[np.isfinite(column.values)]):
@@ -247,14 +251,14 @@ def _is_mean(meaning: Meaning, rows: Rows, running: list[Column]) -> bool:
     return False
 
 
-def _figure(meaning: Meaning, rows: Rows, running: list[Column]) -> Choice:
+def _figure(meaning: Meaning, rows: StepLines, running: list[TimeColumn]) -> Choice:
     is_total, is_mean = meaning.reading == "interval", _is_mean(meaning, rows, running)
     is_window = is_total or (float(np.median(rows.since)) > 1 and is_mean) or _is_tight(meaning, rows)
     confidence = meaning.confidence * (0.8 if is_mean else 1.0)
     return Choice("window" if is_window else "step", meaning, meaning.reason, confidence, is_total)
 
 
-def _is_tight(meaning: Meaning, rows: Rows) -> bool:
+def _is_tight(meaning: Meaning, rows: StepLines) -> bool:
     """Whether a figure times the steps since the last line is the time between their stamps: a mean, not a sample."""
     if float(np.median(rows.since)) <= 1 or not np.isfinite(rows.t_ns).any():
         return False
@@ -265,7 +269,7 @@ def _is_tight(meaning: Meaning, rows: Rows) -> bool:
     return len(ratio) > 3 and float(np.median(np.abs(ratio - 1))) < 0.03
 
 
-def _running(column: Column, rows: Rows) -> Choice | None:
+def _running(column: TimeColumn, rows: StepLines) -> Choice | None:
     """A clock that runs: of a stated unit, or a bare number under a name that says so."""
     pace = clock_pace(column, rows.since, rows.resets)
     if pace is None or not _PACES[0] < pace < _PACES[1]:

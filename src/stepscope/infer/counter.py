@@ -68,7 +68,7 @@ def whole(text: str) -> int | None:
     return value if value < _MAX_STEP else None
 
 
-class _Column(NamedTuple):
+class _CountColumn(NamedTuple):
     at: int
     field: Field
     values: Ints
@@ -82,18 +82,18 @@ def find_counter(kind: Kind) -> Counter | None:
     return max(found, key=lambda counter: counter.weight, default=None)
 
 
-def _whole_columns(kind: Kind) -> list[_Column]:
+def _whole_columns(kind: Kind) -> list[_CountColumn]:
     columns = []
     for index, field in enumerate(kind.shape.fields):
         if field.kind != "number" or field.unit:
             continue
         values = [whole(entry.shape.fields[index].text) for entry in kind.entries]
         if all(value is not None for value in values):
-            columns.append(_Column(index, field, np.array(values, dtype=np.int64)))
+            columns.append(_CountColumn(index, field, np.array(values, dtype=np.int64)))
     return columns
 
 
-def _total_behind(kind: Kind, column: _Column, columns: list[_Column]) -> int | None:
+def _total_behind(kind: Kind, column: _CountColumn, columns: list[_CountColumn]) -> int | None:
     """The index of the total behind a stroke: it is never less than the count, and hardly ever changes."""
     follower = next((other for other in columns if other.at == column.at + 1), None)
     if follower is None or not _STROKE.match(kind.shape.texts[column.at + 1]):
@@ -103,7 +103,7 @@ def _total_behind(kind: Kind, column: _Column, columns: list[_Column]) -> int | 
     return follower.at
 
 
-def _weigh(column: _Column, *, has_total: bool, at_start: bool) -> float:
+def _weigh(column: _CountColumn, *, has_total: bool, at_start: bool) -> float:
     """How much the word before a number speaks for a step counter: 1 says it, 0 says nothing."""
     key = column.field.key
     if has_total and "/" in key:
@@ -123,7 +123,7 @@ def _weigh(column: _Column, *, has_total: bool, at_start: bool) -> float:
     return 0.5 if at_start and not key else 0.0
 
 
-def _through_the_run(kind: Kind, column: _Column, columns: list[_Column]) -> Counter | None:
+def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColumn]) -> Counter | None:
     values = column.values
     if len(set(values.tolist())) < LEAST_ROWS:
         return None
@@ -172,11 +172,11 @@ def first_number(values: npt.NDArray[Any], totals: npt.NDArray[Any] | None) -> i
     return 0 if int(values.min()) == 0 else 1
 
 
-def _values(columns: list[_Column], at: int) -> Ints:
+def _values(columns: list[_CountColumn], at: int) -> Ints:
     return next(column.values for column in columns if column.at == at)
 
 
-def _by_epoch(kind: Kind, columns: list[_Column]) -> list[Counter]:
+def _by_epoch(kind: Kind, columns: list[_CountColumn]) -> list[Counter]:
     """A count that starts anew with each epoch, beside the epoch's number."""
     found = []
     totals = {_total_behind(kind, column, columns) for column in columns}
@@ -217,7 +217,7 @@ def _by_epoch(kind: Kind, columns: list[_Column]) -> list[Counter]:
     return found
 
 
-def _says_epoch(kind: Kind, epoch: _Column) -> bool:
+def _says_epoch(kind: Kind, epoch: _CountColumn) -> bool:
     """`in 0 epoch`: the word stands behind the number, or opens the line."""
     before, behind = kind.shape.texts[epoch.at], kind.shape.texts[epoch.at + 1]
     return bool(re.match(r"\s*epochs?\b", behind, re.IGNORECASE)) or bool(
@@ -225,7 +225,7 @@ def _says_epoch(kind: Kind, epoch: _Column) -> bool:
     )
 
 
-def _fits_epoch(epoch: _Column, batch: _Column) -> bool:
+def _fits_epoch(epoch: _CountColumn, batch: _CountColumn) -> bool:
     """The epoch goes up by one where the batches start anew, and stays otherwise."""
     if len(set(batch.values.tolist())) < 3:
         # One line per epoch, at the same batch.
@@ -241,7 +241,7 @@ def _fits_epoch(epoch: _Column, batch: _Column) -> bool:
     )
 
 
-def _epoch_length(batch: _Column, total: int | None, columns: list[_Column]) -> int | None:
+def _epoch_length(batch: _CountColumn, total: int | None, columns: list[_CountColumn]) -> int | None:
     if total is not None:
         return int(np.median(_values(columns, total)))
     downs = np.flatnonzero(np.diff(batch.values) < 0)

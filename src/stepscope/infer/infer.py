@@ -17,7 +17,7 @@ from stepscope.infer.assumptions import assumptions_of
 from stepscope.infer.candidate import MAX_KINDS, Candidate, find_candidates
 from stepscope.infer.clock_choice import Choice, Doubt, as_one_step
 from stepscope.infer.counter import LEAST_ROWS, find_counter
-from stepscope.infer.kinds import Sorted, sort_lines
+from stepscope.infer.kinds import SortedKinds, sort_lines
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
 from stepscope.infer.stop_lines import Happenings, find_happenings, gaps_of
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Line, Sample
@@ -56,7 +56,7 @@ def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None
     return _assemble(best, told, assumptions, found)
 
 
-def _assemble(best: Candidate, told: Happenings, assumptions: list[Assumption], found: Sorted) -> Format | None:
+def _assemble(best: Candidate, told: Happenings, assumptions: list[Assumption], found: SortedKinds) -> Format | None:
     counter, kind, clock = best.counter, best.kind, best.clock
     groups = _step_groups(best)
     shapes = list({entry.shape.skeleton: entry.shape for entry in [kind.entries[0], *best.entries]}.values())
@@ -88,7 +88,7 @@ def _assemble(best: Candidate, told: Happenings, assumptions: list[Assumption], 
     )
 
 
-def _more_steps(best: Candidate, step: Line, groups: dict[int, str], found: Sorted) -> list[Line]:
+def _more_steps(best: Candidate, step: Line, groups: dict[int, str], found: SortedKinds) -> list[Line]:
     """Step lines of another shape with the same counter and the same figures: another stage of the same program."""
     fields = best.kind.shape.fields
     lines = []

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from stepscope.infer.line_parts import MAX_CHARS, Shape, take_apart
+from stepscope.infer.line_parts import MAX_CHARS, LineParts, take_apart
 from stepscope.lines.prefix import DAY_NS, Prefix, split_prefix
 
 # Words that tell of training, and of looking at a model without training it.
@@ -30,11 +30,11 @@ _LEAST_TABLE = 4
 _DIGITS = re.compile(r"\d+")
 
 
-class Entry(NamedTuple):
+class SeenLine(NamedTuple):
     """A line: its number among the lines looked at, its shape, its stamp (days added), and the line itself."""
 
     number: int
-    shape: Shape
+    shape: LineParts
     t_ns: int | None
     text: str
 
@@ -43,11 +43,11 @@ class Kind(NamedTuple):
     """Lines of one shape, in the order of the file."""
 
     skeleton: tuple[str, ...]
-    entries: list[Entry]
+    entries: list[SeenLine]
     numbers: list[int]  # of all its lines, also those that are no entries
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> LineParts:
         """The shape of its first line, for everything that is the same in all."""
         return self.entries[0].shape
 
@@ -77,7 +77,7 @@ class Kind(NamedTuple):
         return any(TRAINING.search(f"{field.key} {field.unit}".replace("_", " ")) for field in self.shape.fields)
 
 
-class Sorted(NamedTuple):
+class SortedKinds(NamedTuple):
     """All kinds, most frequent first, and the resolution of the stamps in nanoseconds (0 without)."""
 
     kinds: list[Kind]
@@ -85,7 +85,7 @@ class Sorted(NamedTuple):
     num_lines: int
 
 
-def sort_lines(lines: Sequence[str]) -> Sorted:
+def sort_lines(lines: Sequence[str]) -> SortedKinds:
     """The kinds of lines there are."""
     prefixes = [split_prefix(line.strip()[:MAX_CHARS]) if line.strip() else None for line in lines]
     has_counting_ranks = _ranks_count(prefixes)
@@ -106,12 +106,12 @@ def sort_lines(lines: Sequence[str]) -> Sorted:
         if kind is None or len(kind.entries) < _MAX_ENTRIES:
             shape = take_apart(body)
             kind = known[plain] = kinds.setdefault(shape.skeleton, Kind(shape.skeleton, [], []))
-            kind.entries.append(Entry(number, shape, t_ns, body))
+            kind.entries.append(SeenLine(number, shape, t_ns, body))
         kind.numbers.append(number)
     for kind in kinds.values():
         _name_columns(kind, lines)
     ordered = sorted(kinds.values(), key=lambda kind: (-len(kind.numbers), kind.numbers[0]))
-    return Sorted(ordered, clock.resolution_ns, num)
+    return SortedKinds(ordered, clock.resolution_ns, num)
 
 
 def _name_columns(kind: Kind, lines: Sequence[str]) -> None:

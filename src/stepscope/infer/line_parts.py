@@ -47,7 +47,7 @@ class Field(NamedTuple):
     end: int
 
 
-class Shape(NamedTuple):
+class LineParts(NamedTuple):
     """A line's numbers, and the texts around them: one more than there are numbers, blanks drawn together."""
 
     fields: tuple[Field, ...]
@@ -60,7 +60,7 @@ class Shape(NamedTuple):
         return (*(f"{text}\0{field.kind[0]}" for text, field in between), self.texts[-1])
 
 
-def take_apart(line: str) -> Shape:
+def take_apart(line: str) -> LineParts:
     """The shape of a line, of its first two thousand characters."""
     line = line[:MAX_CHARS]
     fields: list[Field] = []
@@ -89,7 +89,7 @@ def take_apart(line: str) -> Shape:
         last = match.end()
         after = unit.end() if unit else last
     texts.append(squeeze(line[last:]))
-    return Shape(tuple(fields), tuple(texts))
+    return LineParts(tuple(fields), tuple(texts))
 
 
 def _is_name(line: str, match: re.Match[str]) -> bool:

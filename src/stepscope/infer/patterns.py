@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from stepscope.infer.line_parts import PATTERNS, Field, Shape
+from stepscope.infer.line_parts import PATTERNS, Field, LineParts
 
 # A number that nobody asks for: bounded, so that no line can make the search for it long.
 _ANY = r"\S{1,24}?"
@@ -16,7 +16,9 @@ _WHOLE_GROUPS = frozenset({"step", "epoch", "batch", "total", "batches", "epochs
 _FAR = 2000
 
 
-def write_pattern(shapes: Sequence[Shape], groups: Mapping[int, str], *, anchor: int, abbreviated: bool = False) -> str:
+def write_pattern(
+    shapes: Sequence[LineParts], groups: Mapping[int, str], *, anchor: int, abbreviated: bool = False
+) -> str:
     """A pattern for lines of these shapes that names the fields in `groups` (by their index in the first shape).
 
     Up to the field `anchor` all shapes are the same. Behind it the text is copied as far as they agree; a field
@@ -35,7 +37,7 @@ def write_pattern(shapes: Sequence[Shape], groups: Mapping[int, str], *, anchor:
     return pattern.replace(f"<step>{_WHOLE})", f"<step>{_WHOLE}[KM]?)") if abbreviated else pattern
 
 
-def common_fields(shapes: Sequence[Shape]) -> int:
+def common_fields(shapes: Sequence[LineParts]) -> int:
     """How many numbers all shapes have in common from the start."""
     first = shapes[0].skeleton
     for index in range(len(first)):
@@ -44,7 +46,7 @@ def common_fields(shapes: Sequence[Shape]) -> int:
     return len(shapes[0].fields)
 
 
-def copy_fields(shape: Shape, num: int, groups: Mapping[int, str]) -> str:
+def copy_fields(shape: LineParts, num: int, groups: Mapping[int, str]) -> str:
     """The pattern of the first `num` numbers of a line and the texts before them."""
     return "".join(
         literal(shape.texts[index], at_start=index == 0) + _value(shape.fields[index], groups.get(index))
@@ -79,7 +81,7 @@ def _value(field: Field, group: str | None) -> str:
     return f"(?P<{group}>{inner})"
 
 
-def _unit_behind(shape: Shape, index: int) -> str:
+def _unit_behind(shape: LineParts, index: int) -> str:
     """What stands right behind a number, so that a line cut in the middle of it is not taken for a whole one."""
     behind = shape.texts[index + 1]
     word = re.match(r"\S{1,12}", behind)
@@ -94,6 +96,6 @@ def _key_text(text: str) -> str:
     return found[0] if found else text[-1:]
 
 
-def has_key(shape: Shape, index: int) -> bool:
+def has_key(shape: LineParts, index: int) -> bool:
     """Whether a word before a number, or a unit behind it, lets it be found wherever it is."""
     return bool(shape.fields[index].unit) or bool(re.search(r"[A-Za-z_]\w*\W*$", shape.texts[index]))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from stepscope.infer.counter import Counter, whole
 from stepscope.infer.kinds import EVALUATION, Kind
-from stepscope.infer.line_parts import Shape
+from stepscope.infer.line_parts import LineParts
 from stepscope.infer.patterns import copy_fields, literal, write_pattern
 from stepscope.lines.format import Line, LineKind, Sample
 
@@ -31,7 +31,7 @@ _LEAST_LETTERS = 6
 _MAX_FIELDS_BEFORE = 8
 
 
-class Event(NamedTuple):
+class StopLines(NamedTuple):
     """Lines of one kind of happening, the numbers of the lines, and a line as an example."""
 
     line: Line
@@ -42,19 +42,19 @@ class Event(NamedTuple):
 class Happenings(NamedTuple):
     """What is told between the steps."""
 
-    evaluation: Event | None
-    saves: list[Event]
-    resumes: list[Event]
-    total: Event | None
+    evaluation: StopLines | None
+    saves: list[StopLines]
+    resumes: list[StopLines]
+    total: StopLines | None
 
     @property
-    def all(self) -> list[Event]:
+    def all(self) -> list[StopLines]:
         """Every one of them."""
         single = [event for event in (self.evaluation, self.total) if event is not None]
         return [*single, *self.saves, *self.resumes]
 
 
-def find_happenings(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: Shape) -> Happenings:
+def find_happenings(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: LineParts) -> Happenings:
     """Look for all of them; `rows` are the numbers of the step lines, `step` is the shape of one."""
     # A count through each epoch needs the number of epochs beside that of its steps.
     has_total = (counter.total if counter.epoch is None else counter.epochs) is not None
@@ -71,9 +71,9 @@ def gaps_of(numbers: Sequence[int], rows: Sequence[int]) -> list[int]:
     return [bisect_left(rows, number) for number in numbers]
 
 
-def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: Shape) -> Event | None:
+def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: LineParts) -> StopLines | None:
     """The line that tells of an evaluation: the one with a result, once between two steps where there is one."""
-    best: tuple[tuple[float, ...], Event] | None = None
+    best: tuple[tuple[float, ...], StopLines] | None = None
     for kind in kinds:
         if not EVALUATION.search(kind.words) or kind.numbers[-1] < rows[0]:
             continue
@@ -91,7 +91,7 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
     return best[1] if best else None
 
 
-def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> Event | None:
+def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines | None:
     shape = kind.shape
     if not shape.fields:
         return _wordy("evaluation", kind)
@@ -115,7 +115,7 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> Event | No
     return _event("evaluation", kind, groups)
 
 
-def _is_duration(shape: Shape, index: int) -> bool:
+def _is_duration(shape: LineParts, index: int) -> bool:
     field = shape.fields[index]
     words = set(re.split(r"[^a-z]+", field.key))
     is_time = words & {"took", "in", "time", "elapsed", "cost", "takes", "duration"}
@@ -124,9 +124,9 @@ def _is_duration(shape: Shape, index: int) -> bool:
     return bool(is_time) and (field.kind in {"clock", "words"} or field.unit in {"s", "ms", "sec", "secs", "seconds"})
 
 
-def find_saves(kinds: Sequence[Kind], rows: Sequence[int]) -> list[Event]:
+def find_saves(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLines]:
     """The line that tells of a save."""
-    found: dict[str, Event] = {}
+    found: dict[str, StopLines] = {}
     for kind in kinds:
         if not any(_SAVE.search(text) for text in kind.shape.texts) or not _SAVED.search(kind.words):
             continue
@@ -144,13 +144,13 @@ def find_saves(kinds: Sequence[Kind], rows: Sequence[int]) -> list[Event]:
     return [best] if len(set(gaps_of(best.numbers, rows))) <= 0.7 * len(rows) + 1 else []
 
 
-def find_resumes(kinds: Sequence[Kind]) -> list[Event]:
+def find_resumes(kinds: Sequence[Kind]) -> list[StopLines]:
     """Lines that say that a run goes on from where another process left it."""
     events = [_wordy("resume", kind) for kind in kinds if _RESUME.search(kind.words)]
     return [event for event in events if event is not None][:3]
 
 
-def _wordy(what: LineKind, kind: Kind) -> Event | None:
+def _wordy(what: LineKind, kind: Kind) -> StopLines | None:
     """A line known by its words up to a path or the next number, from the start to where they tell what it is."""
     matcher = {"evaluation": EVALUATION, "checkpoint": _SAVE, "resume": _RESUME}[what]
     shape = kind.shape
@@ -167,7 +167,7 @@ def _wordy(what: LineKind, kind: Kind) -> Event | None:
     line = Line(what, ahead + literal(text, at_start=not where).removesuffix(r"\s*") + r"(?![A-Za-z])")
     if line.regex.match(kind.entries[0].text) is None:
         return None
-    return Event(line, list(kind.numbers), Sample(kind.entries[0].text, what))
+    return StopLines(line, list(kind.numbers), Sample(kind.entries[0].text, what))
 
 
 def _before_path(text: str) -> str:
@@ -179,12 +179,12 @@ def _before_path(text: str) -> str:
     return " ".join(words)
 
 
-def _event(what: LineKind, kind: Kind, groups: dict[int, str]) -> Event:
+def _event(what: LineKind, kind: Kind, groups: dict[int, str]) -> StopLines:
     line = Line(what, write_pattern([kind.shape], groups, anchor=max(groups)))
-    return Event(line, list(kind.numbers), Sample(kind.entries[0].text, what))
+    return StopLines(line, list(kind.numbers), Sample(kind.entries[0].text, what))
 
 
-def find_totals(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) -> Event | None:
+def find_totals(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) -> StopLines | None:
     """A line of the header that says how many steps (or epochs) there are to be."""
     wanted = _EPOCHS if counter.counts_epochs or counter.epoch is not None else _TOTAL
     group = "epochs" if counter.epoch is not None else "total"
@@ -204,5 +204,5 @@ def find_totals(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) ->
             pattern = rf".{{0,1500}}?{literal(key[0])}(?P<{group}>\d[\d,]*)(?![\d.])"
             line = Line("fact", pattern)
             if line.regex.match(kind.entries[0].text):
-                return Event(line, list(kind.numbers), Sample(kind.entries[0].text, "fact"))
+                return StopLines(line, list(kind.numbers), Sample(kind.entries[0].text, "fact"))
     return None

@@ -115,7 +115,7 @@ CLEAR = math.log(1.6)
 _LEAST = 3
 
 
-class Column(NamedTuple):
+class TimeColumn(NamedTuple):
     """A time figure: which field of its lines, what it may be, its unit in seconds (None unknown), its values."""
 
     at: int
@@ -129,7 +129,7 @@ class Column(NamedTuple):
 class Meaning(NamedTuple):
     """A column read one way, and why; `confidence` is 0 where another reading is as likely."""
 
-    column: Column
+    column: TimeColumn
     reading: Reading
     unit_s: float
     reason: Reason
@@ -139,7 +139,7 @@ class Meaning(NamedTuple):
 
 def find_columns(
     fields: tuple[Field, ...], texts: tuple[str, ...], rows: list[list[str]], taken: set[int]
-) -> list[Column]:
+) -> list[TimeColumn]:
     """The time figures among the fields of a line; `rows` are the texts of the fields, line by line."""
     found = []
     for index, field in enumerate(fields):
@@ -155,12 +155,12 @@ def find_columns(
     return found
 
 
-def _per_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], values: Floats) -> Column | None:
+def _per_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], values: Floats) -> TimeColumn | None:
     """`12.3 sec/100 steps`: the time of so many steps together."""
     behind = _PER_MANY.match(texts[index + 1])
     if behind is None or index + 2 >= len(texts) or not re.match(rf"{_COUNTED}\b", texts[index + 2]):
         return None
-    return Column(index, fields[index], ("interval",), _SECONDS[behind["unit"]], values)
+    return TimeColumn(index, fields[index], ("interval",), _SECONDS[behind["unit"]], values)
 
 
 def _values(field: Field, texts: list[str]) -> Floats:
@@ -177,14 +177,14 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _column(index: int, field: Field, before: str, values: Floats) -> Column | None:
+def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn | None:
     key, unit = field.key, field.unit
     words = set(re.split(r"[^a-zµ0-9]+", key.replace("(", " ")))
     is_mean = bool(words & _MEAN_WORDS)
     if words & _LEFT_WORDS or before.endswith("<"):
-        return Column(index, field, ("left",), _stated_unit(field, words), values)
+        return TimeColumn(index, field, ("left",), _stated_unit(field, words), values)
     if _RATE_UNIT.match(unit) or _RATE_KEY.search(key):
-        return Column(index, field, ("rate",), 1.0, values, is_mean)
+        return TimeColumn(index, field, ("rate",), 1.0, values, is_mean)
     if words & _PART_WORDS or re.search(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?$", key):
         return None
     per_step = _PER_STEP_UNIT.match(unit) or _PER_STEP_KEY.search(key)
@@ -192,7 +192,7 @@ def _column(index: int, field: Field, before: str, values: Floats) -> Column | N
     if per_step:
         groups = per_step.groupdict()
         scale = _SECONDS.get(groups.get("unit") or "", stated)
-        return Column(index, field, ("step",), scale, values, is_mean)
+        return TimeColumn(index, field, ("step",), scale, values, is_mean)
     if (
         "/" in unit
         or unit == "%"
@@ -202,7 +202,7 @@ def _column(index: int, field: Field, before: str, values: Floats) -> Column | N
         return None
     if field.kind == "number" and stated is not None and not words & _TIME_WORDS and not unit:
         return None
-    return Column(index, field, ("step", "interval", "clock"), stated, values, is_mean)
+    return TimeColumn(index, field, ("step", "interval", "clock"), stated, values, is_mean)
 
 
 def _stated_unit(field: Field, words: set[str]) -> float | None:
@@ -270,7 +270,9 @@ def stamp_pace(t_ns: Floats, since: Floats, resolution_ns: int) -> tuple[float, 
     return float(np.median(paces)) / NS, is_fine
 
 
-def paces_of(column: Column, reading: Reading, since: Floats, resets: npt.NDArray[np.bool_], left: Floats) -> Floats:
+def paces_of(
+    column: TimeColumn, reading: Reading, since: Floats, resets: npt.NDArray[np.bool_], left: Floats
+) -> Floats:
     """Seconds of a step by one reading of a column, for a unit of one second; per line but the first."""
     values = column.values
     with np.errstate(all="ignore"):
@@ -293,7 +295,7 @@ def middle(paces: Floats) -> float | None:
     return float(np.median(paces)) if len(paces) >= _LEAST else None
 
 
-def clock_pace(column: Column, since: Floats, resets: npt.NDArray[np.bool_]) -> float | None:
+def clock_pace(column: TimeColumn, since: Floats, resets: npt.NDArray[np.bool_]) -> float | None:
     """Seconds of a step by a running clock, over stretches long enough for its ticks."""
     values = column.values * (column.unit_s or 1.0)
     steps = np.where(resets, 0, np.diff(values))

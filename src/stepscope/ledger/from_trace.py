@@ -41,7 +41,7 @@ _CAUSES: dict[Phase, Cause] = {
 _SURE = 0.98
 
 
-class _Measured(NamedTuple):
+class _TracedSeconds(NamedTuple):
     """Seconds of a phase by row, with those after the last row at the end, and how many spans they are."""
 
     phase: Phase
@@ -58,7 +58,7 @@ def settle(ledger: Ledger, run: Run, spans: Spans) -> Ledger:
     measured = _by_row(spans, edges)
     if not measured:
         return ledger
-    slow = tuple(_told(step, measured) for step in ledger.slow)
+    slow = tuple(_with_trace(step, measured) for step in ledger.slow)
     phases = _totals(ledger, slow, measured)
     if phases is None:
         return ledger  # more spans than time: not this run's trace
@@ -71,8 +71,8 @@ def settle(ledger: Ledger, run: Run, spans: Spans) -> Ledger:
     )
 
 
-def _by_row(spans: Spans, edges: Ints) -> list[_Measured]:
-    found: list[_Measured] = []
+def _by_row(spans: Spans, edges: Ints) -> list[_TracedSeconds]:
+    found: list[_TracedSeconds] = []
     pool: list[Ints] = []
     before = np.zeros(len(edges))
     for kind, phase in _PHASES:
@@ -82,7 +82,7 @@ def _by_row(spans: Spans, edges: Ints) -> list[_Measured]:
         pool.append(own)
         covered = _covered(np.concatenate(pool), edges)
         inside = (own[:, 1] > edges[0]) & (own[:, 0] < edges[-1])
-        found.append(_Measured(phase, np.maximum(np.diff(covered - before), 0.0), int(inside.sum())))
+        found.append(_TracedSeconds(phase, np.maximum(np.diff(covered - before), 0.0), int(inside.sum())))
         before = covered
     return [one for one in found if one.num]
 
@@ -100,7 +100,7 @@ def _covered(spans: Ints, edges: Ints) -> Floats:
     return np.asarray((upto[last] + partial) / NS, dtype=np.float64)
 
 
-def _told(slow: SlowStep, measured: list[_Measured]) -> SlowStep:
+def _with_trace(slow: SlowStep, measured: list[_TracedSeconds]) -> SlowStep:
     """A slow step whose parts are what the trace saw of it; the rest stays what it was, the step first."""
     own = {one.phase: float(one.seconds[slow.row]) for one in measured if one.seconds[slow.row] > LATE_S}
     total = sum(part.seconds for part in slow.parts)
@@ -129,7 +129,9 @@ def _told(slow: SlowStep, measured: list[_Measured]) -> SlowStep:
     return slow._replace(parts=merged, cause=cause, confidence=_SURE if cause != "unexplained" else slow.confidence)
 
 
-def _totals(ledger: Ledger, slow: tuple[SlowStep, ...], measured: list[_Measured]) -> tuple[PhaseTotal, ...] | None:
+def _totals(
+    ledger: Ledger, slow: tuple[SlowStep, ...], measured: list[_TracedSeconds]
+) -> tuple[PhaseTotal, ...] | None:
     """Every phase anew; normal steps take what is left of the wall time. None where nothing would be left."""
     nanos = {total.phase: total.ns for total in ledger.phases}
     counts = {total.phase: total.num for total in ledger.phases}

@@ -21,7 +21,7 @@ _BESIDE = (-0.04, 0.0, 0.06)
 _BESIDE_ANY = (-0.08, 0.01, 0.20)
 
 
-class Row(NamedTuple):
+class AmongNeighbours(NamedTuple):
     """A row's seconds, what its neighbours would make of it, and the standard deviation of that.
 
     `one_s` is the neighbours' level of one step; a row may stand for `span` of them. `down_s` and `up_s`: how far the
@@ -55,10 +55,10 @@ class Neighbours:
             self._spread = max(seen, float(np.median(local)) if len(local) else 0.0) * (1 + 2 / max(1, len(ratios)))
         self._spread = max(self._spread, _LEAST_SPREAD)
 
-    def row(self, index: int) -> Row:
+    def row(self, index: int) -> AmongNeighbours:
         """A row beside a normal one at the same place."""
         span, level = int(self._run.steps.span[index]), float(self._baseline.level[index])
-        return Row(
+        return AmongNeighbours(
             total_s=float(self._run.steps.dur_ns[index] * span / NS),
             level_s=level * self._mean * span,
             jitter_s=level * self._spread * span,
@@ -66,7 +66,7 @@ class Neighbours:
             span=span,
         )
 
-    def beside_stop(self, index: int) -> Row:
+    def beside_stop(self, index: int) -> AmongNeighbours:
         """A row whose step follows an evaluation or a save: memory given back has to be fetched again."""
         row = self.row(index)
         device = self._run.settings.text("device")

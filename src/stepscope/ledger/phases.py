@@ -146,7 +146,7 @@ class Regime(NamedTuple):
     typical_s: float
 
 
-class Level(NamedTuple):
+class ExplainedLevel(NamedTuple):
     """A regime with what may have brought it about; `change` is against the regime before, as a share."""
 
     regime: Regime
@@ -187,7 +187,7 @@ class Ledger(NamedTuple):
     stamps_unusable: bool
     periods: Periods = Periods((), 0, ())
     rhythms: tuple[Rhythm, ...] = ()
-    levels: tuple[Level, ...] = ()
+    levels: tuple[ExplainedLevel, ...] = ()
     findings: tuple[Finding, ...] = ()  # what the header says of the whole run
 
     @property

@@ -30,7 +30,7 @@ _TAIL = 4.0  # degrees of freedom of the noise
 SAVE_SCATTER = 0.35
 
 
-class Reading(NamedTuple):
+class CostReading(NamedTuple):
     """Seconds that were an evaluation, a save or both. `at_most`: start-up is in them too, so they only bound."""
 
     seconds: float
@@ -64,7 +64,7 @@ class Posterior(NamedTuple):
 
 
 def infer_prices(
-    readings: list[Reading], *, evaluation: LogNormal | None, save: LogNormal, confidence: float
+    readings: list[CostReading], *, evaluation: LogNormal | None, save: LogNormal, confidence: float
 ) -> Posterior | None:
     """The posterior of both prices; None when there is nothing to infer from. `evaluation` is in local steps."""
     usable = [reading for reading in readings if reading.level_s > 0]
@@ -97,7 +97,7 @@ def infer_prices(
 
 
 def _mass(
-    groups: list[Reading], known: Floats, *, prices: Floats, saves: Floats, reference: float, scatters: list[float]
+    groups: list[CostReading], known: Floats, *, prices: Floats, saves: Floats, reference: float, scatters: list[float]
 ) -> Floats:
     """The unnormalised posterior on the grid (law, E, C)."""
     scores = []
@@ -130,7 +130,7 @@ def _prior(grid: Floats, known: LogNormal | None) -> Floats:
     return -0.5 * z * z
 
 
-def _log_likelihood(reading: Reading, expected: Floats, scatter: float) -> Floats:
+def _log_likelihood(reading: CostReading, expected: Floats, scatter: float) -> Floats:
     # The spread is the observed one and the same for every (E, C): steady readings say nothing about
     # which of the two is the steadier.
     spread = float(np.hypot(reading.jitter_s, scatter * abs(reading.seconds))) or 1e-9
@@ -141,7 +141,7 @@ def _log_likelihood(reading: Reading, expected: Floats, scatter: float) -> Float
     return score
 
 
-def _scatter(readings: list[Reading], reference: float, gamma: float) -> float:
+def _scatter(readings: list[CostReading], reference: float, gamma: float) -> float:
     """How far single evaluations are from each other, in units of their own cost."""
     logs: list[float] = []
     for saved in (False, True):
@@ -161,12 +161,12 @@ def _scatter(readings: list[Reading], reference: float, gamma: float) -> float:
     return max(_LEAST_SCATTER, trust * seen + (1 - trust) * _UNKNOWN_SCATTER)
 
 
-def _grouped(readings: list[Reading]) -> list[Reading]:
+def _grouped(readings: list[CostReading]) -> list[CostReading]:
     """Few observations that stand for many: medians of neighbours, so that the grid's cost stays bounded."""
-    kinds: dict[tuple[bool, bool, bool], list[Reading]] = {}
+    kinds: dict[tuple[bool, bool, bool], list[CostReading]] = {}
     for reading in readings:
         kinds.setdefault((reading.evaluated, reading.saved, reading.at_most), []).append(reading)
-    found: list[Reading] = []
+    found: list[CostReading] = []
     for same in kinds.values():
         for part in np.array_split(np.arange(len(same)), min(_MAX_GROUPS, len(same))):
             group = [same[index] for index in part]

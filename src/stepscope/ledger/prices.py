@@ -13,9 +13,9 @@ import numpy as np
 from stepscope.core.units import NS
 from stepscope.ledger import priors
 from stepscope.ledger.baseline import Baseline
-from stepscope.ledger.neighbours import Neighbours, Row
+from stepscope.ledger.neighbours import AmongNeighbours, Neighbours
 from stepscope.ledger.phases import Basis, Price, Split
-from stepscope.ledger.posterior import Reading, infer_prices
+from stepscope.ledger.posterior import CostReading, infer_prices
 from stepscope.ledger.timestamps import StampEvidence
 from stepscope.run.model import Run
 from stepscope.run.stops import Stop
@@ -73,11 +73,11 @@ class Pricing:
         """What the border between evaluation and save rests on."""
         return "assumed" if self.split in {"model", "guess"} else "inferred"
 
-    def row(self, index: int) -> Row:
+    def row(self, index: int) -> AmongNeighbours:
         """A row and its neighbourhood."""
         return self._neighbours.row(index)
 
-    def stop_row(self, index: int) -> Row:
+    def stop_row(self, index: int) -> AmongNeighbours:
         """A row that holds a stop, and its neighbourhood."""
         return self._neighbours.beside_stop(index)
 
@@ -150,14 +150,14 @@ class Pricing:
         normal = self._run.steps.dur_ns[self._baseline.normal]
         return float(np.median(normal[-100:]) / NS) if len(normal) else float(self._baseline.level[-1])
 
-    def _readings(self, stop: Stop) -> Iterator[Reading]:
+    def _readings(self, stop: Stop) -> Iterator[CostReading]:
         """What one stop says about the prices: the sum of both, or each by itself where it has stamps."""
         if not (stop.evaluated and stop.evaluation_inside):
             return
         stamped = self._stamps.evaluations.get(stop.line) if self._stamps else None
         if stop.row is None:
             if stamped is not None:
-                yield Reading(
+                yield CostReading(
                     seconds=stamped.seconds,
                     level_s=float(self._baseline.level[min(stop.next_row, len(self._run) - 1)]),
                     jitter_s=stamped.uncertainty_s,
@@ -172,7 +172,7 @@ class Pricing:
         left = row.total_s - row.level_s - (stop.save_took_s or 0.0 if stop.save_inside else 0.0)
         first = self.starts_process(stop.row)
         jitter = float(np.hypot(row.jitter_s, (row.down_s + row.up_s) / 2 / _AT_90))
-        both = Reading(
+        both = CostReading(
             seconds=left,
             level_s=row.one_s,
             jitter_s=jitter,
@@ -193,13 +193,13 @@ class Pricing:
         else:
             yield both._replace(at_most=first)
 
-    def _cold(self, reading: Reading) -> Reading:
+    def _cold(self, reading: CostReading) -> CostReading:
         """What the first evaluation of a process says about later ones."""
         seconds = reading.seconds / _FIRST_EVALUATION[0]
         jitter = float(np.hypot(reading.jitter_s, _FIRST_EVALUATION[1] * max(seconds, 0.0)))
         return reading._replace(seconds=seconds, jitter_s=jitter)
 
-    def _typical_evaluation(self, readings: list[Reading]) -> float:
+    def _typical_evaluation(self, readings: list[CostReading]) -> float:
         """An evaluation at the reference level: what later ones leave after their saves, else the middle."""
         price = self._posterior
         if price is None:
@@ -227,7 +227,7 @@ class Pricing:
         return "guess" if self._prior is None else "model"
 
 
-def _without_first(readings: list[Reading]) -> list[Reading]:
+def _without_first(readings: list[CostReading]) -> list[CostReading]:
     """The readings without those of a process's first step, where later ones are enough."""
     later = [reading for reading in readings if not reading.first]
     enough = sum(reading.evaluated and not reading.saved for reading in later) >= _ENOUGH_OTHERS

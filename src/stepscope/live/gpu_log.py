@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from stepscope.core.clock import Clock
+from stepscope.core.clock import ClockSource
 from stepscope.source.gpu_series import NAME
 from stepscope.source.hardware import Hardware, mask_of
 
@@ -24,7 +24,7 @@ class Keeper:
     """Reads the card as often as asked, and writes down one reading in five seconds, later fewer."""
 
     def __init__(
-        self, read: Callable[[], Hardware | None], folder: Path, clock: Clock, *, most: int = _MOST_SAMPLES
+        self, read: Callable[[], Hardware | None], folder: Path, clock: ClockSource, *, most: int = _MOST_SAMPLES
     ) -> None:
         self._read, self._path, self._clock, self._most = read, folder / NAME, clock, most
         self._next = clock.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stepscope.core.clock import Clock
+from stepscope.core.clock import ClockSource
 from stepscope.live.gpu import read_gpu
 from stepscope.source.hardware import Hardware
 
@@ -17,7 +17,7 @@ class Sampler:
 
     def __init__(
         self,
-        clock: Clock,
+        clock: ClockSource,
         *,
         pid: int | None = None,
         read: Callable[[int | None], Hardware | None] = read_gpu,

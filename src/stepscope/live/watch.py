@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from stepscope.alarms._base import Alarm
 from stepscope.analysis.explain import Report, explain
-from stepscope.core.clock import Clock
+from stepscope.core.clock import ClockSource
 from stepscope.core.errors import InputError
 from stepscope.core.message import Seconds, say
 from stepscope.core.settings import Value
@@ -84,7 +84,7 @@ class Watch:
         *,
         name: str,
         facts: Facts,
-        clock: Clock,
+        clock: ClockSource,
         hardware: Callable[[], Hardware | None] = lambda: None,
         interval_s: float = 1.0,
         is_alive: Callable[[], bool] | None = None,

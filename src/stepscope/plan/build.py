@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stepscope.plan.gpus import Card
+from stepscope.plan.gpus import GpuSpec
 from stepscope.plan.memory import UNCERTAINTY, Memory, largest_micro_batch, memory
-from stepscope.plan.model_shape import Shape
+from stepscope.plan.model_shape import ModelShape
 from stepscope.plan.speed import Step, checkpoint_seconds, evaluation_seconds, step
 from stepscope.plan.training import Training
 
@@ -58,8 +58,8 @@ UNKNOWN = Known()
 class CardPlan(NamedTuple):
     """What a card makes of a run: as it is set, and as it should be set."""
 
-    card: Card
-    shape: Shape
+    card: GpuSpec
+    shape: ModelShape
     devices: int
     asked: Estimate
     held: float  # bytes of memory at the peak
@@ -80,7 +80,9 @@ class CardPlan(NamedTuple):
         return self.tokens_per_s * self.shape.flops_per_token / (self.devices * self.card.tflops * 1e12)
 
 
-def plan_card(shape: Shape, training: Training, card: Card, *, devices: int = 1, known: Known = UNKNOWN) -> CardPlan:
+def plan_card(
+    shape: ModelShape, training: Training, card: GpuSpec, *, devices: int = 1, known: Known = UNKNOWN
+) -> CardPlan:
     """The plan for one kind of card."""
     largest = largest_micro_batch(shape, card, is_compiled=training.is_compiled, offset=known.memory_offset)
     asked = estimate(shape, training, card, devices=devices, known=known)
@@ -103,7 +105,9 @@ def plan_card(shape: Shape, training: Training, card: Card, *, devices: int = 1,
     )
 
 
-def estimate(shape: Shape, training: Training, card: Card, *, devices: int = 1, known: Known = UNKNOWN) -> Estimate:
+def estimate(
+    shape: ModelShape, training: Training, card: GpuSpec, *, devices: int = 1, known: Known = UNKNOWN
+) -> Estimate:
     """What a run takes from the first to the last step."""
     own = step(
         shape,
@@ -141,12 +145,14 @@ def estimate(shape: Shape, training: Training, card: Card, *, devices: int = 1, 
     )
 
 
-def _memory(shape: Shape, training: Training, card: Card) -> Memory:
+def _memory(shape: ModelShape, training: Training, card: GpuSpec) -> Memory:
     held = memory(shape, training.batch_size, is_compiled=training.is_compiled)
     return held._replace(context=0.0) if card.is_processor else held
 
 
-def propose(shape: Shape, training: Training, card: Card, *, devices: int = 1, known: Known = UNKNOWN) -> Training:
+def propose(
+    shape: ModelShape, training: Training, card: GpuSpec, *, devices: int = 1, known: Known = UNKNOWN
+) -> Training:
     """The same tokens per step in fewer, larger micro-batches, and evaluations that cost about 2 %."""
     largest = largest_micro_batch(shape, card, is_compiled=training.is_compiled, offset=known.memory_offset)
     batch = _micro_batch(training, largest, shape.context, devices)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stepscope.plan.gpus import PROCESSOR, Card, known_card
+from stepscope.plan.gpus import PROCESSOR, GpuSpec, known_gpu
 
 _SECONDS = 2.0
 _CPU_SIZE, _CUDA_SIZE = 1024, 8192
@@ -25,27 +25,27 @@ _DISK_BYTES = 1 << 28
 _WATTS = 65.0  # of a desktop processor; nothing here can tell
 
 
-class Measured(NamedTuple):
+class MachineSpeed(NamedTuple):
     """What was measured: a card as good as the table's, and the disk in bytes per second."""
 
-    card: Card
+    card: GpuSpec
     disk_bytes_per_s: float
 
 
-def measure(folder: Path) -> Measured:
+def measure(folder: Path) -> MachineSpeed:
     """Measure the card, or the processor where there is none, and the disk under `folder`."""
     card = _cuda() or _processor()
-    return Measured(card=card, disk_bytes_per_s=_disk(folder))
+    return MachineSpeed(card=card, disk_bytes_per_s=_disk(folder))
 
 
-def _processor() -> Card:
+def _processor() -> GpuSpec:
     dice = np.random.default_rng(0)
     left = dice.random((_CPU_SIZE, _CPU_SIZE), dtype=np.float32)
     flops = _best(lambda: left @ left) * 2 * _CPU_SIZE**3
     source = np.ones(_COPY_BYTES // 8)
     target = np.empty_like(source)
     moved = _best(lambda: np.copyto(target, source)) * 2 * source.nbytes
-    return Card(
+    return GpuSpec(
         name=PROCESSOR,
         tflops=flops / 1e12,
         gbps=moved / 1e9,
@@ -56,7 +56,7 @@ def _processor() -> Card:
     )
 
 
-def _cuda() -> Card | None:
+def _cuda() -> GpuSpec | None:
     try:
         torch: Any = importlib.import_module("torch")
     except ImportError:
@@ -64,7 +64,7 @@ def _cuda() -> Card | None:
     return _measure_cuda(torch) if torch.cuda.is_available() else None
 
 
-def _measure_cuda(torch: Any) -> Card:
+def _measure_cuda(torch: Any) -> GpuSpec:
     has_bf16 = torch.cuda.get_device_capability()[0] >= 8
     dtype = torch.bfloat16 if has_bf16 else torch.float16
     left = torch.randn(_CUDA_SIZE, _CUDA_SIZE, device="cuda", dtype=dtype)
@@ -81,8 +81,8 @@ def _measure_cuda(torch: Any) -> Card:
     rate = _best(synchronised(lambda: left @ left)) * 2 * _CUDA_SIZE**3
     moved = _best(synchronised(lambda: target.copy_(source))) * 2 * _COPY_BYTES
     properties = torch.cuda.get_device_properties(0)
-    listed = known_card(properties.name)
-    return Card(
+    listed = known_gpu(properties.name)
+    return GpuSpec(
         name=listed.name if listed else str(properties.name),
         tflops=rate / 1e12,
         gbps=moved / 1e9,

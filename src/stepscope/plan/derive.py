@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stepscope.plan.gpus import Card
+from stepscope.plan.gpus import GpuSpec
 from stepscope.plan.memory import UNCERTAINTY, memory
-from stepscope.plan.model_shape import Shape, gpt
+from stepscope.plan.model_shape import ModelShape, gpt
 from stepscope.plan.speed import step
 from stepscope.plan.training import Training
 from stepscope.run.model import Run
@@ -26,7 +26,7 @@ _ASPECT = (24, 256)
 class Derived(NamedTuple):
     """Shapes that fit, the middle one and the range of their parameters."""
 
-    shape: Shape
+    shape: ModelShape
     low: int
     high: int
     num: int
@@ -36,7 +36,7 @@ class Derived(NamedTuple):
 
 def derive_shape(
     training: Training,
-    card: Card,
+    card: GpuSpec,
     *,
     step_s: float,
     context: int,
@@ -45,7 +45,7 @@ def derive_shape(
 ) -> Derived | None:
     """The shapes whose predicted step and memory agree with what was seen; None when none does."""
     vocabularies, from_loss = _vocabularies(first_loss)
-    fitting: list[tuple[float, Shape]] = []
+    fitting: list[tuple[float, ModelShape]] = []
     for vocabulary in vocabularies:
         for layers in _DEPTHS:
             for hidden in _WIDTHS:

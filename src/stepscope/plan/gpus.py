@@ -22,7 +22,7 @@ from stepscope.core.errors import UsageError
 PROCESSOR = "CPU"
 
 
-class Card(NamedTuple):
+class GpuSpec(NamedTuple):
     """One card. `reaches` is the share of `tflops` that large matrix products get in published measurements."""
 
     name: str
@@ -56,11 +56,11 @@ class Card(NamedTuple):
         return self.units * self.ops * self.mhz / 1e6
 
 
-def _read() -> tuple[Card, ...]:
+def _read() -> tuple[GpuSpec, ...]:
     """The table, in its order."""
     text = (Path(__file__).parent / "gpus.csv").read_text(encoding="utf-8")
     return tuple(
-        Card(
+        GpuSpec(
             name=row["name"],
             tflops=float(row["tflops"]),
             gbps=float(row["gbps"]),
@@ -91,9 +91,9 @@ _COMMON = {
 _NOISE = re.compile(r"nvidia|geforce|tesla|graphics|laptop gpu|sxm\d|hbm\d\w?|pcie(?=-?\d)|[\s_-]")
 
 
-def find_card(text: str) -> Card:
+def find_card(text: str) -> GpuSpec:
     """The card that somebody means by `4070`, `RTX 4070 Ti` or `NVIDIA A100-SXM4-80GB`; else an error that helps."""
-    card = known_card(text)
+    card = known_gpu(text)
     if card is not None:
         return card
     raise UsageError("unknown-card", place=text, known=", ".join(close_names(text)))
@@ -106,7 +106,7 @@ def close_names(text: str) -> list[str]:
     return [name for name in names if name.upper() in near] or names
 
 
-def known_card(text: str) -> Card | None:
+def known_gpu(text: str) -> GpuSpec | None:
     """The card that `text` names, or None."""
     wanted = _plain(text)
     if wanted in _COMMON:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stepscope.plan.gpus import Card
-from stepscope.plan.model_shape import Shape
+from stepscope.plan.gpus import GpuSpec
+from stepscope.plan.model_shape import ModelShape
 
 _WEIGHTS, _GRADIENTS, _MOMENTS = 4, 4, 8  # bytes per parameter
 _ACTIVATIONS = {False: 34.0, True: 26.0}  # bytes per token, channel and layer: eager, compiled
@@ -40,7 +40,7 @@ class Memory(NamedTuple):
         return _FRAGMENTS * sum(self)
 
 
-def memory(shape: Shape, micro_batch: float, *, is_compiled: bool) -> Memory:
+def memory(shape: ModelShape, micro_batch: float, *, is_compiled: bool) -> Memory:
     """What a training process holds at its peak, in bytes."""
     tokens = micro_batch * shape.context
     per_layer = _ACTIVATIONS[is_compiled] * shape.hidden
@@ -58,7 +58,7 @@ def memory(shape: Shape, micro_batch: float, *, is_compiled: bool) -> Memory:
     )
 
 
-def largest_micro_batch(shape: Shape, card: Card, *, is_compiled: bool, offset: float = 0.0) -> int:
+def largest_micro_batch(shape: ModelShape, card: GpuSpec, *, is_compiled: bool, offset: float = 0.0) -> int:
     """How many sequences fit at once, `offset` bytes being taken already; 0 when not even one does."""
     fixed = memory(shape, 0, is_compiled=is_compiled).total
     each = memory(shape, 1, is_compiled=is_compiled).total - fixed

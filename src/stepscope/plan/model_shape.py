@@ -23,7 +23,7 @@ _HF = {
 _ASPECT = 80
 
 
-class Shape(NamedTuple):
+class ModelShape(NamedTuple):
     """A decoder-only transformer."""
 
     layers: int
@@ -80,9 +80,9 @@ class Shape(NamedTuple):
         return 12 * self.parameters
 
 
-def gpt(*, layers: int, heads: int, hidden: int, context: int, vocabulary: int, **others: float) -> Shape:
+def gpt(*, layers: int, heads: int, hidden: int, context: int, vocabulary: int, **others: float) -> ModelShape:
     """A GPT-2-shaped model, nanoGPT's."""
-    return Shape(
+    return ModelShape(
         layers=layers,
         heads=heads,
         hidden=hidden,
@@ -96,7 +96,7 @@ def gpt(*, layers: int, heads: int, hidden: int, context: int, vocabulary: int, 
     )
 
 
-def shape_of(config: Mapping[str, Value]) -> tuple[Shape, list[str]]:
+def shape_of(config: Mapping[str, Value]) -> tuple[ModelShape, list[str]]:
     """The shape that a config describes, and the names of what it leaves to defaults."""
     if _first(config, _HF["hidden"]) is not None and ("hidden_size" in config or "model_type" in config):
         return _from_hf(config), []
@@ -123,7 +123,7 @@ def shape_of(config: Mapping[str, Value]) -> tuple[Shape, list[str]]:
     return _checked(shape), assumed
 
 
-def _from_hf(config: Mapping[str, Value]) -> Shape:
+def _from_hf(config: Mapping[str, Value]) -> ModelShape:
     found = {name: _first(config, keys) for name, keys in _HF.items()}
     missing = [_HF[name][0] for name, value in found.items() if value is None and name != "context"]
     if missing:
@@ -134,7 +134,7 @@ def _from_hf(config: Mapping[str, Value]) -> Shape:
     key_heads = _first(config, ("num_key_value_heads",)) or heads
     head = _first(config, ("head_dim",)) or hidden // heads
     return _checked(
-        Shape(
+        ModelShape(
             layers=found["layers"] or 1,
             heads=heads,
             hidden=hidden,
@@ -152,7 +152,7 @@ def _from_hf(config: Mapping[str, Value]) -> Shape:
 
 def shape_from_flags(
     *, parameters: float | None, layers: int | None, hidden: int | None, vocabulary: int | None, context: int | None
-) -> Shape:
+) -> ModelShape:
     """A GPT of stated sizes; with only a number of parameters, of the usual proportions."""
     vocabulary, context = vocabulary or _NANOGPT["vocab_size"], context or _NANOGPT["block_size"]
     if layers is None or hidden is None:
@@ -184,7 +184,7 @@ def _proportions(
     return best[1], best[2]
 
 
-def _checked(shape: Shape) -> Shape:
+def _checked(shape: ModelShape) -> ModelShape:
     sizes = (shape.layers, shape.heads, shape.hidden, shape.context, shape.vocabulary, shape.inner)
     if min(sizes) < 1 or max(sizes) > 1 << 26 or shape.layers > 10_000:
         raise UsageError(

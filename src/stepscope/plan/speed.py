@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
-from stepscope.plan.gpus import Card
-from stepscope.plan.model_shape import Shape
+from stepscope.plan.gpus import GpuSpec
+from stepscope.plan.model_shape import ModelShape
 
 # Real layers are smaller than the matrices a benchmark multiplies: 0.8 to 0.95 of its rate before any fit.
 _SHAPES = 0.88
@@ -64,8 +64,8 @@ class Step(NamedTuple):
 
 
 def step(
-    shape: Shape,
-    card: Card,
+    shape: ModelShape,
+    card: GpuSpec,
     *,
     micro_batch: float,
     accumulation: int,
@@ -89,7 +89,7 @@ def step(
     )
 
 
-def token_seconds(shape: Shape, card: Card, software: Software, dtype: str = "bfloat16") -> float:
+def token_seconds(shape: ModelShape, card: GpuSpec, software: Software, dtype: str = "bfloat16") -> float:
     """Seconds per token of forward and backward, without launches and optimiser."""
     rate = card.tflops * 1e12 * card.reaches * _SHAPES
     if dtype == "bfloat16" and not card.has_bf16:
@@ -108,6 +108,6 @@ def evaluation_seconds(own: Step, num_batches: int, splits: int = 2, forward_sha
     return splits * num_batches * (forward_share or FORWARD_SHARE) * own.micro_s
 
 
-def checkpoint_seconds(shape: Shape, disk_bytes_per_s: float | None = None) -> float:
+def checkpoint_seconds(shape: ModelShape, disk_bytes_per_s: float | None = None) -> float:
     """The stall of one blocking save, at the disk's measured speed or what disks usually give."""
     return shape.checkpoint_bytes / (disk_bytes_per_s or _DISK_BYTES_PER_S)

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.core.units import NS
 from stepscope.lines.figures import AHEAD, SCALES, figure_ns, full_count, step_number, whole
 from stepscope.lines.format import Format
@@ -22,15 +22,15 @@ from stepscope.lines.prefix import Prefix
 from stepscope.lines.runtimes import parse_runtime
 from stepscope.reading.bars import Bars
 from stepscope.reading.events import KINDS as EVENTS
-from stepscope.reading.events import EventLog
-from stepscope.reading.header import ToldSettings
-from stepscope.reading.notices import Fate
+from stepscope.reading.events import EventStore
+from stepscope.reading.header import HeaderSettings
+from stepscope.reading.notices import NoticeTrack
 from stepscope.reading.remarks import RemarkTrack
-from stepscope.reading.rows import MAX_FIGURE_S, RowLog, Rows
-from stepscope.reading.segments import SegmentLog
-from stepscope.reading.timestamps import StampTrack
+from stepscope.reading.rows import MAX_FIGURE_S, RowBatch, RowStore
+from stepscope.reading.segments import SegmentStore
+from stepscope.reading.timestamps import TimestampTrack
 from stepscope.reading.totals import Totals
-from stepscope.reading.writers import Lanes, Row, looks_interleaved, rank_of
+from stepscope.reading.writers import Row, Writers, looks_interleaved, rank_of
 from stepscope.run.model import NO_TIME, Notice, Rank, Run, Runtime, Segment, StepTable
 
 _MAX_UNREAD = 5
@@ -39,7 +39,7 @@ _SPACED = 2
 NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
 
 
-class RunBuilder:
+class RunAssembler:
     """Columns that grow line by line, for one known format."""
 
     def __init__(self, fmt: Format) -> None:
@@ -48,24 +48,24 @@ class RunBuilder:
         self.num_lines = 0
         self._num_unread = 0
         self._first_unread: list[tuple[int, str]] = []
-        self._rows = RowLog()
+        self._rows = RowStore()
         self._ahead: dict[str, str | None] = {}  # step, epoch and batch as the lines before a step line tell them
-        self._segments = SegmentLog()
+        self._segments = SegmentStore()
         self._doubtful: tuple[int, int] | None = None  # last step and spacing before a segment nobody announced
         self._copied_row: int | None = None  # the row that comes next where lines are read a second time
-        self._lanes = Lanes()
-        self._events = EventLog()
-        self._fate = Fate()
+        self._lanes = Writers()
+        self._events = EventStore()
+        self._fate = NoticeTrack()
         self._remarks = RemarkTrack()
         self._totals = Totals(fmt)
         self._num_nonfinite = 0
         self._first_nonfinite: tuple[int, int] | None = None
-        self._told = ToldSettings(fmt)
+        self._told = HeaderSettings(fmt)
         self._bars = Bars()
         self._shape: re.Pattern[str] | None = None
-        self._stamps = StampTrack()
+        self._stamps = TimestampTrack()
         self._own = self._stamps, self._fate  # of the run's own files, while another rank's is read
-        self._side: Fate | None = None
+        self._side: NoticeTrack | None = None
         self._runtimes: list[Runtime] = []
         self._last_notices: list[Notice] = []  # how other ranks ended, by their own files
         self._clock_epoch: int | None = None
@@ -82,8 +82,8 @@ class RunBuilder:
         elif self._side.notices:
             self._last_notices += self._side.notices
         # Another rank's file has its own stamps and its own end; neither is the run's.
-        self._side = Fate() if is_side else None
-        self._stamps, self._fate = (StampTrack(), self._side) if self._side is not None else self._own
+        self._side = NoticeTrack() if is_side else None
+        self._stamps, self._fate = (TimestampTrack(), self._side) if self._side is not None else self._own
         self._fate.in_traceback = False
 
     def expect_prefix(self, shape: re.Pattern[str] | None) -> None:
@@ -468,7 +468,7 @@ class RunBuilder:
         self.num_lines = line
         self._apply(which, groups, text, None)
 
-    def stage_rows(self, rows: Rows) -> bool:
+    def stage_rows(self, rows: RowBatch) -> bool:
         """Put rows that follow each other behind the end; False when the first must be added by itself."""
         t_ns = self._stamps.place(rows.t_ns, rows.prefix)
         ordinary = (
@@ -488,7 +488,7 @@ class RunBuilder:
         self._rows.stage(rows, t_ns)
         return True
 
-    def show_rows(self, rows: Rows, first: int, last: int) -> None:
+    def show_rows(self, rows: RowBatch, first: int, last: int) -> None:
         """Let the staged rows from `first` up to `last` count."""
         num = last - first
         if not num:
@@ -595,7 +595,7 @@ class RunBuilder:
     def _unread(self, text: str) -> None:
         self._num_unread += 1
         if len(self._first_unread) < _MAX_UNREAD:
-            self._first_unread.append((self.num_lines, quote(text)))
+            self._first_unread.append((self.num_lines, redact(text)))
 
     def run(self, *, paths: tuple[str, ...], encoding: str, mtime: float | None) -> Run:
         """A frozen copy of what has grown so far."""

@@ -18,7 +18,7 @@ _NUMBERS, _ROW, _SEGMENT = 7, 1, 5
 _TOOK = {"took_ms": "dur_ms", "took_s": "dur_s", "took_clock": "dur_clock"}
 
 
-class EventLog:
+class EventStore:
     """Columns that grow with each event line."""
 
     def __init__(self) -> None:

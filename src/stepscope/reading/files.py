@@ -36,7 +36,7 @@ class Head(NamedTuple):
         return tuple(step for step, _ in self.rows)
 
 
-class Part(NamedTuple):
+class LogPart(NamedTuple):
     """A file to read, and the rank whose file it is."""
 
     source: Source
@@ -46,7 +46,7 @@ class Part(NamedTuple):
 class Arrangement(NamedTuple):
     """What to read in which order, what that order is, and the files that only repeat another one."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[LogPart, ...]
     order: Order
     repeated: tuple[str, ...]
 
@@ -62,12 +62,12 @@ def arrange(heads: list[Head]) -> Arrangement:
         rank = ranks.get(head.source.name)
         groups.setdefault(None if rank is None else rank, []).append(head)
     order: Order = "given"
-    parts: list[Part] = []
+    parts: list[LogPart] = []
     for rank in sorted(groups, key=lambda number: (number is not None and number != lowest, number or 0)):
         ordered, how = _ordered(groups[rank])
         if [head.source for head in ordered] != [head.source for head in groups[rank]]:
             order = how
-        parts += [Part(head.source, rank) for head in ordered]
+        parts += [LogPart(head.source, rank) for head in ordered]
     return Arrangement(tuple(parts), order, repeated)
 
 

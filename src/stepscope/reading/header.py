@@ -12,7 +12,7 @@ from stepscope.reading.totals import Totals
 _NOT_SETTINGS = frozenset({"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"})
 
 
-class ToldSettings:
+class HeaderSettings:
     """Names and values as they come; what is told later holds."""
 
     def __init__(self, fmt: Format) -> None:

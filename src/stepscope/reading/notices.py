@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.lines import notices
 from stepscope.run.model import NO_TIME, Notice
 
 _MAX_NOTICES = 200
 
 
-class Fate:
+class NoticeTrack:
     """The notices so far, and whether a traceback is being read."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Fate:
         if len(self.notices) >= _MAX_NOTICES:
             del self.notices[_MAX_NOTICES // 2]
         self.notices.append(
-            Notice(kind=kind, line=line, row=row, text=quote(text), type_name=type_name, t_ns=self.moment)
+            Notice(kind=kind, line=line, row=row, text=redact(text), type_name=type_name, t_ns=self.moment)
         )
 
     def drop_rows(self, first: int, num: int) -> None:

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from stepscope.catalogue import detect
 from stepscope.catalogue.user_formats import taught_formats
 from stepscope.core.errors import InputError
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.lines.format import Format
 from stepscope.lines.match import claim, prefix_shape
-from stepscope.reading.assembler import RunBuilder
-from stepscope.reading.files import Arrangement, Head, Part, arrange, family
+from stepscope.reading.assembler import RunAssembler
+from stepscope.reading.files import Arrangement, Head, LogPart, arrange, family
 from stepscope.run.model import Run
 from stepscope.source.files import Source, resolve
 from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
-from stepscope.source.printed_source import Listing
+from stepscope.source.printed_source import PrintedSource
 
 if TYPE_CHECKING:
     from stepscope.reading.bulk import BulkReader
@@ -58,7 +58,7 @@ def read(*paths: str, progress: Progress | None = None) -> Run:
 
 def read_sources(sources: Sequence[Source], *, progress: Progress | None = None) -> Run:
     """Read one run from its files: ranks beside each other, parts in the order of their stamps or steps."""
-    plan = Arrangement(tuple(Part(source, None) for source in sources), "given", ())
+    plan = Arrangement(tuple(LogPart(source, None) for source in sources), "given", ())
     if len(sources) > 1 and all(source.path is not None for source in sources):
         plan = arrange([_head(source) for source in sources])
     num_bytes = sum(source.size or 0 for source in sources)
@@ -188,13 +188,13 @@ class LogReader:
         self._num_claimed = 0
         self._shapes: dict[str, list[tuple[str, int, bool]]] = {}  # shape of a line → who claimed it, and as what
         self._num_considered = 0
-        self._builder: RunBuilder | None = RunBuilder(format) if format else None
+        self._builder: RunAssembler | None = RunAssembler(format) if format else None
         self._head = b""
         self._blob_format: Format | None = None
         self._bulk: BulkReader | None = None
         self._settle_bytes = settle_bytes
         self._rank: int | None = None
-        self._listing = Listing()
+        self._listing = PrintedSource()
 
     @property
     def is_document(self) -> bool:
@@ -204,7 +204,7 @@ class LogReader:
     def begin_file(self, rank: int | None = None) -> None:
         """Start the next file of the same run, perhaps one rank's own."""
         self._rank = rank
-        self._listing = Listing()
+        self._listing = PrintedSource()
         if self._builder is not None:
             self._builder.begin_file(rank)
         self._splitter = LineSplitter()
@@ -298,7 +298,7 @@ class LogReader:
             self._num_bytes += len(self._head)
             if self._builder is None:
                 self._format = self._blob_format
-                self._builder = RunBuilder(self._blob_format)
+                self._builder = RunAssembler(self._blob_format)
                 self._builder.begin_file(self._rank)
             self._take(self._blob_format.to_lines(self._head))
             self._head = b""
@@ -370,14 +370,14 @@ class LogReader:
         for line in pending:
             self._builder.add(line)
 
-    def _new_builder(self, fmt: Format) -> RunBuilder:
+    def _new_builder(self, fmt: Format) -> RunAssembler:
         if fmt.schedule_in_source and self._listing.program:
             # The program itself tells what its trainer is otherwise only known for.
             grows = re.compile(fmt.schedule_in_source)
             fmt = dataclasses.replace(
                 fmt, cost_follows_schedule=any(grows.search(line) for line in self._listing.program)
             )
-        builder = RunBuilder(fmt)
+        builder = RunAssembler(fmt)
         builder.begin_file(self._rank)
         return builder
 
@@ -404,7 +404,7 @@ class LogReader:
             paths=self._paths, encoding=self._encoding or self._splitter.encoding or "utf-8", mtime=mtime
         )
 
-    def _builder_so_far(self) -> RunBuilder:
+    def _builder_so_far(self) -> RunAssembler:
         """What the lines held back make when no line has told their format: nothing is settled by asking."""
         fmt = self._likeliest()
         if fmt is None:
@@ -449,5 +449,5 @@ class LogReader:
         if first is None:
             return InputError("empty", place=self._place)
         return InputError(
-            "not-a-training-log", place=f"{self._place}:{first[0]}", excerpt=quote(first[1]), path=self._place
+            "not-a-training-log", place=f"{self._place}:{first[0]}", excerpt=redact(first[1]), path=self._place
         )

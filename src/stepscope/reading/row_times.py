@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from stepscope.columns.decimals import PrintedColumn
+from stepscope.columns.decimals import DecimalColumn
 from stepscope.lines.format import Covers
 from stepscope.run.model import NO_TIME, Floats, Ints, steps_since
 
@@ -166,7 +166,7 @@ def _nearest_span(elapsed: int, whole: int, following: int, dur: Ints, span: Int
     return min((whole, resumed), key=lambda steps: abs(math.log(max(1, elapsed / steps) / pace)))
 
 
-def tick_ns(covers: Covers, figure: PrintedColumn | Ints, resolution_ns: int | None) -> int:
+def tick_ns(covers: Covers, figure: DecimalColumn | Ints, resolution_ns: int | None) -> int:
     """The step in which the clock behind the rows counts; 0 where it is too fine to matter.
 
     A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock.

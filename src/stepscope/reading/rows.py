@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.columns.column import Column
-from stepscope.columns.decimals import Decimals, Nanos, Printed, PrintedColumn, take, unpack
-from stepscope.columns.run_length import Ramp
+from stepscope.columns.decimals import DecimalColumn, Decimals, Nanos, Printed, take, unpack
+from stepscope.columns.run_length import RunLengthColumn
 from stepscope.lines.format import Covers, Format
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.row_times import is_interval, is_interval_work, row_times, tick_ns
@@ -22,7 +22,7 @@ _ENOUGH_ROWS = 5_000  # to see what a figure covers
 _ROOM = 1.1  # rows of a log may get shorter on the way
 
 
-class Rows(NamedTuple):
+class RowBatch(NamedTuple):
     """Step rows that were read together, in the order of the file; a column that none of them has is None."""
 
     step: Ints
@@ -36,12 +36,12 @@ class Rows(NamedTuple):
     t_ns: Ints | None
     prefix: Prefix | None  # that all stamps are like
 
-    def part(self, first: int, last: int) -> Rows:
+    def part(self, first: int, last: int) -> RowBatch:
         """The rows from `first` up to `last`."""
         if last - first == len(self.step):
             return self
         rows = slice(first, last)
-        return Rows(
+        return RowBatch(
             step=self.step[rows],
             line=self.line[rows],
             figure=take(self.figure, rows),
@@ -55,20 +55,20 @@ class Rows(NamedTuple):
         )
 
 
-class RowLog:
+class RowStore:
     """The columns of the rows so far.
 
-    Rows read ahead become visible a few at a time, between one event and the next. Who reads an event asks for the
+    RowBatch read ahead become visible a few at a time, between one event and the next. Who reads an event asks for the
     steps, so the other columns follow when somebody looks at them.
     """
 
     def __init__(self) -> None:
-        self.step = Ramp()
-        self._line = Ramp()
-        self._figure = PrintedColumn(Nanos())
-        self._loss = PrintedColumn(Decimals())
+        self.step = RunLengthColumn()
+        self._line = RunLengthColumn()
+        self._figure = DecimalColumn(Nanos())
+        self._loss = DecimalColumn(Decimals())
         self._num_behind = 0  # rows that only the steps show yet
-        self._mfu = PrintedColumn(Decimals())  # in percent
+        self._mfu = DecimalColumn(Decimals())  # in percent
         # What few logs have is empty until a row has it: how many steps its figure was printed for, its stamp, the
         # seconds it waited for its batch, how much work it did.
         self._per = Column(np.int32, missing=0)
@@ -81,13 +81,13 @@ class RowLog:
         return len(self.step)
 
     @property
-    def figure(self) -> PrintedColumn:
+    def figure(self) -> DecimalColumn:
         """The time figure of each row, in nanoseconds."""
         self._catch_up()
         return self._figure
 
     @property
-    def loss(self) -> PrintedColumn:
+    def loss(self) -> DecimalColumn:
         """The loss of each row; NaN where none is printed."""
         self._catch_up()
         return self._loss
@@ -133,7 +133,7 @@ class RowLog:
             self._t[-1] = again.stamp
         self._is_stamp_lent = False
 
-    def stage(self, rows: Rows, t_ns: Ints | None) -> None:
+    def stage(self, rows: RowBatch, t_ns: Ints | None) -> None:
         """Put rows behind the end, not yet visible, with these stamps."""
         self._catch_up()
         first, num = len(self.step), len(rows.step)

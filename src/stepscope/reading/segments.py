@@ -11,7 +11,7 @@ from typing import NamedTuple
 from stepscope.reading.totals import Totals
 
 
-class Start(NamedTuple):
+class SegmentStart(NamedTuple):
     """Where a segment begins: its first row, whether its first step is in the log, the training it belongs to."""
 
     row: int
@@ -19,11 +19,11 @@ class Start(NamedTuple):
     training: int
 
 
-class SegmentLog:
+class SegmentStore:
     """The segments so far, and what was seen since the last row that bears on the next one."""
 
     def __init__(self) -> None:
-        self.starts: list[Start] = []
+        self.starts: list[SegmentStart] = []
         self.starting = False  # a start line was seen since the last step
         self._resumed = False
         self._launch: set[int] = set()  # which of the format's start lines were seen since the last row
@@ -66,7 +66,7 @@ class SegmentLog:
         if is_new:
             self._first_step = step
             self._own_launch = set(self._launch)
-        self.starts.append(Start(row, fresh, self.num_trainings - 1))
+        self.starts.append(SegmentStart(row, fresh, self.num_trainings - 1))
         return is_new
 
     def _is_new_training(self, row: int, step: int, before: int, *, spacing: int, first: int, totals: Totals) -> bool:

@@ -22,7 +22,7 @@ _SUNDAY, _SPRING = 6, {3, 4, 9, 10, 11}  # in the north and in the south
 _MAX_UNIX_S = 7e9  # the year 2191: beyond it, nanoseconds do not fit
 
 
-class StampTrack:
+class TimestampTrack:
     """The last stamp, the one before it, and whether the last has been used by a row yet."""
 
     def __init__(self) -> None:

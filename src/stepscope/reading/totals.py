@@ -14,7 +14,7 @@ from stepscope.lines.format import Format
 _MAX_EPOCHS = 1_000_000
 
 
-class Told(NamedTuple):
+class KnownTotals(NamedTuple):
     """A number, the row before or at which it was told, and whether the step lines themselves tell it."""
 
     value: int
@@ -27,11 +27,11 @@ class Totals:
 
     def __init__(self, fmt: Format) -> None:
         self._format = fmt
-        self._told: dict[str, Told] = {}
+        self._told: dict[str, KnownTotals] = {}
         self._place: tuple[int, int] | None = None  # epoch and batch of the last step
         self._offsets: dict[int, int] = {}  # steps before an epoch, where epochs differ in length
-        self._max_steps: Told | None = None
-        self._earlier: Told | None = None  # told before the row at which the present one was
+        self._max_steps: KnownTotals | None = None
+        self._earlier: KnownTotals | None = None  # told before the row at which the present one was
 
     @property
     def batches(self) -> int | None:
@@ -69,7 +69,7 @@ class Totals:
             return
         for name, value in found.items():
             if value:
-                self._told[name] = Told(value, row, on_step)
+                self._told[name] = KnownTotals(value, row, on_step)
         self._work_out(found["total"], row, on_step=on_step)
 
     def _work_out(self, total: int | None, row: int, *, on_step: bool) -> None:
@@ -77,7 +77,7 @@ class Totals:
         if total is None and batches and epochs and not self._is_total_newer(row):
             total = self._steps_up_to(epochs) if self._offsets else batches * epochs
         if total is not None:
-            self._set(Told(max(0, total - 1 + self._format.first_step), row, on_step))
+            self._set(KnownTotals(max(0, total - 1 + self._format.first_step), row, on_step))
 
     def _is_total_newer(self, row: int) -> bool:
         """A total told outright for this training beats the product of its epochs."""
@@ -87,9 +87,9 @@ class Totals:
     def state(self, max_steps: object, row: int) -> None:
         """A setting tells the number of the last step."""
         if isinstance(max_steps, int) and not isinstance(max_steps, bool):
-            self._set(Told(max_steps, row, on_step=False))
+            self._set(KnownTotals(max_steps, row, on_step=False))
 
-    def _set(self, told: Told) -> None:
+    def _set(self, told: KnownTotals) -> None:
         if self._max_steps is not None and self._max_steps.row < told.row:
             self._earlier = self._max_steps
         self._max_steps = told
@@ -98,7 +98,7 @@ class Totals:
         """Whether the number of the last step was told after row `row` - 1."""
         return self._max_steps is not None and self._max_steps.row >= row
 
-    def last_before(self, row: int) -> Told | None:
+    def last_before(self, row: int) -> KnownTotals | None:
         """The number of the last step as it was told before row `row` was near."""
         return self._earlier if self.is_told_since(row) else self._max_steps
 
@@ -122,7 +122,7 @@ class Totals:
         if place is None or self.batches is not None or epoch != place[0] + 1:
             return False
         if place[1]:
-            self._told["batches"] = Told(place[1], row, on_step=False)
+            self._told["batches"] = KnownTotals(place[1], row, on_step=False)
             self._work_out(None, row, on_step=False)
         return place[0] != self._format.first_epoch
 

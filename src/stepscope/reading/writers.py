@@ -41,7 +41,7 @@ class Row(NamedTuple):
     is_stamp_lent: bool = False  # the stamp is that of an earlier line
 
 
-class Lane:
+class OtherWriter:
     """The rows of one writer that is not the run's own."""
 
     def __init__(self) -> None:
@@ -88,14 +88,14 @@ def rank_of(
     return Rank(number=number, step=step[timed], dur_ns=dur_ns[timed], num_steps=len(step))
 
 
-class Lanes:
+class Writers:
     """Tells for each row whether it is the run's own."""
 
     def __init__(self) -> None:
         self.own_rank: int | None = None
         self.of_file: int | None = None  # the rank whose file is being read
-        self.ranks: dict[int, Lane] = {}
-        self.other: Lane | None = None
+        self.ranks: dict[int, OtherWriter] = {}
+        self.other: OtherWriter | None = None
         self.num_others = 0  # rows of writers without a tag
         self._alone = 0
         # Bare numbers before lines: ranks once one comes again, line numbers when they and the steps only grow.
@@ -164,13 +164,13 @@ class Lanes:
         if lane is None:
             if len(self.ranks) >= _MAX_RANKS:
                 return True
-            lane = self.ranks[rank] = Lane()
+            lane = self.ranks[rank] = OtherWriter()
         lane.add(step, figure, stamp)
         return True
 
     def open_other(self, steps: list[int], figures: list[int], stamps: list[int]) -> None:
         """A second writer without a tag, with the rows it wrote so far."""
-        self.other = Lane()
+        self.other = OtherWriter()
         self._alone = 0
         for step, figure, stamp in zip(steps, figures, stamps, strict=True):
             self.add_other(step, figure, stamp)

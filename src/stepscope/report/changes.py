@@ -8,7 +8,7 @@ from typing import Any
 
 from stepscope.advice._base import Advice, error_digits
 from stepscope.advice._saves import Disk, disk, safety, save_interval
-from stepscope.advice._whatif import CLASSES, Outcome
+from stepscope.advice._whatif import CLASSES, WhatIf
 from stepscope.analysis import gpu_verdict
 from stepscope.analysis.explain import Report
 from stepscope.core.message import Decimal, Seconds, Share
@@ -25,7 +25,7 @@ _EFFECTS = {
 }
 
 
-def render(report: Report, outcome: Outcome | None, language: Language, *, width: int = 80) -> str:
+def render(report: Report, outcome: WhatIf | None, language: Language, *, width: int = 80) -> str:
     """The answer as text for a terminal."""
     title = language.text("section-change" if outcome is None else "section-whatif")
     lines = [words.headline(report, language)]
@@ -44,7 +44,7 @@ def render(report: Report, outcome: Outcome | None, language: Language, *, width
     return "\n".join(lines) + "\n"
 
 
-def render_markdown(report: Report, outcome: Outcome | None, language: Language) -> str:
+def render_markdown(report: Report, outcome: WhatIf | None, language: Language) -> str:
     """The answer as Markdown."""
     title = language.text("section-change" if outcome is None else "section-whatif")
     lines = [f"## {title}", ""]
@@ -66,7 +66,7 @@ def _escaped(text: str) -> str:
     return "".join(f"`{part}`" if index % 2 else escape(part) for index, part in enumerate(parts))
 
 
-def document(outcome: Outcome) -> dict[str, Any]:
+def document(outcome: WhatIf) -> dict[str, Any]:
     """A stated change as plain data, for the JSON document."""
     return {
         "changes": {name: {"now": now, "proposed": then} for name, (now, then) in outcome.changes.items()},
@@ -91,7 +91,7 @@ def _left(left: Left) -> dict[str, Any]:
 
 
 def _blocks(
-    report: Report, outcome: Outcome | None, language: Language, code: Callable[[str], str] = str
+    report: Report, outcome: WhatIf | None, language: Language, code: Callable[[str], str] = str
 ) -> list[list[str]]:
     """Paragraphs and the lines under them; `code` marks up what is to be typed."""
     if outcome is not None:
@@ -168,7 +168,7 @@ def saves_document(report: Report) -> dict[str, Any]:
     }
 
 
-def _outcome(report: Report, outcome: Outcome, language: Language) -> list[list[str]]:
+def _outcome(report: Report, outcome: WhatIf, language: Language) -> list[list[str]]:
     fmt = report.run.format
     blocks = [
         [
@@ -206,7 +206,7 @@ def _outcome(report: Report, outcome: Outcome, language: Language) -> list[list[
     return blocks
 
 
-def _time_lines(report: Report, outcome: Outcome, language: Language) -> list[str]:
+def _time_lines(report: Report, outcome: WhatIf, language: Language) -> list[str]:
     """What is left, or a run like this one, and each class that changes."""
     before_s = outcome.after_s + outcome.saves_s
     if outcome.is_future:
@@ -235,7 +235,7 @@ def _time_lines(report: Report, outcome: Outcome, language: Language) -> list[st
     return lines
 
 
-def _saving(outcome: Outcome, language: Language) -> str:
+def _saving(outcome: WhatIf, language: Language) -> str:
     if abs(outcome.saves_s) < 1e-9:
         return language.text("whatif-same")
     key = "whatif-saves" if outcome.saves_s > 0 else "whatif-costs"

@@ -12,7 +12,7 @@ from stepscope import __version__
 from stepscope.analysis.compare import Compared, Comparison, num_steps
 from stepscope.analysis.explain import Report
 from stepscope.core.message import Seconds, Share
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
 
 SCHEMA = "stepscope.compare/1"
@@ -107,7 +107,7 @@ def run_data(report: Report) -> dict[str, Any]:
 
 def name_of(report: Report) -> str:
     """What a run is called here: its files."""
-    return quote(", ".join(report.run.paths), 200)
+    return redact(", ".join(report.run.paths), 200)
 
 
 def _title(comparison: Comparison, other: Compared) -> str:
@@ -188,7 +188,7 @@ def _settings(other: Compared, language: Language) -> str:
     shown = list(other.settings.items())[:_SHOWN_SETTINGS]
     listed = ", ".join(f"{name} {value_text(a)} → {value_text(b)}" for name, (a, b) in shown)
     more = " …" if len(other.settings) > len(shown) else ""
-    return language.text("compare-settings", settings=quote(listed, 600) + more)
+    return language.text("compare-settings", settings=redact(listed, 600) + more)
 
 
 def value_text(value: object) -> str:

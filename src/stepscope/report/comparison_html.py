@@ -6,7 +6,7 @@ from html import escape
 
 from stepscope.analysis.compare import Compared, Comparison
 from stepscope.analysis.explain import Report
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import comparison as told
@@ -119,7 +119,7 @@ def _difference(comparison: Comparison, other: Compared, index: int, language: L
     else:
         name = language.text("compare-section-settings")
         settings = [
-            tuple(quote(text, 120) for text in (key, told.value_text(a), told.value_text(b)))
+            tuple(redact(text, 120) for text in (key, told.value_text(a), told.value_text(b)))
             for key, (a, b) in list(other.settings.items())[:_MOST_SETTINGS]
         ]
         lines += [f"<h3>{escape(name)}</h3>", html.table(["", "A", letter], settings, numbers=set(), title=name)]

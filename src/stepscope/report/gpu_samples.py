@@ -8,7 +8,7 @@ from typing import Any
 
 from stepscope.analysis.explain import Report
 from stepscope.core.message import Share
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
 
 _GIB = 1 << 30
@@ -20,7 +20,7 @@ def card_data(report: Report) -> dict[str, Any] | None:
     if cards is None:
         return None
     return {
-        "gpu": quote(cards.gpu, 80) if cards.gpu else None,
+        "gpu": redact(cards.gpu, 80) if cards.gpu else None,
         "samples": len(cards.seconds),
         "seconds": cards.seconds[-1] - cards.seconds[0],
         "utilisation_mean": _mean(cards.utilisation),

@@ -18,7 +18,7 @@ from typing import Any
 from stepscope.analysis import gpu_verdict
 from stepscope.analysis.explain import Report
 from stepscope.core.message import Share
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import json as document
@@ -34,7 +34,7 @@ _NUMBER = ' class="number"'
 
 def render(report: Report, language: Language) -> str:
     """The page."""
-    title = f"{report.run.format.title} · {quote(', '.join(report.run.paths), 200)}"
+    title = f"{report.run.format.title} · {redact(', '.join(report.run.paths), 200)}"
     return page(title, body(report, language), language)
 
 
@@ -90,7 +90,7 @@ def embedded(name: str, content: object) -> str:
 
 def _head(report: Report, language: Language, name: str) -> str:
     run = report.run
-    lines = [f"<h1>{escape(run.format.title)} · {escape(quote(name, 1000))}</h1>"]
+    lines = [f"<h1>{escape(run.format.title)} · {escape(redact(name, 1000))}</h1>"]
     verdict = [words.headline(report, language) + ".", *words.normal_lines(report, language)[:1]]
     lines.append(f'<p class="verdict">{escape(words.capital(" ".join(verdict)))}</p>')
     lines.append(f'<p class="finish">{escape(words.capital(words.finish_lines(report, language)[0]))}</p>')

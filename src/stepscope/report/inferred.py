@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.analysis.explain import Report
 from stepscope.core.message import Share
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.lines.format import Assumption, Format
 
@@ -16,7 +16,7 @@ def inferred_lines(report: Report, language: Language) -> list[str]:
         return []
     path = report.run.paths[0] if report.run.paths else "-"
     lines = assumption_lines(report.run.format, language)
-    return [*lines, language.text("inferred-teach", path=quote(path, 200))]
+    return [*lines, language.text("inferred-teach", path=redact(path, 200))]
 
 
 def assumption_lines(fmt: Format, language: Language) -> list[str]:

@@ -11,7 +11,7 @@ from stepscope import __version__
 from stepscope.analysis.clocks import read_clocks
 from stepscope.analysis.explain import Report
 from stepscope.analysis.gpu_verdict import judge
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.core.settings import COUNTS, Setting
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
@@ -184,7 +184,7 @@ def _inferred(run: Run, english: Language) -> dict[str, Any] | None:
 def _setting(setting: Setting | None) -> dict[str, Any]:
     if setting is None:
         return {"value": None, "from": None}
-    value = quote(setting.value) if isinstance(setting.value, str) else setting.value
+    value = redact(setting.value) if isinstance(setting.value, str) else setting.value
     return {"value": value, "from": setting.origin}
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from stepscope.alarms._base import Alarm
 from stepscope.analysis.explain import Report
 from stepscope.core.message import Seconds
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.live.pulse import Pulse
@@ -80,14 +80,14 @@ def draw(view: View, language: Language, *, width: int = 80, height: int | None 
     if view.last_lines and room > 0:
         for index, printed in enumerate(view.last_lines[-room:]):
             label = language.text("live-log") if not index else ""
-            lines += _labelled(label, Text(quote(printed, width), style="bright_black"), column, width)[:1]
+            lines += _labelled(label, Text(redact(printed, width), style="bright_black"), column, width)[:1]
     return lines if height is None else lines[: max(1, height - 1)]
 
 
 def _head(report: Report, language: Language, width: int) -> list[Text]:
     run = report.run
     right = words.headline(report, language)
-    left = f"{run.format.title} · {quote(', '.join(run.paths), 200)}"
+    left = f"{run.format.title} · {redact(', '.join(run.paths), 200)}"
     room = width - cell_len(right) - 2
     left = left if cell_len(left) <= room else "…" + left[-max(8, room - 1) :]
     lines = [Text(left + " " * max(2, width - cell_len(left) - cell_len(right)) + right, style="bold")]
@@ -100,7 +100,7 @@ def _head(report: Report, language: Language, width: int) -> list[Text]:
 
 def _now(view: View, language: Language) -> str:
     text = pulse_text(view.pulse, language)
-    return f"{text} · {language.text('live-place', place=quote(view.place))}" if view.place else text
+    return f"{text} · {language.text('live-place', place=redact(view.place))}" if view.place else text
 
 
 def pulse_text(pulse: Pulse, language: Language) -> str:
@@ -186,7 +186,7 @@ def _card(view: View, language: Language) -> list[Row]:
     details = words.hardware_text(view.hardware, language)
     if view.hardware is None or not details:
         return []
-    rows = [("live-gpu", Text(f"{quote(view.hardware.gpu or 'GPU', 40)}: {details}"))]
+    rows = [("live-gpu", Text(f"{redact(view.hardware.gpu or 'GPU', 40)}: {details}"))]
     trouble = words.hardware_trouble(view.hardware, language)
     return [*rows, ("", Text(trouble, style="yellow"))] if trouble else rows
 

@@ -6,7 +6,7 @@ import re
 
 from stepscope.analysis import gpu_verdict
 from stepscope.analysis.explain import Report
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.report import words
 from stepscope.report.inferred import inferred_lines
@@ -18,7 +18,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|#~])")
 def render(report: Report, language: Language) -> str:
     """The whole report as a Markdown document."""
     run = report.run
-    title = f"# {run.format.title} · {escape(quote(', '.join(run.paths), 1000))} · {words.headline(report, language)}"
+    title = f"# {run.format.title} · {escape(redact(', '.join(run.paths), 1000))} · {words.headline(report, language)}"
     return "\n\n".join([title, *sections(report, language, level=2)]) + "\n"
 
 
@@ -76,7 +76,7 @@ def _slow(report: Report, language: Language) -> list[str]:
     hidden = list(ledger.slow[_SHOWN_SLOW:])
     if hidden:
         blocks.append(words.more_slow(hidden, language))
-    quotes = [line for slow in shown[:4] for line in report.quote(slow)]
+    quotes = [line for slow in shown[:4] for line in report.excerpts(slow)]
     if quotes:
         blocks += [language.text("note-slow-lines"), fence(quotes)]
     remarks = words.slow_remarks(report, language)

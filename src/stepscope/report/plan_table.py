@@ -11,7 +11,7 @@ from stepscope.core.settings import Value
 from stepscope.i18n import Language
 from stepscope.plan.build import CardPlan, Estimate
 from stepscope.plan.derive import Derived
-from stepscope.plan.model_shape import Shape
+from stepscope.plan.model_shape import ModelShape
 from stepscope.plan.training import Training
 
 _GIB = 1 << 30
@@ -24,7 +24,7 @@ _SETTINGS = (
 _PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "context")
 
 
-class Price(NamedTuple):
+class StatedPrice(NamedTuple):
     """What `--price` states: per hour of one card, or per kilowatt-hour."""
 
     value: float
@@ -34,12 +34,12 @@ class Price(NamedTuple):
 class PlanReport(NamedTuple):
     """Everything a renderer may say about a run before it begins."""
 
-    shape: Shape
+    shape: ModelShape
     training: Training
     cards: tuple[CardPlan, ...]
     derived: Derived | None
     notes: tuple[Message, ...]
-    price: Price | None
+    price: StatedPrice | None
     now: dt.datetime
     config: Mapping[str, Value]  # nanoGPT's, as it was read; empty for any other
 

@@ -9,10 +9,10 @@ import numpy as np
 from stepscope.analysis.explain import Report
 from stepscope.causes import SURE
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.periods import ENOUGH_EVENTS
-from stepscope.ledger.phases import Finding, Level, Rhythm, SlowStep
+from stepscope.ledger.phases import ExplainedLevel, Finding, Rhythm, SlowStep
 
 STAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
 _SHOWN_LEVELS = 3
@@ -32,7 +32,7 @@ def as_data(finding: Finding, english: Language) -> dict[str, Any]:
     }
 
 
-def level_data(level: Level, english: Language) -> dict[str, Any]:
+def level_data(level: ExplainedLevel, english: Language) -> dict[str, Any]:
     """A level for the JSON document."""
     return {
         "first_step": level.regime.first_step,
@@ -158,4 +158,4 @@ def what_would_settle(report: Report, slow: SlowStep | None = None) -> list[Mess
 
 def quoted(report: Report, lines: tuple[int, ...]) -> list[tuple[int, str]]:
     """Kept lines of the log, fit to show."""
-    return [(line, quote(report.run.excerpts[line])) for line in lines if line in report.run.excerpts]
+    return [(line, redact(report.run.excerpts[line])) for line in lines if line in report.run.excerpts]

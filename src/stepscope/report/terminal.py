@@ -13,7 +13,7 @@ from rich.text import Text
 
 from stepscope.analysis import gpu_verdict
 from stepscope.analysis.explain import Report
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Phase, PhaseTotal
 from stepscope.report import words
@@ -82,7 +82,7 @@ class _Drawing:
         run, language = self.report.run, self.language
         left, right = f"{run.format.title} · ", words.headline(self.report, language)
         room = self.console.width - cell_len(right) - cell_len(left) - 2
-        path = quote(", ".join(run.paths), 1000)
+        path = redact(", ".join(run.paths), 1000)
         # The end of a path says more than its beginning.
         left += path if cell_len(path) <= room else "…" + path[-max(8, room - 1) :]
         gap = " " * max(2, self.console.width - cell_len(left) - cell_len(right))

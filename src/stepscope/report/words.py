@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stepscope.analysis.clocks import read_clocks
 from stepscope.analysis.explain import Report
 from stepscope.core.message import Decimal, Moment, Seconds, Share, say
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.core.settings import Value
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
@@ -138,7 +138,7 @@ def hardware_trouble(hardware: Hardware | None, language: Language) -> str | Non
         reasons = ", ".join(language.text(f"throttle-{word}") for word in hardware.throttle)
         found.append(language.text("gpu-held", reasons=reasons))
     if hardware.others:
-        names = ", ".join(f"{quote(other.name, 40)} ({other.pid})" for other in hardware.others[:3])
+        names = ", ".join(f"{redact(other.name, 40)} ({other.pid})" for other in hardware.others[:3])
         found.append(language.text("gpu-others", count=len(hardware.others), names=names))
     return " · ".join(found) or None
 
@@ -162,7 +162,7 @@ def drawn_phase(slow: SlowStep) -> Phase:
 
 def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
     """Why a slow step is taken to be what it is."""
-    quotes = report.quote(slow)
+    quotes = report.excerpts(slow)
     phases = {part.phase for part in slow.parts}
     found = []
     if len(quotes) > 1:
@@ -235,7 +235,7 @@ def inside_text(report: Report, language: Language) -> str | None:
     text = language.text("inside-line", items=", ".join(items))
     skipped = report.trace.skipped if report.trace is not None else ()
     if skipped:
-        names = ", ".join(quote(name.partition(":")[0], 60) for name in skipped)
+        names = ", ".join(redact(name.partition(":")[0], 60) for name in skipped)
         text += " " + language.text("inside-skipped", names=names)
     return text
 

@@ -24,7 +24,7 @@ _MIB = 1 << 20
 FIELDS = ("utilization.gpu", "memory.used", "memory.total", "power.draw", "temperature.gpu")
 
 
-class CardSeries(NamedTuple):
+class GpuSeries(NamedTuple):
     """Samples of one card, oldest first. NaN where the card gave no figure; memory in bytes, power in watts."""
 
     gpu: str | None
@@ -35,16 +35,16 @@ class CardSeries(NamedTuple):
     power: tuple[float, ...]
     temperature: tuple[float, ...]
 
-    def between(self, first: float, last: float) -> CardSeries | None:
+    def between(self, first: float, last: float) -> GpuSeries | None:
         """The samples between two moments; None where there are none."""
         places = [place for place, moment in enumerate(self.seconds) if first <= moment <= last]
         if not places:
             return None
         own = slice(places[0], places[-1] + 1)
-        return CardSeries(self.gpu, *(column[own] for column in self[1:]))
+        return GpuSeries(self.gpu, *(column[own] for column in self[1:]))
 
 
-def read_cards(log: Path) -> CardSeries | None:
+def read_gpu_series(log: Path) -> GpuSeries | None:
     """The busiest card's samples beside a log (or in a recording's folder); None where nobody kept any."""
     path = (log if log.is_dir() else log.parent) / NAME
     try:
@@ -52,11 +52,11 @@ def read_cards(log: Path) -> CardSeries | None:
             text = file.read(_MOST_BYTES).decode("utf-8", errors="replace")
     except OSError:
         return None
-    cards = parse_cards(text.splitlines())
+    cards = parse_gpu_series(text.splitlines())
     return max(cards, key=lambda card: _mean(card.utilisation), default=None)
 
 
-def parse_cards(lines: Sequence[str]) -> list[CardSeries]:
+def parse_gpu_series(lines: Sequence[str]) -> list[GpuSeries]:
     """Each card's samples. Lines that are none (a torn one, a second heading) are passed over."""
     rows = csv.reader(lines, skipinitialspace=True)
     columns: dict[str, int] = {}
@@ -79,9 +79,9 @@ def parse_cards(lines: Sequence[str]) -> list[CardSeries]:
     return [_series(names.get(card), sorted(samples)) for card, samples in found.items()]
 
 
-def _series(name: str | None, samples: list[tuple[float, ...]]) -> CardSeries:
+def _series(name: str | None, samples: list[tuple[float, ...]]) -> GpuSeries:
     seconds, load, used, total, power, heat = zip(*samples, strict=True)
-    return CardSeries(
+    return GpuSeries(
         gpu=name,
         seconds=seconds,
         utilisation=tuple(value / 100 for value in load),

@@ -18,7 +18,7 @@ _MAX_HEAD_LINES = 50
 _MAX_LINES = 20_000
 
 
-class Listing:
+class PrintedSource:
     """Takes lines, gives back those to read; a listing comes back as as many empty lines, so that numbers stay true."""
 
     def __init__(self) -> None:

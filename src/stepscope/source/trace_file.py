@@ -29,7 +29,7 @@ _NS = 1e9
 Spans = Mapping[str, npt.NDArray[np.int64]]  # kind → start and end of each, nanoseconds since the epoch
 
 
-class Inside(NamedTuple):
+class TracedKind(NamedTuple):
     """One kind of thing that happened inside: how often, seconds in all, and the longest."""
 
     kind: str
@@ -41,7 +41,7 @@ class Inside(NamedTuple):
 class Trace(NamedTuple):
     """All that was seen: totals by kind, the spans, and which hooks were skipped."""
 
-    totals: tuple[Inside, ...]
+    totals: tuple[TracedKind, ...]
     spans: Spans
     skipped: tuple[str, ...]
 
@@ -94,11 +94,11 @@ def read_suspends(path: Path) -> Spans:
     return {SUSPENDED: _spans(found)} if found else {}
 
 
-def _total(kind: str, records: list[tuple[float, float, int]]) -> Inside:
+def _total(kind: str, records: list[tuple[float, float, int]]) -> TracedKind:
     seconds = [record[1] for record in records]
     num = sum(record[2] for record in records)
     longest = max(record[1] / max(1, record[2]) for record in records)
-    return Inside(kind, num, math.fsum(seconds), longest)
+    return TracedKind(kind, num, math.fsum(seconds), longest)
 
 
 def _spans(records: list[tuple[float, float, int]]) -> npt.NDArray[np.int64]:

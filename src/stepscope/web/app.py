@@ -20,7 +20,7 @@ from stepscope.i18n import Language
 from stepscope.report import html, json
 from stepscope.web import metrics, pages
 from stepscope.web.guard import Guard
-from stepscope.web.run_folder import Shelf, explain_bytes
+from stepscope.web.run_folder import RunFolder, explain_bytes
 
 MOST_UPLOAD_BYTES = 64 << 20
 UPLOAD_S = 30.0
@@ -30,7 +30,7 @@ _MOST_COMPARED = 6
 
 def make_app(root: Path, *, token: str, hosts: frozenset[str], language: Language) -> ASGIApp:
     """The application for the logs below `root`, behind its guard."""
-    app = _App(Shelf(root), language)
+    app = _App(RunFolder(root), language)
     routes = [
         Route("/", app.list),
         Route("/run", app.run),
@@ -45,7 +45,7 @@ def make_app(root: Path, *, token: str, hosts: frozenset[str], language: Languag
 
 
 class _App:
-    def __init__(self, shelf: Shelf, language: Language) -> None:
+    def __init__(self, shelf: RunFolder, language: Language) -> None:
         self._shelf = shelf
         self._language = language
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope.forecast.finish import Forecast
-from stepscope.web.run_folder import Entry
+from stepscope.web.run_folder import ListedRun
 
 _HELP = {
     "stepscope_step_seconds": ("gauge", "typical seconds of a step"),
@@ -14,7 +14,7 @@ _HELP = {
 }
 
 
-def render(entries: list[Entry]) -> str:
+def render(entries: list[ListedRun]) -> str:
     """The metrics of all runs."""
     rows: dict[str, list[str]] = {name: [] for name in _HELP}
     for entry in entries:

@@ -12,11 +12,11 @@ import numpy as np
 from stepscope.analysis.compare import Align, Comparison
 from stepscope.analysis.explain import Report
 from stepscope.core.errors import StepscopeError
-from stepscope.core.redact import quote
+from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.report import comparison_html, html, words
-from stepscope.web.run_folder import Entry
+from stepscope.web.run_folder import ListedRun
 
 _POLICY = "; connect-src 'self'; form-action 'self'"
 _SPARK = 40
@@ -37,10 +37,12 @@ def run_page(name: str, report: Report, language: Language) -> str:
     """A run's page, which keeps itself up to date."""
     back = f'<nav><a href="/">{escape(language.text("web-all-runs"))}</a></nav>'
     live = f'<div id="live" data-path="{escape(name, quote=True)}" hidden></div>'
-    return page(quote(name, 200), f'{back}{live}<div id="run">{html.body(report, language, name=name)}</div>', language)
+    return page(
+        redact(name, 200), f'{back}{live}<div id="run">{html.body(report, language, name=name)}</div>', language
+    )
 
 
-def list_page(entries: list[Entry], language: Language) -> str:
+def list_page(entries: list[ListedRun], language: Language) -> str:
     """The runs there are, and a place to drop another."""
     head = [language.text(f"web-column-{name}") for name in ("run", "steps", "state", "left", "overhead")]
     cells = "".join(f"<th{NUMBER if index == 4 else ''}>{escape(text)}</th>" for index, text in enumerate(head))
@@ -65,8 +67,8 @@ def list_page(entries: list[Entry], language: Language) -> str:
     return page("Stepscope", f'<h1 class="name">Stepscope</h1>{runs}{empty}{paste}', language)
 
 
-def _row(entry: Entry, language: Language) -> str:
-    link = f'<a href="/run?path={as_address(entry.name)}">{escape(quote(entry.name, 200))}</a>'
+def _row(entry: ListedRun, language: Language) -> str:
+    link = f'<a href="/run?path={as_address(entry.name)}">{escape(redact(entry.name, 200))}</a>'
     report = entry.report
     if report is None:
         size = f"{language.number(entry.size / 1e6)} MB"
@@ -74,7 +76,7 @@ def _row(entry: Entry, language: Language) -> str:
     end, ledger = report.forecast, report.ledger
     left = words.left_text(end, language) if isinstance(end, Forecast) and not end.is_finished else ""
     overhead = language.percent(1 - ledger.seconds("step") / ledger.wall_s) if ledger.wall_s else ""
-    name = escape(quote(entry.name, 200), quote=True)
+    name = escape(redact(entry.name, 200), quote=True)
     box = f'<input type="checkbox" name="path" value="{escape(entry.name, quote=True)}" aria-label="{name}">'
     texts = (escape(words.headline(report, language)), escape(left))
     cells = "".join(f"<td>{cell}</td>" for cell in (box, link, _sparkline(report), *texts))
@@ -113,8 +115,8 @@ def comparison_page(comparison: Comparison, names: list[str], asked: Align, lang
 
 def error_text(problem: StepscopeError, language: Language) -> str:
     """What happened and what to do, as markup."""
-    args = {name: quote(str(value)) for name, value in problem.args_for_text.items()}
-    args.setdefault("place", quote(problem.place or "-"))
+    args = {name: redact(str(value)) for name, value in problem.args_for_text.items()}
+    args.setdefault("place", redact(problem.place or "-"))
     key = f"error-{problem.key}"
     hint = language.hint(key, **args)
     lines = [f'<p class="alarm">{escape(language.text(key, **args))}</p>']

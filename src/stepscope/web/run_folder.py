@@ -22,7 +22,7 @@ _LISTED_BYTES = 32 << 20
 MOST_EXPANDED_BYTES = 1 << 30
 
 
-class Entry(NamedTuple):
+class ListedRun(NamedTuple):
     """A log on the shelf. `report` is None where it was too large to read for a list."""
 
     name: str
@@ -46,7 +46,7 @@ def _limit(path: Path, most_bytes: int) -> Callable[[int], None]:
     return check
 
 
-class Shelf:
+class RunFolder:
     """Logs below a folder, or the one log it is given."""
 
     def __init__(self, root: Path) -> None:
@@ -54,22 +54,22 @@ class Shelf:
         self._remembered: OrderedDict[tuple[str, int, float], Report | None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ListedRun]:
         """The logs there are, newest first; files that are no logs are left out."""
         found = []
         for path in self._files():
             status = path.stat()
             name = str(path.relative_to(self._root)) if path != self._root else path.name
             if status.st_size > _LISTED_BYTES:
-                found.append(Entry(name, status.st_size, status.st_mtime, None))
+                found.append(ListedRun(name, status.st_size, status.st_mtime, None))
                 continue
             try:
                 report = self._report(path, _LISTED_BYTES * 8)
             except _TooLargeError:
-                found.append(Entry(name, status.st_size, status.st_mtime, None))
+                found.append(ListedRun(name, status.st_size, status.st_mtime, None))
                 continue
             if report is not None:
-                found.append(Entry(name, status.st_size, status.st_mtime, report))
+                found.append(ListedRun(name, status.st_size, status.st_mtime, report))
         return sorted(found, key=lambda entry: -entry.mtime)
 
     def _files(self) -> list[Path]:

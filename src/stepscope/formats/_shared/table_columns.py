@@ -68,7 +68,7 @@ _MAX_STEP = 1 << 53
 _MAX_SECONDS = 1e9
 
 
-class Clock(NamedTuple):
+class TimeColumn(NamedTuple):
     """One time column: `scale` turns its numbers into seconds, `is_rate` says that it counts steps per second."""
 
     name: str
@@ -82,8 +82,8 @@ class Columns(NamedTuple):
 
     kind: Kind
     step: str
-    clock: Clock | None
-    stamp: Clock | None
+    clock: TimeColumn | None
+    stamp: TimeColumn | None
     total: str | None
     # The names of what an evaluation measures, and of the losses, the best first.
     evaluations: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
     if step is None:
         return None
     clocks = [clock for name in names if name != step and (clock := _clock(name, rows)) is not None]
-    by_kind: dict[Kind, Clock] = {}
+    by_kind: dict[Kind, TimeColumn] = {}
     for clock in clocks:
         by_kind.setdefault(clock.kind, clock)
     stamp, duration = by_kind.get("stamp"), by_kind.get("duration")
@@ -125,7 +125,7 @@ def step_of(row: Row, columns: Columns) -> int | None:
     return int(number) if number is not None and 0 <= number < _MAX_STEP and number == int(number) else None
 
 
-def seconds_of(row: Row, clock: Clock | None) -> float | None:
+def seconds_of(row: Row, clock: TimeColumn | None) -> float | None:
     """The seconds in a row's time column; of a moment, since 1970. None when there are none."""
     if clock is None:
         return None
@@ -143,7 +143,7 @@ def seconds_of(row: Row, clock: Clock | None) -> float | None:
     return seconds if 0 <= seconds < _MAX_SECONDS else None
 
 
-def moment_of(row: Row, clock: Clock | None) -> str | None:
+def moment_of(row: Row, clock: TimeColumn | None) -> str | None:
     """A row's moment as a line's group: ` unix_s …` or ` stamp …`; None when it has none."""
     if clock is None:
         return None
@@ -188,7 +188,7 @@ def _counts(name: str, rows: Sequence[Row]) -> bool:
     return whole > 0 and whole >= _MIN_SOUND * len(numbers)
 
 
-def _clock(name: str, rows: Sequence[Row]) -> Clock | None:
+def _clock(name: str, rows: Sequence[Row]) -> TimeColumn | None:
     """What a column says about time; None when it says nothing, or it cannot be told what."""
     if is_evaluation(name):
         return None
@@ -200,27 +200,27 @@ def _clock(name: str, rows: Sequence[Row]) -> Clock | None:
     scale = scale or (1e-3 if plain.startswith("ms_per_") else 1.0)
     values = [value for row in rows if (value := row.get(name)) not in (None, "")]
     if names & _RATES:
-        return Clock(name, "duration", 1.0, is_rate=True)
+        return TimeColumn(name, "duration", 1.0, is_rate=True)
     kind: Kind | None = "stamp" if names & _STAMPS else "elapsed" if names & _ELAPSED else None
     if kind is None:
         kind = "duration" if names & _DURATIONS else None
     if kind is None and not names & _UNCLEAR:
         return None
     if values and all(isinstance(value, str) and _ISO.match(value.strip()) for value in values):
-        return Clock(name, "stamp", 1.0)
-    trial = Clock(name, "elapsed", scale)
+        return TimeColumn(name, "stamp", 1.0)
+    trial = TimeColumn(name, "elapsed", scale)
     numbers = [n for row in rows if (n := _raw_seconds(row, trial)) is not None]
     unix = _unix_scale(numbers)
     if unix is not None:
-        return Clock(name, "stamp", scale * unix)
+        return TimeColumn(name, "stamp", scale * unix)
     if not numbers or kind == "stamp":
         return None
     if kind == "elapsed" and not _runs_on(numbers):
         kind = "duration"  # a clock that goes back and forth is none
-    return Clock(name, kind or ("elapsed" if _grows(numbers) else "duration"), scale)
+    return TimeColumn(name, kind or ("elapsed" if _grows(numbers) else "duration"), scale)
 
 
-def _raw_seconds(row: Row, clock: Clock) -> float | None:
+def _raw_seconds(row: Row, clock: TimeColumn) -> float | None:
     number = to_number(row.get(clock.name))
     return seconds_of(row, clock) if number is None else number * clock.scale
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from stepscope.lines.format import Format
-from stepscope.reading.assembler import RunBuilder
+from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.handover import Chunk, HandOver
 from stepscope.reading.bulk.sorter import PADDING, Sorter
 
@@ -19,7 +19,7 @@ BYTES_FOR_HELP = 1 << 25  # a shorter log is read before others have begun to he
 class BulkReader:
     """Feeds a builder with lines of UTF-8, of which `rest` is the beginning of the first."""
 
-    def __init__(self, fmt: Format, builder: RunBuilder, rest: bytes) -> None:
+    def __init__(self, fmt: Format, builder: RunAssembler, rest: bytes) -> None:
         self._builder = builder
         self._sorter = Sorter(fmt, builder)
         self._hand_over = HandOver(fmt, builder)

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from stepscope.columns.decimals import Printed, unpack
 from stepscope.lines.format import Format
-from stepscope.reading.assembler import RunBuilder
+from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO
 from stepscope.reading.bulk.numbers import Floats, Ints
 from stepscope.reading.bulk.recipe import NOTHING, SLOW, UNREAD, Recipe, make_recipe
-from stepscope.reading.rows import Rows
+from stepscope.reading.rows import RowBatch
 from stepscope.source.lines import clean
 
 OTHER_BAR = 5  # beside the kinds of a plan: a bar that is not the training's
@@ -29,7 +29,7 @@ class Chunk:
         self.buffer = buffer
         self.places, self.lengths = places, lengths
         self.kinds = np.zeros(len(lengths), dtype=np.int8)
-        self.rows: Rows | None = None  # with lines counted from 0
+        self.rows: RowBatch | None = None  # with lines counted from 0
         self.bars: dict[int, int | None] = {}  # line of another bar → its total
         self.losses: list[tuple[Ints, Floats]] = []
         self.foreign: list[tuple[str, Ints]] = []  # lines that nobody understands, and one of them
@@ -61,7 +61,7 @@ class Chunk:
 class HandOver:
     """Gives chunks to a builder."""
 
-    def __init__(self, fmt: Format, builder: RunBuilder) -> None:
+    def __init__(self, fmt: Format, builder: RunAssembler) -> None:
         self._format = fmt
         self._builder = builder
         self._recipes: dict[bytes, Recipe | bool] = {}  # False: seen once, True: to be searched every time
@@ -149,7 +149,7 @@ class HandOver:
 class RowFeed:
     """Lets the rows of a chunk appear in the builder while the lines between them are read."""
 
-    def __init__(self, builder: RunBuilder, chunk: Chunk, base: int, *, is_cumulative: bool) -> None:
+    def __init__(self, builder: RunAssembler, chunk: Chunk, base: int, *, is_cumulative: bool) -> None:
         self._builder, self._chunk = builder, chunk
         rows = chunk.rows
         self._rows = rows if rows is None else rows._replace(line=rows.line + (base + 1))
@@ -166,7 +166,7 @@ class RowFeed:
         self._loss_lines: list[int] = []
         self._losses: dict[int, float] = {}  # by row, those printed on a line of their own
         self._row = 0
-        self._part: Rows | None = None  # the staged rows, from `_first` up to `_last`
+        self._part: RowBatch | None = None  # the staged rows, from `_first` up to `_last`
         self._first = self._last = 0
 
     def rows_before(self, lines: Ints) -> list[int]:

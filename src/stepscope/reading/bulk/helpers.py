@@ -40,7 +40,7 @@ _ORDER = struct.Struct("<qq")  # which desk, and where in the file
 Sort = Callable[[Bytes, int, int], Chunk]
 
 
-class Sorted(NamedTuple):
+class SortedStretch(NamedTuple):
     """The lines that begin in one stretch of the file. Good until the one after it is taken."""
 
     start: int  # where the first of them begins
@@ -70,9 +70,9 @@ class _Desk:
         # there, too: better one after the other.
         if chunk.places[-1] != last:
             return b""
-        return self._pack(Sorted(start - 1 + first, start - 1 + last, chunk))
+        return self._pack(SortedStretch(start - 1 + first, start - 1 + last, chunk))
 
-    def _pack(self, batch: Sorted) -> bytes:
+    def _pack(self, batch: SortedStretch) -> bytes:
         """Put the columns of a batch into the shared memory; what is left of it, nothing where they are too large."""
         buffers: list[pickle.PickleBuffer] = []
         rest = pickle.dumps(batch, protocol=5, buffer_callback=buffers.append)
@@ -86,10 +86,10 @@ class _Desk:
             at = -(-(at + raw.nbytes) // _ALIGN) * _ALIGN
         return pickle.dumps((spans, rest))
 
-    def unpack(self, packed: bytes) -> Sorted:
+    def unpack(self, packed: bytes) -> SortedStretch:
         """The batch that was packed here, its columns still in the shared memory."""
         spans, rest = pickle.loads(packed)
-        batch: Sorted = pickle.loads(rest, buffers=[self._columns[start:end] for start, end in spans])
+        batch: SortedStretch = pickle.loads(rest, buffers=[self._columns[start:end] for start, end in spans])
         batch.chunk.buffer = self._buffer
         return batch
 
@@ -118,7 +118,7 @@ class Helpers:
                 helpers.append(_start(sort, path, [helper.line for helper in helpers]))
         return cls(helpers) if helpers else None
 
-    def batches(self, start: int, end: int) -> Iterator[Sorted]:
+    def batches(self, start: int, end: int) -> Iterator[SortedStretch]:
         """The lines from `start`, where one begins, up to about `end`; it stops at a stretch that nobody could sort."""
         starts = deque(range(start, end - _BATCH_BYTES - _MORE_BYTES, _BATCH_BYTES))
         free = deque((helper, desk) for desk in range(_DESKS_EACH) for helper in self._helpers)

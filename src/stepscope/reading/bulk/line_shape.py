@@ -18,7 +18,7 @@ NAME_DIGITS = re.compile(rb"(?<![0-9.][eE])(?<=[A-Za-z_@])[0-9]+(?:[A-Za-z_]+[0-
 DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
 
 
-class Shape(NamedTuple):
+class LineShape(NamedTuple):
     """The words of a line to compare with.
 
     A byte that equals its `value` but for the low bits of a digit, plus `room`, stays below 128 exactly when it fits.
@@ -40,7 +40,7 @@ def free_digits(line: bytes, fixed: frozenset[int] = frozenset(), sure: frozense
     )
 
 
-def make_shape(line: bytes, free: frozenset[int]) -> Shape:
+def make_shape(line: bytes, free: frozenset[int]) -> LineShape:
     """The shape of a line whose digits at `free` are any digits."""
     width = (len(line) + 7) // 8 * 8
     value = bytearray(line.ljust(width, b"\0"))
@@ -52,7 +52,7 @@ def make_shape(line: bytes, free: frozenset[int]) -> Shape:
     rooms = tuple(
         word if any(place // 8 == index for place in free) else None for index, word in enumerate(_words(room))
     )
-    return Shape(_words(value), rooms, inside, fixed)
+    return LineShape(_words(value), rooms, inside, fixed)
 
 
 def _words(data: bytearray) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ def _words(data: bytearray) -> tuple[int, ...]:
 
 
 def compare(
-    shape: Shape, lines: npt.NDArray[np.uint64], scratch: Scratch
+    shape: LineShape, lines: npt.NDArray[np.uint64], scratch: Scratch
 ) -> tuple[Words, npt.NDArray[np.bool_] | None]:
     """Words of the lines with digits as 0 to 9 and all else zero, one row per word; which lines fit, None for all.
 

@@ -18,8 +18,8 @@ from stepscope.lines.match import Claim
 from stepscope.lines.prefix import Prefix, split_prefix
 from stepscope.lines.runtimes import parse_runtime
 from stepscope.lines.sieve import certain_words
-from stepscope.reading.assembler import NAMES_STEP, RunBuilder
-from stepscope.reading.bulk.line_shape import NAME_DIGITS, Shape, free_digits, make_shape
+from stepscope.reading.assembler import NAMES_STEP, RunAssembler
+from stepscope.reading.bulk.line_shape import NAME_DIGITS, LineShape, free_digits, make_shape
 from stepscope.reading.bulk.numbers import MAX_DIGITS, Floats, Ints, Number, find_windows
 from stepscope.source.lines import ANSI
 
@@ -47,7 +47,7 @@ class Loss(NamedTuple):
     constant: float | None = None
 
 
-class Row(NamedTuple):
+class RowRecipe(NamedTuple):
     """What a step line is made of; indices are those of `numbers`."""
 
     numbers: tuple[Number, ...]
@@ -70,8 +70,8 @@ class Plan(NamedTuple):
     """What is done with every line of a shape."""
 
     kind: int
-    shape: Shape
-    row: Row | None = None
+    shape: LineShape
+    row: RowRecipe | None = None
     text: str = ""
 
 
@@ -99,7 +99,7 @@ class Sight(NamedTuple):
     lead: int  # of the stripped text among `kept`
 
 
-def look_at(builder: RunBuilder, line: bytes) -> Sight | None:
+def look_at(builder: RunAssembler, line: bytes) -> Sight | None:
     """Ask the ordinary reader about a line; None when it is blank or no plain text."""
     try:
         raw = line.decode("utf-8")
@@ -128,7 +128,7 @@ def _byte_places(text: str) -> list[int]:
     return places
 
 
-def make_plan(fmt: Format, builder: RunBuilder, line: bytes) -> Plan:
+def make_plan(fmt: Format, builder: RunAssembler, line: bytes) -> Plan:
     """What to do with all lines like this one."""
     shape = make_shape(line, free_digits(line))
     sight = look_at(builder, line)
@@ -157,7 +157,7 @@ def make_plan(fmt: Format, builder: RunBuilder, line: bytes) -> Plan:
     return Plan(kind_of_plan, planner.shape(), row)
 
 
-def make_recipe(fmt: Format, builder: RunBuilder, line: bytes) -> Recipe | None:
+def make_recipe(fmt: Format, builder: RunAssembler, line: bytes) -> Recipe | None:
     """How to read an event's line without searching it; None where it must be searched."""
     sight = look_at(builder, line) if line.isascii() and b"\x1b" not in line else None
     if sight is None or sight.found.which is None or sight.found.match is None or sight.found.prefix is not None:
@@ -236,14 +236,14 @@ class _Planner:
         self._fixed: set[int] = set()
         self._sure: set[int] = set()
 
-    def shape(self) -> Shape:
+    def shape(self) -> LineShape:
         """The shape of the line, its fixed digits fixed."""
         return make_shape(self._line, self._free())
 
     def _free(self) -> frozenset[int]:
         return free_digits(self._line, frozenset(self._fixed), frozenset(self._sure))
 
-    def loss_only(self) -> Row:
+    def loss_only(self) -> RowRecipe:
         """A line that holds nothing but the loss of the row before it."""
         if self._format.bars_nest and self._sight.found.prefix is not None:
             raise _NotPlainError
@@ -252,7 +252,7 @@ class _Planner:
             raise _NotPlainError
         return self._finish(step=lambda whole: whole[0], loss=loss)
 
-    def row(self) -> Row:
+    def row(self) -> RowRecipe:
         """A line that is a row of the table."""
         groups = self._groups
         if any(groups.get(name) for name in (*_MOMENTS, *_NOT_HERE)):
@@ -301,9 +301,9 @@ class _Planner:
         total: int | None = None,
         batches: int | None = None,
         epochs: int | None = None,
-    ) -> Row:
+    ) -> RowRecipe:
         free = self._free()
-        return Row(
+        return RowRecipe(
             numbers=tuple(self._locate(start, text, free) for start, text in self._texts),
             step=step,
             figure=figure,

@@ -12,8 +12,8 @@ from stepscope.columns.decimals import MISSING, Code, Decimals, Nanos, Printed, 
 from stepscope.core.units import NS
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.bulk.numbers import Floats, Ints, Scratch, Words, floats, whole_numbers
-from stepscope.reading.bulk.recipe import MAX_NS, Row
-from stepscope.reading.rows import Rows
+from stepscope.reading.bulk.recipe import MAX_NS, RowRecipe
+from stepscope.reading.rows import RowBatch
 from stepscope.run.model import NO_TIME
 
 Bools = npt.NDArray[np.bool_]
@@ -51,7 +51,7 @@ class _Group(NamedTuple):
         )
 
 
-class Block:
+class RowBlock:
     """The rows of one chunk, group by group."""
 
     def __init__(self, num_lines: int, scratch: Scratch) -> None:
@@ -63,11 +63,11 @@ class Block:
         self._prefix: Prefix | None = None
         self._num_groups = 0
 
-    def accepts(self, row: Row) -> bool:
+    def accepts(self, row: RowRecipe) -> bool:
         """Whether these lines are stamped like the others: the stamps of a chunk are of one kind, or read singly."""
         return not self._num_groups or _stamp_kind(row.prefix) == _stamp_kind(self._prefix)
 
-    def add(self, row: Row, lines: Ints, words: Words) -> Bools | None:
+    def add(self, row: RowRecipe, lines: Ints, words: Words) -> Bools | None:
         """Compute the numbers of lines of one shape; which of them are sound, None for all."""
         if self._only is not None:
             self._spread_out(self._only)
@@ -85,7 +85,7 @@ class Block:
             self._spread_out(group)
         return good
 
-    def _compute(self, row: Row, lines: Ints, words: Words) -> tuple[_Group, Bools | None]:
+    def _compute(self, row: RowRecipe, lines: Ints, words: Words) -> tuple[_Group, Bools | None]:
         scratch, num = self._scratch, len(lines)
         whole = [
             whole_numbers(number, words, scratch, scratch.words(f"number{index}", num).view(np.int64))
@@ -156,13 +156,13 @@ class Block:
         column.fill(nothing)
         return column
 
-    def rows(self, is_row: Bools) -> Rows | None:
+    def rows(self, is_row: Bools) -> RowBatch | None:
         """All rows in the order of their lines, which are counted from 0 at the beginning of the chunk."""
         if self._only is not None:
             step, lines = self._only.step, self._only.lines
             is_bad = np.ones(len(step), dtype=bool) if self._only.is_bad else None
             only = self._only
-            return Rows(
+            return RowBatch(
                 step=step,
                 line=lines,
                 figure=only.figure,
@@ -182,7 +182,7 @@ class Block:
             if code is not None:
                 columns[name] = Printed(columns[name], code)
         is_bad = columns["is_bad"] != 0 if "is_bad" in columns else None
-        return Rows(
+        return RowBatch(
             step=columns["step"],
             line=lines,
             figure=columns.get("figure"),

@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.lines.format import Format
-from stepscope.reading.assembler import RunBuilder
+from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.handover import OTHER_BAR, Chunk
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO, compare, free_digits, make_shape
 from stepscope.reading.bulk.numbers import Ints, Scratch, Words, floats, whole_numbers
-from stepscope.reading.bulk.recipe import LOSS, NOTHING, STEP, UNREAD, Plan, Row, make_plan
-from stepscope.reading.bulk.row_blocks import Block
+from stepscope.reading.bulk.recipe import LOSS, NOTHING, STEP, UNREAD, Plan, RowRecipe, make_plan
+from stepscope.reading.bulk.row_blocks import RowBlock
 
 PADDING = 1024  # a line may be looked at beyond its end
 _LEAST_LINES = 6  # fewer lines of one shape are quicker read one by one
@@ -25,7 +25,7 @@ Bytes = npt.NDArray[np.uint8]
 class Sorter:
     """Sorts lines as the builder would see them now."""
 
-    def __init__(self, fmt: Format, builder: RunBuilder) -> None:
+    def __init__(self, fmt: Format, builder: RunAssembler) -> None:
         self._format = fmt
         self._builder = builder
         self._plans: dict[bytes, list[Plan]] = {}
@@ -44,19 +44,19 @@ class Sorter:
             body = buffer[start:end]
         chunk = Chunk(buffer, *_split(buffer, start, end, has_returns=bool((body == 13).any())))
         if not by_line:
-            block = Block(len(chunk.lengths), self._scratch)
+            block = RowBlock(len(chunk.lengths), self._scratch)
             self._read_shapes(chunk, block)
             chunk.rows = block.rows(chunk.kinds == STEP)
         return chunk
 
-    def _read_shapes(self, chunk: Chunk, block: Block) -> None:
+    def _read_shapes(self, chunk: Chunk, block: RowBlock) -> None:
         chunk.kinds[chunk.lengths == 0] = NOTHING
         sizes = np.bincount(np.minimum(chunk.lengths, _LINE_BYTES[1]), minlength=1)
         for length in np.flatnonzero(sizes >= _LEAST_LINES).tolist():
             if _LINE_BYTES[0] <= length < _LINE_BYTES[1]:
                 self._read_length(chunk, block, length)
 
-    def _read_length(self, chunk: Chunk, block: Block, length: int) -> None:
+    def _read_length(self, chunk: Chunk, block: RowBlock, length: int) -> None:
         """Lines of one length: find their shapes, do with each what its plan says."""
         width = (length + 7) // 8 * 8
         lines = np.flatnonzero(chunk.lengths == length)
@@ -92,7 +92,7 @@ class Sorter:
                 return plan
         return None
 
-    def _follow(self, plan: Plan, chunk: Chunk, block: Block, lines: Ints, words: Words) -> None:
+    def _follow(self, plan: Plan, chunk: Chunk, block: RowBlock, lines: Ints, words: Words) -> None:
         """Do with lines of one shape what its plan says."""
         row = plan.row
         if row is None:
@@ -114,7 +114,7 @@ class Sorter:
             good = block.add(row, lines, words)
             chunk.kinds[lines if good is None else lines[good]] = STEP
 
-    def _add_losses(self, chunk: Chunk, row: Row, lines: Ints, words: Words) -> None:
+    def _add_losses(self, chunk: Chunk, row: RowRecipe, lines: Ints, words: Words) -> None:
         """Lines that hold the loss of the row before them."""
         assert row.loss is not None
         number, scratch = row.numbers[row.loss.number], self._scratch
