@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from stepscope.analysis.explain import Report, explain
+from stepscope.analysis.explain import explain
+from stepscope.analysis.report import Report
 from stepscope.ledger.phases import PhaseTotal
 from stepscope.reading.reader import LogReader, read
 from stepscope.run.model import Run

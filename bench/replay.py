@@ -20,7 +20,6 @@ from stepscope.core.units import NS
 from stepscope.reading.reader import LogReader
 from stepscope.run.intervals import with_settings
 from stepscope.run.model import NO_TIME, Floats, Ints, Run
-from stepscope.run.stops import find_stops
 from stepscope.source.lines import LineSplitter
 
 CUTS = (0.01, 0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
@@ -171,7 +170,7 @@ def _timeline(run: Run) -> tuple[Floats, Floats, Ints]:
     steps = run.steps
     num_stops = np.zeros(len(run), dtype=np.int64)
     outside_s = np.zeros(len(run))  # what the log says of stops that its step times leave out
-    for stop in find_stops(run):
+    for stop in run.stops:
         row = stop.row if stop.row is not None else stop.next_row
         if stop.printed and row < len(run):
             num_stops[row] += 1

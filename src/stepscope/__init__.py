@@ -16,13 +16,14 @@ __all__ = ["Report", "Run", "__version__", "advise", "attribute", "explain", "re
 
 if TYPE_CHECKING:
     from stepscope.advice import advise
-    from stepscope.analysis.explain import Report, explain
+    from stepscope.analysis.explain import explain
+    from stepscope.analysis.report import Report
     from stepscope.ledger.attribute import attribute
     from stepscope.reading.reader import read
     from stepscope.run.model import Run
 
 _HOMES = {
-    "Report": "stepscope.analysis.explain",
+    "Report": "stepscope.analysis.report",
     "Run": "stepscope.run.model",
     "advise": "stepscope.advice",
     "attribute": "stepscope.ledger.attribute",

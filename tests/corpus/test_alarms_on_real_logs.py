@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from stepscope.alarms._base import Alarm
-from stepscope.analysis.explain import Report, explain
+from stepscope.analysis.explain import explain
+from stepscope.analysis.report import Report
 from stepscope.core.errors import InputError
 from stepscope.reading.reader import read
 from stepscope.run.model import Run

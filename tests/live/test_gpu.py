@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from itertools import pairwise
 from types import SimpleNamespace
@@ -21,6 +22,10 @@ from tests.live.test_pulse_and_watch import FACTS, FakeClock, FakeTail, Watch, t
 from tests.unit.logs import report_of
 
 GIB = 1 << 30
+
+
+def with_hardware(report, hardware):
+    return dataclasses.replace(report, beside=dataclasses.replace(report.beside, hardware=hardware))
 
 
 class NVMLError(Exception):
@@ -153,17 +158,16 @@ def slow_lines() -> list[str]:
 )
 def test_a_slowdown_is_tied_to_what_the_card_shows(card, key):
     report = report_of(slow_lines())
-    report.hardware = card
+    report = with_hardware(report, card)
     (alarm,) = [alarm for alarm in report.alarms if alarm.code == "slowdown"]
     assert alarm.message.key == key
 
 
 def test_a_card_that_is_nearly_full_is_told():
     report = report_of(slow_lines())
-    report.hardware = Hardware(memory_used=int(11.8 * GIB), memory_total=12 * GIB)
+    report = with_hardware(report, Hardware(memory_used=int(11.8 * GIB), memory_total=12 * GIB))
     assert "near_oom" in {alarm.code for alarm in report.alarms}
-    roomy = report_of(slow_lines())
-    roomy.hardware = Hardware(memory_used=10 * GIB, memory_total=12 * GIB)
+    roomy = with_hardware(report, Hardware(memory_used=10 * GIB, memory_total=12 * GIB))
     assert "near_oom" not in {alarm.code for alarm in roomy.alarms}
 
 

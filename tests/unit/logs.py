@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stepscope.analysis.explain import Report, explain
+from stepscope.analysis.explain import explain
+from stepscope.analysis.report import Report
 from stepscope.reading.reader import LogReader
 from stepscope.run.model import Run
 

@@ -314,7 +314,7 @@ def found_total(lines):
 
 def advice_of(lines, may_lose_s=None, **flags):
     report = report_of(lines, **flags)
-    report.may_lose_s = may_lose_s
+    report = report.asked(may_lose_s=may_lose_s)
     return {advice.code: advice for advice in report.advice}
 
 

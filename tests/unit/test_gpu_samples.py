@@ -9,7 +9,7 @@ from stepscope.analysis.explain import explain
 from stepscope.i18n import Language
 from stepscope.live.gpu_log import Keeper
 from stepscope.reading.reader import read
-from stepscope.report.gpu_samples import card_data, card_line
+from stepscope.report.gpu import samples_data, samples_line
 from stepscope.source.gpu_series import parse_gpu_series, read_gpu_series
 from stepscope.source.nvidia_smi import Hardware
 from tests.unit.logs import training
@@ -50,7 +50,7 @@ def test_only_the_samples_of_the_run_itself_count(tmp_path):
         for number in range(-300, 300)
     ]
     (tmp_path / "gpu.csv").write_text("\n".join([HEAD, *samples]) + "\n")
-    cards = explain(read(str(tmp_path / "train.log"))).cards
+    cards = explain(read(str(tmp_path / "train.log"))).gpu_series
     assert cards is not None
     assert cards.seconds[0] >= start.timestamp() - 130
     assert cards.seconds[-1] <= start.timestamp() + 130
@@ -59,8 +59,8 @@ def test_only_the_samples_of_the_run_itself_count(tmp_path):
 def test_no_file_no_figures(tmp_path):
     (tmp_path / "train.log").write_text("\n".join(training(60)) + "\n")
     report = explain(read(str(tmp_path / "train.log")))
-    assert card_data(report) is None
-    assert card_line(report, Language.load("en")) is None
+    assert samples_data(report) is None
+    assert samples_line(report, Language.load("en")) is None
 
 
 class Hours:

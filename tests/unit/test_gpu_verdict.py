@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from stepscope.analysis import gpu_verdict
 from stepscope.analysis.explain import explain
 from stepscope.cli import _gpu
 from stepscope.i18n import Language, languages
+from stepscope.report.gpu import verdict_lines
 from tests.conftest import DEMO
 from tests.unit.logs import run_of
 
@@ -26,7 +26,7 @@ def steps(took_ms: float, mfu: str = ", mfu 28.90%") -> list[str]:
 
 def verdict(took_ms: float, gpu: str, mfu: str = ", mfu 28.90%"):
     report = explain(run_of(HEAD + steps(took_ms, mfu)), flags=FLAGS, gpu=gpu)
-    return gpu_verdict.judge(report), " ".join(gpu_verdict.lines(report, Language.load("en")))
+    return report.gpu_verdict, " ".join(verdict_lines(report, Language.load("en")))
 
 
 def test_printed_mfu_is_turned_to_the_cards_own_peak():
@@ -43,11 +43,11 @@ def test_without_a_printed_mfu_parameters_and_tokens_tell():
 
 def test_without_a_size_the_sizes_are_told_that_would_be_normal():
     report = explain(run_of([HEAD[0], *steps(4620, "")]), flags=FLAGS, gpu="4090")
-    sizes = gpu_verdict.fitting_sizes(report)
+    sizes = report.fitting_sizes
     assert sizes.low < 123.59e6 < sizes.high
-    text = " ".join(gpu_verdict.lines(report, Language.load("en")))
+    text = " ".join(verdict_lines(report, Language.load("en")))
     assert "Is that normal for RTX 4090?" in text
-    assert gpu_verdict.fitting_sizes(explain(run_of(HEAD + steps(4620)), flags=FLAGS, gpu="4090")) is None
+    assert explain(run_of(HEAD + steps(4620)), flags=FLAGS, gpu="4090").fitting_sizes is None
 
 
 @pytest.mark.parametrize(("took_ms", "word"), [(4620, "normal"), (12_000, "slow"), (1500, "faster")])
@@ -62,7 +62,7 @@ def test_nothing_is_said_of_an_unknown_card():
 @pytest.mark.parametrize("code", languages())
 def test_every_language(code):
     report = explain(run_of(HEAD + steps(4620)), flags=FLAGS, gpu="4090")
-    assert "RTX 4090" in gpu_verdict.lines(report, Language.load(code))[0]
+    assert "RTX 4090" in verdict_lines(report, Language.load(code))[0]
 
 
 # -- the card of this machine ------------------------------------------------------------------------------

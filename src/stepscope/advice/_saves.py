@@ -10,7 +10,6 @@ import numpy as np
 from stepscope.advice._base import Situation
 from stepscope.forecast.finish import Forecast
 from stepscope.run.model import Run
-from stepscope.run.stops import find_stops
 
 # Before anything is known: one crash in a week, counted as one seen.
 _WEEK_S = 7 * 86400.0
@@ -59,7 +58,7 @@ def save_interval(run: Run) -> int | None:
         return stated
     if run.format.saves_only_after_evaluation:
         return run.settings.count("eval_interval")
-    gaps = np.diff(np.unique([stop.step for stop in find_stops(run) if stop.saved and stop.step > 0]))
+    gaps = np.diff(np.unique([stop.step for stop in run.stops if stop.saved and stop.step > 0]))
     return int(np.median(gaps)) if len(gaps) >= 2 else None
 
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.analysis.explain import Report
 from stepscope.core.units import NS
 from stepscope.ledger.outside_clock import begin_ns
+from stepscope.ledger.phases import Ledger
 from stepscope.run.model import NO_TIME, Run
 
 # A file written within a day of its last line was not copied since, as far as anybody can tell.
@@ -24,11 +24,10 @@ class ClockReading(NamedTuple):
     note: str
 
 
-def read_clocks(report: Report) -> list[ClockReading]:
+def read_clocks(run: Run, ledger: Ledger) -> tuple[ClockReading, ...]:
     """Every clock that the log offers, the one that is used first."""
-    run, ledger = report.run, report.ledger
-    if not report.has_steps:
-        return []
+    if not (run.steps.span > 0).any():
+        return ()
     found = []
     covers = run.clock.covers
     # The stamps are the clock where rows are stamped and agree with the printed times.
@@ -43,7 +42,7 @@ def read_clocks(report: Report) -> list[ClockReading]:
             note = "the time stamps contradict the printed times and are not used"
         found.append(ClockReading("stamps", seconds, by_stamps, note))
     if covers in {"step", "window"}:
-        found.append(ClockReading("printed", _printed_s(report), not by_stamps, _printed_note(run)))
+        found.append(ClockReading("printed", _printed_s(run, ledger), not by_stamps, _printed_note(run)))
     elif covers == "cumulative":
         note = "the running clock of the log, restarts added up"
         found.append(ClockReading("elapsed", _elapsed_s(run), not by_stamps, note))
@@ -55,14 +54,14 @@ def read_clocks(report: Report) -> list[ClockReading]:
         found.append(
             ClockReading("mtime", written, used=False, note="from the first stamp to when the file was written")
         )
-    return sorted(found, key=lambda clock: not clock.used)
+    return tuple(sorted(found, key=lambda clock: not clock.used))
 
 
-def _printed_s(report: Report) -> float:
+def _printed_s(run: Run, ledger: Ledger) -> float:
     """All steps at the times that the lines print, unprinted ones at the typical step."""
-    steps = report.run.steps
+    steps = run.steps
     silent = np.where(np.diff(steps.segment) == 0, np.maximum(np.diff(steps.step) - steps.span[1:], 0), 0)
-    typical = report.ledger.step.typical_s if report.ledger.step is not None else 0.0
+    typical = ledger.step.typical_s if ledger.step is not None else 0.0
     return float(steps.seconds.sum() + silent.sum() * typical)
 
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.settings import Value
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import ORDER

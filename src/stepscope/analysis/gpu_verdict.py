@@ -1,13 +1,11 @@
-"""Is that normal for this card? The run's speed against what its card can do, and against what such a model takes."""
+"""Is that normal for this GPU? The run's speed against the GPU's peak, and against what such a model takes."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.errors import UsageError
-from stepscope.core.message import Seconds, Share
-from stepscope.i18n import Language
 from stepscope.plan.derive import Derived, derive_shape, first_loss
 from stepscope.plan.gpus import GpuSpec, known_gpu
 from stepscope.plan.model_shape import ModelShape, shape_from_flags
@@ -45,7 +43,7 @@ def fitting_sizes(report: Report) -> Derived | None:
     card = known_gpu(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
     settings = report.run.settings
     context, step = settings.count("block_size"), report.ledger.step
-    if card is None or step is None or not step.typical_s or context is None or judge(report) is not None:
+    if card is None or step is None or not step.typical_s or context is None or report.gpu_verdict is not None:
         return None
     if any(name not in settings or settings[name].origin == "default" for name in ("batch_size", "block_size")):
         return None
@@ -58,38 +56,6 @@ def fitting_sizes(report: Report) -> Derived | None:
         first_loss=first_loss(report.run),
         memory_used=report.hardware.memory_used if report.hardware else None,
     )
-
-
-def lines(report: Report, language: Language) -> list[str]:
-    """The verdict in words; empty when there is none."""
-    verdict = judge(report)
-    if verdict is None or report.ledger.step is None:
-        return _open_lines(report, language)
-    peak = language.number(verdict.card.tflops, 1 if verdict.card.tflops < 100 else 0)
-    found = [language.text("card-mfu", gpu=verdict.card.name, share=Share(verdict.utilisation), peak=peak)]
-    if verdict.expected is not None:
-        low, high = verdict.expected
-        took = report.ledger.step.typical_s
-        key = "card-slow" if took > high else "card-fast" if took < low else "card-normal"
-        found.append(language.text(key, span=language.span(low, high)))
-    return [" ".join(found)]
-
-
-def _open_lines(report: Report, language: Language) -> list[str]:
-    """Without the model's size: for which sizes this would be normal, and what to state."""
-    sizes = fitting_sizes(report)
-    if sizes is None or report.ledger.step is None or report.hardware is None:
-        return []
-    card = known_gpu(report.hardware.gpu or "")
-    return [
-        language.text(
-            "card-size-unknown",
-            gpu=card.name if card else "",
-            duration=Seconds(report.ledger.step.typical_s),
-            low=language.number(sizes.low / 1e6),
-            high=language.number(sizes.high / 1e6),
-        )
-    ]
 
 
 def _shape(report: Report) -> ModelShape | None:

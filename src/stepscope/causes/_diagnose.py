@@ -12,18 +12,21 @@ from stepscope.causes import SURE, in_order
 from stepscope.causes._evidence import Case, Evidence, Rhythmic, Shift
 from stepscope.core.units import NS, seconds_to_ns
 from stepscope.ledger.accounts import ORDER
-from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.phases import ExplainedLevel, Finding, Ledger, Phase, PhaseTotal, Rhythm, SlowStep, joined
+from stepscope.ledger.trainings import merged
 from stepscope.run.model import Run
-from stepscope.run.stops import Stop
 from stepscope.source.nvidia_smi import Hardware
 
 _LEAST = 0.1
 
 
-def diagnose(ledger: Ledger, run: Run, baseline: Baseline, stops: list[Stop], hardware: Hardware | None) -> Ledger:
-    """The ledger with a cause, or candidates, for everything that stands out."""
-    evidence = Evidence(run=run, ledger=ledger, baseline=baseline, stops=stops, hardware=hardware)
+def diagnose(ledger: Ledger, run: Run, hardware: Hardware | None = None) -> Ledger:
+    """The ledger with a cause, or candidates, for everything that stands out. Each training is looked at by itself."""
+    if ledger.trainings:
+        return merged([(part, diagnose(own, part, hardware)) for part, own in ledger.trainings])._replace(trainings=())
+    if ledger.baseline is None:
+        return ledger  # no normal step, and so nothing that differs from one
+    evidence = Evidence(run=run, ledger=ledger, baseline=ledger.baseline, hardware=hardware)
     rhythms = _rhythms(evidence)
     by_row = {row: rhythm.guess for rhythm in reversed(rhythms) if rhythm.guess for row in rhythm.period.rows}
     slow, moved = [], list[tuple[Phase, float]]()
@@ -40,6 +43,7 @@ def diagnose(ledger: Ledger, run: Run, baseline: Baseline, stops: list[Stop], ha
         rhythms=rhythms,
         levels=_levels(evidence),
         findings=_asked("explain_run", evidence),
+        baseline=None,  # diagnosed: not to be diagnosed again
     )
 
 

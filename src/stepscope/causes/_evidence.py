@@ -25,11 +25,9 @@ _EVEN = 0.006
 class Evidence:
     """Everything known of a run, before its causes are."""
 
-    def __init__(
-        self, *, run: Run, ledger: Ledger, baseline: Baseline, stops: list[Stop], hardware: Hardware | None
-    ) -> None:
+    def __init__(self, *, run: Run, ledger: Ledger, baseline: Baseline, hardware: Hardware | None) -> None:
         self.run, self.ledger, self.baseline = run, ledger, baseline
-        self.stops, self.hardware = stops, hardware
+        self.stops, self.hardware = run.stops, hardware
         self._answers: dict[object, object] = {}
 
     def once(self, question: Callable[[Evidence], T]) -> T:

@@ -19,7 +19,7 @@ from stepscope.core.settings import COUNTS, Value, parse_value
 from stepscope.i18n import Language, languages, system_language
 
 if TYPE_CHECKING:
-    from stepscope.analysis.explain import Report
+    from stepscope.analysis.report import Report
     from stepscope.run.model import Run
 
 FORMATS = ("terminal", "json", "markdown", "note")
@@ -180,9 +180,9 @@ def explain_run(
         fallback_now=clock.now(),
         confidence=args.confidence,
         previous=previous,
+        has_gpu_series=getattr(args, "format", "") != "terminal",
     )
-    report.deadline = _deadline(args, report)
-    return report
+    return report.asked(deadline=_deadline(args, report))
 
 
 def _previous(args: argparse.Namespace) -> Callable[[Run], list[Run]] | None:

@@ -19,7 +19,7 @@ from stepscope.plan.speed import step
 from stepscope.plan.training import Training, training_of
 
 if TYPE_CHECKING:
-    from stepscope.analysis.explain import Report
+    from stepscope.analysis.report import Report
 
 _COUNTED = frozenset({*COUNTS, "max_iters", "n_layer", "n_head", "n_embd", "vocab_size"})
 # Only other trainers' configs have these.

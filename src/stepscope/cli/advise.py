@@ -20,7 +20,7 @@ from stepscope.core.settings import Value
 
 if TYPE_CHECKING:
     from stepscope.advice._whatif import WhatIf
-    from stepscope.analysis.explain import Report
+    from stepscope.analysis.report import Report
 
 _LONG_S = 365 * 86400.0
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     changes = parse_changes(args.change)
     may_lose_s = _may_lose(args.may_lose)
     report = _common.build_report(args, ask_card=True)
-    report.may_lose_s = may_lose_s
+    report = report.asked(may_lose_s=may_lose_s)
     outcome = _outcome(report, changes) if changes and report.has_steps else None
     width, _ = _common.terminal_size(args)
     renderers: dict[str, _common.Renderer] = {}

@@ -13,7 +13,7 @@ from stepscope.cli import _common
 from stepscope.forecast.finish import Forecast, NoForecast
 
 if TYPE_CHECKING:
-    from stepscope.analysis.explain import Report
+    from stepscope.analysis.report import Report
     from stepscope.i18n import Language
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from stepscope.cli import _common
 
 if TYPE_CHECKING:
-    from stepscope.analysis.explain import Report
+    from stepscope.analysis.report import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

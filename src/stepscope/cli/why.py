@@ -15,7 +15,7 @@ from stepscope.cli import _common
 from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from stepscope.analysis.explain import Report
+    from stepscope.analysis.report import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

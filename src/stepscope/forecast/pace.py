@@ -6,6 +6,7 @@ what the trainer's own timer leaves out). Where stamps can be trusted, they give
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.phases import Ledger
 from stepscope.ledger.timestamps import has_stamped_rows
 from stepscope.run.model import NO_TIME, Floats, Ints, Run
-from stepscope.run.stops import Stop, find_stops
+from stepscope.run.stops import Stop
 
 # Rows on either side that make up the level around a stop.
 _SIDE = 7
@@ -195,7 +196,7 @@ def _local_level(rate: Floats, normal: np.ndarray, typical: float) -> Floats:
 def _stops_by_row(run: Run, on_wall: np.ndarray) -> dict[int, list[Stop]]:
     """The stops, each at the row whose seconds hold it, or are to hold it where the log says how long it took."""
     found: dict[int, list[Stop]] = {}
-    for stop in find_stops(run):
+    for stop in run.stops:
         row = stop.row if stop.is_inside else stop.next_row + (1 if run.format.events_follow_step else 0)
         if row is None or row >= len(run) or int(run.steps.segment[row]) != stop.segment:
             continue
@@ -204,7 +205,7 @@ def _stops_by_row(run: Run, on_wall: np.ndarray) -> dict[int, list[Stop]]:
     return found
 
 
-def _cost(row: int, stops: list[Stop], step: int, excess_s: float, level_s: float) -> StopCost:
+def _cost(row: int, stops: Sequence[Stop], step: int, excess_s: float, level_s: float) -> StopCost:
     """What the stops of a row took."""
     return StopCost(
         row=row,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.run.model import Run
-from stepscope.run.stops import Stop, find_stops
+from stepscope.run.stops import Stop
 
 # How much less the save before last says about the next one: improvement ends at some point.
 _FADE = 0.6
@@ -39,7 +40,7 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
     """The schedule after the last line; `evaluation_interval` asks "what if" it were another."""
     last_step = int(run.steps.step[-1])
     every = evaluation_interval or run.settings.count("eval_interval")
-    stops = find_stops(run)
+    stops = run.stops
     evaluations = [stop for stop in stops if stop.evaluated]
     done_up_to = last_step
     if evaluations and evaluations[-1].next_row == len(run):
@@ -88,7 +89,7 @@ def _first_spacing(evaluations: list[Stop], last_step: int) -> int | None:
     return every if every and last_step <= 2 * every else None
 
 
-def _counted(stops: list[Stop], last_step: int, max_steps: int, regular: int) -> int:
+def _counted(stops: Sequence[Stop], last_step: int, max_steps: int, regular: int) -> int:
     """How many more there will be: counted on from the last at the usual spacing where that is uneven."""
     steps = np.unique([stop.step for stop in stops if stop.step <= last_step])
     gaps = np.diff(steps)

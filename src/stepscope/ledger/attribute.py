@@ -7,11 +7,11 @@ Rows with a stop are told apart in `stoprows`, other slow rows in `slowrows`, wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
 
-from stepscope.causes._diagnose import diagnose
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline, is_coarse, typical
@@ -29,30 +29,26 @@ from stepscope.ledger.timestamps import has_stamped_rows, read_stamps
 from stepscope.ledger.trainings import merged, parts_of
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.run.model import NO_TIME, Run
-from stepscope.run.stops import Stop, find_stops
-from stepscope.source.nvidia_smi import Hardware
+from stepscope.run.stops import Stop
 from stepscope.source.trace_file import Spans
 
 # A printed total that is less than this share above what the steps make says nothing new.
 _TOLD_SLACK = 0.01
 
 
-def attribute(
-    run: Run, *, confidence: float = 0.9, hardware: Hardware | None = None, spans: Spans | None = None
-) -> Ledger:
+def attribute(run: Run, *, confidence: float = 0.9, spans: Spans | None = None) -> Ledger:
     """Sort the seconds of `run` into phases. An empty run gives an empty ledger.
 
     Of several trainings in one log, each is sorted by itself; the level and the prices are the last one's. `spans` are
-    what was timed from inside the process.
+    what was timed from inside the process. What slow steps were slow for is the next stage's question: `diagnose`.
     """
     if run.num_trainings > 1:
-        parts = parts_of(run)
-        return merged(parts, [_attribute(part, confidence, hardware, spans) for part in parts])
-    return _attribute(run, confidence, hardware, spans)
+        return merged([(part, _attribute(part, confidence, spans)) for part in parts_of(run)])
+    return _attribute(run, confidence, spans)
 
 
-def _attribute(run: Run, confidence: float, hardware: Hardware | None, spans: Spans | None) -> Ledger:
-    stops = find_stops(run)
+def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
+    stops = run.stops
     is_event = np.zeros(len(run), dtype=bool)
     for stop in stops:
         if stop.row is not None and stop.is_inside:
@@ -66,10 +62,10 @@ def _attribute(run: Run, confidence: float, hardware: Hardware | None, spans: Sp
     ledger = _sort(_prepare(run, stops, baseline, confidence))
     if spans:
         ledger = settle(ledger, run, spans)
-    return diagnose(ledger, run, baseline, stops, hardware)
+    return ledger._replace(baseline=baseline)
 
 
-def _prepare(run: Run, stops: list[Stop], baseline: Baseline, confidence: float) -> Work:
+def _prepare(run: Run, stops: Sequence[Stop], baseline: Baseline, confidence: float) -> Work:
     inside = [stop for stop in stops if stop.is_inside]
     stamps = read_stamps(run, stops, baseline)
     return Work(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from stepscope.ledger.accounts import Books
@@ -16,7 +17,7 @@ class Work(NamedTuple):
     """One attribution in the making. `timed`: the stops by the row that holds them; `one`: seconds of one step."""
 
     run: Run
-    stops: list[Stop]
+    stops: Sequence[Stop]
     timed: dict[int, Stop]
     baseline: Baseline
     one: Floats

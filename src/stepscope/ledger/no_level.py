@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from stepscope.run.model import NO_TIME, Run
 from stepscope.run.stops import Stop
 
 
-def level_between(run: Run, stops: list[Stop]) -> tuple[float, float] | None:
+def level_between(run: Run, stops: Sequence[Stop]) -> tuple[float, float] | None:
     """The level where every printed step also evaluates, and how far off it may be, as a share.
 
     From the stamps of the silent steps between, else from what an evaluation should cost in steps.
@@ -42,7 +43,7 @@ def level_between(run: Run, stops: list[Stop]) -> tuple[float, float] | None:
     return (middle / (1 + prior.median), 0.6) if middle > 0 else None
 
 
-def without_level(run: Run, stops: list[Stop]) -> Ledger:
+def without_level(run: Run, stops: Sequence[Stop]) -> Ledger:
     """No normal step was printed: what lines say of their own time, and the rest of the printed seconds as a whole."""
     steps = run.steps
     printed_s = float(steps.seconds.sum()) if len(run) else 0.0
@@ -73,7 +74,7 @@ def without_level(run: Run, stops: list[Stop]) -> Ledger:
     return _plain(totals, wall_ns, math.inf if silent else wall_ns / NS)
 
 
-def _by_runtime(run: Run, stops: list[Stop], whole_s: float) -> Ledger:
+def _by_runtime(run: Run, stops: Sequence[Stop], whole_s: float) -> Ledger:
     """No step has a time, but the log says at its end how long the whole took."""
     told = [stop.evaluation_took_s for stop in stops if stop.evaluation_took_s is not None]
     books = Books(z=0.0)

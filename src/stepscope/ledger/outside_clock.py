@@ -6,6 +6,7 @@ Several stops may share such a stretch, and not every row has a stamp.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ class Outside(NamedTuple):
     is_last: bool = False  # after the last step, where a run does more than usual
 
 
-def find_outside(run: Run, stops: list[Stop], baseline: Baseline) -> list[Outside]:
+def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
     """Everything that the stamps show and no printed time covers."""
     found = [*_between_processes(run), *_after_last_row(run, stops)]
     stopped = _stopped_clock(run, stops, baseline)
@@ -99,7 +100,7 @@ def _between_processes(run: Run) -> list[Outside]:
     return found
 
 
-def _stopped_clock(run: Run, stops: list[Stop], baseline: Baseline) -> list[Outside]:
+def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
     """Evaluations and saves for which the log's clock stands still."""
     steps = run.steps
     stamped = np.flatnonzero(steps.t_ns != NO_TIME)
@@ -137,7 +138,7 @@ def _beyond_printed(run: Run, stamped: np.ndarray, total: Floats, with_stops: se
     return max(1.0, float(np.median(passed[same] / printed[same])))
 
 
-def stopped_rows(run: Run, stops: list[Stop]) -> dict[int, list[Stop]]:
+def stopped_rows(run: Run, stops: Sequence[Stop]) -> dict[int, list[Stop]]:
     """The rows before which the log's clock stood still, with the stops that made it."""
     found: dict[int, list[Stop]] = {}
     for stop in stops:
@@ -146,7 +147,7 @@ def stopped_rows(run: Run, stops: list[Stop]) -> dict[int, list[Stop]]:
     return found
 
 
-def _saved_last_s(run: Run, stops: list[Stop], row: int) -> float:
+def _saved_last_s(run: Run, stops: Sequence[Stop], row: int) -> float:
     """Seconds from the line of a save that comes after the evaluation to the next row, less that row's own steps."""
     ends = [stop.end_ns for stop in stops if stop.evaluated and stop.end_ns is not None]
     begins = [stop.save_ns for stop in stops if stop.saved and not stop.save_inside and stop.save_ns is not None]
@@ -156,7 +157,7 @@ def _saved_last_s(run: Run, stops: list[Stop], row: int) -> float:
     return max(0.0, (int(run.steps.t_ns[row]) - max(begins)) / NS - behind)
 
 
-def _shared_out(left: float, stops: list[Stop], saved_last_s: float) -> list[Outside]:
+def _shared_out(left: float, stops: Sequence[Stop], saved_last_s: float) -> list[Outside]:
     """One stretch among its stops: what a line says a save took is its own, the rest is evaluation if there was one."""
     found = []
     for stop in stops:
@@ -174,7 +175,7 @@ def _shared_out(left: float, stops: list[Stop], saved_last_s: float) -> list[Out
     return found + [Outside(left / saves, "checkpoint")] * saves if saves else found
 
 
-def _after_last_row(run: Run, stops: list[Stop]) -> list[Outside]:
+def _after_last_row(run: Run, stops: Sequence[Stop]) -> list[Outside]:
     """The evaluation and the save that follow the last step: up to their own lines, and for a save to the last line."""
     found: list[Outside] = []
     at_ns = int(run.steps.t_ns[-1])

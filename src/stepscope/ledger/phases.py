@@ -14,12 +14,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from stepscope.core.message import Message
 from stepscope.core.units import NS
 from stepscope.ledger.periods import Period, Periods
 from stepscope.run.model import Ints
+
+if TYPE_CHECKING:
+    from stepscope.ledger.baseline import Baseline
+    from stepscope.run.model import Run
 
 Phase = Literal[
     "step", "evaluation", "checkpoint", "warmup", "data", "gc", "logging", "communication", "stall", "gap", "unlogged"
@@ -189,6 +193,9 @@ class Ledger(NamedTuple):
     rhythms: tuple[Rhythm, ...] = ()
     levels: tuple[ExplainedLevel, ...] = ()
     findings: tuple[Finding, ...] = ()  # what the header says of the whole run
+    # What a diagnosis needs to know of the attribution: the level of each row, and the ledgers of several trainings.
+    baseline: Baseline | None = None
+    trainings: tuple[tuple[Run, Ledger], ...] = ()
 
     @property
     def wall_s(self) -> float:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -37,7 +37,7 @@ class Pricing:
     def __init__(
         self,
         run: Run,
-        stops: list[Stop],
+        stops: Sequence[Stop],
         baseline: Baseline,
         stamps: StampEvidence | None,
         *,

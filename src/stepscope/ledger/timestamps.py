@@ -6,6 +6,7 @@ one instant, and then they carry nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ class StampEvidence(NamedTuple):
         return max(0.0, middle - spread), middle, middle + spread
 
 
-def read_stamps(run: Run, stops: list[Stop], baseline: Baseline) -> StampEvidence | None:
+def read_stamps(run: Run, stops: Sequence[Stop], baseline: Baseline) -> StampEvidence | None:
     """The evidence of the stamps; None when there are none or they contradict the printed times."""
     if run.stamps is None or not has_stamped_rows(run) or not _agree(run, stops, baseline):
         return None
@@ -91,7 +92,7 @@ def has_stamped_rows(run: Run) -> bool:
     return int((run.steps.t_ns != NO_TIME).sum()) >= _LEAST_STAMPED
 
 
-def _agree(run: Run, stops: list[Stop], baseline: Baseline) -> bool:
+def _agree(run: Run, stops: Sequence[Stop], baseline: Baseline) -> bool:
     elapsed, expected, rows = _between(run, baseline)
     assert run.stamps is not None
     slack = run.stamps.resolution_ns / NS

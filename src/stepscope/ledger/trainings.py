@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 from stepscope.core.settings import Settings
 from stepscope.core.units import NS
@@ -21,8 +22,9 @@ def parts_of(run: Run) -> list[Run]:
     return [*earlier, run.training(last)]
 
 
-def merged(parts: list[Run], ledgers: list[Ledger]) -> Ledger:
+def merged(trainings: Sequence[tuple[Run, Ledger]]) -> Ledger:
     """All seconds in one ledger, the time between two trainings as a gap; the level and prices are the last one's."""
+    parts, ledgers = [part for part, _ in trainings], [ledger for _, ledger in trainings]
     first_rows = _first_rows(parts)
     gap_s = [_between_s(*pair) for pair in zip(parts, parts[1:], ledgers, ledgers[1:], strict=False)]
     totals: dict[str, list[PhaseTotal]] = {}
@@ -74,6 +76,8 @@ def merged(parts: list[Run], ledgers: list[Ledger]) -> Ledger:
         ),
         step=step,
         stamps_unusable=any(ledger.stamps_unusable for ledger in ledgers),
+        baseline=None,
+        trainings=tuple(trainings),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.forecast.finish import Forecast
 from stepscope.live.silence import Silences, measure
 from stepscope.run.model import Run

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.live.arrivals import arrivals
 from stepscope.run.model import Run
 

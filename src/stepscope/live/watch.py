@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, Protocol
 
 from stepscope.alarms._base import Alarm
-from stepscope.analysis.explain import Report, explain
+from stepscope.analysis.explain import explain
+from stepscope.analysis.report import Report
 from stepscope.core.clock import ClockSource
 from stepscope.core.errors import InputError
 from stepscope.core.message import Seconds, say
@@ -200,6 +201,7 @@ class Watch:
             gpu=facts.gpu,
             fallback_now=self._clock.now(),
             confidence=facts.confidence,
+            has_gpu_series=False,
         )
         self._silences = measure(self._report)
 

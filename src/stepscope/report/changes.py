@@ -9,12 +9,12 @@ from typing import Any
 from stepscope.advice._base import Advice, error_digits
 from stepscope.advice._saves import Disk, disk, safety, save_interval
 from stepscope.advice._whatif import CLASSES, WhatIf
-from stepscope.analysis import gpu_verdict
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Seconds, Share
 from stepscope.forecast.finish import Left
 from stepscope.i18n import Language
 from stepscope.report import words
+from stepscope.report.gpu import verdict_lines
 from stepscope.report.markdown import escape
 
 _EFFECTS = {
@@ -29,7 +29,7 @@ def render(report: Report, outcome: WhatIf | None, language: Language, *, width:
     """The answer as text for a terminal."""
     title = language.text("section-change" if outcome is None else "section-whatif")
     lines = [words.headline(report, language)]
-    for text in [*words.normal_lines(report, language)[:1], *gpu_verdict.lines(report, language)]:
+    for text in [*words.normal_lines(report, language)[:1], *verdict_lines(report, language)]:
         lines += textwrap.wrap(text, width, break_on_hyphens=False)
     lines += ["", title]
     for block in _blocks(report, outcome, language):
@@ -124,7 +124,7 @@ def _about_saves(report: Report, language: Language) -> list[list[str]]:
     blocks = []
     found = safety(report.situation)
     if found is not None:
-        accepted = Seconds(report.may_lose_s or 0.0)
+        accepted = Seconds(report.ask.may_lose_s or 0.0)
         lines = [language.text("safety-now", interval=found.interval, stake=Seconds(found.at_stake_s))]
         if found.at_stake_s <= accepted.value:
             lines.append(language.text("safety-within", accepted=accepted))
@@ -157,7 +157,7 @@ def saves_document(report: Report) -> dict[str, Any]:
     found, space = safety(report.situation), disk(report.situation)
     return {
         "interval": save_interval(report.run),
-        "may_lose_s": report.may_lose_s,
+        "may_lose_s": report.ask.may_lose_s,
         "at_stake_s": found.at_stake_s if found else None,
         "needed_interval": found.needed if found else None,
         "best_interval": found.best if found else None,
@@ -215,7 +215,7 @@ def _time_lines(report: Report, outcome: WhatIf, language: Language) -> list[str
             duration=Seconds(outcome.after_s),
             before=Seconds(before_s),
             span=language.span(outcome.after_low_s, outcome.after_high_s),
-            confidence=Share(report.confidence),
+            confidence=Share(report.ask.confidence),
         )
         ends = [report.finish(seconds) for seconds in (outcome.after_s, outcome.after_low_s, outcome.after_high_s)]
         if all(ends):

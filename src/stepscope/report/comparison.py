@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from stepscope import __version__
 from stepscope.analysis.compare import Compared, Comparison, num_steps
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.message import Seconds, Share
 from stepscope.core.redact import redact
 from stepscope.i18n import Language

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from stepscope.analysis.compare import Compared, Comparison
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
 

@@ -15,15 +15,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from stepscope.analysis import gpu_verdict
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.message import Share
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import json as document
 from stepscope.report import page_ahead, page_data, words
-from stepscope.report.gpu_samples import card_line
+from stepscope.report.gpu import samples_line, verdict_lines
 from stepscope.report.inferred import inferred_lines
 
 _FOLDER = Path(__file__).parent / "page"
@@ -101,7 +100,7 @@ def _head(report: Report, language: Language, name: str) -> str:
     if report.hardware is not None and report.hardware.gpu and details:
         text = language.text("run-gpu", gpu=report.hardware.gpu, details=details)
         lines.append(f'<p class="dim">{escape(text)}</p>')
-    lines += [f'<p class="dim">{escape(text)}</p>' for text in gpu_verdict.lines(report, language)]
+    lines += [f'<p class="dim">{escape(text)}</p>' for text in verdict_lines(report, language)]
     return "<header>\n" + "\n".join(lines) + "\n</header>"
 
 
@@ -307,7 +306,7 @@ def _curves(drawn: dict[str, Any], language: Language) -> str:
 
 def _cards(report: Report, language: Language) -> str:
     """What the card did on the way, where somebody kept samples."""
-    line = card_line(report, language)
+    line = samples_line(report, language)
     if line is None:
         return ""
     charts = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.message import Share
 from stepscope.core.redact import redact
 from stepscope.i18n import Language

@@ -8,15 +8,13 @@ import math
 from typing import Any
 
 from stepscope import __version__
-from stepscope.analysis.clocks import read_clocks
-from stepscope.analysis.explain import Report
-from stepscope.analysis.gpu_verdict import judge
+from stepscope.analysis.report import Report
 from stepscope.core.redact import redact
 from stepscope.core.settings import COUNTS, Setting
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, PhaseTotal, Price
-from stepscope.report.gpu_samples import card_data
+from stepscope.report.gpu import samples_data
 from stepscope.report.inferred import assumption_text
 from stepscope.report.reasons import as_data, level_data, rhythm_data, what_would_settle
 from stepscope.report.words import evidence_text
@@ -136,13 +134,13 @@ def document(report: Report) -> dict[str, Any]:
             for alarm in report.alarms
         ],
         "hardware": _hardware(report),
-        "clocks": [clock._asdict() for clock in read_clocks(report)],
-        "gpu_series": card_data(report),
+        "clocks": [clock._asdict() for clock in report.clocks],
+        "gpu_series": samples_data(report),
         "inside": None
-        if report.inside is None
+        if report.traced is None
         else [
             {"kind": one.kind, "count": one.num, "seconds": one.seconds, "longest_s": one.longest_s}
-            for one in report.inside
+            for one in report.traced
         ],
         "inside_skipped": None if report.trace is None else list(report.trace.skipped),
         "ranks": [{"rank": rank.number, "steps": rank.num_steps, "typical_s": typical_s(rank)} for rank in run.ranks],
@@ -262,8 +260,8 @@ def _forecast(report: Report, english: Language) -> dict[str, Any]:
         "now": _iso(report.moment),
         "now_from": report.moment_from,
         "deadline": None
-        if report.deadline is None
-        else {"at": _iso(report.deadline), "probability": report.deadline_probability},
+        if report.ask.deadline is None
+        else {"at": _iso(report.ask.deadline), "probability": report.deadline_probability},
         "like": list(end.like),
         "left": {name: {"count": left.num, "seconds": left.seconds} for name, left in end.left.items()},
         "assumptions": [english.say(message) for message in end.assumptions]
@@ -279,7 +277,7 @@ def _hardware(report: Report) -> dict[str, Any] | None:
     hardware, mfu = report.hardware, report.mfu
     if hardware is None and mfu is None:
         return None
-    verdict = judge(report)
+    verdict = report.gpu_verdict
     return {
         "gpu": hardware.gpu if hardware else None,
         "mfu": verdict.utilisation if verdict else mfu,

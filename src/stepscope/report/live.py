@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from stepscope.alarms._base import Alarm
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.message import Seconds
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from stepscope.analysis import gpu_verdict
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.report import words
+from stepscope.report.gpu import verdict_lines
 from stepscope.report.inferred import inferred_lines
 
 _SHOWN_SLOW = 10
@@ -29,7 +29,7 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
     if report.alarms:
         blocks.append(f"{mark} {language.text('section-alarms')}")
         blocks.append("\n".join(f"- {_alarm(report, index, language)}" for index in range(len(report.alarms))))
-    normal = [*words.normal_lines(report, language), *gpu_verdict.lines(report, language)]
+    normal = [*words.normal_lines(report, language), *verdict_lines(report, language)]
     if normal:
         blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
     if report.has_steps:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
 

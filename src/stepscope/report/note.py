@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stepscope import __version__
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.message import Seconds, Share
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language

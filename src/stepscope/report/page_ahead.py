@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stepscope.advice._base import batch_loss_sd
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.forecast.finish import Forecast
 from stepscope.forecast.pace import lay_out
 

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.units import NS
 from stepscope.forecast.pace import lay_out
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import page_ahead, words
 from stepscope.run.model import Floats, Ints
-from stepscope.run.stops import find_stops
 
 # Eight bytes each, a little over a megabyte as text.
 _MOST_POINTS = 100_000
@@ -135,7 +134,7 @@ def stops_outside(report: Report) -> list[tuple[int, str]]:
     """Evaluations and saves that no step's time holds: [step, phase]."""
     found = [
         (stop.step, "evaluation" if stop.evaluated else "checkpoint")
-        for stop in find_stops(report.run)
+        for stop in report.run.stops
         if not stop.is_inside and stop.printed and stop.step >= 0
     ]
     return found[:: max(1, math.ceil(len(found) / _MOST_STOPS))]
@@ -197,7 +196,7 @@ def _throughput(report: Report) -> dict[str, list[float]] | None:
 
 def _cards(report: Report) -> dict[str, list[float | None]] | None:
     """The card's samples, thinned; seconds since the first."""
-    cards = report.cards
+    cards = report.gpu_series
     if cards is None or len(cards.seconds) < 2:
         return None
     load, used, total = (np.array(column) for column in (cards.utilisation, cards.memory_used, cards.memory_total))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 
 from stepscope import __version__
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.errors import UsageError
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline

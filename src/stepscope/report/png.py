@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.errors import UsageError
 from stepscope.i18n import Language
 from stepscope.report import svg

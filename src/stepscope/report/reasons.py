@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.causes import SURE
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
 from stepscope.core.redact import redact

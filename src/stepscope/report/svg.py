@@ -8,7 +8,7 @@ from html import escape
 
 import numpy as np
 
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.i18n import Language
 from stepscope.report.words import drawn_phase, headline
 

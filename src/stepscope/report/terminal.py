@@ -11,12 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from stepscope.analysis import gpu_verdict
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Phase, PhaseTotal
 from stepscope.report import words
+from stepscope.report.gpu import verdict_lines
 from stepscope.report.inferred import inferred_lines
 
 _SHOWN_SLOW = 6
@@ -93,7 +93,7 @@ class _Drawing:
         gpu = self.report.hardware.gpu if self.report.hardware else None
         if gpu and details:
             self.console.print(Text(language.text("run-gpu", gpu=gpu, details=details)))
-        for line in gpu_verdict.lines(self.report, language):
+        for line in verdict_lines(self.report, language):
             self.console.print(Text(_glued(line)))
         settings = words.settings_line(self.report, language)
         if settings:

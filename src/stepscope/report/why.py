@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stepscope import __version__
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Rhythm, SlowStep

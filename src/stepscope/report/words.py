@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from stepscope.analysis.clocks import read_clocks
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Moment, Seconds, Share, say
 from stepscope.core.redact import redact
 from stepscope.core.settings import Value
@@ -224,13 +223,13 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
 
 def inside_text(report: Report, language: Language) -> str | None:
     """What was seen from inside the process."""
-    if not report.inside:
+    if not report.traced:
         return None
     items = [
         language.text(
             f"inside-{one.kind}", count=one.num, duration=Seconds(one.seconds), longest=Seconds(one.longest_s)
         )
-        for one in report.inside
+        for one in report.traced
     ]
     text = language.text("inside-line", items=", ".join(items))
     skipped = report.trace.skipped if report.trace is not None else ()
@@ -242,7 +241,7 @@ def inside_text(report: Report, language: Language) -> str | None:
 
 def clock_remarks(report: Report, language: Language) -> list[str]:
     """Where two clocks of the log differ by more than rounding: what each says, and the difference."""
-    clocks = {clock.name: clock for clock in read_clocks(report)}
+    clocks = {clock.name: clock for clock in report.clocks}
     stamps, printed = clocks.get("stamps"), clocks.get("printed")
     if stamps is None or printed is None or not stamps.used:
         return []
@@ -306,9 +305,9 @@ def ask_again(step: int, seconds: float | None, language: Language) -> str:
 def deadline_lines(report: Report, language: Language) -> list[str]:
     """How likely the run is done by the deadline asked about; nothing when none was."""
     chance = report.deadline_probability
-    if report.deadline is None or chance is None:
+    if report.ask.deadline is None or chance is None:
         return []
-    time = Moment(report.deadline, report.moment)
+    time = Moment(report.ask.deadline, report.moment)
     if chance >= 0.99:
         return [language.text("deadline-sure", time=time)]
     if chance <= 0.01:

@@ -15,7 +15,7 @@ import numpy as np
 from stepscope.core.settings import Settings, Value
 from stepscope.run.mfu import Contradiction, contradictions_by_mfu, world_size_by_mfu
 from stepscope.run.model import Run
-from stepscope.run.stops import find_evaluations, find_stops
+from stepscope.run.stops import find_evaluations
 
 # From this many events on, their spacing is evidence enough to overrule a config file.
 _ENOUGH_EVENTS = 3
@@ -176,7 +176,7 @@ def _with_checkpoint_interval(run: Run, settings: Settings) -> Settings:
 
 def _with_save_interval(run: Run, settings: Settings) -> Settings:
     """A trainer that saves on its own beat shows it, once there are enough saves."""
-    stops = [stop for stop in find_stops(run) if stop.saved and stop.printed and stop.step >= 0]
+    stops = [stop for stop in run.stops if stop.saved and stop.printed and stop.step >= 0]
     if len(stops) < _ENOUGH_EVENTS:
         return settings
     steps, segments = np.array([stop.step for stop in stops]), np.array([stop.segment for stop in stops])

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from stepscope.core.settings import Settings
 from stepscope.core.units import NS
 from stepscope.lines.format import Clock, Format
 from stepscope.lines.notices import NoticeKind
+
+if TYPE_CHECKING:
+    from stepscope.run.stops import Stop
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -261,6 +264,13 @@ class Run:
     runtimes: tuple[Runtime, ...] = ()
     ranks: tuple[Rank, ...] = ()  # where several ranks print their steps
     num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
+
+    @cached_property
+    def stops(self) -> tuple[Stop, ...]:
+        """Where training paused for an evaluation, a checkpoint or both, in order. Worked out once."""
+        from stepscope.run.stops import find_stops  # it reads a Run, and so is imported after this module
+
+        return find_stops(self)
 
     @property
     def last_words(self) -> tuple[Notice, ...]:

@@ -49,13 +49,16 @@ class Stop(NamedTuple):
         return evaluation_s + save_s
 
 
-def find_stops(run: Run) -> list[Stop]:
-    """Every stop of the run, in order; includes the evaluation that a pasted log left out of the first step."""
+def find_stops(run: Run) -> tuple[Stop, ...]:
+    """Every stop of the run, in order; ask `Run.stops`, which keeps them.
+
+    Includes the evaluation that a pasted log left out of the first step.
+    """
     found: list[Stop] = []
     for index, kind in enumerate(run.events.kind):
         if kind in {"evaluation", "checkpoint"}:
             _add(run, index, kind, found)
-    return _with_hidden(run, _with_unprinted_first(run, found))
+    return tuple(_with_hidden(run, _with_unprinted_first(run, found)))
 
 
 def find_evaluations(run: Run) -> list[Stop]:
@@ -66,7 +69,7 @@ def find_evaluations(run: Run) -> list[Stop]:
 def last_stops(run: Run) -> list[Stop]:
     """The stops of the last training."""
     first = next((index for index, own in enumerate(run.segments) if own.training == run.num_trainings - 1), 0)
-    return [stop for stop in find_stops(run) if stop.segment >= first]
+    return [stop for stop in run.stops if stop.segment >= first]
 
 
 def _add(run: Run, index: int, kind: str, found: list[Stop]) -> None:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from stepscope.analysis.compare import Align, compare
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.errors import StepscopeError, UsageError
 from stepscope.i18n import Language
 from stepscope.report import html, json

@@ -10,7 +10,7 @@ from urllib.parse import quote as as_address
 import numpy as np
 
 from stepscope.analysis.compare import Align, Comparison
-from stepscope.analysis.explain import Report
+from stepscope.analysis.report import Report
 from stepscope.core.errors import StepscopeError
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from stepscope.analysis.explain import Report, explain
+from stepscope.analysis.explain import explain
+from stepscope.analysis.report import Report
 from stepscope.core import clock
 from stepscope.core.errors import InputError, StepscopeError
 from stepscope.reading.reader import LogReader, read

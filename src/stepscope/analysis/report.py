@@ -1,0 +1,233 @@
+"""The Report: everything a renderer may say about a run. It is frozen and reads no file."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from stepscope.analysis.beside import Beside
+from stepscope.analysis.moment import MomentFrom, find_moment
+from stepscope.causes._diagnose import diagnose
+from stepscope.core.redact import redact
+from stepscope.forecast.finish import Forecast, NoForecast
+from stepscope.ledger.attribute import attribute
+from stepscope.ledger.phases import Ledger, SlowStep
+from stepscope.run.model import Run
+from stepscope.source.gpu_series import GpuSeries
+from stepscope.source.hardware import Hardware
+from stepscope.source.trace_file import Trace, TracedKind
+
+if TYPE_CHECKING:
+    from stepscope.advice._base import Advice, Situation
+    from stepscope.alarms._base import Alarm
+    from stepscope.analysis.clocks import ClockReading
+    from stepscope.analysis.gpu_verdict import Verdict
+    from stepscope.forecast.backtest import Backtest
+    from stepscope.plan.derive import Derived
+
+# Samples of the GPU count from this long before the first line to this long after the last.
+_MARGIN_S = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What the user asks and states about a run.
+
+    now
+        The moment of the last line.
+    fallback_now
+        The moment of the last line where nothing else says.
+    gpu
+        The name of the GPU.
+    confidence
+        How likely the truth is inside each interval.
+    deadline
+        The moment that the run should be done by.
+    may_lose_s
+        The work that may be lost in a crash.
+    """
+
+    now: dt.datetime | None = None
+    fallback_now: dt.datetime | None = None
+    gpu: str | None = None
+    confidence: float = 0.9
+    deadline: dt.datetime | None = None
+    may_lose_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Report:
+    """The whole answer.
+
+    Advice, alarms, backtests and the like follow from these fields alone. They are worked out once, when first asked
+    for: a question about the time left needs none, and would pay for importing three catalogues.
+    """
+
+    run: Run
+    ledger: Ledger
+    forecast: Forecast | NoForecast
+    beside: Beside
+    ask: Ask
+
+    def asked(self, **changes: Any) -> Report:
+        """The same report for another question: fields of `Ask`."""
+        return dataclasses.replace(self, ask=dataclasses.replace(self.ask, **changes))
+
+    @cached_property
+    def hardware(self) -> Hardware | None:
+        """What is known of the GPU; its name as the user states it, where stated."""
+        if self.ask.gpu is None:
+            return self.beside.hardware
+        return (self.beside.hardware or Hardware())._replace(gpu=self.ask.gpu)
+
+    @cached_property
+    def _moment(self) -> tuple[dt.datetime | None, MomentFrom | None]:
+        return find_moment(self.run, self.beside.hardware, self.ask.now, self.ask.fallback_now)
+
+    @property
+    def moment(self) -> dt.datetime | None:
+        """When the last line was written, by the best evidence there is."""
+        return self._moment[0]
+
+    @property
+    def moment_from(self) -> MomentFrom | None:
+        """What says so."""
+        return self._moment[1]
+
+    @property
+    def trace(self) -> Trace | None:
+        """What was seen from inside the process."""
+        return self.beside.trace
+
+    @property
+    def traced(self) -> tuple[TracedKind, ...] | None:
+        """What was seen from inside the process, by kind; None where the run was not recorded with a trace."""
+        return self.trace.totals if self.trace is not None else None
+
+    @cached_property
+    def gpu_series(self) -> GpuSeries | None:
+        """What the GPU did during the run, where somebody kept samples."""
+        found = self.beside.gpu_series
+        if found is None or self.moment is None or self.moment_from != "stamp":
+            return found
+        # The file may hold the samples of other runs too.
+        end = self.moment.timestamp()
+        return found.between(end - self.ledger.wall_s - _MARGIN_S, end + _MARGIN_S)
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What to change, most seconds first."""
+        from stepscope.advice import advise
+
+        return tuple(advise(self.run, self.ledger, self.forecast, self.hardware, self.ask.may_lose_s))
+
+    @cached_property
+    def situation(self) -> Situation:
+        """What the rules of advice look at."""
+        from stepscope.advice._base import look
+
+        return look(self.run, self.ledger, self.forecast, self.hardware, self.ask.may_lose_s)
+
+    @cached_property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """What went wrong, gravest first."""
+        from stepscope.alarms import find_alarms
+
+        return tuple(find_alarms(self.run, self.ledger, self.forecast, self.hardware))
+
+    @cached_property
+    def backtests(self) -> tuple[Backtest, ...]:
+        """The forecasts of earlier moments of the last training, and what happened. Costs as much as `explain`."""
+        from stepscope.forecast.backtest import backtest
+
+        own, confidence = self.run.training(-1), self.ask.confidence
+        ledger = self.ledger if own is self.run else diagnose(attribute(own, confidence=confidence), own)
+        return backtest(own, ledger, confidence=confidence, previous=self.beside.previous)
+
+    @cached_property
+    def clocks(self) -> tuple[ClockReading, ...]:
+        """Every clock of the log, the one that is used first."""
+        from stepscope.analysis.clocks import read_clocks
+
+        return read_clocks(self.run, self.ledger)
+
+    @cached_property
+    def gpu_verdict(self) -> Verdict | None:
+        """Whether the speed is normal for the GPU; None where that cannot be said."""
+        from stepscope.analysis.gpu_verdict import judge
+
+        return judge(self)
+
+    @cached_property
+    def fitting_sizes(self) -> Derived | None:
+        """For a model whose size nobody stated: the sizes at which this step time is usual on the GPU."""
+        from stepscope.analysis.gpu_verdict import fitting_sizes
+
+        return fitting_sizes(self)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether any step time was read."""
+        return bool((self.run.steps.span > 0).any())
+
+    @property
+    def has_times(self) -> bool:
+        """Whether anything says where time went: the steps, or the log's own total."""
+        return bool(self.ledger.phases)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the log ends in the words of an end: a traceback, a signal, a kill."""
+        return bool(self.run.last_words)
+
+    def finish(self, seconds: float) -> dt.datetime | None:
+        """The clock time `seconds` after the last line; None where that is unknown or beyond any calendar."""
+        if self.moment is None:
+            return None
+        try:
+            return (self.moment + dt.timedelta(seconds=seconds)).astimezone()
+        except (OverflowError, OSError, ValueError):
+            return None
+
+    @property
+    def deadline_probability(self) -> float | None:
+        """How likely the run is done by the deadline; None without one, or where that cannot be said."""
+        if self.ask.deadline is None or self.moment is None or not isinstance(self.forecast, Forecast):
+            return None
+        if self.has_ended and not self.forecast.is_finished:
+            return None
+        return self.forecast.probability((self.ask.deadline - self.moment).total_seconds())
+
+    def excerpts(self, slow: SlowStep) -> list[str]:
+        """The log lines that are the evidence for a slow step, secrets masked."""
+        return [redact(self.run.excerpts[line]) for line in slow.evidence_lines if line in self.run.excerpts]
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Training throughput at the typical step."""
+        settings = self.run.settings
+        tokens = settings.number("tokens_per_step")
+        if tokens is None:
+            sizes = [settings.number(name) for name in ("batch_size", "block_size", "gradient_accumulation_steps")]
+            stated = all(
+                name in settings and settings[name].origin != "default" for name in ("batch_size", "block_size")
+            )
+            if stated and all(size is not None for size in sizes):
+                tokens = float(sizes[0] or 0) * float(sizes[1] or 0) * float(sizes[2] or 0)
+        if tokens is None or self.ledger.step is None or not self.ledger.step.typical_s:
+            return None
+        return tokens / self.ledger.step.typical_s
+
+    @property
+    def mfu(self) -> float | None:
+        """The last model-FLOPs utilisation the log printed, as a share."""
+        known = self.run.steps.mfu[self.run.steps.mfu == self.run.steps.mfu]
+        return float(known[-1]) if len(known) else None
+
+    @property
+    def num_evaluations(self) -> int:
+        """Evaluations that the log shows or implies."""
+        return sum(stop.evaluated for stop in self.run.stops)
