@@ -1,11 +1,18 @@
-# `make demo` and `make test` work from nothing: they make a virtual environment beside this file and use only that.
+# `make demo`, `make quick` and `make test` work from nothing: they create a virtual environment in .venv and use only that.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES = $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: all demo browser test check docs bench clean
+# What `make quick` leaves to `make test`, by name: the slowest tests, over half of the unit tests' time (mostly statistics
+# over many made-up runs), and the check of generated files, which it runs as a step of its own.
+SLOW = named_for_what_they_are or healthy_runs_have_no or intervals_of_ninety_percent or chance_is_called_chance or \
+  test_infer or what_is_suggested_reads_the_log or no_pattern_matches_a_line_without or bytes_go_to_a_file_or_a_pipe or \
+  a_broken_archive_keeps or measured_through_torch or generated_files_are_up_to_date
+
+.PHONY: all demo browser quick test docs sizes bench clean
+.NOTPARALLEL:
 all: test
 
 $(BIN)/python:
@@ -17,15 +24,27 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt $(SOURCES)
 	$(PIP) install --no-deps --force-reinstall .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.installed
+# The tools and extras of development; installed again only when the requirements change.
+$(VENV)/.deps: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt '.[dev]'
-	$(PIP) install --no-deps --force-reinstall .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.deps $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed
 	@$(BIN)/stepscope demo
 
-# Exactly what CI runs: format, lint, types, generated files, tests (the real logs too, where they lie beside the checkout).
+# Under a minute on two cores: everything that is quick, on the sources as they are, without building the package.
+quick: export PYTHONPATH = $(CURDIR)/src
+quick: $(VENV)/.deps
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python tools/gen.py --check
+	$(BIN)/python -m pytest -n auto tests/unit tests/test_*.py -k "not ($(SLOW))"
+
+# Exactly what CI runs: format, lint, types, generated files, tests (the real logs too, if they are beside the checkout).
 test: $(VENV)/.dev browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -33,7 +52,7 @@ test: $(VENV)/.dev browser
 	$(BIN)/python tools/gen.py --check
 	$(BIN)/python -m pytest -n auto
 
-# The browser of the page's tests: the system's own, installed where that is allowed.
+# The browser for the page's tests: the system's own, installed where that is allowed.
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 	  { echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
@@ -41,6 +60,10 @@ browser:
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/gen.py
+
+# What has grown large: files, functions, branches, state. It prints and never fails.
+sizes: $(VENV)/.deps
+	@$(BIN)/python tools/sizes.py
 
 bench: $(VENV)/.dev
 	$(PIP) install runmedic polars pyarrow
