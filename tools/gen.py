@@ -113,14 +113,45 @@ def clock_in_words(fmt: Format) -> str:
     return COVERS[fmt.clock.covers] if fmt.clock.covers == "stamp" else f"{COVERS[fmt.clock.covers]}; {inside}"
 
 
-def readme(text: str) -> str:
-    """The README with its table of formats made anew."""
-    rows = ["| format | where it comes from | its time figure |", "|---|---|---|"]
+def formats_page() -> str:
+    """`docs/formats/README.md`: every format, with a link to its page."""
+    lines = [
+        "# Formats",
+        "",
+        f"The {len(catalogue())} log formats of the catalogue, and what the time figure of each covers. "
+        "`stepscope formats` lists them, `stepscope formats show NAME` prints a page, and `stepscope formats try LOG` "
+        "says which of them reads a log. [Any other log](../unknown-logs.md) is read by its structure.",
+        "",
+        "| format | where it comes from | its time figure |",
+        "|---|---|---|",
+    ]
     for fmt in sorted(catalogue(), key=lambda fmt: fmt.title.lower()):
-        link = f"[{fmt.title}](docs/formats/{fmt.name}.md)"
-        rows.append(f"| {link} | <{fmt.url}> | {clock_in_words(fmt)} |")
+        lines.append(f"| [{fmt.title}]({fmt.name}.md) | <{fmt.url}> | {clock_in_words(fmt)} |")
+    return "\n".join(lines) + "\n"
+
+
+# The formats that the README names; the others are on the page of formats.
+WELL_KNOWN = (
+    "nanogpt",
+    "hf_trainer",
+    "lightning_bar",
+    "keras",
+    "megatron",
+    "deepspeed",
+    "torchtitan",
+    "ultralytics",
+    "tfevents",
+    "wandb_history",
+)
+
+
+def readme(text: str) -> str:
+    """The README with its well-known formats, and the number of the others, brought up to date."""
+    by_name = {fmt.name: fmt for fmt in catalogue()}
+    links = ", ".join(f"[{by_name[name].title}](docs/formats/{name}.md)" for name in WELL_KNOWN)
+    others = f"[{len(by_name) - len(WELL_KNOWN)} more](docs/formats/README.md)"
     begin, end = "<!-- formats:begin -->", "<!-- formats:end -->"
-    return re.sub(f"{begin}.*{end}", begin + "\n" + "\n".join(rows) + "\n" + end, text, flags=re.DOTALL)
+    return re.sub(f"{begin}.*{end}", f"{begin}\n{links} and {others}.\n{end}", text, flags=re.DOTALL)
 
 
 def order_module() -> str:
@@ -152,6 +183,7 @@ def wanted() -> dict[Path, str]:
     time.tzset()
     pages = {DOCS / "formats" / f"{fmt.name}.md": MADE + format_page(fmt) for fmt in catalogue()}
     pages[ROOT / "src" / "stepscope" / "catalogue" / "order.py"] = order_module()
+    pages[DOCS / "formats" / "README.md"] = MADE + formats_page()
     pages[DOCS / "rules.md"] = MADE + rules_page()
     pages[DOCS / "cards.md"] = MADE + cards_page()
     pages[DOCS / "cli.md"] = MADE + help_page()
