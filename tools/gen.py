@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import constants
 from shot import live_picture, picture
 from stepscope import advice, alarms, causes
 from stepscope.catalogue.detect import catalogue, work_out_order
@@ -184,6 +185,7 @@ def wanted() -> dict[Path, str]:
     pages = {DOCS / "formats" / f"{fmt.name}.md": MADE + format_page(fmt) for fmt in catalogue()}
     pages[ROOT / "src" / "stepscope" / "catalogue" / "order.py"] = order_module()
     pages[DOCS / "formats" / "README.md"] = MADE + formats_page()
+    pages[DOCS / "constants.md"] = MADE + constants.page()
     pages[DOCS / "rules.md"] = MADE + rules_page()
     pages[DOCS / "cards.md"] = MADE + cards_page()
     pages[DOCS / "cli.md"] = MADE + help_page()
