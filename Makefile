@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check -q
-SOURCES = $(shell find src -type f -not -name '*.pyc')
+SOURCES = $(shell find src -type f -not -name '*.pyc' -not -path '*.egg-info/*')
 
 # What `make quick` leaves to `make test`, by name: the slowest tests, over half of the unit tests' time (mostly statistics
 # over many made-up runs), and the check of generated files, which it runs as a step of its own.
@@ -18,14 +18,17 @@ all: test
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# The package as a user gets it: built and installed, not linked.
+# The package as a user gets it: built and installed, not linked. What an earlier build left would be packed again, also
+# modules that are gone.
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt $(SOURCES)
+	@rm -rf build
 	$(PIP) install -c constraints.txt .
 	$(PIP) install --no-deps --force-reinstall .
 	@touch $@
 
 # The tools and extras of development; installed again only when the requirements change.
 $(VENV)/.deps: $(BIN)/python pyproject.toml constraints.txt
+	@rm -rf build
 	$(PIP) install -c constraints.txt '.[dev]'
 	@touch $@
 
