@@ -72,3 +72,26 @@ def test_starting_up_loads_nothing_heavy():
         "import stepscope.cli.eta; assert 'rich' not in sys.modules and 'babel' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# Each is imported where it is needed, by the one command or file that needs it.
+HEAVY = {"yaml", "mcp", "anyio", "pydantic", "prometheus_client", "starlette", "uvicorn", "apprise", "pyarrow", "torch"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["eta"], ["mcp", "--help"], ["serve", "--help"]], ids=" ".join)
+def test_a_command_does_not_pay_for_the_libraries_of_others(arguments):
+    import subprocess
+    import sys
+
+    demo = PACKAGE / "demo"
+    given = [str(demo / "train.log"), "--config", str(demo / "config.py")] if arguments == ["eta"] else []
+    script = (
+        "import sys; from stepscope.cli import main\n"
+        "try: code = main(sys.argv[1:])\n"
+        "except SystemExit as end: code = end.code\n"
+        f"print(sorted({HEAVY!r} & sys.modules.keys()), file=sys.stderr); sys.exit(code)"
+    )
+    command = [sys.executable, "-c", script, *arguments, *given]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout
+    assert done.stderr.splitlines()[-1] == "[]"

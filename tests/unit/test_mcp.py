@@ -1,13 +1,21 @@
-"""The MCP server: the protocol's messages, the same documents as the commands, nothing outside its root."""
+"""The MCP server, asked by the SDK's own client: the same documents as the commands, nothing outside its root."""
 
 from __future__ import annotations
 
-import io
 import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import anyio
 import pytest
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
-from stepscope.cli.mcp import serve
+from stepscope.cli import main
+from stepscope.cli.mcp import make_server
 from tests.unit.logs import training
 
 
@@ -21,31 +29,53 @@ def root(tmp_path):
     return inside
 
 
-def ask(root, *messages):
-    lines = [message if isinstance(message, str) else json.dumps({"jsonrpc": "2.0", **message}) for message in messages]
-    out = io.StringIO()
-    serve(io.StringIO("\n".join(lines) + "\n"), out, root)
-    return [json.loads(line) for line in out.getvalue().splitlines()]
+def run(function):
+    # In a thread of its own: a browser's test before this one may have left a loop running in the main thread.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, function).result()
 
 
 def call(root, name, **arguments):
-    (answer,) = ask(root, {"id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
-    return answer["result"]
+    """The result of a tool as it goes over the wire, from a server in this process."""
+
+    async def ask():
+        async with Client(make_server(root), mode="legacy") as client:
+            return await client.call_tool(name, arguments)
+
+    return run(ask).model_dump(mode="json", by_alias=True)
 
 
-def test_the_handshake(root):
-    answers = ask(
-        root,
-        {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "ping"},
-        {"id": 3, "method": "tools/list"},
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_command_serves_a_client_over_stdio(root, mode):
+    """The process that an assistant starts, in both eras of the protocol."""
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "stepscope", "mcp", "--root", str(root)], env=dict(os.environ)
     )
-    assert [answer["id"] for answer in answers] == [1, 2, 3]
-    assert answers[0]["result"]["serverInfo"]["name"] == "stepscope"
-    tools = {tool["name"]: tool for tool in answers[2]["result"]["tools"]}
+
+    async def ask():
+        with Path(os.devnull).open("w") as nowhere:
+            async with Client(stdio_client(command, errlog=nowhere), mode=mode) as client:
+                found = (await client.list_tools()).tools
+                result = await client.call_tool("eta", {"path": "a.log", "max_steps": 1000})
+                return client.server_info, client.instructions, found, result
+
+    info, instructions, found, result = run(ask)
+    assert info.name == "stepscope"
+    assert "untrusted" in instructions
+    tools = {tool.name: tool for tool in found}
     assert set(tools) == {"explain", "eta", "why", "advise", "compare"}
-    assert all(tool["annotations"]["readOnlyHint"] for tool in tools.values())
+    assert all(tool.annotations.read_only_hint and not tool.annotations.open_world_hint for tool in tools.values())
+    assert all(tool.description for tool in tools.values())
+    assert tools["why"].input_schema == {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "a log file or folder, relative to the server's root"},
+            "step": {"type": "integer", "minimum": 0},
+        },
+        "required": ["path", "step"],
+        "additionalProperties": False,
+    }
+    assert result.structured_content["schema"] == "stepscope.report/1"
 
 
 @pytest.mark.parametrize(
@@ -62,29 +92,110 @@ def test_tools_give_the_commands_documents(root, name, arguments, schema):
     assert not result["isError"]
     assert result["structuredContent"]["schema"] == schema
     assert "untrusted" in result["content"][0]["text"]
+    assert json.loads(result["content"][1]["text"]) == result["structuredContent"]
 
 
-def test_why_tells_of_one_step(root):
+def test_a_document_arrives_whole(root, capsys):
+    """Nulls included, which the SDK leaves out of its own messages."""
+    result = call(root, "explain", path="a.log")
+    assert main(["explain", str(root / "a.log"), "--format", "json"]) == 0
+    text = capsys.readouterr().out
+    assert "null" in text
+    assert result["structuredContent"] == json.loads(text)
+
+
+def test_why_explains_one_step(root):
     result = call(root, "why", path="a.log", step=50)
     assert not result["isError"]
     assert "evaluation" in json.dumps(result["structuredContent"])
 
 
-@pytest.mark.parametrize("path", ["../outside.log", "/etc/passwd", "a\0.log"])
-def test_nothing_outside_the_root_is_read(root, path):
-    assert call(root, "explain", path=path)["isError"]
+@pytest.mark.parametrize("path", ["../outside.log", "/etc/passwd", "a\0.log", "link.log"])
+@pytest.mark.parametrize("name", ["path", "config"])
+def test_nothing_outside_the_root_is_read(root, path, name):
+    (root / "link.log").symlink_to(root.parent / "outside.log")
+    result = call(root, "explain", **{"path": "a.log", name: path})
+    assert result["isError"]
+    assert result["content"][0]["text"] == "only files below the server's root are read"
 
 
-def test_bad_requests_are_answered_not_fatal(root):
-    answers = ask(
-        root,
-        "not json",
-        "[1]",
-        {"id": 1, "method": "no/such"},
-        {"id": 2, "method": "tools/call", "params": {"name": "rm"}},
-        {"id": 3, "method": "ping"},
-    )
-    assert [("error" in answer) for answer in answers] == [True, True, True, True, False]
-    assert call(root, "explain")["isError"]
-    assert call(root, "explain", path="none.log")["isError"]
-    assert call(root, "explain", path="a.log", max_steps=0)["isError"]
+@pytest.mark.parametrize("arguments", [{}, {"path": "none.log"}, {"path": "a.log", "max_steps": 0}])
+def test_what_a_tool_cannot_do_is_in_its_result(root, arguments):
+    assert call(root, "explain", **arguments)["isError"]
+
+
+def test_calls_at_the_same_time_do_not_mix(root):
+    """Each command's output is caught by itself, though they share standard output."""
+
+    async def ask():
+        results = {}
+        async with Client(make_server(root)) as client, anyio.create_task_group() as tasks:
+
+            async def one(number):
+                path = "ab"[number % 2] + ".log"
+                results[number] = path, await client.call_tool("eta", {"path": path})
+
+            for number in range(6):
+                tasks.start_soon(one, number)
+        return results
+
+    for path, result in run(ask).values():
+        assert path in json.dumps(result.structured_content)
+        assert not result.is_error
+
+
+def test_no_such_tool(root):
+    async def ask():
+        async with Client(make_server(root)) as client:
+            with pytest.raises(MCPError) as caught:
+                await client.call_tool("rm", {})
+        return caught.value
+
+    problem = run(ask)
+    assert (problem.code, problem.message) == (-32602, "no such tool; there are: explain, eta, why, advise, compare")
+
+
+def test_requests_from_a_file_are_all_answered(root):
+    """Lines that are no messages too, and what was asked last though the input ends behind it."""
+    hello = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    explain = {"name": "explain", "arguments": {"path": "a.log"}}
+    messages = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "no/such"},
+        {"id": 3, "method": "tools/call", "params": {"name": "rm"}},
+        {"id": 4, "method": "ping"},
+        {"method": "notifications/cancelled", "params": {"requestId": [1]}},
+        {"id": 5, "method": "tools/call", "params": explain},
+        {"id": 6, "method": "tools/call", "params": explain},
+    ]
+    lines = ["not json", "[1]", *(json.dumps({"jsonrpc": "2.0", **message}) for message in messages)]
+    command = [sys.executable, "-m", "stepscope", "mcp", "--root", str(root)]
+    text = "\n".join(lines) + "\n"
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers].count(None) == 2
+    errors = {answer["id"]: answer["error"]["code"] for answer in answers if "error" in answer}
+    assert errors == {None: -32700, 2: -32601, 3: -32602}
+    results = {answer["id"]: answer["result"] for answer in answers if "result" in answer}
+    assert set(results) == {1, 4, 5, 6}
+    assert results[1]["protocolVersion"] == "2025-03-26"
+    assert results[5]["structuredContent"]["schema"] == "stepscope.report/1"
+
+
+def test_an_interrupt_ends_it_at_once(root):
+    """Though a thread of the SDK is waiting for the next line."""
+    command = [sys.executable, "-m", "stepscope", "mcp", "--root", str(root)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        server.stdin.write(b"hello\n")
+        server.stdin.flush()
+        assert b"-32700" in server.stdout.readline()
+        server.send_signal(signal.SIGINT)
+        assert server.wait(timeout=30) == 130
+        assert server.stderr.read() == b""
+
+
+def test_without_its_extra_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert main(["mcp"]) == 2
+    assert "pip install 'stepscope[mcp]'" in capsys.readouterr().err

@@ -8,10 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from stepscope.core.errors import InputError
 from stepscope.i18n import Language
 from stepscope.web import app as web_app
+from stepscope.web import metrics
 from stepscope.web import run_folder as web_shelf
 from stepscope.web.run_folder import RunFolder
 from tests.unit.logs import training
@@ -80,3 +82,33 @@ def test_an_archive_is_read_only_so_far(tmp_path, monkeypatch):
     assert shelf.open("fine.log.gz").has_steps
     with pytest.raises(InputError, match="too-large-inside"):
         shelf.open("bomb.log.gz")
+
+
+def test_metrics_say_what_the_reports_say(tmp_path):
+    """Parsed by Prometheus's own reader, so that an odd file name cannot break a line."""
+    names = {"a.log", 'b"\\\n{x="1"}.log'}
+    for name in names:
+        (tmp_path / name).write_bytes(TEXT)
+    entries = RunFolder(tmp_path).entries()
+    families = {family.name: family for family in text_string_to_metric_families(metrics.render(entries))}
+    assert list(families) == [
+        "stepscope_step_seconds",
+        "stepscope_steps",
+        "stepscope_phase_seconds",
+        "stepscope_eta_seconds",
+        "stepscope_alarms",
+    ]
+    report = entries[0].report
+    assert report is not None
+    assert {family.type for family in families.values()} == {"gauge"}
+    assert {sample.labels["run"] for sample in families["stepscope_step_seconds"].samples} == names
+    assert families["stepscope_step_seconds"].samples[0].value == report.ledger.step.typical_s
+    assert [sample.value for sample in families["stepscope_steps"].samples] == [report.run.steps.step[-1]] * 2
+    phases = families["stepscope_phase_seconds"].samples[: len(report.ledger.phases)]
+    assert [(sample.labels["phase"], sample.value) for sample in phases] == [
+        (total.phase, total.seconds) for total in report.ledger.phases
+    ]
+
+
+def test_metrics_of_no_runs_are_no_error(tmp_path):
+    assert "# TYPE stepscope_steps gauge\n" in metrics.render(RunFolder(tmp_path).entries())

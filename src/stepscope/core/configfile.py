@@ -35,7 +35,9 @@ def read_config(path: Path) -> dict[str, Value]:
     if suffix == ".toml":
         return _flatten(_parse_toml(text, path))
     if suffix in {".yaml", ".yml"}:
-        return _flatten(_parse_yaml(text, path))
+        from stepscope.core.yaml_file import parse_yaml
+
+        return _flatten(parse_yaml(text, str(path)))
     return parse_python(text, str(path))
 
 
@@ -83,19 +85,6 @@ def _parse_toml(text: str, path: Path) -> object:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         raise InputError("config-syntax", place=str(path), reason=str(problem)) from None
-
-
-def _parse_yaml(text: str, path: Path) -> object:
-    from stepscope.core.yaml_subset import YamlError, parse_yaml
-
-    try:
-        return parse_yaml(text)
-    except YamlError as problem:
-        lines = text.splitlines()
-        excerpt = redact(lines[problem.line - 1]) if problem.line <= len(lines) else ""
-        raise InputError(
-            "config-syntax", place=f"{path}:{problem.line}", excerpt=excerpt, reason=str(problem)
-        ) from None
 
 
 def _flatten(tree: object) -> dict[str, Value]:

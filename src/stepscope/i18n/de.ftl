@@ -275,6 +275,10 @@ error-config-not-text = die Config ist keine Textdatei
     .hint = --config erwartet nanoGPTs config.py, JSON oder TOML
 error-config-syntax = die Config lässt sich nicht lesen: { $reason }
     .hint = berichtigen Sie sie, oder geben Sie an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
+error-config-too-deep = die Config ist mehr als { $limit } Ebenen tief verschachtelt
+    .hint = gib nur an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
+error-config-too-many-values = die Config enthält mehr als { $limit } Werte, wenn man ihre Aliase ausschreibt
+    .hint = gib nur an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = keine Tabelle von nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
 error-bad-setting = --set erwartet schlüssel=wert

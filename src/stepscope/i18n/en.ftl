@@ -277,6 +277,10 @@ error-config-not-text = the config is not a text file
     .hint = --config takes nanoGPT’s config.py, JSON or TOML
 error-config-syntax = the config does not parse: { $reason }
     .hint = correct it, or state what matters instead: --set max_iters=20000 --set eval_interval=500
+error-config-too-deep = the config is nested more than { $limit } levels deep
+    .hint = state what matters instead: --set max_iters=20000 --set eval_interval=500
+error-config-too-many-values = the config holds more than { $limit } values once its aliases are written out
+    .hint = state what matters instead: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = not a table of nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
 error-bad-setting = --set takes key=value

@@ -275,6 +275,10 @@ error-config-not-text = la configuración no es un archivo de texto
     .hint = --config espera el config.py de nanoGPT, JSON o TOML
 error-config-syntax = la configuración no se puede interpretar: { $reason }
     .hint = corríjala, o indique lo que importa: --set max_iters=20000 --set eval_interval=500
+error-config-too-deep = la configuración tiene más de { $limit } niveles anidados
+    .hint = indica solo lo que importa: --set max_iters=20000 --set eval_interval=500
+error-config-too-many-values = la configuración contiene más de { $limit } valores una vez expandidos sus alias
+    .hint = indica solo lo que importa: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = no es una tabla de nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
 error-bad-setting = --set espera clave=valor

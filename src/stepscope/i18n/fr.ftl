@@ -275,6 +275,10 @@ error-config-not-text = la configuration n’est pas un fichier texte
     .hint = --config attend le config.py de nanoGPT, du JSON ou du TOML
 error-config-syntax = la configuration ne se laisse pas lire : { $reason }
     .hint = corrigez-la, ou indiquez ce qui compte : --set max_iters=20000 --set eval_interval=500
+error-config-too-deep = la configuration compte plus de { $limit } niveaux d’imbrication
+    .hint = indiquez seulement ce qui compte : --set max_iters=20000 --set eval_interval=500
+error-config-too-many-values = la configuration contient plus de { $limit } valeurs une fois ses alias développés
+    .hint = indiquez seulement ce qui compte : --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = ce n’est pas un tableau de nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
 error-bad-setting = --set attend clé=valeur

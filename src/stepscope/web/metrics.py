@@ -2,51 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
 from stepscope.forecast.finish import Forecast
 from stepscope.web.run_folder import ListedRun
-
-_HELP = {
-    "stepscope_step_seconds": ("gauge", "typical seconds of a step"),
-    "stepscope_steps": ("gauge", "number of the last step"),
-    "stepscope_phase_seconds": ("counter", "seconds spent in a phase"),
-    "stepscope_eta_seconds": ("gauge", "seconds left"),
-    "stepscope_alarms": ("gauge", "alarms of a kind"),
-}
 
 
 def render(entries: list[ListedRun]) -> str:
     """The metrics of all runs."""
-    rows: dict[str, list[str]] = {name: [] for name in _HELP}
-    for entry in entries:
-        report = entry.report
-        if report is None:
-            continue
-        run = {"run": entry.name}
-        if report.ledger.step is not None:
-            rows["stepscope_step_seconds"].append(_labels(run, report.ledger.step.typical_s))
-        if len(report.run):
-            rows["stepscope_steps"].append(_labels(run, int(report.run.steps.step[-1])))
-        for total in report.ledger.phases:
-            rows["stepscope_phase_seconds"].append(_labels(run | {"phase": total.phase}, total.seconds))
-        end = report.forecast
-        if isinstance(end, Forecast) and not end.is_finished:
-            tail = (1 - end.confidence) / 2
-            for quantile, value in ((tail, end.low_s), (0.5, end.remaining_s), (1 - tail, end.high_s)):
-                rows["stepscope_eta_seconds"].append(_labels(run | {"quantile": f"{quantile:g}"}, value))
-        codes = [alarm.code for alarm in report.alarms]
-        for code in sorted(set(codes)):
-            rows["stepscope_alarms"].append(_labels(run | {"kind": code}, codes.count(code)))
-    lines = []
-    for name, (kind, text) in _HELP.items():
-        lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
-        lines += [f"{name}{row}" for row in rows[name]]
-    return "\n".join(lines) + "\n"
+    registry = CollectorRegistry()
+    registry.register(_Runs(entries))
+    return generate_latest(registry).decode()
 
 
-def _labels(labels: dict[str, str], value: float) -> str:
-    inside = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
-    return f"{{{inside}}} {value:.9g}"
+class _Runs(Collector):
+    """All runs as they are at this moment.
 
+    Gauges only: seconds move between phases as a log grows, and a counter may never go down.
+    """
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    def __init__(self, entries: list[ListedRun]) -> None:
+        self._entries = entries
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        step = GaugeMetricFamily("stepscope_step_seconds", "typical seconds of a step", labels=["run"])
+        steps = GaugeMetricFamily("stepscope_steps", "number of the last step", labels=["run"])
+        phases = GaugeMetricFamily("stepscope_phase_seconds", "seconds spent in a phase", labels=["run", "phase"])
+        eta = GaugeMetricFamily("stepscope_eta_seconds", "seconds left", labels=["run", "quantile"])
+        alarms = GaugeMetricFamily("stepscope_alarms", "alarms of a kind", labels=["run", "kind"])
+        for entry in self._entries:
+            report, run = entry.report, entry.name
+            if report is None:
+                continue
+            if report.ledger.step is not None:
+                step.add_metric([run], report.ledger.step.typical_s)
+            if len(report.run):
+                steps.add_metric([run], int(report.run.steps.step[-1]))
+            for total in report.ledger.phases:
+                phases.add_metric([run, total.phase], total.seconds)
+            end = report.forecast
+            if isinstance(end, Forecast) and not end.is_finished:
+                tail = (1 - end.confidence) / 2
+                for quantile, value in ((tail, end.low_s), (0.5, end.remaining_s), (1 - tail, end.high_s)):
+                    eta.add_metric([run, f"{quantile:g}"], value)
+            codes = [alarm.code for alarm in report.alarms]
+            for code in sorted(set(codes)):
+                alarms.add_metric([run, code], codes.count(code))
+        yield from (step, steps, phases, eta, alarms)
