@@ -38,7 +38,7 @@ def test_advice_makes_sense(path):
         if advice.setting in SMALLER:
             assert advice.proposed < advice.now
         if advice.paste is not None and advice.setting in LARGER | SMALLER | {"checkpoint_interval", "keep_saves"}:
-            own = fmt.own_name("eval_iters" if advice.code == "A105" else advice.setting)
+            own = fmt.controls.own_name("eval_iters" if advice.code == "A105" else advice.setting)
             assert own is not None
             assert own.replace("_", "-") in advice.paste.replace("_", "-")
     saved = together(situation, report.advice)

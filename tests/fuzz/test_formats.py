@@ -63,11 +63,10 @@ def test_mangled_samples_never_raise(name, seed):
     answer(mangled(name, seed))
 
 
-@pytest.mark.parametrize("name", [name for name, fmt in FORMATS.items() if fmt.to_lines is not None])
+@pytest.mark.parametrize("name", [name for name, fmt in FORMATS.items() if fmt.document is not None])
 @settings(max_examples=20)
 @given(data=st.binary(max_size=2000))
 def test_any_bytes_can_be_written_as_lines(name, data):
     fmt = FORMATS[name]
-    assert fmt.sniff is not None
-    assert fmt.sniff(data) in {True, False}
-    assert all(isinstance(line, str) for line in fmt.to_lines(data))
+    assert fmt.document.sniff(data) in {True, False}
+    assert all(isinstance(line, str) for line in fmt.document.to_lines(data))

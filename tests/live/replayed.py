@@ -104,7 +104,7 @@ def timetable(data: bytes, run: Run) -> tuple[list[int], list[float]]:
         return [len(data)], [0.0]
     wide = run.encoding.startswith("utf-16")
     ends = [match.end() + wide for match in re.finditer(rb"\r\n|\n|\r(?!\0)" if not wide else rb"\n", data)]
-    if run.format.to_lines is not None or len(ends) < int(lines[-1]) - 1:
+    if run.format.document is not None or len(ends) < int(lines[-1]) - 1:
         # A table or a document: not one line of the file per line that was read.
         shares = np.arange(1, len(lines) + 1) / len(lines)
         return [int(share * len(data)) for share in shares], moments.tolist()

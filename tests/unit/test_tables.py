@@ -188,9 +188,9 @@ def test_broken_bytes_never_raise(data, changes):
         start = place % len(data)
         data = data[:start] + new + data[start + len(new) // 2 :]
     for fmt in catalogue():
-        if fmt.sniff is not None and fmt.to_lines is not None:
-            fmt.sniff(data)
-            list(fmt.to_lines(data))
+        if fmt.document is not None:
+            fmt.document.sniff(data)
+            list(fmt.document.to_lines(data))
 
 
 @pytest.mark.parametrize(

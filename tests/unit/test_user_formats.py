@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import sys
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import pytest
 
 from stepscope.analysis.explain import explain
 from stepscope.catalogue import detect, user_formats
+from stepscope.catalogue.flat_keys import FLAT_KEYS, flat_value, with_flat_values
 from stepscope.catalogue.partial_match import give_up_at
 from stepscope.catalogue.suggest import quoted, to_toml
 from stepscope.core.errors import InputError
@@ -252,6 +254,21 @@ def test_where_a_pattern_gives_up():
     assert give_up_at(pattern, "iter 12: loss 3.1") == 17
     assert give_up_at(pattern, "iter 12: lost 3.1") == len("iter 12: los")
     assert give_up_at(pattern, "step 12") == 0
+
+
+def test_every_flat_key_sets_a_field_of_a_record(tmp_path):
+    plain = user_formats.read_format(tmp_path / write(tmp_path / "plain.toml", GOOD))
+    for key in FLAT_KEYS:
+        before = flat_value(plain, key)
+        if key in {"setting_names", "defaults"}:
+            value, text = {"a": "b"}, '{ a = "b" }'
+        elif isinstance(before, int) and not isinstance(before, bool):
+            value, text = 1, "1"
+        else:
+            value, text = (False, "false") if before is True else (True, "true")
+        taught = user_formats.read_format(tmp_path / write(tmp_path / "mine.toml", f"{key} = {text}\n{GOOD}"))
+        assert flat_value(taught, key) == value
+        assert with_flat_values(taught, {key: before}) == dataclasses.replace(plain, name="mine")
 
 
 @pytest.mark.parametrize("text", ["plain", "it's", 'a "b"', "tab\t", "back\\slash", "é ü 漢", "\x1b[0m"])

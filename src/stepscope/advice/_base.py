@@ -139,7 +139,7 @@ class Situation(NamedTuple):
     @property
     def evaluation_effect(self) -> Effect:
         """What evaluating otherwise does to training: other draws where both share a generator."""
-        return "draws" if self.run.format.evaluation_shares_dice else "none"
+        return "draws" if self.run.format.habits.evaluation.shares_generator else "none"
 
     @property
     def level_s(self) -> float:
@@ -204,7 +204,7 @@ def share_of(total_s: float, shares: tuple[float, float, float]) -> Saving:
 
 def paste(run: Run, *changes: tuple[str, Value]) -> str | None:
     """Settings as this trainer wants them typed; None where it lacks one of them."""
-    typed = [run.format.typed(name, value) for name, value in changes]
+    typed = [run.format.controls.typed(name, value) for name, value in changes]
     return None if None in typed else " ".join(filter(None, typed))
 
 

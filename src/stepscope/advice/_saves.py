@@ -56,7 +56,7 @@ def save_interval(run: Run) -> int | None:
     stated = run.settings.count("checkpoint_interval")
     if stated is not None:
         return stated
-    if run.format.saves_only_after_evaluation:
+    if run.format.habits.saves_only_after_evaluation:
         return run.settings.count("eval_interval")
     gaps = np.diff(np.unique([stop.step for stop in run.stops if stop.saved and stop.step > 0]))
     return int(np.median(gaps)) if len(gaps) >= 2 else None
@@ -117,8 +117,8 @@ def disk(situation: Situation) -> Disk | None:
     if situation.is_future and isinstance(situation.forecast, Forecast):
         num += situation.forecast.left["checkpoint"].num or 0
     stated = next(filter(None, (run.settings.count(name) for name in _LIMITS)), None)
-    kept = run.format.kept_saves if stated is None else stated
-    own = run.format.checkpoint_bytes_per_parameter
+    kept = run.format.habits.kept_checkpoints if stated is None else stated
+    own = run.format.habits.checkpoint_bytes_per_parameter
     low, middle, high = (own, own, own) if own else _BYTES_PER_PARAMETER
     return Disk(
         each=middle * parameters,

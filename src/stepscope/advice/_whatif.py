@@ -93,7 +93,8 @@ def _effect(run: Run, changes: Mapping[str, Value]) -> Effect:
     """What the changes do to the model that comes out."""
     if _tokens_factor(run, changes) != 1.0 or _differs(run, changes, ("max_steps", "block_size")):
         return "learning"
-    if _differs(run, changes, ("eval_interval", "eval_iters", "estimate_loss")) and run.format.evaluation_shares_dice:
+    shares_generator = run.format.habits.evaluation.shares_generator
+    if shares_generator and _differs(run, changes, ("eval_interval", "eval_iters", "estimate_loss")):
         return "draws"
     return "rounding" if _differs(run, changes, ("batch_size",)) else "none"
 
@@ -116,7 +117,7 @@ def _past(ledger: Ledger) -> dict[str, Left]:
 
 def _now(run: Run, name: str) -> Value | None:
     if name == "estimate_loss":
-        return _BOTH_SPLITS if (run.format.evaluation_splits or 0) > 1 else None
+        return _BOTH_SPLITS if (run.format.habits.evaluation.num_splits or 0) > 1 else None
     setting = run.settings.get(name)
     return setting.value if setting is not None else None
 
@@ -132,7 +133,7 @@ def _future_counts(name: str, run: Run, end: Forecast, changes: Mapping[str, Val
         evaluations = then.num_evaluations / end.schedule.num_evaluations
     if name in {"step", "evaluation"}:
         return steps if name == "step" else evaluations
-    follows = run.format.saves_only_after_evaluation
+    follows = run.format.habits.saves_only_after_evaluation
     return _saves(run, end.schedule.save_probability, changes, unknown) * (evaluations if follows else steps)
 
 
@@ -146,9 +147,8 @@ def _past_counts(name: str, run: Run, changes: Mapping[str, Value], unknown: lis
     evaluations = 1 / _ratio(run, "eval_interval", changes, unknown) if "eval_interval" in changes else 1.0
     if name == "evaluation":
         return length * evaluations
-    return (
-        length * _saves(run, 1.0, changes, unknown) * (evaluations if run.format.saves_only_after_evaluation else 1.0)
-    )
+    follows = run.format.habits.saves_only_after_evaluation
+    return length * _saves(run, 1.0, changes, unknown) * (evaluations if follows else 1.0)
 
 
 def _saves(run: Run, probability: float, changes: Mapping[str, Value], unknown: list[str]) -> float:
@@ -174,7 +174,7 @@ def _price(name: str, run: Run, changes: Mapping[str, Value], unknown: list[str]
     for setting in ("eval_iters", "batch_size", "block_size"):
         if setting in changes:
             factor *= _ratio(run, setting, changes, unknown)
-    splits = run.format.evaluation_splits
+    splits = run.format.habits.evaluation.num_splits
     if "estimate_loss" in changes:
         if splits:
             factor *= (1 if "train" not in str(changes["estimate_loss"]) else 2) / splits

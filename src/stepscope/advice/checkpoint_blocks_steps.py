@@ -30,7 +30,9 @@ def advise(situation: Situation) -> Advice | None:
         return None
     every = run.settings.count("checkpoint_interval")
     could = (
-        every is not None and every == run.settings.count("eval_interval") and "save_on_improvement" in run.format.knobs
+        every is not None
+        and every == run.settings.count("eval_interval")
+        and "save_on_improvement" in run.format.controls.settable
     )
     if run.settings.truth("always_save_checkpoint") is not True and not could:
         return None

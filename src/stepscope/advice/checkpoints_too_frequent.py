@@ -33,7 +33,13 @@ def advise(situation: Situation) -> Advice | None:
     """The checkpoint interval of Daly's rule; None where saves hang on evaluations or it is near already."""
     run, price, level = situation.run, situation.ledger.checkpoint_price, situation.level_s
     interval = save_interval(run)
-    if price is None or not price.seconds or interval is None or not level or run.format.saves_only_after_evaluation:
+    if (
+        price is None
+        or not price.seconds
+        or interval is None
+        or not level
+        or run.format.habits.saves_only_after_evaluation
+    ):
         return None
     between_s, work_s = seconds_between_crashes(situation), interval * level
     best_s = best_interval_s(price.seconds, between_s)

@@ -29,7 +29,7 @@ def advise(situation: Situation) -> Advice | None:
     """Keep the compile cache; None for a run that was started once, does not compile, or warms up quickly."""
     run = situation.run
     stated = run.settings.truth("compile")
-    compiles = run.format.defaults.get("compile") is True if stated is None else stated
+    compiles = run.format.controls.defaults.get("compile") is True if stated is None else stated
     starts = sum(1 for segment in run.segments if segment.fresh)
     warm_s = situation.ledger.seconds("warmup")
     if starts < 2 or not situation.ledger.wall_s or not compiles:

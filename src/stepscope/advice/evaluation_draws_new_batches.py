@@ -34,7 +34,7 @@ def advise(situation: Situation) -> Advice | None:
     """The same batches each time, and fewer of them; None where few are drawn or evaluations cost little."""
     run = situation.run
     batches, total = run.settings.count("eval_iters"), situation.worth("evaluation", _WORTH_IT)
-    if batches is None or batches <= 2 * _LEAST or run.format.evaluation_splits is None or total is None:
+    if batches is None or batches <= 2 * _LEAST or run.format.habits.evaluation.num_splits is None or total is None:
         return None
     if run.settings.text("eval") == "fixed":
         return None  # our own trainer does so already

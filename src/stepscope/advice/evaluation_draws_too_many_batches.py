@@ -41,7 +41,7 @@ def advise(situation: Situation) -> Advice | None:
     proposed = fewest_batches(situation, batches)
     if proposed >= batches:
         return None
-    splits = situation.run.format.evaluation_splits or 1
+    splits = situation.run.format.habits.evaluation.num_splits or 1
     return Advice(
         code=CODE,
         setting="eval_iters",

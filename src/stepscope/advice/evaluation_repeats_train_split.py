@@ -25,7 +25,7 @@ _WORTH_IT = 0.01
 
 def advise(situation: Situation) -> Advice | None:
     """Evaluate the validation split only; None where one split is all there is, or evaluations cost little."""
-    splits = situation.run.format.evaluation_splits
+    splits = situation.run.format.habits.evaluation.num_splits
     if splits is None or splits < 2 or situation.worth("evaluation", _WORTH_IT) is None:
         return None
     if "eval_passes" in situation.run.settings:

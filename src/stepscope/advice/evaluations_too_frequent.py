@@ -35,7 +35,7 @@ def advise(situation: Situation) -> Advice | None:
     """Raise the evaluation interval until evaluations cost about 2 %; None when they are cheap already."""
     run = situation.run
     interval, level = run.settings.count("eval_interval"), situation.level_s
-    saves_too = run.format.saves_only_after_evaluation
+    saves_too = run.format.habits.saves_only_after_evaluation is True
     total = situation.evaluations_s + (situation.saves_s if saves_too else 0.0)
     if interval is None or not level or not total or not situation.horizon_s or not _is_rhythm(situation, interval):
         return None
@@ -94,7 +94,7 @@ def _saving(situation: Situation, share: float, *, saves_too: bool) -> Saving:
 
 def _is_safe(situation: Situation, interval: int) -> bool:
     """Whether a crash would lose no more than the user accepts, where saves only come with evaluations."""
-    if situation.may_lose_s is None or not situation.run.format.saves_only_after_evaluation:
+    if situation.may_lose_s is None or not situation.run.format.habits.saves_only_after_evaluation:
         return True
     return interval * situation.level_s <= situation.may_lose_s
 

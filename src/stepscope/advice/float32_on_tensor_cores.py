@@ -42,6 +42,6 @@ def advise(situation: Situation) -> Advice | None:
         phases=("step",),
         effect="learning",
         # What a trainer types for float16 is not what it types for this.
-        paste=paste(run, ("dtype", "bfloat16")) if run.format.own_name("dtype") else None,
+        paste=paste(run, ("dtype", "bfloat16")) if run.format.controls.own_name("dtype") else None,
         assumed=say("advice-a121-assumed"),
     )

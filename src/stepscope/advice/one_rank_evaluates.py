@@ -28,7 +28,7 @@ def advise(situation: Situation) -> Advice | None:
     """Evaluate on all ranks; None with one rank, or where the trainer does so already."""
     ranks = situation.run.settings.count("world_size") or 1
     total = situation.worth("evaluation", _WORTH_IT)
-    if ranks < 2 or not situation.run.format.evaluates_on_one_rank or total is None:
+    if ranks < 2 or not situation.run.format.habits.evaluation.is_on_one_rank or total is None:
         return None
     return Advice(
         code=CODE,

@@ -34,7 +34,7 @@ def advise(situation: Situation) -> Advice | None:
         return None
     workers = run.settings.count("num_workers")
     proposed = 2 * workers if workers else _WORKERS
-    has_workers = workers is not None or "num_workers" in run.format.knobs
+    has_workers = workers is not None or "num_workers" in run.format.controls.settable
     return Advice(
         code=CODE,
         setting="num_workers" if has_workers else "prefetch",

@@ -29,8 +29,8 @@ def judge(report: Report) -> Verdict | None:
     settings, fmt = report.run.settings, report.run.format
     devices = settings.count("world_size") or 1
     shape = _shape(report)
-    if report.mfu is not None and fmt.mfu_peak_tflops:
-        utilisation = report.mfu * fmt.mfu_peak_tflops / card.tflops
+    if report.mfu is not None and fmt.habits.mfu_peak_tflops:
+        utilisation = report.mfu * fmt.habits.mfu_peak_tflops / card.tflops
     elif shape is not None and report.tokens_per_s:
         utilisation = shape.flops_per_token * report.tokens_per_s / (devices * card.tflops * 1e12)
     else:
@@ -84,7 +84,7 @@ def _expected(report: Report, card: GpuSpec, shape: ModelShape | None, devices: 
     batch, accumulation, block = (settings.count(name) for name in names)
     if shape is None or not batch or not accumulation or not block:
         return None
-    own = accumulation // devices if report.run.format.accumulation_is_total else accumulation
+    own = accumulation // devices if report.run.format.controls.accumulation_is_total else accumulation
     said = step(
         shape,
         card,

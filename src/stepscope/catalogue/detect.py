@@ -92,13 +92,17 @@ def find_blob(head: bytes) -> Format | None:
     is_table = b"," in first and b": " not in first
     if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML")) and not is_table:
         return None
-    found = (fmt for fmt in catalogue() if fmt.sniff is not None and fmt.sniff(head))
-    return next((fmt for fmt in found if fmt.yields_lines is None or not _are_known(fmt.yields_lines(head))), None)
+    for fmt in catalogue():
+        if fmt.document is not None and fmt.document.sniff(head):
+            first_lines = fmt.document.first_lines
+            if first_lines is None or not _are_known(first_lines(head)):
+                return fmt
+    return None
 
 
 def _are_known(lines: list[str]) -> bool:
     """Whether a format of plain lines claims one of them."""
-    known = [fmt for fmt in catalogue() if fmt.sniff is None]
+    known = [fmt for fmt in catalogue() if fmt.document is None]
     texts = [text for line in lines if (text := line.strip())]
     for text in texts:
         for fmt in known:
@@ -129,7 +133,7 @@ def work_out_order() -> list[tuple[str, list[str]]]:
 
 def words_of(fmt: Format) -> set[str]:
     """Words of which a line that tells of a format contains one; the empty word where nothing is certain."""
-    if fmt.sniff is not None:
+    if fmt.document is not None:
         return set()
     settling = {word for line in fmt.lines if line.kind in SETTLING for word in certain_words(line.pattern)}
     others = {word for line in fmt.lines if line.kind in _TELLING - SETTLING for word in certain_words(line.pattern)}

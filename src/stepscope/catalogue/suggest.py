@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
+from stepscope.catalogue.flat_keys import flat_value
 from stepscope.lines.format import Assumption, Clock, Format, Line, Sample
 
 _SWITCHES = ("is_timed", "events_follow_step", "clock_is_process", "figure_is_total", "bars_nest")
@@ -18,10 +19,10 @@ def to_toml(fmt: Format, *, title: str, say: Callable[[Assumption], str], remark
     lines = [f"# {remark}" for remark in remarks]
     lines += [f"# {say(assumption)}" for assumption in (fmt.inferred.assumptions if fmt.inferred else ())]
     lines += ["", f"title = {quoted(title)}"]
-    lines += [f"{name} = {getattr(fmt, name)}" for name in _NUMBERS]
+    lines += [f"{name} = {flat_value(fmt, name)}" for name in _NUMBERS]
     defaults = {"is_timed": True}
     for name in _SWITCHES:
-        value = getattr(fmt, name)
+        value = flat_value(fmt, name)
         if value != defaults.get(name, False) or name == "figure_is_total":
             lines.append(f"{name} = {str(value).lower()}")
     includes = ", ".join(quoted(item) for item in fmt.clock.includes)

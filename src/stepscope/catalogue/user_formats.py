@@ -1,4 +1,4 @@
-"""Formats that a user teaches: small TOML files with the fields of a `Format`.
+"""Formats that a user teaches: small TOML files, whose keys `flat_keys.py` maps to the fields of a `Format`.
 
 They lie in Stepscope's folder of the user's configuration, or are named on the command line, and are asked before the
 catalogue. Every mistake is told with the file, the line and what to do; a pattern that could take forever is refused.
@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+from stepscope.catalogue.flat_keys import FLAT_KEYS, with_flat_values
 from stepscope.catalogue.partial_match import give_up_at
 from stepscope.core.errors import InputError
 from stepscope.core.settings import COUNTS
@@ -25,12 +26,8 @@ _FAR = 400
 _LINE_KEYS = frozenset({"kind", "pattern", "sample", "weak", "sets"})
 _CLOCK_KEYS = frozenset({"covers", "includes", "note"})
 _TABLES = frozenset({"setting_names", "defaults"})
-_SWITCHES = frozenset(
-    {"is_timed", "events_follow_step", "clock_is_process", "figure_is_total", "bars_nest", "evaluates_first_step",
-     "evaluates_last_step", "saves_first_step", "saves_only_after_evaluation"}
-)  # fmt: skip
 _NUMBERS = frozenset({"first_step", "first_epoch"})
-_KEYS = frozenset({"title", "url", "lines", "clock"}) | _TABLES | _SWITCHES | _NUMBERS
+_KEYS = frozenset({"title", "url", "lines", "clock"}) | FLAT_KEYS
 GROUPS = frozenset(SCALES) | frozenset(COUNTS) | frozenset(
     {"step", "epoch", "batch", "total", "batches", "epochs", "per_steps", "loss", "train_loss", "val_loss", "mfu_pct",
      "samples_per_s", "samples_per_step", "stamp", "unix_s", "unix_ms", "took_s", "took_ms", "took_clock", "key",
@@ -118,18 +115,18 @@ class _TomlKey:
             samples += self._samples(table, line, start)
         if not any(line.kind == "step" for line in lines):
             raise self._error("format-no-step", "kind", 0)
-        kept = {key: data[key] for key in data if key in _SWITCHES | _NUMBERS | _TABLES}
+        kept = {key: data[key] for key in data if key in FLAT_KEYS}
         for key in kept:
-            self._typed(data, key, bool if key in _SWITCHES else int if key in _NUMBERS else dict, 0)
-        return Format(
+            self._typed(data, key, dict if key in _TABLES else int if key in _NUMBERS else bool, 0)
+        fmt = Format(
             name=self._path.stem,
             title=title,
             url=str(data.get("url", "")),
             lines=tuple(lines),
             samples=tuple(samples),
             clock=self._clock(self._typed(data, "clock", dict, 0)),
-            **kept,
         )
+        return with_flat_values(fmt, kept)
 
     def _clock(self, table: Mapping[str, Any]) -> Clock:
         start = self._table_at("clock", 0)

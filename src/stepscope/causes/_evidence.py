@@ -83,7 +83,7 @@ class Evidence:
         """The row in which the steps after a stop begin."""
         if stop.row is not None and stop.is_inside:
             return stop.row + 1
-        return stop.next_row + (1 if self.run.format.events_follow_step else 0)
+        return stop.next_row + (1 if self.run.format.layout.events_follow_step else 0)
 
     @cached_property
     def after_saves(self) -> Ints:

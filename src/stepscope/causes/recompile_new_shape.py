@@ -37,7 +37,7 @@ def explain_step(case: Case) -> Finding | None:
         return None
     epoch, step = evidence.epoch_steps, int(steps.step[case.row])
     tall = case.stall_s >= _TALL * float(evidence.baseline.level[case.row])
-    if epoch and (step + 1 - evidence.run.format.first_step) % epoch == 0 and tall and steps.span[case.row] == 1:
+    if epoch and (step + 1 - evidence.run.format.layout.first_step) % epoch == 0 and tall and steps.span[case.row] == 1:
         confidence = 0.8 if evidence.is_compiled else 0.65
         message = say("cause-c06-partial", count=epoch)
         return Finding(CODE, "recompile", "warmup", confidence, case.stall_s, message)

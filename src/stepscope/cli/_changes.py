@@ -69,11 +69,11 @@ def canonical_name(key: str, fmt: Format) -> str:
 def _names(fmt: Format) -> dict[str, str]:
     """Every name this trainer has for what can be changed, made alike, and what Stepscope calls it."""
     found = {name: name for name in CHANGEABLE}
-    for theirs, ours in fmt.setting_names.items():
+    for theirs, ours in fmt.controls.names.items():
         if ours in CHANGEABLE:
             found[_plain(theirs)] = ours
-    for ours in CHANGEABLE & set(fmt.knobs):
-        own = fmt.own_name(ours)
+    for ours in CHANGEABLE & set(fmt.controls.settable):
+        own = fmt.controls.own_name(ours)
         if own is not None:
             found[_plain(own)] = ours
             found.setdefault(_plain(own.rpartition(".")[2]), ours)

@@ -263,7 +263,7 @@ def known_settings() -> frozenset[str]:
 
     names = set(_COUNTS) | {"always_save_checkpoint", "compile", "device", "dtype"}
     for fmt in catalogue():
-        names |= set(fmt.setting_names) | set(fmt.setting_names.values()) | set(fmt.defaults)
+        names |= set(fmt.controls.names) | set(fmt.controls.names.values()) | set(fmt.controls.defaults)
     return frozenset(names)
 
 

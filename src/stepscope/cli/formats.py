@@ -162,7 +162,7 @@ def _coverage(fmt: Format, lines: list[str], shapes: list[tuple[int, str]]) -> _
     claimed = steps = 0
     words = [word for word in words_of(fmt) if word]
     missed: dict[int, str] = {}
-    may_claim = fmt.sniff is None and (not words or any(word in text for _, text in shapes for word in words))
+    may_claim = fmt.document is None and (not words or any(word in text for _, text in shapes for word in words))
     for number, line in enumerate(lines, 1) if may_claim else ():
         text = line.strip()
         index = claim(fmt, text).which if text else None

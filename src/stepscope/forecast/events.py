@@ -57,7 +57,7 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
     def cost(stops: list[StopCost]) -> Cost | None:
         if not stops:
             return None
-        generates = run.format.evaluation_generates and stops[0].evaluated
+        generates = run.format.habits.evaluation.generates_text is True and stops[0].evaluated
         return cost_of(stops, level_s, schedule.last_step, schedule.max_steps, generates=generates)
 
     with_save = cost([stop for stop in evaluations if stop.saved])
@@ -156,7 +156,7 @@ def _unannounced(
     inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
     longer = [every for every in _ROUND if schedule.last_step < every <= schedule.max_steps]
     steps = run.steps
-    is_told = run.format.evaluates_first_step and inside and len(steps) and int(steps.step[0]) == 0
+    is_told = run.format.habits.evaluates_at_first_step and inside and len(steps) and int(steps.step[0]) == 0
     if not is_told or not longer:
         assumptions.append(say("assume-no-evaluations"))
         return Left(num=None, seconds=None), None, 0.0

@@ -125,7 +125,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         return _too_early(run, say("reason-too-few", count=num_rows), num_rows, level_s)
     level = _level(run, ledger, timeline, schedule)
     stops = price_stops(run, ledger, timeline, schedule, level.seconds)
-    tried = look_back(timeline, level, generates=run.format.evaluation_generates)
+    tried = look_back(timeline, level, generates=run.format.habits.evaluation.generates_text is True)
     seconds = schedule.num_steps * level.seconds + stops.seconds
     seconds += tried.whole_share * (schedule.num_steps * tried.whole_s - seconds)
     errors, kind, like = tried.errors, _kind(run, schedule, timeline), tuple[str, ...]()
@@ -135,7 +135,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         apart = math.log(profile.seconds / seconds)
         if blind:
             apart = min(0.0, apart)  # that it knows of stops that this run has not come to yet is why it is asked
-        share = weight(profile, errors, follows_schedule=run.format.cost_follows_schedule)
+        share = weight(profile, errors, follows_schedule=run.format.habits.step_cost_follows_schedule is True)
         seconds = math.exp(share * math.log(profile.seconds) + (1 - share) * math.log(seconds))
         if share > 0.5:
             errors, kind = profile.errors, "profile"
@@ -170,7 +170,7 @@ def _level(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule) -> 
         # No normal step is printed: the level was worked out from what is, and nothing tells how well.
         doubt = 0.3 if ledger.wall_high_s > 1.2 * ledger.wall_s else 0.05
         return StepCost(ledger.step.typical_s, (doubt, -doubt), 0.0, doubt, doubt, False)
-    passes = not run.format.cost_follows_schedule
+    passes = not run.format.habits.step_cost_follows_schedule
     return estimate(timeline, ledger.step.regimes, schedule.num_steps, passes=passes)
 
 
@@ -185,11 +185,11 @@ def _since_start(run: Run, timeline: Timeline) -> float:
 
 def _kind(run: Run, schedule: Schedule, timeline: Timeline) -> Kind:
     """What cannot be known from the log alone: how the cost of a step will change, or when it evaluates."""
-    if run.format.cost_follows_schedule:
+    if run.format.habits.step_cost_follows_schedule:
         return "scheduled"
     inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
     unknown = schedule.num_evaluations is None and not timeline.holds_stops
-    return "unscheduled" if unknown and inside and run.format.evaluates_first_step else "own"
+    return "unscheduled" if unknown and inside and run.format.habits.evaluates_at_first_step else "own"
 
 
 def _is_blind(run: Run, timeline: Timeline, stops: StopsLeft) -> bool:

@@ -197,7 +197,7 @@ def _stops_by_row(run: Run, on_wall: np.ndarray) -> dict[int, list[Stop]]:
     """The stops, each at the row whose seconds hold it, or are to hold it where the log says how long it took."""
     found: dict[int, list[Stop]] = {}
     for stop in run.stops:
-        row = stop.row if stop.is_inside else stop.next_row + (1 if run.format.events_follow_step else 0)
+        row = stop.row if stop.is_inside else stop.next_row + (1 if run.format.layout.events_follow_step else 0)
         if row is None or row >= len(run) or int(run.steps.segment[row]) != stop.segment:
             continue
         if stop.is_inside or on_wall[row] or stop.outside_s > 0:

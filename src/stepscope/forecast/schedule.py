@@ -54,7 +54,7 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
         last = evaluations[-1].step  # which need not be a multiple: the last batch of an epoch is not always printed
         num = max(0, (max_steps - last) // every - max(0, done_up_to - last) // every)
         num = _counted(evaluations, done_up_to, max_steps, num)
-    if every is not None and num is not None and run.format.evaluates_last_step:
+    if every is not None and num is not None and run.format.habits.evaluates_at_last_step:
         num += _evaluates_last(evaluations, len(run), done_up_to, max_steps, every)
     lone = [stop for stop in stops if stop.saved and not stop.evaluated]
     probability, doubt = _saving(run, evaluations, num or 0)

@@ -1,6 +1,6 @@
 """BasicSR, its forerunner MMSR and what was made from them, also in Paddle. Only the time stamps tell the time."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # MMSR writes the year with two digits, which no prefix has: the time of day inside the line does as well.
@@ -42,20 +42,21 @@ FORMAT = Format(
         note="The time stamps of the lines, which contain everything. Older versions print neither a step time nor an "
         "eta; the eta of newer ones is the mean since the start x the iterations left.",
     ),
-    setting_names={
-        "val_freq": "eval_interval",
-        "print_freq": "log_interval",
-        "save_checkpoint_freq": "checkpoint_interval",
-    },
-    first_step=1,
-    events_follow_step=True,
-    paste="--force_yml {name}={value}",
-    knobs={
-        "eval_interval": "val:val_freq",
-        "checkpoint_interval": "logger:save_checkpoint_freq",
-        "log_interval": "logger:print_freq",
-        "num_workers": "datasets:train:num_worker_per_gpu",
-    },
+    layout=Layout(first_step=1, events_follow_step=True),
+    controls=Controls(
+        names={
+            "val_freq": "eval_interval",
+            "print_freq": "log_interval",
+            "save_checkpoint_freq": "checkpoint_interval",
+        },
+        settable={
+            "eval_interval": "val:val_freq",
+            "checkpoint_interval": "logger:save_checkpoint_freq",
+            "log_interval": "logger:print_freq",
+            "num_workers": "datasets:train:num_worker_per_gpu",
+        },
+        syntax="--force_yml {name}={value}",
+    ),
     samples=(
         Sample(
             "23-04-11 09:25:37.738 - INFO: [epoch:  2, iter:  13,500, lr:(2.000e-04,)] l_pix: 2.5000e-02",

@@ -1,6 +1,6 @@
 """build-nanogpt's train_gpt2.py. Its dt is one step; on every 250th it holds validation, HellaSwag and sampling too."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Habits, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 
@@ -33,8 +33,7 @@ FORMAT = Format(
         "checkpoint are inside on the steps that have them, every 250th and the last. Neither a total nor an ETA is "
         "printed.",
     ),
-    evaluates_first_step=True,
-    evaluates_last_step=True,
+    habits=Habits(evaluates_at_first_step=True, evaluates_at_last_step=True),
     samples=(
         Sample(
             "step   512 | loss: 5.104233 | lr 4.2979e-04 | norm: 0.7710 | dt: 371.42ms | tok/sec: 1411577.73",

@@ -1,6 +1,6 @@
 """Caffe's solver, through glog: a moment without a year before every line, and since 2016 a time in it too."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
 
@@ -38,23 +38,25 @@ FORMAT = Format(
         "max_iter stands in the solver's parameters at the top; no ETA is printed. The number of an iteration counts "
         "those done before it.",
     ),
-    setting_names={
-        "max_iter": "max_steps",
-        "test_interval": "eval_interval",
-        "test_iter": "eval_iters",
-        "display": "log_interval",
-        "snapshot": "checkpoint_interval",
-        "iter_size": "gradient_accumulation_steps",
-    },
-    paste="{name}: {value}",
-    knobs={
-        "eval_interval": "test_interval",
-        "eval_iters": "test_iter",
-        "checkpoint_interval": "snapshot",
-        "log_interval": "display",
-        "max_steps": "max_iter",
-        "gradient_accumulation_steps": "iter_size",
-    },
+    controls=Controls(
+        names={
+            "max_iter": "max_steps",
+            "test_interval": "eval_interval",
+            "test_iter": "eval_iters",
+            "display": "log_interval",
+            "snapshot": "checkpoint_interval",
+            "iter_size": "gradient_accumulation_steps",
+        },
+        settable={
+            "eval_interval": "test_interval",
+            "eval_iters": "test_iter",
+            "checkpoint_interval": "snapshot",
+            "log_interval": "display",
+            "max_steps": "max_iter",
+            "gradient_accumulation_steps": "iter_size",
+        },
+        syntax="{name}: {value}",
+    ),
     samples=(
         Sample("Iteration 0 (-nan iter/s, 0.3121s/50 iters), loss = 7.01", "step", {"step": 0, "dur_s": 0.3121}),
         Sample(

@@ -1,6 +1,6 @@
 """Composer's console logger, as in LLM Foundry: a block per batch, the speed monitor's clock in it."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 
@@ -22,7 +22,7 @@ FORMAT = Format(
         "outside; in other units than hours it would be read wrongly. throughput figures are means over a window of "
         "batches. The total stands with the batch; no ETA is printed.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample("[batch=30/4800]:", "fact", {"step": 30, "total": 4800}),
         Sample("[epoch=1][batch=30/4800]:", "fact", {"step": 30}),

@@ -1,6 +1,6 @@
 """Coqui TTS' trainer: a block of lines per step, its number on the first and its time on another."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="Coqui TTS",
@@ -32,8 +32,7 @@ FORMAT = Format(
         "epoch. Waiting for data is loader_time, beside it and not inside; evaluation and saving are outside "
         "too. There is no ETA. Steps count through the epochs: GLOBAL_STEP adds those of a restored model.",
     ),
-    first_step=1,
-    events_follow_step=True,
+    layout=Layout(first_step=1, events_follow_step=True),
     samples=(
         Sample("> EPOCH: 3/450", "fact", {"epoch": 3, "epochs": 450}),
         Sample("--> STEP: 14/58 -- GLOBAL_STEP: 1024", "fact", {"batch": 14, "batches": 58}),

@@ -1,6 +1,6 @@
 """pytorch-CycleGAN-and-pix2pix: losses of single images, and at the end of an epoch the time it took."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="CycleGAN and pix2pix",
@@ -21,7 +21,7 @@ FORMAT = Format(
         "images tell the time per image of one batch, without loading, and count images. The number of epochs stands "
         "on the line; no ETA is printed.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample("End of epoch 7 / 200 \t Time Taken: 312 sec", "step", {"step": 7, "total": 200, "dur_s": 312}),
         Sample("saving the latest model (epoch 7, total_iters 5000)", "checkpoint"),

@@ -1,6 +1,6 @@
 """Darknet's YOLO trainers: one line per batch, with the loading of its images on a line of its own before it."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"-?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
 
@@ -36,7 +36,7 @@ FORMAT = Format(
         "time, not wall time. The hours left are its smoothed time per batch times the batches to max_batches, mAP "
         "left out.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample(
             "1204: 0.731240, 0.812455 avg loss, 0.001000 rate, 2.918332 seconds, 77056 images, 4.120551 hours left",

@@ -1,6 +1,6 @@
 """DeepSpeed's engine, and DeepSpeed-Chat around it. It prints rates, no step time: the stamps are the clock."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _STAMP = r"(?:\[(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+)?)\] )?"
 _RANK0 = rf"{_STAMP}\[INFO\] \[logging\.py:\d+:log_dist\] \[Rank \d+\] "
@@ -41,7 +41,7 @@ FORMAT = Format(
         note="The time between the stamps of two lines, with everything that happened between them. The printed rates "
         "are samples per second of all ranks: RunningAvg since the start, Curr of the last steps. No ETA is printed.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample(
             "[2026-02-03 04:05:06,789] [INFO] [logging.py:96:log_dist] [Rank 0] step=120, skipped=4, lr=[1e-05], "

@@ -1,7 +1,7 @@
 """detectron2. Its printed `time` is the mean since the start of training, so the time stamps are the clock."""
 
 from stepscope.formats._shared import coco
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Habits, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # After the stamp: `d2.utils.events INFO: ` in log.txt, `d2.utils.events]: ` on the terminal.
@@ -55,15 +55,17 @@ FORMAT = Format(
         "training; the printed eta is the median of the last 1000 step times x the iterations to MAX_ITER. "
         "Both leave evaluation and saving out.",
     ),
-    setting_names={"EVAL_PERIOD": "eval_interval", "CHECKPOINT_PERIOD": "checkpoint_interval"},
-    paste="{name} {value}",
-    kept_saves=0,
-    knobs={
-        "eval_interval": "TEST.EVAL_PERIOD",
-        "checkpoint_interval": "SOLVER.CHECKPOINT_PERIOD",
-        "max_steps": "SOLVER.MAX_ITER",
-        "num_workers": "DATALOADER.NUM_WORKERS",
-    },
+    habits=Habits(kept_checkpoints=0),
+    controls=Controls(
+        names={"EVAL_PERIOD": "eval_interval", "CHECKPOINT_PERIOD": "checkpoint_interval"},
+        settable={
+            "eval_interval": "TEST.EVAL_PERIOD",
+            "checkpoint_interval": "SOLVER.CHECKPOINT_PERIOD",
+            "max_steps": "SOLVER.MAX_ITER",
+            "num_workers": "DATALOADER.NUM_WORKERS",
+        },
+        syntax="{name} {value}",
+    ),
     samples=(
         Sample(
             "d2.utils.events INFO:  eta: 0:02:41  iter: 59  fg_cls_acc: 0.81  aux/ratio: 0.02  total_loss: 4.12  "

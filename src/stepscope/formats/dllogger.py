@@ -1,6 +1,6 @@
 """NVIDIA DLLogger's text lines, as its MLPerf graph trainings write them: every iteration with its own time."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _DLL = r"DLL (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) - "
 
@@ -25,7 +25,7 @@ FORMAT = Format(
         note="iteration_time is the iteration it stands beside, and every iteration is printed; evaluation has its own "
         "figure and is outside. There is neither a total nor an ETA.",
     ),
-    events_follow_step=True,
+    layout=Layout(events_follow_step=True),
     samples=(
         Sample(
             "DLL 2025-10-08 11:04:12.387259 - Iteration 910 | train_acc : 0.6721 % | iteration_time : 90.70 ms | "

@@ -1,6 +1,6 @@
 """ESPnet 2: means over a stretch of batches of an epoch, behind a moment."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _STAMP = r"(?:\[[\w.-]{1,80}\] (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+) )?"
@@ -33,8 +33,7 @@ FORMAT = Format(
         "saving included. train_time is the mean time of an update inside the stretch, without those. The time to "
         "finish, printed at the start of an epoch, is the mean of the epochs so far times those left.",
     ),
-    first_epoch=1,
-    first_step=1,
+    layout=Layout(first_epoch=1, first_step=1),
     samples=(
         Sample(
             "[node3] 2023-04-05 06:07:08,901 (trainer:737) INFO: 4epoch:train:501-1000batch: iter_time=1.2e-04, "

@@ -1,6 +1,6 @@
 """fairseq, the old bar-separated lines, the new ones of its logger, and JSON: a running clock in whole seconds."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _WHO = r"(?:\| )?(?:train(?:_inner)? \| )?"
@@ -83,19 +83,20 @@ FORMAT = Format(
         "slash is batches of an epoch, not of the run, and may be a dummy; there is no ETA. A step is an update: "
         "batches skipped for overflow are not counted.",
     ),
-    first_step=1,
-    events_follow_step=True,
-    paste="--{name} {value}",
-    knobs={
-        "eval_interval": "validate-interval-updates",
-        "checkpoint_interval": "save-interval-updates",
-        "log_interval": "log-interval",
-        "max_steps": "max-update",
-        "gradient_accumulation_steps": "update-freq",
-        "num_workers": "num-workers",
-        "keep_saves": "keep-interval-updates",
-        "asynchronous_saving": "--write-checkpoints-asynchronously",
-    },
+    layout=Layout(first_step=1, events_follow_step=True),
+    controls=Controls(
+        settable={
+            "eval_interval": "validate-interval-updates",
+            "checkpoint_interval": "save-interval-updates",
+            "log_interval": "log-interval",
+            "max_steps": "max-update",
+            "gradient_accumulation_steps": "update-freq",
+            "num_workers": "num-workers",
+            "keep_saves": "keep-interval-updates",
+            "asynchronous_saving": "--write-checkpoints-asynchronously",
+        },
+        syntax="--{name} {value}",
+    ),
     samples=(
         Sample(
             "| epoch 002:   1000 / 1811 loss=6.924, nll_loss=0.000, ppl=1.00, wps=309403, ups=4.1, wpb=74811, "

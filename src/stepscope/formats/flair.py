@@ -1,6 +1,6 @@
 """Flair's trainer: a line every tenth of an epoch, behind a moment with milliseconds."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="Flair",
@@ -25,8 +25,7 @@ FORMAT = Format(
         "at the end of an epoch included. The printed time (sec) counts from the start of the epoch. The number of "
         "epochs stands at the top and is rarely reached; no ETA is printed.",
     ),
-    first_epoch=1,
-    first_step=1,
+    layout=Layout(first_epoch=1, first_step=1),
     samples=(
         Sample(
             "epoch 3 - iter 120/600 - loss 0.41230911 - time (sec): 18.20 - samples/sec: 210.91 - lr: 0.100000",

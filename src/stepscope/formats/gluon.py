@@ -1,6 +1,6 @@
 """Gluon's image classification scripts: no stamps, rates without a known batch; only a whole epoch has a time."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="MXNet Gluon",
@@ -20,7 +20,7 @@ FORMAT = Format(
         "samples per second are printed, and some scripts multiply the batch size of the header by the devices, "
         "some do not. There is no ETA.",
     ),
-    events_follow_step=True,
+    layout=Layout(events_follow_step=True),
     samples=(
         Sample("[Epoch 8] speed: 121 samples/sec\ttime cost: 10580.690000", "step", {"step": 8, "dur_s": 10580.69}),
         Sample("[Epoch 8] validation: err-top1=0.4311 err-top5=0.1902", "evaluation"),

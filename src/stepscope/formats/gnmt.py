@@ -1,7 +1,7 @@
 """NVIDIA's GNMT v2: the time of single iterations, which varies threefold because batches are bucketed by length."""
 
 from stepscope.formats._shared import mllog
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="NVIDIA GNMT",
@@ -37,7 +37,7 @@ FORMAT = Format(
         "the epoch so far. Batches are bucketed by sentence length, so a threefold spread is normal. Evaluation and "
         "saving are outside; there is no ETA.",
     ),
-    events_follow_step=True,
+    layout=Layout(events_follow_step=True),
     samples=(
         *mllog.SAMPLES,
         Sample(

@@ -4,8 +4,8 @@ The dicts it prints have neither a step nor a time; both are in the tqdm bar bes
 evaluations look the same but for their total.
 """
 
-from stepscope.formats._shared.hf import BAR, HEAD, KNOBS, NUMBER
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.formats._shared.hf import BAR, HEAD, NUMBER, SETTABLE
+from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
 _NAME = r"(?:[Ss]teps: +)?"  # diffusers, sd-scripts and other accelerate scripts name their bar
 _AFTER_BAR = rf"(?:(?:{_NAME}{BAR}) *)?"  # a message that did not wait for the bar's end of line
@@ -102,20 +102,21 @@ FORMAT = Format(
         note="The bar's elapsed time, in whole seconds, since this process began to train; evaluation, saving and data "
         "loading are inside. Its remaining time is its smoothed recent rate times the steps left, without the "
         "evaluations among them; train_runtime, in the last dict, is the whole wall time of the process.",
+        restarts_with="process",
     ),
-    paste="{name}={value}",
-    setting_names={"logging_steps": "log_interval", "eval_steps": "eval_interval", "save_steps": "checkpoint_interval"},
-    first_step=1,
-    clock_is_process=True,
-    bars_nest=True,
-    kept_saves=0,
-    knobs={
-        **KNOBS,
-        "optimizer": 'optim="adamw_torch_fused"',
-        "save_on_improvement": 'save_strategy="best"',
-        "attention": 'from_pretrained(…, attn_implementation="sdpa")',
-        "dtype": "bf16=False, fp16=True",
-    },
+    layout=Layout(first_step=1, bars_nest=True),
+    habits=Habits(kept_checkpoints=0),
+    controls=Controls(
+        names={"logging_steps": "log_interval", "eval_steps": "eval_interval", "save_steps": "checkpoint_interval"},
+        settable={
+            **SETTABLE,
+            "optimizer": 'optim="adamw_torch_fused"',
+            "save_on_improvement": 'save_strategy="best"',
+            "attention": 'from_pretrained(…, attn_implementation="sdpa")',
+            "dtype": "bf16=False, fp16=True",
+        },
+        syntax="{name}={value}",
+    ),
     samples=(
         Sample("optim=OptimizerNames.ADAMW_TORCH,", "fact"),
         Sample("optim=adamw_torch_fused,", "fact"),

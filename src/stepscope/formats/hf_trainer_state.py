@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from stepscope.formats._shared.hf import KNOBS, NUMBER
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.formats._shared.hf import NUMBER, SETTABLE
+from stepscope.lines.format import Clock, Controls, Document, Format, Habits, Layout, Line, Sample
 
 _STATED = ("max_steps", "logging_steps", "eval_steps", "save_steps", "train_batch_size", "num_train_epochs")
 
@@ -72,22 +72,22 @@ FORMAT = Format(
         "the last entry of a finished run, is the wall time of the last process alone, so a mean step time follows "
         "from it only when the run was never resumed.",
     ),
-    setting_names={
-        "logging_steps": "log_interval",
-        "eval_steps": "eval_interval",
-        "save_steps": "checkpoint_interval",
-        "train_batch_size": "batch_size",
-    },
-    first_step=1,
-    events_follow_step=True,
-    sniff=_is_trainer_state,
-    to_lines=_to_lines,
-    paste="{name}={value}",
-    kept_saves=0,
-    knobs={
-        **KNOBS,
-        "optimizer": 'optim="adamw_torch_fused"',
-    },
+    layout=Layout(first_step=1, events_follow_step=True),
+    habits=Habits(kept_checkpoints=0),
+    controls=Controls(
+        names={
+            "logging_steps": "log_interval",
+            "eval_steps": "eval_interval",
+            "save_steps": "checkpoint_interval",
+            "train_batch_size": "batch_size",
+        },
+        settable={
+            **SETTABLE,
+            "optimizer": 'optim="adamw_torch_fused"',
+        },
+        syntax="{name}={value}",
+    ),
+    document=Document(sniff=_is_trainer_state, to_lines=_to_lines),
     samples=(
         Sample(
             'trainer_state: {"epoch": 0.5, "grad_norm": 1.25, "learning_rate": 2e-05, "loss": 1.71, "step": 40}',

@@ -1,6 +1,6 @@
 """NVIDIA HugeCTR: the time of the last so many iterations together, evaluation inside."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _TAG = r"\[HUGECTR\]\[(?P<stamp>\d\d:\d\d:\d\d)(?:\.\d+)?\]\[\w+\](?:\[RANK ?\w+\])?(?:\[\w+\])?: "
 
@@ -26,7 +26,7 @@ FORMAT = Format(
         note="The figure is seconds for the iterations in the bracket together, an evaluation among them included. "
         "There is no ETA.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample(
             "[HUGECTR][11:23:47][INFO][RANK0]: Iter: 6000 Time(1000 iters): 4.500000s Loss: 0.131000",

@@ -1,6 +1,6 @@
 """icefall's recipes for k2: losses per batch behind a moment, and no time of their own."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 # The place in the code, then the rank among how many; every rank writes a file, or all of them into one.
@@ -30,7 +30,7 @@ FORMAT = Format(
         "included. Batches have about equal seconds of speech, not equal numbers of recordings. How many batches an "
         "epoch has is known once one is over; neither a total nor an ETA is printed.",
     ),
-    first_epoch=1,
+    layout=Layout(first_epoch=1),
     samples=(
         Sample(
             "[train.py:898] (0/4) Epoch 2, batch 150, loss[loss=0.712, simple_loss=0.61, over 6120.00 frames. ], "

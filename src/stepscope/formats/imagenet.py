@@ -1,6 +1,6 @@
 """PyTorch's ImageNet example and the many scripts that kept its meters: `Time 0.231 ( 0.317)`."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Line, Sample
 
 _PLACE = r"Epoch:? \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\[ *(?P<batch>\d+)/(?P<batches>\d+)\]"
 _TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *[\d.]+s?\)"
@@ -28,9 +28,11 @@ FORMAT = Format(
         "mean of the epoch so far. The timer begins anew with each epoch, so validation and saving are outside. The "
         "line tells the batches of an epoch, not how many epochs there are, and no ETA.",
     ),
-    defaults={"num_workers": 4},
-    paste="--{dashed} {value}",
-    knobs={"num_workers": "workers", "log_interval": "print-freq"},
+    controls=Controls(
+        defaults={"num_workers": 4},
+        settable={"num_workers": "workers", "log_interval": "print-freq"},
+        syntax="--{dashed} {value}",
+    ),
     samples=(
         Sample(
             "Epoch: [0][  21/5005]\tTime  0.231 ( 0.317)\tData  0.000 ( 0.081)\tLoss 6.9512e+00 (6.9987e+00)\t"

@@ -1,6 +1,6 @@
 """Joey NMT: time stamps on every line; validation decodes whole sentences and says how long that took."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, EvaluationHabits, Format, Habits, Layout, Line, Sample
 
 _SETTINGS = r"cfg\.training\.(?P<key>validation_freq|logging_freq|updates|batch_multiplier) +: (?P<value>\d+)"
 _OWN = (
@@ -40,23 +40,24 @@ FORMAT = Format(
         "validation is not in it. A validation decodes the development set and prints how long that took; it is "
         "longest in the beginning, before the model has learned to end its sentences. No total and no ETA is printed.",
     ),
-    events_follow_step=True,
-    evaluation_generates=True,
-    first_step=1,
-    setting_names={
-        "validation_freq": "eval_interval",
-        "logging_freq": "log_interval",
-        "updates": "max_steps",
-        "batch_multiplier": "gradient_accumulation_steps",
-    },
-    paste="{name}: {value}",
-    knobs={
-        "eval_interval": "training.validation_freq",
-        "log_interval": "training.logging_freq",
-        "max_steps": "training.updates",
-        "gradient_accumulation_steps": "training.batch_multiplier",
-        "keep_saves": "training.keep_best_ckpts",
-    },
+    layout=Layout(events_follow_step=True, first_step=1),
+    habits=Habits(evaluation=EvaluationHabits(generates_text=True)),
+    controls=Controls(
+        names={
+            "validation_freq": "eval_interval",
+            "logging_freq": "log_interval",
+            "updates": "max_steps",
+            "batch_multiplier": "gradient_accumulation_steps",
+        },
+        settable={
+            "eval_interval": "training.validation_freq",
+            "log_interval": "training.logging_freq",
+            "max_steps": "training.updates",
+            "gradient_accumulation_steps": "training.batch_multiplier",
+            "keep_saves": "training.keep_best_ckpts",
+        },
+        syntax="{name}: {value}",
+    ),
     samples=(
         Sample(
             "Epoch   3, Step:     2400, Batch Loss:     2.310447, Batch Acc: 0.341207, Tokens per Sec:    11872, "

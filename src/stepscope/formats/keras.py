@@ -1,6 +1,6 @@
 """Keras' fit(), the progress bars of Keras 2 and 3: an epoch's own clock, which is an ETA until the epoch is over."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 # The whole epoch, and so the number of steps its figure is the time of. A bar that is not full is not read: what it
@@ -38,8 +38,7 @@ FORMAT = Format(
         "is a batch; it is printed once, when the epoch is over. Until then the bar shows an ETA for this epoch alone, "
         "without validation; ms/step leaves the first step out.",
     ),
-    first_step=1,
-    first_epoch=1,
+    layout=Layout(first_step=1, first_epoch=1),
     samples=(
         Sample(
             "250/250 [==============================] - 871s 3s/step - loss: 1.2071 - accuracy: 0.5916 - val_loss: 1.1",

@@ -1,6 +1,6 @@
 """LeRobot: from a thousand on its steps are printed as 1K, so the number alone does not tell them apart."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _HEAD = r"(?:INFO )?(?:(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) )?(?:[\w./\\-]{1,60}\.py:\d+ )?"
 
@@ -31,16 +31,18 @@ FORMAT = Format(
         "for its batch. Steps from a thousand on are rounded in print and counted on from the lines before. The total "
         "is printed at the top; no ETA is.",
     ),
-    first_step=1,
-    paste="--{name}={value}",
-    knobs={
-        "eval_interval": "eval_freq",
-        "checkpoint_interval": "save_freq",
-        "log_interval": "log_freq",
-        "max_steps": "steps",
-        "batch_size": "batch_size",
-        "num_workers": "num_workers",
-    },
+    layout=Layout(first_step=1),
+    controls=Controls(
+        settable={
+            "eval_interval": "eval_freq",
+            "checkpoint_interval": "save_freq",
+            "log_interval": "log_freq",
+            "max_steps": "steps",
+            "batch_size": "batch_size",
+            "num_workers": "num_workers",
+        },
+        syntax="--{name}={value}",
+    ),
     samples=(
         Sample(
             "INFO 2025-03-04 05:06:07 ts/train.py:232 step:600 smpl:5K ep:12 epch:0.21 loss:1.204 grdn:14.110 "

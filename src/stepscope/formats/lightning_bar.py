@@ -1,6 +1,6 @@
 """Lightning's progress bars, drawn by tqdm or by rich: one per epoch, with a clock that begins anew with each."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _LOSS = rf"(?:[^\]]{{0,300}}?\b(?:train[_/])?loss(?:_step)?[=:] ?(?P<loss>{_NUMBER}))?"
@@ -50,22 +50,24 @@ FORMAT = Format(
         note="The bar's elapsed time, whole seconds since its epoch began; a validation in the middle of an epoch is "
         "inside, one at its end and saving are not, and nothing between two epochs is timed. The epochs are added up. "
         "Before version 2 the bar counts the batches of the validation too. The time left on it is that of the epoch.",
+        restarts_with="epoch",
     ),
-    first_step=1,
-    clock_is_epoch=True,
-    paste="Trainer({name}={value})",
-    setting_names={"val_check_interval": "eval_interval", "log_every_n_steps": "log_interval"},
-    kept_saves=1,
-    knobs={
-        "eval_interval": "val_check_interval",
-        "eval_iters": "limit_val_batches",
-        "log_interval": "log_every_n_steps",
-        "max_steps": "max_steps",
-        "gradient_accumulation_steps": "accumulate_grad_batches",
-        "num_workers": "DataLoader(…, num_workers=8, persistent_workers=True, pin_memory=True)",
-        "save_on_improvement": 'ModelCheckpoint(monitor="val_loss", save_top_k=1)',
-        "dtype": 'Trainer(precision="16-mixed")',
-    },
+    layout=Layout(first_step=1),
+    habits=Habits(kept_checkpoints=1),
+    controls=Controls(
+        names={"val_check_interval": "eval_interval", "log_every_n_steps": "log_interval"},
+        settable={
+            "eval_interval": "val_check_interval",
+            "eval_iters": "limit_val_batches",
+            "log_interval": "log_every_n_steps",
+            "max_steps": "max_steps",
+            "gradient_accumulation_steps": "accumulate_grad_batches",
+            "num_workers": "DataLoader(…, num_workers=8, persistent_workers=True, pin_memory=True)",
+            "save_on_improvement": 'ModelCheckpoint(monitor="val_loss", save_top_k=1)',
+            "dtype": 'Trainer(precision="16-mixed")',
+        },
+        syntax="Trainer({name}={value})",
+    ),
     samples=(
         Sample(
             "Epoch 2:  46%|████▌     | 12/26 [00:05<00:06,  2.31it/s, v_num=0, train_loss=0.532]",

@@ -1,6 +1,6 @@
 """LitGPT's pretraining and finetuning. Its clock is one micro-batch, an iter; several make an optimizer step."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 
@@ -49,18 +49,19 @@ FORMAT = Format(
         "when finetuning only. `remaining time` is the mean since this process began, validation included; no total is "
         "printed.",
     ),
-    first_step=1,
-    events_follow_step=True,
-    paste="--{name} {value}",
-    kept_saves=0,
-    knobs={
-        "eval_interval": "eval.interval",
-        "eval_iters": "eval.max_iters",
-        "checkpoint_interval": "train.save_interval",
-        "log_interval": "train.log_interval",
-        "batch_size": "train.micro_batch_size",
-        "max_steps": "train.max_steps",
-    },
+    layout=Layout(first_step=1, events_follow_step=True),
+    habits=Habits(kept_checkpoints=0),
+    controls=Controls(
+        settable={
+            "eval_interval": "eval.interval",
+            "eval_iters": "eval.max_iters",
+            "checkpoint_interval": "train.save_interval",
+            "log_interval": "train.log_interval",
+            "batch_size": "train.micro_batch_size",
+            "max_steps": "train.max_steps",
+        },
+        syntax="--{name} {value}",
+    ),
     samples=(
         Sample(
             "Epoch 2 | iter 640 step 160 | loss train: 1.873, val: 1.902 | iter time: 214.08 ms (step) remaining time:"

@@ -1,7 +1,7 @@
 """LLaMA-Factory's trainer_log.jsonl. After a resume its clock restarts and its step does not; each rank may write."""
 
-from stepscope.formats._shared.hf import KNOBS, NUMBER
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.formats._shared.hf import NUMBER, SETTABLE
+from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
 _HEAD = r'\{"current_steps": (?P<step>\d+), "total_steps": (?P<total>\d+), '
 _FIELDS = r"[^{}]{0,2000}?"
@@ -26,15 +26,17 @@ FORMAT = Format(
         note="Wall time since this process began to train, in whole seconds, with evaluation and saving inside. Its "
         "remaining time divides that clock by all steps so far, those of earlier processes too: after a resume it "
         "is far too short.",
+        restarts_with="process",
     ),
-    first_step=1,
-    clock_is_process=True,
-    paste="{name}: {value}",
-    kept_saves=0,
-    knobs={
-        **KNOBS,
-        "optimizer": "optim: adamw_torch_fused",
-    },
+    layout=Layout(first_step=1),
+    habits=Habits(kept_checkpoints=0),
+    controls=Controls(
+        settable={
+            **SETTABLE,
+            "optimizer": "optim: adamw_torch_fused",
+        },
+        syntax="{name}: {value}",
+    ),
     samples=(
         Sample(
             '{"current_steps": 40, "total_steps": 1200, "loss": 0.9731, "lr": 1e-05, "epoch": 0.1, "percentage": 3.33, '

@@ -1,6 +1,6 @@
 """llm.c, its CUDA, C and Python trainers. The time is that of the training step alone: evaluations are outside it."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 _CELL = r" +\| (?P<value>\S[^|]*?) +\|"
@@ -59,29 +59,32 @@ FORMAT = Format(
         "and saving are outside it. tok/s is a running mean, the average at the end leaves out the first step, and no "
         "ETA is printed.",
     ),
-    setting_names={
-        "val_loss_every": "eval_interval",
-        "val_max_steps": "eval_iters",
-        "checkpoint_every": "checkpoint_interval",
-        "micro batch size B": "batch_size",
-        "sequence length T": "block_size",
-        "num_processes": "world_size",
-    },
-    # bf16 weights, Adam's two moments and the fp32 copy of the weights
-    checkpoint_bytes_per_parameter=14.0,
-    first_step=1,
-    events_follow_step=True,
-    paste="{name} {value}",
-    kept_saves=0,
-    knobs={
-        "eval_interval": "-v",
-        "eval_iters": "-m",
-        "checkpoint_interval": "-n",
-        "batch_size": "-b",
-        "block_size": "-t",
-        "max_steps": "-x",
-        "keep_saves": "-nk",
-    },
+    layout=Layout(first_step=1, events_follow_step=True),
+    habits=Habits(
+        # bf16 weights, Adam's two moments and the fp32 copy of the weights
+        checkpoint_bytes_per_parameter=14.0,
+        kept_checkpoints=0,
+    ),
+    controls=Controls(
+        names={
+            "val_loss_every": "eval_interval",
+            "val_max_steps": "eval_iters",
+            "checkpoint_every": "checkpoint_interval",
+            "micro batch size B": "batch_size",
+            "sequence length T": "block_size",
+            "num_processes": "world_size",
+        },
+        settable={
+            "eval_interval": "-v",
+            "eval_iters": "-m",
+            "checkpoint_interval": "-n",
+            "batch_size": "-b",
+            "block_size": "-t",
+            "max_steps": "-x",
+            "keep_saves": "-nk",
+        },
+        syntax="{name} {value}",
+    ),
     samples=(
         Sample(
             "step  412/18865 | loss 4.902217 (-0.31z)| norm 0.6120 (+1.07z)| lr 3.53e-04 | 2710.44 ms | 49.8% bf16 MFU"

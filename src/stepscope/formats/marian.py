@@ -1,6 +1,6 @@
 """Marian: a report every so many updates, with the seconds since the report before it."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 
@@ -34,11 +34,13 @@ FORMAT = Format(
         includes=("evaluation", "checkpoint", "data", "logging"),
         note="The seconds since the report before, of all its updates together, validation and saving between the two "
         "included. Neither a total nor an ETA is printed.",
+        is_sum=True,
     ),
-    first_step=1,
-    figure_is_total=True,
-    paste="--{name} {value}",
-    knobs={"eval_interval": "valid-freq", "checkpoint_interval": "save-freq", "log_interval": "disp-freq"},
+    layout=Layout(first_step=1),
+    controls=Controls(
+        settable={"eval_interval": "valid-freq", "checkpoint_interval": "save-freq", "log_interval": "disp-freq"},
+        syntax="--{name} {value}",
+    ),
     samples=(
         Sample(
             "Ep. 1 : Up. 1,500 : Sen. 98,112 : Cost 6.71203423 * 101,220 @ 8,012 after 4,400,121 : Time 81.20s : "

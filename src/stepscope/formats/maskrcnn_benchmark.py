@@ -1,7 +1,7 @@
 """maskrcnn-benchmark. Its `time: a (b)` is a median of 20 and a mean since the start: the time stamps are the clock."""
 
 from stepscope.formats._shared import coco
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:maskrcnn_benchmark[\w.]* INFO: )"
@@ -37,15 +37,17 @@ FORMAT = Format(
         "the last 20 iterations and b the mean since the start; the printed eta is b x the iterations to MAX_ITER, "
         "so it is long after a slow start and leaves evaluation out.",
     ),
-    setting_names={"MAX_ITER": "max_steps", "CHECKPOINT_PERIOD": "checkpoint_interval", "TEST_PERIOD": "eval_interval"},
-    first_step=1,
-    paste="{name} {value}",
-    knobs={
-        "eval_interval": "SOLVER.TEST_PERIOD",
-        "checkpoint_interval": "SOLVER.CHECKPOINT_PERIOD",
-        "max_steps": "SOLVER.MAX_ITER",
-        "num_workers": "DATALOADER.NUM_WORKERS",
-    },
+    layout=Layout(first_step=1),
+    controls=Controls(
+        names={"MAX_ITER": "max_steps", "CHECKPOINT_PERIOD": "checkpoint_interval", "TEST_PERIOD": "eval_interval"},
+        settable={
+            "eval_interval": "SOLVER.TEST_PERIOD",
+            "checkpoint_interval": "SOLVER.CHECKPOINT_PERIOD",
+            "max_steps": "SOLVER.MAX_ITER",
+            "num_workers": "DATALOADER.NUM_WORKERS",
+        },
+        syntax="{name} {value}",
+    ),
     samples=(
         Sample(
             "maskrcnn_benchmark.trainer INFO: eta: 2:14:06  iter: 340  loss: 1.0830 (1.9157)  loss_mask: 0.47 (0.50)  "

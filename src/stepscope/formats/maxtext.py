@@ -1,6 +1,6 @@
 """MaxText. JAX hands work over without waiting: the second step looks fast, and the one after it pays."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _GLOG = r"(?:[IWE]\d{4} (?P<stamp>\d\d:\d\d:\d\d(?:\.\d+)?) +\d+ [\w.]+:\d+\] )?"
@@ -32,22 +32,24 @@ FORMAT = Format(
         "that follows it. Work is handed over asynchronously: the first steps' figures are not theirs alone. No ETA is "
         "printed.",
     ),
-    paste="{name}={value}",
-    setting_names={
-        "checkpoint_period": "checkpoint_interval",
-        "eval_steps": "eval_iters",
-        "max_target_length": "block_size",
-    },
-    knobs={
-        "eval_interval": "eval_interval",
-        "eval_iters": "eval_steps",
-        "checkpoint_interval": "checkpoint_period",
-        "log_interval": "log_period",
-        "max_steps": "steps",
-        "batch_size": "per_device_batch_size",
-        "block_size": "max_target_length",
-        "asynchronous_saving": "async_checkpointing=True",
-    },
+    controls=Controls(
+        names={
+            "checkpoint_period": "checkpoint_interval",
+            "eval_steps": "eval_iters",
+            "max_target_length": "block_size",
+        },
+        settable={
+            "eval_interval": "eval_interval",
+            "eval_iters": "eval_steps",
+            "checkpoint_interval": "checkpoint_period",
+            "log_interval": "log_period",
+            "max_steps": "steps",
+            "batch_size": "per_device_batch_size",
+            "block_size": "max_target_length",
+            "asynchronous_saving": "async_checkpointing=True",
+        },
+        syntax="{name}={value}",
+    ),
     samples=(
         Sample(
             "completed step: 31, seconds: 2.208, TFLOP/s/device: 180.411, Tokens/s/device: 7422.101, "

@@ -1,6 +1,6 @@
 """Megatron-LM, Megatron-DeepSpeed and GPT-NeoX. The clock stands still while the model is evaluated or saved."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # srun --label and torchrun tag lines that themselves begin with blanks, so the tag is followed by more than one.
@@ -81,30 +81,31 @@ FORMAT = Format(
         "or saved (older versions let it run during a save). A first line that newer versions print after iteration 1 "
         "counts again in the line after it, which therefore looks slow. No ETA is printed.",
     ),
-    paste="--{dashed} {value}",
-    setting_names={
-        "train_iters": "max_steps",
-        "save_interval": "checkpoint_interval",
-        "micro_batch_size": "batch_size",
-        "seq_length": "block_size",
-    },
-    first_step=1,
-    events_follow_step=True,
-    kept_saves=0,
-    knobs={
-        "eval_interval": "eval_interval",
-        "eval_iters": "eval_iters",
-        "checkpoint_interval": "save_interval",
-        "log_interval": "log_interval",
-        "max_steps": "train_iters",
-        "batch_size": "micro_batch_size",
-        "block_size": "seq_length",
-        "num_workers": "num_workers",
-        "gc": "--manual-gc --manual-gc-interval 1000",
-        "asynchronous_saving": "--async-save --ckpt-format torch_dist",
-        "dtype": "--fp16 (instead of --bf16)",
-        "attention": "--use-flash-attn",
-    },
+    layout=Layout(first_step=1, events_follow_step=True),
+    habits=Habits(kept_checkpoints=0),
+    controls=Controls(
+        names={
+            "train_iters": "max_steps",
+            "save_interval": "checkpoint_interval",
+            "micro_batch_size": "batch_size",
+            "seq_length": "block_size",
+        },
+        settable={
+            "eval_interval": "eval_interval",
+            "eval_iters": "eval_iters",
+            "checkpoint_interval": "save_interval",
+            "log_interval": "log_interval",
+            "max_steps": "train_iters",
+            "batch_size": "micro_batch_size",
+            "block_size": "seq_length",
+            "num_workers": "num_workers",
+            "gc": "--manual-gc --manual-gc-interval 1000",
+            "asynchronous_saving": "--async-save --ckpt-format torch_dist",
+            "dtype": "--fp16 (instead of --bf16)",
+            "attention": "--use-flash-attn",
+        },
+        syntax="--{dashed} {value}",
+    ),
     samples=(
         Sample(
             "[2026-02-03 04:05:06.789012] iteration       40/   12000 | consumed samples:        10240 | "

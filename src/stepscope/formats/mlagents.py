@@ -1,6 +1,6 @@
 """Unity ML-Agents: a summary per behaviour with a running clock."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="Unity ML-Agents",
@@ -25,9 +25,9 @@ FORMAT = Format(
         note="Seconds since this process began, waiting for the environment included. A step is one decision of an "
         "agent, thousands of which lie between two lines. max_steps stands among the settings at the top; no ETA is "
         "printed.",
+        restarts_with="process",
     ),
-    first_step=1,
-    clock_is_process=True,
+    layout=Layout(first_step=1),
     samples=(
         Sample(
             "[INFO] Walker. Step: 90000. Time Elapsed: 212.401 s. Mean Reward: 3.120. Std of Reward: 1.2. Training.",

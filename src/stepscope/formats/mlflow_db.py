@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from stepscope.formats._shared.tables import MOMENT, logged_lines, table_lines
-from stepscope.lines.format import Clock, Format, Sample
+from stepscope.lines.format import Clock, Document, Format, Sample
 
 _NAME = "mlflow_db"
 _MAGIC = b"SQLite format 3\0"
@@ -52,8 +52,7 @@ FORMAT = Format(
         "happened between them. Of several runs in the file the one logged to last is read. A value logged without a "
         "step has step 0. Neither a total nor an ETA is written.",
     ),
-    sniff=sniff,
-    to_lines=to_lines,
+    document=Document(sniff=sniff, to_lines=to_lines),
     samples=(
         Sample(
             "mlflow_db: step 12 unix_s 1731600000.500000 loss 3.25",

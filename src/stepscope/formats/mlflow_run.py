@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from stepscope.formats._shared.tables import MOMENT, logged_lines, table_lines
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Document, Format, Line, Sample
 from stepscope.source.mlflow import HEAD
 
 _NAME = "mlflow_run"
@@ -65,8 +65,7 @@ FORMAT = Format(
         "happened between them. Of a store with several runs the one logged to last is read. A value logged without a "
         "step has step 0. No ETA is written; a total is where the parameters name one.",
     ),
-    sniff=sniff,
-    to_lines=to_lines,
+    document=Document(sniff=sniff, to_lines=to_lines),
     samples=(
         Sample(
             "mlflow_run: step 12 unix_s 1731600000.500000 loss 3.25",

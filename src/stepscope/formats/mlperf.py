@@ -1,6 +1,6 @@
 """MLPerf's own event lines, for logs that hold nothing else: Unix time in every line, steps in whatever was counted."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 # `srun -l` puts the rank and a colon before a line.
 # The old form has the time before the key, the new one inside its JSON. `{0}` is the key.
@@ -55,7 +55,7 @@ FORMAT = Format(
         "samples or tokens: MLPerf's epoch_num is often not a count of epochs. The run is from run_start to run_stop; "
         "there is neither a total nor an ETA. A trainer's own lines in the same file are read instead.",
     ),
-    events_follow_step=True,
+    layout=Layout(events_follow_step=True),
     samples=(
         Sample(
             ':::MLLOG {"namespace": "", "time_ms": 1700788040827, "event_type": "POINT", "key": "tracked_stats", '

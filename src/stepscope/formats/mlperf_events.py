@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Document, Format, Layout, Line, Sample
 
 _PREFIX = rb"(?:\[\d+\] |\d+: )?"
 _EVENT = re.compile(
@@ -183,10 +183,8 @@ FORMAT = Format(
         "beginning and an end of their own. A step is what the events count: steps, samples, tokens, epochs, or "
         "thousandths of an epoch. The run is from run_start to run_stop; there is neither a total nor an ETA.",
     ),
-    first_step=1,
-    events_follow_step=True,
-    sniff=sniff,
-    to_lines=to_lines,
+    layout=Layout(first_step=1, events_follow_step=True),
+    document=Document(sniff=sniff, to_lines=to_lines),
     samples=(
         Sample(
             "mlperf_events: step 1536 of_these 384 dur_s 178.060 unix_s 1714898686.027",

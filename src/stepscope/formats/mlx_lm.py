@@ -1,6 +1,6 @@
 """mlx-lm's fine-tuning: a rate over the report interval, with validation timed on its own line."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 
@@ -30,16 +30,18 @@ FORMAT = Format(
         "inside in older versions only. After a last interval that is shorter than the others the rate is too high. "
         "The total is printed at the top; no ETA is.",
     ),
-    first_step=1,
-    paste="--{name} {value}",
-    knobs={
-        "eval_interval": "steps-per-eval",
-        "eval_iters": "val-batches",
-        "checkpoint_interval": "save-every",
-        "log_interval": "steps-per-report",
-        "max_steps": "iters",
-        "batch_size": "batch-size",
-    },
+    layout=Layout(first_step=1),
+    controls=Controls(
+        settable={
+            "eval_interval": "steps-per-eval",
+            "eval_iters": "val-batches",
+            "checkpoint_interval": "save-every",
+            "log_interval": "steps-per-report",
+            "max_steps": "iters",
+            "batch_size": "batch-size",
+        },
+        syntax="--{name} {value}",
+    ),
     samples=(
         Sample(
             "Iter 40: Train loss 1.912, Learning Rate 1.000e-05, It/sec 1.471, Tokens/sec 612.010, "

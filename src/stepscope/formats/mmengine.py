@@ -1,6 +1,6 @@
 """MMEngine and, before it, mmcv (MMDetection, MMSegmentation and their kin): the text log."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:mm\w+ - INFO - )"
@@ -71,9 +71,7 @@ FORMAT = Format(
         "set) in MMEngine; waiting for data is in it, evaluation and saving are not. The printed eta is the mean "
         "iteration time since the start x the iterations left in the run, so it leaves both out too.",
     ),
-    first_step=1,
-    first_epoch=1,
-    events_follow_step=True,
+    layout=Layout(first_step=1, first_epoch=1, events_follow_step=True),
     samples=(
         Sample(
             "mmengine - INFO - Epoch(train)   [3][ 50/201]  lr: 1.0000e-02  eta: 0:14:43  time: 0.2435  data_time: 0.1 "

@@ -1,6 +1,6 @@
 """The JSON lines that MMEngine (vis_data/scalars.json) and mmcv (None.log.json) write beside their text log."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity)"
 
@@ -39,9 +39,7 @@ FORMAT = Format(
         "set) in MMEngine; waiting for data is in it, evaluation and saving are not. These lines have neither a "
         "total nor an eta.",
     ),
-    first_step=1,
-    first_epoch=1,
-    events_follow_step=True,
+    layout=Layout(first_step=1, first_epoch=1, events_follow_step=True),
     samples=(
         Sample(
             '{"base_lr": 0.0002, "lr": 0.0002, "data_time": 0.12, "grad_norm": 1.5, "loss": 4.25, "loss_kpt": 4.25, '

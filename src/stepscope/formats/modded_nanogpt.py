@@ -1,6 +1,6 @@
 """modded-nanogpt's speedrun logs. A running clock that stops for validation and, in 2024, began anew at step 10."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Habits, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 _CLOCK = r"train_time:(?:(?P<elapsed_ms>[\d.]+)ms|(?P<elapsed_s>[\d.]+)s) step_avg:"
@@ -36,11 +36,12 @@ FORMAT = Format(
         "begins anew after step 10, in later ones the warm-up comes before it, so its last value leaves out compiling "
         "and validation. No ETA is printed.",
     ),
-    first_step=1,
-    events_follow_step=True,
-    # Batch and attention window grow on the way in most of its records.
-    cost_follows_schedule=True,
-    schedule_in_source=_GROWS,
+    layout=Layout(first_step=1, events_follow_step=True),
+    habits=Habits(
+        # Batch and attention window grow on the way in most of its records.
+        step_cost_follows_schedule=True,
+        schedule_pattern=_GROWS,
+    ),
     samples=(
         Sample(
             "step:412/3200 train_loss:4.2210 train_time:61984ms step_avg:154.19ms",

@@ -1,7 +1,7 @@
 """ms-swift: logging.jsonl and the same dicts on standard output, between the bars that carry the same clock."""
 
-from stepscope.formats._shared.hf import KNOBS, NUMBER
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.formats._shared.hf import NUMBER, SETTABLE
+from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
 _Q = r"['\"]"
 _FIELDS = r"[^{}]{0,4000}?"
@@ -61,21 +61,23 @@ FORMAT = Format(
         includes=("evaluation", "checkpoint", "data", "logging"),
         note="Wall time since this process began to train, in whole seconds, with evaluation and saving inside. "
         "train_speed(s/it) and the remaining time are that clock divided by all steps so far, not the last step.",
+        restarts_with="process",
     ),
-    paste="--{name} {value}",
-    setting_names={
-        "logging_steps": "log_interval",
-        "eval_steps": "eval_interval",
-        "save_steps": "checkpoint_interval",
-        "per_device_train_batch_size": "batch_size",
-    },
-    first_step=1,
-    clock_is_process=True,
-    kept_saves=0,
-    knobs={
-        **KNOBS,
-        "optimizer": "--optim adamw_torch_fused",
-    },
+    layout=Layout(first_step=1),
+    habits=Habits(kept_checkpoints=0),
+    controls=Controls(
+        names={
+            "logging_steps": "log_interval",
+            "eval_steps": "eval_interval",
+            "save_steps": "checkpoint_interval",
+            "per_device_train_batch_size": "batch_size",
+        },
+        settable={
+            **SETTABLE,
+            "optimizer": "--optim adamw_torch_fused",
+        },
+        syntax="--{name} {value}",
+    ),
     samples=(
         Sample(
             '{"loss": 1.52, "grad_norm": 2.75, "learning_rate": 4e-08, "token_acc": 0.64, "epoch": 0.01, '

@@ -1,6 +1,6 @@
 """MXNet's Module.fit with its Speedometer: only a rate of samples, so the time stamps are the clock."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NODE = r"(?:Node\[\d+\] )?"
 
@@ -30,8 +30,7 @@ FORMAT = Format(
         "time between two lines' stamps is taken; everything is inside. 'Time cost' is one epoch without validation. "
         "The number of batches of an epoch is not printed: it is the last one printed in the first epoch.",
     ),
-    first_step=1,
-    events_follow_step=True,
+    layout=Layout(first_step=1, events_follow_step=True),
     samples=(
         Sample(
             "Node[0] Epoch[16] Batch [2140-2160]\tSpeed: 2648.90 samples/sec\taccuracy=0.612010",

@@ -1,6 +1,6 @@
 """nanochat: tokenizer, base training, midtraining, SFT and evals in one file. Its dt leaves evaluations out."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Habits, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 
@@ -60,10 +60,15 @@ FORMAT = Format(
         "are outside it. `total time` adds these up from the eleventh step on and `eta` is reckoned from it, so "
         "neither knows of evaluations.",
     ),
-    evaluates_first_step=True,
-    paste="--{name}={value}",
-    kept_saves=0,
-    knobs={"eval_interval": "eval-every", "checkpoint_interval": "save-every", "batch_size": "device-batch-size"},
+    habits=Habits(evaluates_at_first_step=True, kept_checkpoints=0),
+    controls=Controls(
+        settable={
+            "eval_interval": "eval-every",
+            "checkpoint_interval": "save-every",
+            "batch_size": "device-batch-size",
+        },
+        syntax="--{name}={value}",
+    ),
     samples=(
         Sample(
             "step 00412/08100 (5.09%) | loss: 3.902217 | lrm: 1.00 | dt: 512.44ms | tok/sec: 1,023,119 | bf16_mfu:"

@@ -1,6 +1,6 @@
 """nanoGPT's train.py, and forks that kept its lines. They carry durations, never a wall clock."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, EvaluationHabits, Format, Habits, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _ELIDED = r"(?:\.{2,}|…)"  # a person who pastes a log leaves the uninteresting numbers out
@@ -49,57 +49,59 @@ FORMAT = Format(
         note="The time of one iteration, the printed one, from the end of the iteration before it; evaluation and "
         "checkpoint are inside. One iteration in log_interval is printed.",
     ),
-    paste="--{name}={value}",
-    mfu_peak_tflops=312.0,  # of an A100
-    setting_names={"max_iters": "max_steps", "ckpt_interval": "checkpoint_interval"},
-    defaults={
-        "eval_interval": 2000,
-        "eval_iters": 200,
-        "log_interval": 1,
-        "always_save_checkpoint": True,
-        "gradient_accumulation_steps": 40,
-        "batch_size": 12,
-        "block_size": 1024,
-        "max_steps": 600000,
-        "compile": True,
-        "device": "cuda",
-    },
-    shipped=(
-        {  # config/train_shakespeare_char.py
-            **{"log_interval": 10, "max_steps": 5000},
-            **{"eval_interval": 250, "eval_iters": 200, "gradient_accumulation_steps": 1},
-        },
-        {  # the same on a CPU, by the README
-            **{"log_interval": 1, "max_steps": 2000},
-            **{"eval_interval": 250, "eval_iters": 20, "gradient_accumulation_steps": 1},
-        },
-        {  # config/train_gpt2.py
-            **{"log_interval": 10, "max_steps": 600_000},
-            **{"eval_interval": 1000, "eval_iters": 200, "gradient_accumulation_steps": 40},
-        },
+    habits=Habits(
+        evaluates_at_first_step=True,
+        saves_at_first_step=False,
+        saves_only_after_evaluation=True,
+        # fp32 weights and Adam's two moments
+        checkpoint_bytes_per_parameter=12.0,
+        kept_checkpoints=1,
+        mfu_peak_tflops=312.0,  # of an A100
+        evaluation=EvaluationHabits(num_splits=2, is_on_one_rank=True, shares_generator=True),
     ),
-    evaluates_first_step=True,
-    saves_first_step=False,
-    saves_only_after_evaluation=True,
-    evaluation_splits=2,
-    evaluation_shares_dice=True,
-    evaluates_on_one_rank=True,
-    # fp32 weights and Adam's two moments
-    checkpoint_bytes_per_parameter=12.0,
-    accumulation_is_total=True,
-    kept_saves=1,
-    knobs={
-        "eval_interval": "eval_interval",
-        "eval_iters": "eval_iters",
-        "log_interval": "log_interval",
-        "always_save_checkpoint": "always_save_checkpoint",
-        "batch_size": "batch_size",
-        "gradient_accumulation_steps": "gradient_accumulation_steps",
-        "block_size": "block_size",
-        "dtype": "dtype",
-        "compile": "compile",
-        "max_steps": "max_iters",
-    },
+    controls=Controls(
+        names={"max_iters": "max_steps", "ckpt_interval": "checkpoint_interval"},
+        defaults={
+            "eval_interval": 2000,
+            "eval_iters": 200,
+            "log_interval": 1,
+            "always_save_checkpoint": True,
+            "gradient_accumulation_steps": 40,
+            "batch_size": 12,
+            "block_size": 1024,
+            "max_steps": 600000,
+            "compile": True,
+            "device": "cuda",
+        },
+        shipped_configs=(
+            {  # config/train_shakespeare_char.py
+                **{"log_interval": 10, "max_steps": 5000},
+                **{"eval_interval": 250, "eval_iters": 200, "gradient_accumulation_steps": 1},
+            },
+            {  # the same on a CPU, by the README
+                **{"log_interval": 1, "max_steps": 2000},
+                **{"eval_interval": 250, "eval_iters": 20, "gradient_accumulation_steps": 1},
+            },
+            {  # config/train_gpt2.py
+                **{"log_interval": 10, "max_steps": 600_000},
+                **{"eval_interval": 1000, "eval_iters": 200, "gradient_accumulation_steps": 40},
+            },
+        ),
+        settable={
+            "eval_interval": "eval_interval",
+            "eval_iters": "eval_iters",
+            "log_interval": "log_interval",
+            "always_save_checkpoint": "always_save_checkpoint",
+            "batch_size": "batch_size",
+            "gradient_accumulation_steps": "gradient_accumulation_steps",
+            "block_size": "block_size",
+            "dtype": "dtype",
+            "compile": "compile",
+            "max_steps": "max_iters",
+        },
+        syntax="--{name}={value}",
+        accumulation_is_total=True,
+    ),
     samples=(
         Sample(
             "iter 250: loss 3.3114, time 135.02ms, mfu 37.10%",

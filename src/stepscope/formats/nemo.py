@@ -1,6 +1,6 @@
 """NeMo 2: one line per iteration. Iterations count from 0, and what follows the slash is the last one's number."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:\[NeMo [IWE] (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \w+:\d+\] )?"
@@ -40,15 +40,19 @@ FORMAT = Format(
         note="The time of one iteration, the printed one, from the start to the end of its batch; validation and "
         "saving are outside. A validation's loss stands on the lines after it until the next. No ETA is printed.",
     ),
-    # Not the first iteration's number (0), but with it the last one's is what follows the slash.
-    first_step=1,
-    events_follow_step=True,
-    paste="{name}={value}",
-    knobs={
-        "eval_interval": "trainer.val_check_interval",
-        "log_interval": "trainer.log_every_n_steps",
-        "max_steps": "trainer.max_steps",
-    },
+    layout=Layout(
+        # Not the first iteration's number (0), but with it the last one's is what follows the slash.
+        first_step=1,
+        events_follow_step=True,
+    ),
+    controls=Controls(
+        settable={
+            "eval_interval": "trainer.val_check_interval",
+            "log_interval": "trainer.log_every_n_steps",
+            "max_steps": "trainer.max_steps",
+        },
+        syntax="{name}={value}",
+    ),
     samples=(
         Sample(
             "Training epoch 0, iteration 12/499 | lr: 3.9e-06 | global_batch_size: 64 | global_step: 12 | "

@@ -1,6 +1,6 @@
 """NVIDIA's SSD for MLPerf: samples per second, a time only because an MLPerf line tells the batch size."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="NVIDIA SSD (MLPerf)",
@@ -26,7 +26,7 @@ FORMAT = Format(
         note="Samples per second over the iterations since the last line, made a time with the global batch size of "
         "the MLPerf header; without that line no time is known. Evaluation is outside. There is no ETA.",
     ),
-    events_follow_step=True,
+    layout=Layout(events_follow_step=True),
     samples=(
         Sample(
             "Iteration:    160, Loss function: 8.724, Average Loss: 1.901, avg. samples / sec: 4236.85",

@@ -1,6 +1,6 @@
 """OLMo's trainer: a block of metrics under a line with the step. Its clock is the moment before that line."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 # Behind the moment: the host with its rank, the module with its line, the level.
@@ -28,7 +28,7 @@ FORMAT = Format(
         "and saving included. throughput/device/batches_per_second is a mean over the last hundred batches or since "
         "the last evaluation or save, which clear it. The total stands on each line; no ETA is printed.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample("[step=240/5000,epoch=0]", "step", {"step": 240, "total": 5000}),
         Sample("node-7.example:0\tolmo.train:967\tINFO\t[step=250/5000,epoch=0]", "step", {"step": 250, "total": 5000}),

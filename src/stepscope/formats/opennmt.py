@@ -1,6 +1,6 @@
 """OpenNMT-py: a running clock in whole seconds at the end of each report."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 
@@ -27,20 +27,22 @@ FORMAT = Format(
         includes=("evaluation", "checkpoint", "data", "logging"),
         note="Whole seconds since this process began to train, validation and saving included; the rate of tokens is "
         "that of the report's steps. The total may stand behind the step; no ETA is printed.",
+        restarts_with="process",
     ),
-    first_step=1,
-    clock_is_process=True,
-    paste="-{name} {value}",
-    knobs={
-        "eval_interval": "valid_steps",
-        "checkpoint_interval": "save_checkpoint_steps",
-        "log_interval": "report_every",
-        "max_steps": "train_steps",
-        "batch_size": "batch_size",
-        "gradient_accumulation_steps": "accum_count",
-        "num_workers": "num_workers",
-        "keep_saves": "keep_checkpoint",
-    },
+    layout=Layout(first_step=1),
+    controls=Controls(
+        settable={
+            "eval_interval": "valid_steps",
+            "checkpoint_interval": "save_checkpoint_steps",
+            "log_interval": "report_every",
+            "max_steps": "train_steps",
+            "batch_size": "batch_size",
+            "gradient_accumulation_steps": "accum_count",
+            "num_workers": "num_workers",
+            "keep_saves": "keep_checkpoint",
+        },
+        syntax="-{name} {value}",
+    ),
     samples=(
         Sample(
             "Step 350/50000; acc:  21.40; ppl: 412.31; xent: 6.02; lr: 0.00012; 9120/8711 tok/s;     91 sec",

@@ -1,6 +1,6 @@
 """PaddleClas: means over the print interval, reader inside batch; Paddle's usual figures behind a tag of its own."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _HEAD = r"(?:(?:ppcls|root)[\w.]* INFO: )?"
@@ -24,7 +24,7 @@ FORMAT = Format(
         note="batch_cost is the mean since the last line, with reader_cost inside it; evaluation and saving are "
         "outside. eta is batch_cost times the batches left, without them.",
     ),
-    first_epoch=1,
+    layout=Layout(first_epoch=1),
     samples=(
         Sample(
             "ppcls INFO: [Train][Epoch 3/120][Iter: 40/626]lr(PiecewiseDecay): 0.10000000, top1: 0.11, "

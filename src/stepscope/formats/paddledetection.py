@@ -1,7 +1,7 @@
 """PaddleDetection. No total of epochs in the log, dates without a year, evaluation outside the printed cost."""
 
 from stepscope.formats._shared import coco
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # After the stamp: `ppdet.engine INFO: `, and in versions before 2.2 `ppdet.engine]: `.
@@ -32,7 +32,7 @@ FORMAT = Format(
         note="batch_cost is the mean of the last log_iter iterations, data_cost inside it; evaluation and saving are "
         "outside. The printed eta is the mean x the iterations left in the run and leaves both out.",
     ),
-    events_follow_step=True,
+    layout=Layout(events_follow_step=True),
     samples=(
         Sample(
             "ppdet.engine INFO: Epoch: [4] [ 20/464] learning_rate: 0.000100 loss_class: 0.1 loss: 9.4455 "

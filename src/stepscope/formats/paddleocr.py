@@ -1,6 +1,6 @@
 """PaddleOCR: means over the print interval, with the number of the step counted through all epochs."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _HEAD = r"(?:(?:ppocr|root)[\w.]* INFO: )?"
@@ -32,7 +32,7 @@ FORMAT = Format(
         "outside. At the end of an epoch it is divided by a full interval even where fewer batches ran, and is then "
         "too small. eta is the mean batch times the batches left, without evaluation.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample(
             "ppocr INFO: epoch: [2/500], global_step: 130, lr: 0.000500, acc: 0.1, loss: 21.4102, "

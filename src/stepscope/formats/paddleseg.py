@@ -1,6 +1,6 @@
 """PaddleSeg. One line per window of log_iters iterations; evaluation comes after it, untimed."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _LEVEL = r"(?:\[(?:INFO|WARNING|DEBUG)\]\s+)"
@@ -35,18 +35,19 @@ FORMAT = Format(
         note="batch_cost is the mean of the iterations since the last printed line, reader_cost inside it; evaluation "
         "and saving are outside. The printed ETA is batch_cost x the iterations left and leaves both out.",
     ),
-    setting_names={"iters": "max_steps"},
-    first_step=1,
-    events_follow_step=True,
-    paste="--{name} {value}",
-    knobs={
-        "eval_interval": "save_interval",
-        "max_steps": "iters",
-        "log_interval": "log_iters",
-        "batch_size": "batch_size",
-        "num_workers": "num_workers",
-        "keep_saves": "keep_checkpoint_max",
-    },
+    layout=Layout(first_step=1, events_follow_step=True),
+    controls=Controls(
+        names={"iters": "max_steps"},
+        settable={
+            "eval_interval": "save_interval",
+            "max_steps": "iters",
+            "log_interval": "log_iters",
+            "batch_size": "batch_size",
+            "num_workers": "num_workers",
+            "keep_saves": "keep_checkpoint_max",
+        },
+        syntax="--{name} {value}",
+    ),
     samples=(
         Sample(
             "[INFO]\t[TRAIN] epoch: 2, iter: 320/8000, loss: 0.5655, lr: 0.008919, batch_cost: 0.2893, reader_cost: "

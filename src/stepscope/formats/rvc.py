@@ -1,6 +1,6 @@
 """RVC, the voice conversion trainer: one line per epoch with a moment and the time it took. A step is an epoch."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NAME = r"(?:\w+:[\w.-]{1,60}:|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\t[\w.-]{1,60}\tINFO\t)?"
 
@@ -27,7 +27,7 @@ FORMAT = Format(
         note="The time of one epoch, its save included where there is one: a step is an epoch here. The moment is that "
         "of the line. Neither the number of epochs nor an ETA is printed.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample(
             "INFO:voice-a:====> Epoch: 12 [2023-07-08 09:10:11] | (0:00:31.204511)",

@@ -1,7 +1,7 @@
 """Stable-Baselines3's progress.csv: its clock is in whole seconds and its steps are those of the environments."""
 
 from stepscope.formats._shared.tables import ELAPSED, first_lines, sniffer, table_lines, writer
-from stepscope.lines.format import Clock, Format, Sample
+from stepscope.lines.format import Clock, Document, Format, Layout, Sample
 
 NAME = "sb3_progress"
 
@@ -16,10 +16,8 @@ FORMAT = Format(
         "of time/total_timesteps, thousands of which make a row. fps is the mean since the start. Neither a total nor "
         "an ETA is written.",
     ),
-    first_step=1,
-    sniff=sniffer(NAME),
-    yields_lines=first_lines,
-    to_lines=writer(NAME),
+    layout=Layout(first_step=1),
+    document=Document(sniff=sniffer(NAME), to_lines=writer(NAME), first_lines=first_lines),
     samples=(
         Sample(
             "sb3_progress: step 6144 elapsed_s 4.000000000 loss 210.5",

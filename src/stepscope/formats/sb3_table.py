@@ -1,6 +1,6 @@
 """The tables that Stable-Baselines prints. The step is in one line, its clock in another, its loss in a third."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 
@@ -27,9 +27,9 @@ FORMAT = Format(
         note="time_elapsed, whole seconds since learn() began, with evaluations and saving in it; a step is one of "
         "total_timesteps, thousands of which lie between two tables. fps is the mean since the start. Neither a total "
         "nor an ETA is printed.",
+        restarts_with="process",
     ),
-    first_step=1,
-    clock_is_process=True,
+    layout=Layout(first_step=1),
     samples=(
         Sample("|    time_elapsed         | 37          |", "fact", {"elapsed_s": 37}),
         Sample("| time/time_elapsed | 37 |", "fact", {"elapsed_s": 37}),

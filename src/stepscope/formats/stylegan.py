@@ -26,8 +26,8 @@ FORMAT = Format(
         note="Time since this process began, in whole seconds; snapshots and metrics after a tick (maintenance) are "
         "inside, sec/tick leaves them out. A step is a tick of some thousand images. The total is given in kimg, "
         "thousands of images, and no ETA is printed.",
+        restarts_with="process",
     ),
-    clock_is_process=True,
     samples=(
         Sample(
             "tick 12    kimg 48.2     time 7m 41s       sec/tick 35.8    sec/kimg 8.94    maintenance 0.1    "

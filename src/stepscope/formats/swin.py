@@ -1,6 +1,6 @@
 """Swin Transformer's main.py and the many trainers made from it. Its eta is for the rest of the epoch alone."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # What the logger writes between the stamp and the message: the model's name and the place in the source.
@@ -37,7 +37,7 @@ FORMAT = Format(
         "mean of the epoch. Evaluation and saving are outside. The printed eta is the epoch's mean x the batches "
         "left in this epoch.",
     ),
-    events_follow_step=True,
+    layout=Layout(events_follow_step=True),
     samples=(
         Sample(
             "Train: [7/90][310/1251]\teta 0:04:26 lr 0.000400\t wd 0.0500\ttime 0.2779 (0.2835)\tloss 3.1200 (3.4000)\t"

@@ -1,6 +1,6 @@
 """TensorFlow's Estimator and what was built on it (tensor2tensor, BERT, TF 1 object detection)."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
 _EXTRA = r"(?:, (?!step = )[\w/ .-]{1,80} = [^,()]{1,80}){0,8}"
@@ -40,9 +40,9 @@ FORMAT = Format(
         note="The seconds since the line before, of all its steps together; where the same process saves and "
         "evaluates, that is inside. global_step/sec is the same clock as a rate. Neither a total nor an ETA is "
         "printed.",
+        is_sum=True,
     ),
-    first_step=1,
-    figure_is_total=True,
+    layout=Layout(first_step=1),
     samples=(
         Sample("loss = 2.7712, step = 1", "step", {"step": 1, "dur_s": None}),
         Sample("loss = 0.41210, step = 301 (9.118 sec)", "step", {"step": 301, "loss": 0.4121, "dur_s": 9.118}),

@@ -1,6 +1,6 @@
 """The object detection API of TensorFlow 2: `Step 1200 per-step time 0.412s`, a mean over a hundred steps."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="TensorFlow 2 object detection",
@@ -22,7 +22,7 @@ FORMAT = Format(
         note="The mean time of a step over the hundred steps of one call to the device; a save falls into the figure "
         "after it. Evaluation is another program's. The total may be printed at the top, an ETA is not.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample("Step 1200 per-step time 0.412s", "step", {"step": 1200, "dur_s": 0.412, "loss": None}),
         Sample("Step 100 per-step time 1.287s loss=0.931", "step", {"dur_s": 1.287, "loss": 0.931}),

@@ -1,6 +1,6 @@
 """TF-Slim's training loop, which the first object detection API used: every line has the time of its own step."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="TF-Slim",
@@ -21,7 +21,7 @@ FORMAT = Format(
         note="The time of one step, the printed one; saving and summaries are done by threads of their own beside it, "
         "and evaluation by another program. Neither a total nor an ETA is printed.",
     ),
-    first_step=1,
+    layout=Layout(first_step=1),
     samples=(
         Sample(
             "global step 412: loss = 3.1207 (0.481 sec/step)", "step", {"step": 412, "loss": 3.1207, "dur_s": 0.481}

@@ -1,6 +1,6 @@
 """The TimeHistory callback of TensorFlow's model garden: seconds between two steps, named in the line."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 FORMAT = Format(
     title="TensorFlow model garden",
@@ -17,9 +17,9 @@ FORMAT = Format(
         includes=("data", "logging"),
         note="The seconds of all steps between the two that are named, from the start of the first of them; evaluation "
         "and saving between epochs are inside only where they fall between the two. No total and no ETA is printed.",
+        is_sum=True,
     ),
-    first_step=1,
-    figure_is_total=True,
+    layout=Layout(first_step=1),
     samples=(
         Sample(
             "TimeHistory: 31.20 seconds, 820.51 examples/second between steps 300 and 400",

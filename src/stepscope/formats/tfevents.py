@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from stepscope.formats._shared.metric_names import is_evaluation, loss_rank
 from stepscope.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT, read_fields
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Document, Format, Line, Sample
 
 _HEADER_BYTES = 12  # the record's length, and the checksum of that length
 _FOOTER_BYTES = 4
@@ -209,8 +209,7 @@ FORMAT = Format(
         "is whatever the trainer counts when it writes, often one in many steps, sometimes an epoch; no total is "
         "written and no ETA.",
     ),
-    sniff=sniff,
-    to_lines=to_lines,
+    document=Document(sniff=sniff, to_lines=to_lines),
     samples=(
         Sample(
             "tfevents: step 400 unix_s 1731600000.250000 loss 2.718282",

@@ -1,6 +1,6 @@
 """timm's train.py. The first time on the line is one step's, the one in brackets the epoch's mean; no time stamps."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 
@@ -36,7 +36,7 @@ FORMAT = Format(
         "mean of the epoch. Evaluation and saving are outside. One iteration in log_interval and the last of an "
         "epoch are printed; no eta is.",
     ),
-    events_follow_step=True,
+    layout=Layout(events_follow_step=True),
     samples=(
         Sample(
             "Train: 2 [ 150/1251 ( 12%)]  Loss: 5.91 (6.12)  Time: 0.412s, 621.1/s  (0.455s, 562.6/s)  LR: 4.000e-04  "

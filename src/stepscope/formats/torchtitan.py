@@ -1,6 +1,6 @@
 """torchtitan. A step line has no time, only tokens per second since the last one: the stamps are the clock."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 # Its own prefix, where no launcher put a rank before it.
@@ -70,20 +70,22 @@ FORMAT = Format(
         note="The time between the stamps of two lines, with everything that happened between them. The printed tps "
         "covers the steps since the last line and leaves validation out; the total is in the header. No ETA.",
     ),
-    first_step=1,
-    paste="--{name}={value}",
-    kept_saves=10,
-    knobs={
-        "eval_interval": "validation.freq",
-        "checkpoint_interval": "checkpoint.interval",
-        "log_interval": "metrics.log_freq",
-        "max_steps": "training.steps",
-        "batch_size": "training.local_batch_size",
-        "block_size": "training.seq_len",
-        "gc": "--training.gc_freq=1000",
-        "asynchronous_saving": "--checkpoint.async_mode=async",
-        "keep_saves": "checkpoint.keep_latest_k",
-    },
+    layout=Layout(first_step=1),
+    habits=Habits(kept_checkpoints=10),
+    controls=Controls(
+        settable={
+            "eval_interval": "validation.freq",
+            "checkpoint_interval": "checkpoint.interval",
+            "log_interval": "metrics.log_freq",
+            "max_steps": "training.steps",
+            "batch_size": "training.local_batch_size",
+            "block_size": "training.seq_len",
+            "gc": "--training.gc_freq=1000",
+            "asynchronous_saving": "--checkpoint.async_mode=async",
+            "keep_saves": "checkpoint.keep_latest_k",
+        },
+        syntax="--{name}={value}",
+    ),
     samples=(
         Sample(
             "[titan] 2026-02-03 04:05:06,789 - root - INFO - Compiling the loss function with torch.compile", "fact"

@@ -1,6 +1,6 @@
 """torchtune's recipes: a bar per epoch whose description holds the epoch, the step of the run and the loss."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 
@@ -25,17 +25,18 @@ FORMAT = Format(
         note="The bar's elapsed time, whole seconds since its epoch began; the epochs are added up, saving between "
         "them is not in it. The step counts through the run, the bar's total is that of the epoch, and so is the time "
         "left on it.",
+        restarts_with="epoch",
     ),
-    first_step=1,
-    first_epoch=1,
-    clock_is_epoch=True,
-    paste="{name}={value}",
-    knobs={
-        "eval_interval": "run_val_every_n_steps",
-        "log_interval": "log_every_n_steps",
-        "batch_size": "batch_size",
-        "gradient_accumulation_steps": "gradient_accumulation_steps",
-    },
+    layout=Layout(first_step=1, first_epoch=1),
+    controls=Controls(
+        settable={
+            "eval_interval": "run_val_every_n_steps",
+            "log_interval": "log_every_n_steps",
+            "batch_size": "batch_size",
+            "gradient_accumulation_steps": "gradient_accumulation_steps",
+        },
+        syntax="{name}={value}",
+    ),
     samples=(
         Sample(
             "1|14|Loss: 1.3120912313461304:   2%|▏         | 14/808 [00:31<29:31,  2.23s/it]",

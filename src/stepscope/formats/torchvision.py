@@ -1,7 +1,7 @@
 """torchvision's reference scripts and others that copied their MetricLogger. Its eta is for the epoch alone."""
 
 from stepscope.formats._shared import coco, mllog
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _ETA = r"eta: (?:\d+ days?, )?[\d:]+"
@@ -38,7 +38,7 @@ FORMAT = Format(
         "outside. The printed eta is the mean iteration time of this epoch x the batches left in it: neither "
         "evaluation nor the epochs to come are in it.",
     ),
-    events_follow_step=True,
+    layout=Layout(events_follow_step=True),
     samples=(
         Sample(
             "Epoch: [3]  [ 140/2143]  eta: 0:14:25  lr: 0.000100  loss: 0.7512 (0.9120)  time: 0.4216  data: 0.0214  "

@@ -1,7 +1,7 @@
 """Ultralytics YOLO: one progress bar per epoch, counted from 1, one per validation, and nothing that spans the run."""
 
 from stepscope.formats._shared import yolo
-from stepscope.lines.format import Format, Line, Sample
+from stepscope.lines.format import Controls, Format, Layout, Line, Sample
 
 # Epoch, memory, losses, instances, image size. YOLOv5 and YOLOv7 draw the same, but count from 0 to epochs - 1: a row
 # of theirs that is not the first is told by its last digit.
@@ -42,11 +42,8 @@ FORMAT = Format(
         ),
     ),
     clock=yolo.CLOCK,
-    first_step=1,
-    first_epoch=1,
-    events_follow_step=True,
-    paste="{name}={value}",
-    knobs={"num_workers": "workers", "batch_size": "batch"},
+    layout=Layout(first_step=1, first_epoch=1, events_follow_step=True),
+    controls=Controls(settable={"num_workers": "workers", "batch_size": "batch"}, syntax="{name}={value}"),
     samples=(
         *yolo.SAMPLES,
         Sample(

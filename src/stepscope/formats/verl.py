@@ -1,6 +1,6 @@
 """verl. One line of metrics per reinforcement-learning step, often among thousands of sampled answers."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _RAY = r"(?:\((?:main_task|\w*TaskRunner\w*) pid=\d+(?:, ip=[\d.]+)?\)\s+)?"  # Ray's own prefix
 _VALUE = r"(?:np\.float\d+\()?"
@@ -30,13 +30,15 @@ FORMAT = Format(
         note="The time of one step (generation, scoring, update), the printed one; loading the batch is outside, and "
         "so are validation and saving, which older versions count inside. The only ETA is that of the progress bar.",
     ),
-    first_step=1,
-    paste="{name}={value}",
-    knobs={
-        "eval_interval": "trainer.test_freq",
-        "checkpoint_interval": "trainer.save_freq",
-        "keep_saves": "trainer.max_actor_ckpt_to_keep",
-    },
+    layout=Layout(first_step=1),
+    controls=Controls(
+        settable={
+            "eval_interval": "trainer.test_freq",
+            "checkpoint_interval": "trainer.save_freq",
+            "keep_saves": "trainer.max_actor_ckpt_to_keep",
+        },
+        syntax="{name}={value}",
+    ),
     samples=(
         Sample(
             "step:12 - actor/kl_loss:0.001 - actor/pg_loss:-0.201 - timing_s/gen:20.104 - "

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from stepscope.formats._shared.protobuf import BYTES, VARINT, read_fields
 from stepscope.formats._shared.table_columns import Row, find_columns
 from stepscope.formats._shared.tables import MOMENT, table_lines, write_rows
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Document, Format, Line, Sample
 
 NAME = "wandb_binary"
 _MAGIC = b":W&B\xe1\xbe"
@@ -123,9 +123,8 @@ FORMAT = Format(
         "between them. The step is the trainer's own where it logs one, else _step, which counts those calls. Neither "
         "a total nor an ETA is written.",
     ),
-    setting_names={"max_iters": "max_steps"},
-    sniff=sniff,
-    to_lines=to_lines,
+    controls=Controls(names={"max_iters": "max_steps"}),
+    document=Document(sniff=sniff, to_lines=to_lines),
     samples=(
         Sample(
             "wandb_binary: step 120 unix_s 1731600000.500000 loss 3.25",

@@ -1,7 +1,7 @@
 """W&B's wandb-history.jsonl, and exports like it: each row has the moment at which it was logged."""
 
 from stepscope.formats._shared.tables import MOMENT, first_lines, sniffer, table_lines, writer
-from stepscope.lines.format import Clock, Format, Sample
+from stepscope.lines.format import Clock, Document, Format, Sample
 
 NAME = "wandb_history"
 
@@ -16,9 +16,7 @@ FORMAT = Format(
         "between them. The step is the trainer's own where it logs one, else _step, which counts those calls. Neither "
         "a total nor an ETA is written.",
     ),
-    sniff=sniffer(NAME),
-    yields_lines=first_lines,
-    to_lines=writer(NAME),
+    document=Document(sniff=sniffer(NAME), to_lines=writer(NAME), first_lines=first_lines),
     samples=(
         Sample(
             "wandb_history: step 120 unix_s 1731600000.500000 loss 3.25",

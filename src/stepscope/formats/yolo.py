@@ -1,7 +1,7 @@
 """YOLOv5 and YOLOv7: one progress bar per epoch, counted from 0, one per validation, and nothing that spans the run."""
 
 from stepscope.formats._shared import yolo
-from stepscope.lines.format import Format, Line, Sample
+from stepscope.lines.format import Format, Layout, Line, Sample
 
 # Epoch, memory, at least three losses, instances, image size: no other trainer draws this before its bar.
 _ROW = r"(?P<epoch>\d+)/(?P<last>\d+)\s+[\d.]+[GM]?\s+(?P<loss>[\d.]+|nan)(?:\s+(?:[\d.]+|nan)){3,8}: +\d+%"
@@ -36,8 +36,7 @@ FORMAT = Format(
         ),
     ),
     clock=yolo.CLOCK,
-    first_step=1,
-    events_follow_step=True,
+    layout=Layout(first_step=1, events_follow_step=True),
     samples=(
         *yolo.SAMPLES,
         Sample(

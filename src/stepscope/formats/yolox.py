@@ -1,6 +1,6 @@
 """YOLOX: means over the iterations since the last line; its closing line is printed after a crash as well."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _WHERE = r"(?:[\w.]+:\w+:\d+ - )?"
 
@@ -34,9 +34,7 @@ FORMAT = Format(
         "an epoch are outside. The printed ETA is the mean since the start times the iterations left: too long after a "
         "slow start, and without evaluation.",
     ),
-    first_step=1,
-    first_epoch=1,
-    events_follow_step=True,
+    layout=Layout(first_step=1, first_epoch=1, events_follow_step=True),
     samples=(
         Sample(
             "yolox.core.trainer:after_iter:253 - epoch: 2/30, iter: 10/112, mem: 3810Mb, iter_time: 0.318s, "

@@ -20,7 +20,7 @@ from stepscope.infer.counter import LEAST_ROWS, find_counter
 from stepscope.infer.kinds import SortedKinds, sort_lines
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
 from stepscope.infer.stop_lines import Happenings, find_happenings, gaps_of
-from stepscope.lines.format import Assumption, Clock, Format, Inferred, Line, Sample
+from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
 NAME = "generic"
 # Below this, what was found is no better than a guess.
@@ -77,13 +77,19 @@ def _assemble(best: Candidate, told: Happenings, assumptions: list[Assumption], 
         url="",
         lines=(step, *_more_steps(best, step, groups, found), *(event.line for event in events), *_stamped(best)),
         samples=(Sample(sample, "step"), *(event.sample for event in events)),
-        clock=Clock(covers=covers, includes=_includes(best, told), note=""),
+        clock=Clock(
+            covers=covers,
+            includes=_includes(best, told),
+            note="",
+            is_sum=isinstance(clock, Choice) and clock.is_total,
+        ),
+        layout=Layout(
+            first_step=counter.first_step,
+            first_epoch=counter.first_epoch,
+            # A drawn bar: others, of an evaluation, look alike but for their total.
+            bars_nest=counter.total is not None and counter.step is not None and "\1" in kind.words,
+        ),
         is_timed=isinstance(clock, Choice),
-        first_step=counter.first_step,
-        first_epoch=counter.first_epoch,
-        figure_is_total=isinstance(clock, Choice) and clock.is_total,
-        # A drawn bar: others, of an evaluation, look alike but for their total.
-        bars_nest=counter.total is not None and counter.step is not None and "\1" in kind.words,
         inferred=Inferred(round(confidence, 2), tuple(assumptions)),
     )
 

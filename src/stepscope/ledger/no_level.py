@@ -35,7 +35,7 @@ def level_between(run: Run, stops: Sequence[Stop]) -> tuple[float, float] | None
     rows = [stop for stop in stops if stop.row is not None and stop.evaluated]
     if prior is None or not rows:
         return None
-    later = [stop for stop in rows if stop.step > run.format.first_step] or rows
+    later = [stop for stop in rows if stop.step > run.format.layout.first_step] or rows
     save_s = priors.checkpoint_seconds(run.settings, run.format).median
     left = [float(steps.seconds[s.row]) - (save_s if s.saved else 0.0) for s in later if s.row is not None]
     middle = float(np.median(left))
@@ -83,7 +83,7 @@ def _by_runtime(run: Run, stops: Sequence[Stop], whole_s: float) -> Ledger:
     rest_s = whole_s - books.seconds
     if rest_s > 0:
         # Saving, loading and starting are in it too; nothing tells how much of it.
-        books["step"].add(rest_s, "inferred", num=int(run.steps.step[-1]) - run.format.first_step + 1)
+        books["step"].add(rest_s, "inferred", num=int(run.steps.step[-1]) - run.format.layout.first_step + 1)
         books["step"].doubt("unknown", rest_s, 0.0)
     totals, wall_ns = books.close()
     return _plain(totals, wall_ns, wall_ns / NS)

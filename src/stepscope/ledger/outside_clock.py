@@ -51,7 +51,7 @@ def is_after_last_row(run: Run, stop: Stop) -> bool:
 
 def _row_behind(run: Run, stop: Stop) -> int:
     """The first row that was written after a stop."""
-    return stop.next_row + (1 if run.format.events_follow_step else 0)
+    return stop.next_row + (1 if run.format.layout.events_follow_step else 0)
 
 
 def begin_ns(run: Run) -> int:

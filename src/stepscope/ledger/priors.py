@@ -71,18 +71,19 @@ def evaluation_passes(settings: Settings, fmt: Format) -> float | None:
     told, num_batches = settings.number("eval_passes"), settings.count("eval_iters")
     if told is not None and told > 0:
         return told
-    return None if num_batches is None or fmt.evaluation_splits is None else fmt.evaluation_splits * num_batches
+    splits = fmt.habits.evaluation.num_splits
+    return None if num_batches is None or splits is None else splits * num_batches
 
 
 def any_evaluation_steps(fmt: Format) -> LogNormal:
     """What an evaluation costs in steps where the settings are not known: only that it is neither nothing nor days."""
-    return LogNormal(*(_VALIDATION_SET_STEPS if fmt.evaluation_splits is None else _ANY_EVALUATION_STEPS))
+    return LogNormal(*(_VALIDATION_SET_STEPS if fmt.habits.evaluation.num_splits is None else _ANY_EVALUATION_STEPS))
 
 
 def micro_steps(settings: Settings, fmt: Format) -> float:
     """Micro-steps that one process runs one after the other in a step."""
     steps = float(settings.count("gradient_accumulation_steps") or 1)
-    return max(1.0, steps / _world_size(settings)) if fmt.accumulation_is_total else steps
+    return max(1.0, steps / _world_size(settings)) if fmt.controls.accumulation_is_total else steps
 
 
 def _world_size(settings: Settings) -> int:
@@ -99,9 +100,9 @@ def _tokens(settings: Settings) -> int | None:
 def checkpoint_seconds(settings: Settings, fmt: Format, *, level_s: float | None = None) -> LogNormal:
     """The stall of one save. `level_s`, what a step takes, tells whether the machine is busy with other things."""
     parameters = settings.number("parameters")
-    if not parameters or fmt.checkpoint_bytes_per_parameter is None:
+    if not parameters or fmt.habits.checkpoint_bytes_per_parameter is None:
         return LogNormal(_SAVE_S, _SAVE_LOG_SD)
-    quiet = fmt.checkpoint_bytes_per_parameter * parameters / _DISK_BYTES_PER_S
+    quiet = fmt.habits.checkpoint_bytes_per_parameter * parameters / _DISK_BYTES_PER_S
     slower = 1.0 if level_s is None else _slower(settings, parameters, level_s)
     return LogNormal(quiet, math.hypot(_DISK_LOG_SD, _FELT * math.log(slower)))
 

@@ -1,7 +1,8 @@
 """What a log format is made of: the lines it knows, what its clock covers, and samples that prove both.
 
-A format is data. Everything odd about a trainer is declared here, once, so that no
-code further down the line ever asks which trainer wrote a log.
+A format is data in a few small records. Everything odd about a trainer is declared in them, once, so that no code
+further down the line asks which trainer wrote a log. They are named tuples, which are created three times as fast as
+dataclasses, but are always written with keywords.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
@@ -29,13 +30,13 @@ class Line(NamedTuple):
     """One kind of line. Named groups are values; `sets` are settings its mere presence states.
 
     step
-        `step`, or `epoch`, `batch`, `batches`; a time figure (see `_figures.SCALES`); `total` or `epochs`; `loss`,
-        `mfu_pct`; `data_s`, what the step waited for its batch; `tokens` or `tokens_per_s`; `per_steps` when the
-        figure is the time of so many steps together; `samples_per_s`, which is a time once a `samples_per_step`
-        was told; `stamp`, `unix_s` or `unix_ms` for a moment inside the line. A line that
-        names no step and no time holds the `loss` of the step printed last
+        `step`, or `epoch`, `batch`, `batches`; a time figure (see `figures.SCALES`); `total` or `epochs`; `loss`,
+        `mfu_pct`; `data_s`, how long the step waited for its batch; `tokens` or `tokens_per_s`; `per_steps` when the
+        figure is the time of that many steps together; `samples_per_s`, which is a time once `samples_per_step` is
+        known; `stamp`, `unix_s` or `unix_ms` for a timestamp inside the line. A line that names no step and no time
+        holds the `loss` of the step printed last
     evaluation, checkpoint, gc, data
-        `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took; a moment; an
+        `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took; a timestamp; an
         evaluation's line with a running clock is a step's line too, where the step has none
     setting
         `key`, `value`
@@ -43,14 +44,14 @@ class Line(NamedTuple):
         any setting's name; `total`, `batches`, `epochs`; `step`, `epoch`, `batch`, `loss` or a time figure of the next
         step line, which lacks it
     remark
-        none: understood, and kept, because it may tell why the steps around it were slow
+        none: understood, and kept, because it may explain why the steps around it were slow
     chatter
         none: understood, and carries nothing
 
     `start` and `resume` mark that a process begins. An evaluation or checkpoint line belongs to the next step printed
-    after it, unless the format says `events_follow_step`.
+    after it, unless the layout says `events_follow_step`.
 
-    `weak` lines are such as many programs print (a bare progress bar): they are read, but name no trainer on their own.
+    Many programs print `weak` lines (a bare progress bar): they are read, but do not identify a trainer.
     """
 
     kind: LineKind
@@ -65,7 +66,7 @@ class Line(NamedTuple):
 
     @property
     def tells_duration(self) -> bool:
-        """Whether it says how long what it tells of took."""
+        """Whether the line says how long its event took."""
         return "(?P<took_" in self.pattern
 
     @property
@@ -83,11 +84,151 @@ class Sample(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """What the log's own time figure means."""
+    """What the log's own time figure means.
+
+    covers
+        "step": the time of one step. "window": the mean of the steps since the previous line. "cumulative": a running
+        clock. "stamp": there is no figure, the timestamps of the lines are the clock
+    includes
+        the phases during which the clock runs: "evaluation", "checkpoint", "data", "logging"
+    note
+        the same in words, for the page of the format
+    restarts_with
+        a running clock that goes back to zero: "process" means that another process began, even if the step goes on;
+        "epoch" that it does so at every epoch; None that it never does
+    is_sum
+        a window's figure is the time of all its steps together, not their mean
+    """
 
     covers: Covers
     includes: tuple[str, ...]
     note: str
+    restarts_with: Literal["process", "epoch"] | None = None
+    is_sum: bool = False
+
+
+class Layout(NamedTuple):
+    """How the lines are numbered and arranged. The reader needs all of it, so nothing here can be unknown.
+
+    first_step, first_epoch
+        their numbers; the last of `total` steps is then total - 1 + first_step
+    events_follow_step
+        the line of an evaluation or a checkpoint comes after the line of the step it belongs to, not before it
+    bars_nest
+        steps are progress bars, and other bars (those of an evaluation) differ from them only in their total
+    """
+
+    first_step: int = 0
+    first_epoch: int = 0
+    events_follow_step: bool = False
+    bars_nest: bool = False
+
+
+class EvaluationHabits(NamedTuple):
+    """How the trainer evaluates. None: unknown.
+
+    num_splits
+        over how many splits one evaluation runs `eval_iters` batches; None also where it is not built that way
+    generates_text
+        how long it takes then changes as the model learns to end a sentence
+    is_on_one_rank
+        only the first rank evaluates, and the others wait for it
+    shares_generator
+        it draws batches from the random generator of the training: with fewer evaluations, training sees other batches
+    """
+
+    num_splits: int | None = None
+    generates_text: bool | None = None
+    is_on_one_rank: bool | None = None
+    shares_generator: bool | None = None
+
+
+class Habits(NamedTuple):
+    """What the trainer's source fixes. None: unknown, so a report must not say anything that depends on it.
+
+    saves_only_after_evaluation
+        a checkpoint is written only at a step that evaluates
+    kept_checkpoints
+        how many stay on disk by default: 1 if each overwrites the last, 0 for all of them
+    checkpoint_bytes_per_parameter
+        the size of a checkpoint, divided by the number of parameters
+    mfu_peak_tflops
+        the peak that its printed MFU is a share of, on every GPU; None also where that is the peak of the GPU in use
+    step_cost_follows_schedule
+        the trainer is known for schedules that change what a step costs, so a new level is no disturbance
+    schedule_pattern
+        a program that prints its own source has such a schedule only if a line of it contains this pattern
+    """
+
+    evaluates_at_first_step: bool | None = None
+    evaluates_at_last_step: bool | None = None
+    saves_at_first_step: bool | None = None
+    saves_only_after_evaluation: bool | None = None
+    kept_checkpoints: int | None = None
+    checkpoint_bytes_per_parameter: float | None = None
+    mfu_peak_tflops: float | None = None
+    step_cost_follows_schedule: bool | None = None
+    schedule_pattern: str | None = None
+    evaluation: EvaluationHabits = EvaluationHabits()
+
+
+class Controls(NamedTuple):
+    """The trainer's settings: what they are called, what they are by default, and how one is typed.
+
+    names
+        Stepscope's name for each setting that the trainer calls something else
+    defaults
+        values, by Stepscope's names, that the trainer uses unless something else is set
+    shipped_configs
+        configs that come with it, each with `log_interval` and `max_steps`: a run that agrees with one of them in these
+        two most likely agrees in the rest, too
+    settable
+        by Stepscope's name, what can be set from outside: the trainer's name for it, or the whole text to type where
+        that is more than a name and a value. No advice says how to type a setting that is not here
+    syntax
+        how a setting is typed: {name} is the trainer's own name for it, {dashed} the same with dashes
+    accumulation_is_total
+        the accumulation in its config counts the micro-steps of all ranks together
+    """
+
+    names: Mapping[str, str] = {}
+    defaults: Mapping[str, Value] = {}
+    shipped_configs: tuple[Mapping[str, int], ...] = ()
+    settable: Mapping[str, str] = {}
+    syntax: str = "{name} = {value}"
+    accumulation_is_total: bool = False
+
+    def canonical(self, key: str) -> str:
+        """Stepscope's name for one of this trainer's settings."""
+        return self.names.get(key, key)
+
+    def own_name(self, name: str) -> str | None:
+        """This trainer's name for one of Stepscope's settings; None where it has no such setting."""
+        own = self.settable.get(name)
+        return own if own is not None and not any(sign in own for sign in " =(") else None
+
+    def typed(self, name: str, value: Value) -> str | None:
+        """A setting as this trainer wants it typed; None where it cannot be set from outside."""
+        own = self.own_name(name)
+        if own is None:
+            return self.settable.get(name)
+        return self.syntax.format(name=own, dashed=own.replace("_", "-"), value=value)
+
+
+class Document(NamedTuple):
+    """How to read a file that does not consist of log lines (TensorBoard, W&B, a table).
+
+    sniff
+        whether a file is one, by its first bytes
+    to_lines
+        the whole file as lines of this format
+    first_lines
+        the first lines of a file that could also be a log: a format of plain lines that knows one of them goes first
+    """
+
+    sniff: Callable[[bytes], bool]
+    to_lines: Callable[[bytes], Iterator[str]]
+    first_lines: Callable[[bytes], list[str]] | None = None
 
 
 class Assumption(NamedTuple):
@@ -107,94 +248,34 @@ class Inferred(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """A trainer's log: one of these per file of this folder, under the name FORMAT."""
+    """A trainer's log: one of these per file of `formats/`, under the name FORMAT.
+
+    is_timed
+        whether the log contains any time; a log of steps and losses is still worth recognising
+    name, words
+        set by the catalogue: the name of the file, and words of which every line contains one (None: unknown)
+    inferred
+        set where the format comes neither from the catalogue nor from a user, but from the structure of the log
+    """
 
     title: str
     url: str
     lines: tuple[Line, ...]
     samples: tuple[Sample, ...]
     clock: Clock
-    # The trainer's names for what Stepscope calls otherwise, and the values it uses when nothing is said.
-    setting_names: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, Value] = field(default_factory=dict)
-    # Configs that come with it, each with `log_interval` and `max_steps`: a run that agrees with one in these two is
-    # most likely that one in the rest, too.
-    shipped: tuple[Mapping[str, int], ...] = ()
-    # How a setting is typed: {name} is the trainer's own name for it, {dashed} the same with dashes.
-    paste: str = "{name} = {value}"
-    # What can be set in this trainer, by Stepscope's name for it: its own name, or the whole text to type where that is
-    # more than a name and a value. What is not here is never told to be typed.
-    knobs: Mapping[str, str] = field(default_factory=dict)
-    # Which steps evaluate and save, as far as the trainer's source fixes it.
-    evaluates_first_step: bool = False
-    evaluates_last_step: bool = False
-    saves_first_step: bool = False
-    saves_only_after_evaluation: bool = False
-    # The trainer is known for schedules that change what a step costs: a new level is then no disturbance.
-    cost_follows_schedule: bool = False
-    # How to tell that from the program, where it prints that first: a pattern that some line of such a one holds.
-    schedule_in_source: str | None = None
-    # Its evaluation generates text: how long that takes changes as the model learns to end a sentence.
-    evaluation_generates: bool = False
-    # How many splits one evaluation runs `eval_iters` batches over; None when it is not built that way.
-    evaluation_splits: int | None = None
-    checkpoint_bytes_per_parameter: float | None = None
-    # The peak that its printed MFU divides by, whatever the card; None when it divides by the card's own.
-    mfu_peak_tflops: float | None = None
-    # Whether there is any time in it at all; a log of steps and losses is still worth recognising.
+    layout: Layout = Layout()
+    habits: Habits = Habits()
+    controls: Controls = Controls()
+    document: Document | None = None
     is_timed: bool = True
-    # The numbers of the first step and the first epoch: of `total` steps the last is then total - 1 + first_step.
-    first_step: int = 0
-    first_epoch: int = 0
-    # An event's line comes after the line of the step it belongs to.
-    events_follow_step: bool = False
-    # A running clock that starts anew means another process, even where the step goes on.
-    clock_is_process: bool = False
-    # A running clock that starts anew with each epoch.
-    clock_is_epoch: bool = False
-    # The figure of a window is the time of all its steps together, not their mean.
-    figure_is_total: bool = False
-    # The steps are bars, and other bars (an evaluation's) look alike but for their total.
-    bars_nest: bool = False
-    # Only the first rank evaluates; the others wait for it.
-    evaluates_on_one_rank: bool = False
-    # Evaluations draw from the generator that training draws from: fewer of them, and training sees other batches.
-    evaluation_shares_dice: bool = False
-    # How many saves stay on disk unless told otherwise: 1 where each overwrites the last, 0 for all, None when unknown.
-    kept_saves: int | None = None
-    # Accumulation in the config counts the micro-steps of all ranks together.
-    accumulation_is_total: bool = False
-    # A file that is no text of lines: `sniff` knows its first bytes, `to_lines` writes it as lines of this format.
-    sniff: Callable[[bytes], bool] | None = None
-    to_lines: Callable[[bytes], Iterator[str]] | None = None
-    # Of such a file, what a format of plain lines may know better: where one claims any of these lines, it goes first.
-    yields_lines: Callable[[bytes], list[str]] | None = None
     name: str = ""
-    # Words of which a line of this format contains one, set when it is loaded from the catalogue; None: unknown.
     words: tuple[str, ...] | None = None
-    # Set where the format is not from the catalogue or a person, but read off the log's own structure.
     inferred: Inferred | None = None
 
     @cached_property
     def sieve(self) -> Sieve:
-        """Which of the lines may stand in a text."""
+        """Which of the lines may match a text."""
         return Sieve([line.pattern for line in self.lines])
-
-    def canonical(self, key: str) -> str:
-        """Stepscope's name for one of this trainer's settings."""
-        return self.setting_names.get(key, key)
-
-    def own_name(self, name: str) -> str | None:
-        """This trainer's name for one of Stepscope's settings; None where it has no such setting."""
-        own = self.knobs.get(name)
-        return own if own is not None and not any(sign in own for sign in " =(") else None
-
-    def typed(self, name: str, value: Value) -> str | None:
-        """A setting as this trainer wants it typed; None where it cannot be set from outside."""
-        own = self.own_name(name)
-        if own is None:
-            return self.knobs.get(name)
-        return self.paste.format(name=own, dashed=own.replace("_", "-"), value=value)
 
 
 def convert(name: str, text: str) -> Value | None:

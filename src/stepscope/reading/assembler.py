@@ -166,21 +166,21 @@ class RunAssembler:
         if self._totals.learn_epoch_length(groups, len(self._rows)):
             self._segments.expect()
         before = self._totals.steps_before(groups)
-        step = step_number(groups, first_epoch=self._format.first_epoch, batches=self._totals.batches)
+        step = step_number(groups, first_epoch=self._format.layout.first_epoch, batches=self._totals.batches)
         if before is not None and step is not None and not groups.get("step"):
             batch = whole(groups.get("batch"))
             step = before + ((whole(groups.get("batches")) or 0) if batch is None else batch)
         step = self._full_step(groups.get("step"), step)
         figure = self._rate_figure(groups) if groups.get("samples_per_s") else figure_ns(groups)
-        if self._format.clock_is_epoch and figure is not None:
+        if self._format.clock.restarts_with == "epoch" and figure is not None:
             figure = self._run_on(whole(groups.get("epoch")), figure)
         self._stamps.note_inside(groups)
-        if self._format.bars_nest and self._bars.draw(whole(groups.get("total"))):
+        if self._format.layout.bars_nest and self._bars.draw(whole(groups.get("total"))):
             return
         timeless = figure is None and self._stamps.last is None and self._format.clock.covers != "stamp"
         if timeless and not own & SCALES.keys():
             return  # its time is told by the line before it, and was not
-        if step is None or figure == -1 or (timeless and not self._format.figure_is_total):
+        if step is None or figure == -1 or (timeless and not self._format.clock.is_sum):
             self._unread(text)
             return
         # An epoch's number holds for all its batches, but only once for the epoch as a whole.
@@ -246,7 +246,7 @@ class RunAssembler:
             clock_restarts = figure < self._rows.figure[-1] // 2
             if restarts and not clock_restarts:
                 return
-            restarts = restarts or (clock_restarts and self._format.clock_is_process)
+            restarts = restarts or (clock_restarts and self._format.clock.restarts_with == "process")
         elif starts and not announced and self._is_others_row(new, last, restarts=restarts):
             return
         last = self._rows.step[-1] if self._rows.step else -1
@@ -260,7 +260,7 @@ class RunAssembler:
                 step,
                 last if starts else None,
                 spacing=self._spacing(),
-                first=self._format.first_step,
+                first=self._format.layout.first_step,
                 totals=self._totals,
             )
             if is_new and len(starts) > 1:
@@ -268,7 +268,7 @@ class RunAssembler:
             self._bars.has_loss = False
         elif restarts:
             self._segments.begin(
-                row, step, last, spacing=0, first=self._format.first_step, totals=self._totals
+                row, step, last, spacing=0, first=self._format.layout.first_step, totals=self._totals
             )  # the clock starts anew, the step goes on
         elif (
             same
@@ -380,7 +380,7 @@ class RunAssembler:
     def _add_figures(self, groups: dict[str, str | None]) -> None:
         """What a line without a step says of the step printed last; with bars, it tells which of them is training."""
         bars = self._bars
-        if self._format.bars_nest and not bars.is_on_own:
+        if self._format.layout.bars_nest and not bars.is_on_own:
             if bars.is_stated:
                 return
             if not bars.has_loss and self._segments.starts:
@@ -418,7 +418,7 @@ class RunAssembler:
         self, *, total: int | None, epochs: int | None, batches: int | None, prefix: Prefix | None
     ) -> Literal["row", "bar", "news", "line"]:
         """What lines that tell this are: rows of the run, another bar, news in the first of them, or neither."""
-        if self._format.bars_nest and total != self._bars.total:
+        if self._format.layout.bars_nest and total != self._bars.total:
             return "news" if self._bars.total is None else "bar"
         if self._totals.is_uneven or not self._lanes.is_own(prefix):
             return "line"
@@ -434,7 +434,7 @@ class RunAssembler:
     @property
     def is_on_bar(self) -> bool:
         """Whether a loss that comes next belongs to the row before it."""
-        return not self._format.bars_nest or self._bars.is_on_own
+        return not self._format.layout.bars_nest or self._bars.is_on_own
 
     def set_loss(self, loss: float) -> None:
         """The loss of the last row, where its own line has none."""
@@ -517,12 +517,13 @@ class RunAssembler:
         last = self._rows.last_step
         if step is not None and self._format.clock.covers == "cumulative":
             figure = figure_ns(groups)
-            if figure is not None and figure >= 0 and step > (self._format.first_step - 1 if last is None else last):
+            before = self._format.layout.first_step - 1 if last is None else last
+            if figure is not None and figure >= 0 and step > before:
                 self._totals.note(groups, len(self._rows), on_step=True)
                 self._append(Row(step, figure, None, None, per=0, line=self.num_lines, stamp=self._stamps.take()))
                 last = self._rows.last_step
         row = len(self._rows)
-        if self._format.events_follow_step and row:
+        if self._format.layout.events_follow_step and row:
             row -= 1
             step = last if step is None else step
         rank = self._lanes.writer(

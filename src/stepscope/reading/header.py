@@ -26,7 +26,7 @@ class HeaderSettings:
         import ast
 
         self._is_config_seen = True
-        name = self._format.canonical(key)
+        name = self._format.controls.canonical(key)
         text = text.strip()
         try:
             parsed = evaluate_constant(ast.parse(text, mode="eval").body, self.values)
@@ -69,4 +69,4 @@ class HeaderSettings:
         if isinstance(decayed, int) and isinstance(other, int):
             values["parameters"] = decayed + other
         settings = Settings().with_layer(values, "log")
-        return settings.with_layer(self._format.defaults, "default") if self._is_config_seen else settings
+        return settings.with_layer(self._format.controls.defaults, "default") if self._is_config_seen else settings

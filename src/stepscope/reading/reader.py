@@ -144,7 +144,7 @@ def _head_of(source: Source, run: Run) -> Head:
     tail = source.tail(_TAIL_BYTES)
     if tail and len(run):
         end = _read_piece(source, tail, run.format)
-        if len(end) and end.format.first_epoch == run.format.first_epoch:
+        if len(end) and end.format.layout.first_epoch == run.format.layout.first_epoch:
             last = max(int(end.steps.step[-1]), last or 0)
         last_ns = end.stamps.last_ns if end.stamps is not None else last_ns
     return Head(
@@ -178,7 +178,7 @@ class LogReader:
         self._num_bytes = 0
         self._format = format
         # Whoever says which format it is, and that one is a text of lines, need not be contradicted by its first bytes.
-        self._is_text = format is not None and format.to_lines is None
+        self._is_text = format is not None and format.document is None
         # What the user taught is asked before the catalogue.
         self._taught = taught_formats() if format is None else ()
         self._pending: list[str] = []
@@ -294,13 +294,13 @@ class LogReader:
         """The file ends here; its last line counts even without a newline."""
         if self._blob_format is None and len(self._head) < _SNIFF_BYTES:
             self._feed_text(self._sniff())
-        if self._blob_format is not None and self._blob_format.to_lines is not None:
+        if self._blob_format is not None and self._blob_format.document is not None:
             self._num_bytes += len(self._head)
             if self._builder is None:
                 self._format = self._blob_format
                 self._builder = RunAssembler(self._blob_format)
                 self._builder.begin_file(self._rank)
-            self._take(self._blob_format.to_lines(self._head))
+            self._take(self._blob_format.document.to_lines(self._head))
             self._head = b""
             return
         if self._bulk is not None:
@@ -371,12 +371,11 @@ class LogReader:
             self._builder.add(line)
 
     def _new_builder(self, fmt: Format) -> RunAssembler:
-        if fmt.schedule_in_source and self._listing.program:
+        if fmt.habits.schedule_pattern and self._listing.program:
             # The program itself tells what its trainer is otherwise only known for.
-            grows = re.compile(fmt.schedule_in_source)
-            fmt = dataclasses.replace(
-                fmt, cost_follows_schedule=any(grows.search(line) for line in self._listing.program)
-            )
+            grows = re.compile(fmt.habits.schedule_pattern)
+            is_scheduled = any(grows.search(line) for line in self._listing.program)
+            fmt = dataclasses.replace(fmt, habits=fmt.habits._replace(step_cost_follows_schedule=is_scheduled))
         builder = RunAssembler(fmt)
         builder.begin_file(self._rank)
         return builder

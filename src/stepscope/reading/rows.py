@@ -234,8 +234,8 @@ class RowStore:
                 per=self._per.share(),
                 t_ns=t_ns,
                 first_rows=first_rows,
-                first_step=fmt.first_step,
-                is_total=per_interval or fmt.figure_is_total,
+                first_step=fmt.layout.first_step,
+                is_total=per_interval or fmt.clock.is_sum,
             )
         nothing = np.broadcast_to(np.float64(math.nan), num)
         return StepTable(

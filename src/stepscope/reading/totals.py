@@ -77,7 +77,7 @@ class Totals:
         if total is None and batches and epochs and not self._is_total_newer(row):
             total = self._steps_up_to(epochs) if self._offsets else batches * epochs
         if total is not None:
-            self._set(KnownTotals(max(0, total - 1 + self._format.first_step), row, on_step))
+            self._set(KnownTotals(max(0, total - 1 + self._format.layout.first_step), row, on_step))
 
     def _is_total_newer(self, row: int) -> bool:
         """A total told outright for this training beats the product of its epochs."""
@@ -124,7 +124,7 @@ class Totals:
         if place[1]:
             self._told["batches"] = KnownTotals(place[1], row, on_step=False)
             self._work_out(None, row, on_step=False)
-        return place[0] != self._format.first_epoch
+        return place[0] != self._format.layout.first_epoch
 
     def steps_before(self, groups: Mapping[str, str | None]) -> int | None:
         """How many steps lie before this line's epoch, where epochs differ in length; None where they do not."""
@@ -134,7 +134,7 @@ class Totals:
         known = self.batches
         if known is not None and batches != known and not self._offsets:
             # Up to here all epochs were alike, the present one included.
-            self._offsets[epoch] = max(0, epoch - self._format.first_epoch) * known
+            self._offsets[epoch] = max(0, epoch - self._format.layout.first_epoch) * known
         if not self._offsets:
             return None
         if epoch not in self._offsets:
@@ -147,5 +147,5 @@ class Totals:
     def _steps_up_to(self, epochs: int) -> int:
         """All steps, where epochs differ in length: those behind us as they were, those to come like the present."""
         last = max(self._offsets)
-        left = max(0, epochs - (last - self._format.first_epoch))
+        left = max(0, epochs - (last - self._format.layout.first_epoch))
         return self._offsets[last] + left * (self.batches or 0)

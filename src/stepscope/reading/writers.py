@@ -82,7 +82,7 @@ def rank_of(
         per=np.empty(0, dtype=np.int64),
         t_ns=t_ns,
         first_rows=first_rows,
-        first_step=fmt.first_step,
+        first_step=fmt.layout.first_step,
     )
     timed = (steps_since(step, first_rows) if spans is None else spans) > 0
     return Rank(number=number, step=step[timed], dur_ns=dur_ns[timed], num_steps=len(step))

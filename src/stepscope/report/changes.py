@@ -174,7 +174,7 @@ def _outcome(report: Report, outcome: WhatIf, language: Language) -> list[list[s
         [
             language.text(
                 "whatif-change",
-                setting=fmt.own_name(name) or name,
+                setting=fmt.controls.own_name(name) or name,
                 now=str("?" if now is None else now),
                 then=str(then),
             )
@@ -182,7 +182,7 @@ def _outcome(report: Report, outcome: WhatIf, language: Language) -> list[list[s
         for name, (now, then) in outcome.changes.items()
     ]
     if outcome.unknown:
-        names = ", ".join(fmt.own_name(name) or name for name in outcome.unknown)
+        names = ", ".join(fmt.controls.own_name(name) or name for name in outcome.unknown)
         blocks.append([language.text("whatif-unknown", names=names)])
     if set(outcome.unknown) >= set(outcome.changes):
         return blocks

@@ -275,7 +275,7 @@ def _sliders(report: Report, language: Language) -> str:
     base = page_ahead.what_if_base(report)
     if base is None:
         return ""
-    names = {canonical: own for own, canonical in report.run.format.setting_names.items()}
+    names = {canonical: own for own, canonical in report.run.format.controls.names.items()}
     rows = []
     for name, low, high, now in page_ahead.slider_ranges(base):
         shown = escape(names.get(name, name))

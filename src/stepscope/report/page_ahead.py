@@ -52,7 +52,7 @@ def what_if_base(report: Report) -> dict[str, Any] | None:
     done = schedule.max_steps // interval - num if interval and priced else 0
     known = sum(one.seconds or 0.0 for one in left.values())
     classes = {name: left[name].seconds or 0.0 for name in ("step", "evaluation", "checkpoint")}
-    follows = report.run.format.saves_only_after_evaluation
+    follows = report.run.format.habits.saves_only_after_evaluation is True
     saves = settings.count("checkpoint_interval") if not follows and classes["checkpoint"] else None
     return {
         "last_step": schedule.max_steps - schedule.num_steps,

@@ -87,7 +87,7 @@ def normal_lines(report: Report, language: Language) -> list[str]:
 
 def settings_line(report: Report, language: Language, *, code: Callable[[str], str] = str) -> str | None:
     """The settings that matter here by the trainer's own names, with where they came from."""
-    names = {canonical: own for own, canonical in report.run.format.setting_names.items()}
+    names = {canonical: own for own, canonical in report.run.format.controls.names.items()}
     by_origin: dict[str, list[str]] = {}
     for name in _SHOWN_SETTINGS:
         setting = report.run.settings.get(name)
@@ -190,7 +190,7 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
     first = next((slow for slow in ledger.slow if slow.step == 0), None)
     if (
         first is not None
-        and not run.format.saves_first_step
+        and not run.format.habits.saves_at_first_step
         and {"warmup", "evaluation"} <= {part.phase for part in first.parts}
     ):
         remarks.append(language.text("slow-first-no-save"))
@@ -199,7 +199,7 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
     is_told = save is not None and save.basis == "measured" and ledger.split in {"model", "guess"}
     if ledger.split != "none" and save is not None and not is_told:
         # Only a trainer that evaluates so many batches of each split can be told how many those are.
-        is_plain = ledger.split == "guess" and run.format.evaluation_splits is None
+        is_plain = ledger.split == "guess" and run.format.habits.evaluation.num_splits is None
         remarks.append(language.text("split-guess-plain" if is_plain else f"split-{ledger.split}"))
         is_wide = save.high_s - save.low_s > 2 * _UNSETTLED * save.seconds
         if is_wide and ledger.split == "contrast" and report.num_evaluations < _RESOLVABLE:
@@ -390,7 +390,7 @@ def _change_text(report: Report, advice: Advice, language: Language, code: Calla
     if advice.change is not None:
         text = language.say(advice.change)
         return text[:1].upper() + text[1:]
-    own = report.run.format.own_name(advice.setting)
+    own = report.run.format.controls.own_name(advice.setting)
     key = _IN_WORDS.get(advice.setting)
     epoch = report.run.settings.count("steps_per_epoch")
     if own is None and advice.setting == "eval_interval" and epoch and _in_epochs(advice, epoch):

@@ -34,14 +34,18 @@ def with_settings(
     """`run` with its settings completed from `config`, `flags` and the spacing of its last training's own lines."""
     settings, own = run.settings, run.training(-1)
     if config is not None:
-        settings = settings.with_layer({run.format.canonical(key): value for key, value in config.items()}, "config")
-        settings = settings.with_layer(run.format.defaults, "default")
-    settings = settings.with_layer({run.format.canonical(key): value for key, value in (flags or {}).items()}, "flag")
+        settings = settings.with_layer(
+            {run.format.controls.canonical(key): value for key, value in config.items()}, "config"
+        )
+        settings = settings.with_layer(run.format.controls.defaults, "default")
+    settings = settings.with_layer(
+        {run.format.controls.canonical(key): value for key, value in (flags or {}).items()}, "flag"
+    )
     settings = _with_interval(settings, "log_interval", *log_interval(own))
     settings = _with_interval(settings, "eval_interval", *evaluation_interval(own))
     settings = _with_shipped(own, settings)
     if settings.count("checkpoint_interval") is None:
-        follows = run.format.saves_only_after_evaluation
+        follows = run.format.habits.saves_only_after_evaluation
         settings = _with_checkpoint_interval(own, settings) if follows else _with_save_interval(own, settings)
     settings = _with_accumulation(settings)
     if "world_size" not in settings and (ranks := world_size_by_mfu(own, settings)) is not None:
@@ -151,7 +155,7 @@ def _with_shipped(run: Run, settings: Settings) -> Settings:
     every, total = settings.count("log_interval"), settings.count("max_steps")
     if "eval_interval" in settings or every is None or total is None or not len(run):
         return settings
-    for config in run.format.shipped:
+    for config in run.format.controls.shipped_configs:
         known = [name for name in config if name in settings and name not in {"log_interval", "max_steps"}]
         # Where only every tenth step is printed, the last one need not be.
         is_same = config["log_interval"] == every and 0 <= config["max_steps"] - total <= every

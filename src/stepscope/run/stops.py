@@ -136,7 +136,7 @@ def _is_inside(run: Run, phase: str) -> bool:
 def _timed_row(run: Run, row: int, step: int, segment: int) -> int | None:
     """The row whose time contains an event that stands before row `row`."""
     steps = run.steps
-    if run.format.events_follow_step and run.clock.covers != "step":
+    if run.format.layout.events_follow_step and run.clock.covers != "step":
         row += 1  # it is told behind its own step's line, so the next line's time holds it
     if row >= len(steps) or int(steps.segment[row]) != segment:
         return None
@@ -155,7 +155,7 @@ def _step_near(run: Run, row: int) -> int:
 def _with_unprinted_first(run: Run, found: list[Stop]) -> list[Stop]:
     """A trainer that always evaluates at step 0 did so even where the line was not pasted."""
     steps = run.steps
-    if not run.format.evaluates_first_step or not found or not len(steps) or int(steps.step[0]) != 0:
+    if not run.format.habits.evaluates_at_first_step or not found or not len(steps) or int(steps.step[0]) != 0:
         return found
     if any(stop.next_row == 0 for stop in found):
         return found
@@ -178,7 +178,13 @@ def _with_hidden(run: Run, found: list[Stop]) -> list[Stop]:
     """Evaluations inside a hole of the log, where lines are missing that the trainer must have printed."""
     every, printed = run.settings.count("eval_interval"), run.settings.count("log_interval")
     steps = run.steps
-    if not every or not printed or run.clock.covers != "step" or not run.format.evaluates_first_step or len(steps) < 2:
+    if (
+        not every
+        or not printed
+        or run.clock.covers != "step"
+        or not run.format.habits.evaluates_at_first_step
+        or len(steps) < 2
+    ):
         return found
     holes = np.flatnonzero((np.diff(steps.step) > 2 * printed) & (np.diff(steps.segment) == 0))
     known = {(stop.segment, stop.step) for stop in found}

@@ -13,7 +13,7 @@ HEAD = (
 # A bar without its description; a narrow terminal (or a notebook's cell) has no blocks in it.
 BAR = r"\d{1,3}%(?:\|[^|]{0,400}\|)? \d+/\d+ \[[^\]]{3,200}\]"
 # What the Trainer's arguments are called; how a choice such as the optimizer is typed differs from program to program.
-KNOBS = {
+SETTABLE = {
     "eval_interval": "eval_steps",
     "checkpoint_interval": "save_steps",
     "log_interval": "logging_steps",

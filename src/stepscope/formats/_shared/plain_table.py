@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from stepscope.formats._shared.tables import DURATION, ELAPSED, MOMENT, first_lines, sniffer, table_lines, writer
-from stepscope.lines.format import Clock, Format, Sample
+from stepscope.lines.format import Clock, Document, Format, Sample
 
 _UNLESS = "No total and no ETA is written, unless a column max_steps says how many steps there are."
 _EVERYTHING = ("evaluation", "checkpoint", "data", "logging")
@@ -121,9 +121,7 @@ def _table(
         url=holder.url,
         lines=table_lines(name, figure),
         clock=clock,
+        document=Document(sniff=sniffer(name), to_lines=writer(name), first_lines=first_lines),
         is_timed=is_timed,
-        sniff=sniffer(name),
-        yields_lines=first_lines,
-        to_lines=writer(name),
         samples=(*samples, Sample(holder.own_line, None)),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Habits, Line, Sample
 
 _CLOCK = Clock(
     covers="stamp",  # its own lines have none; a shell may have put one before each
@@ -14,5 +14,11 @@ _CLOCK = Clock(
 def untimed_log(title: str, url: str, lines: tuple[Line, ...], samples: tuple[Sample, ...]) -> Format:
     """The format of such a file: the step line first, its evaluations after it."""
     return Format(
-        title=title, url=url, lines=lines, samples=samples, is_timed=False, clock=_CLOCK, evaluates_first_step=True
+        title=title,
+        url=url,
+        lines=lines,
+        clock=_CLOCK,
+        habits=Habits(evaluates_at_first_step=True),
+        is_timed=False,
+        samples=samples,
     )

@@ -146,7 +146,11 @@ def make_plan(fmt: Format, builder: RunAssembler, line: bytes) -> Plan:
     if kind == "chatter":
         is_silent = notices.closing_words(found.text) is None and not _may_tell_runtime(found.text)
         return Plan(NOTHING if found.prefix is None and is_silent else SLOW, shape)
-    if kind != "step" or fmt.clock_is_epoch or _tells_ahead(_patterns(fmt, {"fact", "start", "resume"})):
+    if (
+        kind != "step"
+        or fmt.clock.restarts_with == "epoch"
+        or _tells_ahead(_patterns(fmt, {"fact", "start", "resume"}))
+    ):
         return Plan(SLOW, shape)
     try:
         planner = _Planner(fmt, sight, line)
@@ -245,7 +249,7 @@ class _Planner:
 
     def loss_only(self) -> RowRecipe:
         """A line that holds nothing but the loss of the row before it."""
-        if self._format.bars_nest and self._sight.found.prefix is not None:
+        if self._format.layout.bars_nest and self._sight.found.prefix is not None:
             raise _NotPlainError
         loss = self._loss()
         if loss is None or loss.constant is not None or self._groups.get("stamp") or self._sight.found.prefix:
@@ -374,7 +378,7 @@ class _Planner:
             return lambda whole: whole[batch]
         if batches is None:
             raise _NotPlainError
-        epoch, first, length = self._unsigned("epoch"), self._format.first_epoch, batches
+        epoch, first, length = self._unsigned("epoch"), self._format.layout.first_epoch, batches
         return lambda whole: (whole[epoch] - first) * length + whole[batch]
 
     def _fix_prefix(self) -> None:
