@@ -182,7 +182,7 @@ def _timeline(run: Run) -> tuple[Floats, Floats, Ints]:
         took = np.concatenate([[float(steps.seconds[0])], np.diff(steps.t_ns) / NS])
     else:
         # A clock that runs on tells at the next tick what it did not before.
-        runs_on = (run.clock.covers == "cumulative") & (steps.span == 0)
+        runs_on = run.clock.is_running & (steps.span == 0)
         silent = np.where(runs_on, 0, np.maximum(since - steps.span, 0))
         took = _between_stamps(run, steps.seconds + silent * level + outside_s, num_stops > 0)
     stop_s = np.where(num_stops > 0, np.maximum(took - since * level, 0.0), 0.0)

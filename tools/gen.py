@@ -109,9 +109,9 @@ def clock_in_words(fmt: Format) -> str:
     """What the figure covers, and whether an evaluation and a save are inside it."""
     if not fmt.is_timed:
         return "none: steps only"
-    stops = [phase for phase in ("evaluation", "checkpoint") if phase in fmt.clock.includes]
+    stops = [phase for phase in ("evaluation", "checkpoint") if fmt.clock.runs_during(phase)]
     inside = " and ".join(stops) + " inside" if stops else "evaluation and checkpoint outside"
-    return COVERS[fmt.clock.covers] if fmt.clock.covers == "stamp" else f"{COVERS[fmt.clock.covers]}; {inside}"
+    return COVERS[fmt.clock.covers] if fmt.clock.is_wall else f"{COVERS[fmt.clock.covers]}; {inside}"
 
 
 def formats_page() -> str:

@@ -216,7 +216,7 @@ def batch_loss_sd(run: Run) -> float | None:
         return None
     # Second differences forget a straight trend; independent noise makes them sqrt(6) times as wide.
     sd = float(np.std(np.diff(losses, n=2)) / 6**0.5)
-    if run.clock.covers == "window":
+    if run.clock.is_per_window:
         # The loss of such a line is the mean of its window, as the time is.
         sd *= (run.settings.count("log_interval") or 1) ** 0.5
     return sd if sd > 0 and math.isfinite(sd) else None

@@ -32,7 +32,7 @@ def advise(situation: Situation) -> Advice | None:
     """Print one step in ten; None where steps are long or already printed seldom."""
     run, step = situation.run, situation.ledger.step
     every = run.settings.count("log_interval")
-    if step is None or every != 1 or step.typical_s >= _SHORT_S or run.clock.covers != "step":
+    if step is None or every != 1 or step.typical_s >= _SHORT_S or not run.clock.is_per_step:
         return None
     num = len(run)
     if situation.is_future and isinstance(situation.forecast, Forecast):

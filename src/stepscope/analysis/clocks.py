@@ -29,7 +29,6 @@ def read_clocks(run: Run, ledger: Ledger) -> tuple[ClockReading, ...]:
     if not (run.steps.span > 0).any():
         return ()
     found = []
-    covers = run.clock.covers
     # The stamps are the clock where rows are stamped and agree with the printed times.
     stamped = int((run.steps.t_ns != NO_TIME).sum()) >= 2 and not ledger.stamps_unusable
     by_stamps = stamped and run.stamps is not None
@@ -41,11 +40,11 @@ def read_clocks(run: Run, ledger: Ledger) -> tuple[ClockReading, ...]:
         if ledger.stamps_unusable:
             note = "the time stamps contradict the printed times and are not used"
         found.append(ClockReading("stamps", seconds, by_stamps, note))
-    if covers in {"step", "window"}:
-        found.append(ClockReading("printed", _printed_s(run, ledger), not by_stamps, _printed_note(run)))
-    elif covers == "cumulative":
+    if run.clock.is_running:
         note = "the running clock of the log, restarts added up"
         found.append(ClockReading("elapsed", _elapsed_s(run), not by_stamps, note))
+    elif not run.clock.is_wall:
+        found.append(ClockReading("printed", _printed_s(run, ledger), not by_stamps, _printed_note(run)))
     for runtime in run.runtimes[-3:]:
         note = f"a total that line {runtime.line} prints"
         found.append(ClockReading(runtime.name, runtime.seconds, used=False, note=note))

@@ -109,10 +109,6 @@ class Evidence:
         """The same without the first step of a process, which holds more than an evaluation."""
         return {row: seconds for row, seconds in self.evaluating.items() if not self.is_first(row)}
 
-    def times(self, phase: str) -> bool:
-        """Whether the log's clock runs during an evaluation or a save."""
-        return self.run.clock.covers == "stamp" or phase in self.run.clock.includes
-
     def is_near_stop(self, row: int) -> bool:
         """Whether an evaluation or a save stands beside a row."""
         rows = self._stop_rows

@@ -51,7 +51,7 @@ def explain_step(case: Case) -> Finding | None:
 def explain_period(rhythm: Rhythmic) -> Finding | None:
     """A comb at the interval of evaluations that the log's clock leaves out."""
     every = rhythm.evidence.run.settings.count("eval_interval")
-    if not every or rhythm.period.every % every or rhythm.evidence.times("evaluation"):
+    if not every or rhythm.period.every % every or rhythm.evidence.run.clock.runs_during("evaluation"):
         return None
     beside = sum(rhythm.evidence.is_near_stop(row) for row in rhythm.period.rows)
     if beside < _MOSTLY * len(rhythm.period.rows):

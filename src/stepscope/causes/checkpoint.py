@@ -40,7 +40,7 @@ def explain_step(case: Case) -> Finding | None:
 def explain_period(rhythm: Rhythmic) -> Finding | None:
     """A comb at the interval of saves that print no line here."""
     every = rhythm.evidence.run.settings.count("checkpoint_interval")
-    if not every or rhythm.period.every % every or not rhythm.evidence.times("checkpoint"):
+    if not every or rhythm.period.every % every or not rhythm.evidence.run.clock.runs_during("checkpoint"):
         return None
     message = say("cause-c02-period", every=every, count=rhythm.period.num_events)
     return Finding(CODE, "checkpoint", "checkpoint", 0.75, rhythm.period.each_s, message)

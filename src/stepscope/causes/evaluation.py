@@ -68,7 +68,7 @@ def explain_period(rhythm: Rhythmic) -> Finding | None:
     """A comb at the interval of evaluations that print no line here."""
     settings = rhythm.evidence.run.settings
     every, between_lines = settings.count("eval_interval"), settings.count("log_interval") or 1
-    if not every or not rhythm.evidence.times("evaluation"):
+    if not every or not rhythm.evidence.run.clock.runs_during("evaluation"):
         return None
     off = rhythm.period.every % every
     # An interval that is no multiple of the printed one was measured on printed lines: neither is known to the step.

@@ -39,7 +39,7 @@ def explain_step(case: Case) -> Finding | None:
         return None
     beside = [other for other in (row - 1, row + 1) if 0 <= other < len(evidence.run)]
     calm = all(not evidence.baseline.slow[other] for other in beside)
-    by_stamps = evidence.run.clock.covers == "stamp" or bool(len(evidence.run.steps.t_ns))
+    by_stamps = evidence.run.clock.is_wall or bool(len(evidence.run.steps.t_ns))
     confidence = 0.6 + (0.1 if calm else 0.0) + (0.05 if by_stamps else 0.0)
     message = say("cause-c22-evidence", duration=Seconds(case.stall_s), level=Seconds(level))
     # That the run stood still is sure, what held it is not: its seconds stay unexplained in the ledger.

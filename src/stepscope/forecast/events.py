@@ -124,7 +124,7 @@ def _unseen(
 ) -> tuple[Left, float | None, float]:
     """Before the first evaluation: the ledger's estimate, or what it should cost by first principles."""
     num = schedule.num_evaluations or 0
-    inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
+    inside = run.clock.runs_during("evaluation")
     price = ledger.evaluation_price
     if price is None and inside:
         price = _expected_evaluation(run, level_s)
@@ -135,7 +135,7 @@ def _unseen(
             assumptions.append(say("assume-evaluation-unpriced" if inside else "assume-evaluation-outside"))
         return Left(num=num, seconds=None if num else 0.0), None, 0.0
     save = ledger.checkpoint_price
-    if save is None and schedule.num_saves and (run.clock.covers == "stamp" or "checkpoint" in run.clock.includes):
+    if save is None and schedule.num_saves and run.clock.runs_during("checkpoint"):
         save = _expected_save(run)
         assumptions.append(say("assume-save-prior"))
     saves = schedule.num_saves or 0.0
@@ -153,7 +153,7 @@ def _unannounced(
     The next one has not come yet, so the interval is longer than the steps done; and no evaluation takes longer than
     the first row, which held one, took beyond a step.
     """
-    inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
+    inside = run.clock.runs_during("evaluation")
     longer = [every for every in _ROUND if schedule.last_step < every <= schedule.max_steps]
     steps = run.steps
     is_told = run.format.habits.evaluates_at_first_step and inside and len(steps) and int(steps.step[0]) == 0

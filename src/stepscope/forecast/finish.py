@@ -187,14 +187,14 @@ def _kind(run: Run, schedule: Schedule, timeline: Timeline) -> Kind:
     """What cannot be known from the log alone: how the cost of a step will change, or when it evaluates."""
     if run.format.habits.step_cost_follows_schedule:
         return "scheduled"
-    inside = run.clock.covers == "stamp" or "evaluation" in run.clock.includes
+    inside = run.clock.runs_during("evaluation")
     unknown = schedule.num_evaluations is None and not timeline.holds_stops
     return "unscheduled" if unknown and inside and run.format.habits.evaluates_at_first_step else "own"
 
 
 def _is_blind(run: Run, timeline: Timeline, stops: StopsLeft) -> bool:
     """Whether evaluations or saves may come that nothing has told of yet, on the clock that the forecast counts in."""
-    inside = run.clock.covers == "stamp" or {"evaluation", "checkpoint"} & set(run.clock.includes)
+    inside = run.clock.runs_during("evaluation") or run.clock.runs_during("checkpoint")
     lines = [line for line in run.format.lines if line.kind in {"evaluation", "checkpoint"}]
     counts = any(inside or timeline.on_wall or line.tells_duration for line in lines)
     return counts and not timeline.stops and not timeline.holds_stops and stops.error_s <= 0

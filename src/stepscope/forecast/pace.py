@@ -79,7 +79,7 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     is_first = np.concatenate([[True], np.diff(steps.segment) != 0])
     num = np.where(is_first, np.maximum(steps.span, 1), np.concatenate([[1], np.diff(steps.step)]))
     num = np.maximum(num, 1).astype(np.float64)
-    runs_on = run.clock.covers == "cumulative"
+    runs_on = run.clock.is_running
     if runs_on:
         num = np.maximum(num, steps.span)  # a clock that has not ticked between two lines tells at the next tick
     wall = _wall_seconds(run, ledger, is_first)

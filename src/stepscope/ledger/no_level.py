@@ -59,7 +59,7 @@ def without_level(run: Run, stops: Sequence[Stop]) -> Ledger:
     # A trainer that prints single steps evaluates for most of such a row; a row that covers many is mostly steps.
     phase: Phase = "warmup"
     if timed:
-        phase = "evaluation" if run.clock.covers == "step" else "step"
+        phase = "evaluation" if run.clock.is_per_step else "step"
     if rest_s > 0:
         books[phase].add(rest_s, "assumed", num=int(steps.span.sum()) if phase == "step" else len(run))
         if not told:

@@ -46,7 +46,7 @@ def is_after_last_row(run: Run, stop: Stop) -> bool:
     """Whether a stop comes after the last step of a log whose stamps then tell what it took."""
     if _row_behind(run, stop) < len(run) or run.stamps is None or run.steps.t_ns[-1] == NO_TIME:
         return False
-    return run.clock.covers == "stamp" or not stop.is_inside
+    return run.clock.is_wall or not stop.is_inside
 
 
 def _row_behind(run: Run, stop: Stop) -> int:

@@ -25,7 +25,7 @@ _CAUSES: dict[Phase, Cause] = {
 
 def waits_beside_clock(run: Run) -> dict[int, float]:
     """Seconds that rows waited for data before their clock began, where the log prints that beside the step's time."""
-    if "data" in run.clock.includes or run.clock.covers != "step":
+    if not run.clock.is_per_step or run.clock.runs_during("data"):
         return {}
     events = run.events
     found: dict[int, float] = {}

@@ -80,7 +80,7 @@ def _lateness_s(run: Run) -> float:
     steps = run.steps
     known = (np.diff(steps.segment) == 0) & (np.diff(steps.step) == 1) & (steps.span[1:] == 1)
     known &= (steps.t_ns[1:] != NO_TIME) & (steps.t_ns[:-1] != NO_TIME)
-    if run.clock.covers != "step" or int(known.sum()) < _ENOUGH_ROWS:
+    if not run.clock.is_per_step or int(known.sum()) < _ENOUGH_ROWS:
         return 0.0
     beside = (np.diff(steps.t_ns) - steps.dur_ns[1:])[known] / NS
     # Stops outside the clock, and what else is no lateness, are in few of them.
@@ -119,7 +119,7 @@ def _between(run: Run, baseline: Baseline) -> tuple[Floats, Floats, Ints]:
 
 def _timed(run: Run, stop: Stop, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:
     """An evaluation by the stamps around it; None where they do not tell it from start-up or are too coarse."""
-    if stop.end_ns is None or run.clock.covers != "step" or not (stop.evaluated and stop.evaluation_inside):
+    if stop.end_ns is None or not run.clock.is_per_step or not (stop.evaluated and stop.evaluation_inside):
         return None
     steps, near = run.steps, min(stop.next_row, len(run) - 1)
     segment = run.segments[stop.segment]

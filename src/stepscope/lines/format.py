@@ -106,6 +106,30 @@ class Clock(NamedTuple):
     restarts_with: Literal["process", "epoch"] | None = None
     is_sum: bool = False
 
+    @property
+    def is_per_step(self) -> bool:
+        """Whether each figure is the time of a single step."""
+        return self.covers == "step"
+
+    @property
+    def is_per_window(self) -> bool:
+        """Whether each figure is that of all steps since the previous line."""
+        return self.covers == "window"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the figure keeps growing, as that of a stopwatch does."""
+        return self.covers == "cumulative"
+
+    @property
+    def is_wall(self) -> bool:
+        """Whether the timestamps of the lines are the clock."""
+        return self.covers == "stamp"
+
+    def runs_during(self, phase: str) -> bool:
+        """Whether an evaluation, a checkpoint, waiting for data … is inside the times that the clock shows."""
+        return self.covers == "stamp" or phase in self.includes
+
 
 class Layout(NamedTuple):
     """How the lines are numbered and arranged. The reader needs all of it, so nothing here can be unknown.

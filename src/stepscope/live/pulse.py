@@ -129,7 +129,7 @@ def _has_ended_before(run: Run, kind: str) -> bool:
 def _comes_due(run: Run) -> bool:
     """Whether by the settings an evaluation lies between the last printed step and the next."""
     interval = run.settings.count("eval_interval")
-    if not interval or not ("evaluation" in run.clock.includes or run.clock.covers == "stamp"):
+    if not interval or not run.clock.runs_during("evaluation"):
         return False
     steps = run.steps.step
     every = run.settings.count("log_interval") or (int(steps[-1] - steps[-2]) if len(steps) > 1 else 1)

@@ -72,7 +72,7 @@ def measure(report: Report) -> Silences | None:
 def is_due(run: Run) -> Bools:
     """Per row, whether by the settings an evaluation lies between it and the row before."""
     interval = run.settings.count("eval_interval")
-    if not interval or not ("evaluation" in run.clock.includes or run.clock.covers == "stamp"):
+    if not interval or not run.clock.runs_during("evaluation"):
         return np.zeros(len(run), dtype=bool)
     rounds = run.steps.step // interval
     due: Bools = np.diff(rounds, prepend=rounds[:1]) > 0

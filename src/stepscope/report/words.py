@@ -80,7 +80,7 @@ def normal_lines(report: Report, language: Language) -> list[str]:
         ]
         lines.append(language.text("run-regimes", levels=", ".join(levels)))
     every = report.run.settings.count("log_interval")
-    if every and every > 1 and report.run.clock.covers == "step":
+    if every and every > 1 and report.run.clock.is_per_step:
         lines.append(language.text("run-sampled", count=every))
     return lines
 

@@ -48,7 +48,7 @@ class Contradiction(NamedTuple):
 def operations(run: Run) -> Operations | None:
     """What the printed MFU makes of a step; None where the lines do not carry it, or only in its rounding."""
     peak, steps = run.format.habits.mfu_peak_tflops, run.steps
-    if peak is None or run.clock.covers != "step" or len(run) <= _LEAST_ROWS:
+    if peak is None or not run.clock.is_per_step or len(run) <= _LEAST_ROWS:
         return None
     before, after = steps.mfu[:-1], steps.mfu[1:]
     usable = (np.diff(steps.segment) == 0) & (before > 0) & (after > 0) & (steps.dur_ns[1:] > 0)

@@ -117,8 +117,8 @@ def _add(run: Run, index: int, kind: str, found: list[Stop]) -> None:
             next_row=row,
             evaluated=kind == "evaluation",
             saved=kind == "checkpoint",
-            evaluation_inside=_is_inside(run, "evaluation"),
-            save_inside=_is_inside(run, "checkpoint"),
+            evaluation_inside=run.clock.runs_during("evaluation"),
+            save_inside=run.clock.runs_during("checkpoint"),
             save_line=line if kind == "checkpoint" else None,
             begin_ns=_stamp(events.before_ns[index]),
             end_ns=stamp if kind == "evaluation" else None,
@@ -129,18 +129,14 @@ def _add(run: Run, index: int, kind: str, found: list[Stop]) -> None:
     )
 
 
-def _is_inside(run: Run, phase: str) -> bool:
-    return run.clock.covers == "stamp" or phase in run.clock.includes
-
-
 def _timed_row(run: Run, row: int, step: int, segment: int) -> int | None:
     """The row whose time contains an event that stands before row `row`."""
     steps = run.steps
-    if run.format.layout.events_follow_step and run.clock.covers != "step":
+    if run.format.layout.events_follow_step and not run.clock.is_per_step:
         row += 1  # it is told behind its own step's line, so the next line's time holds it
     if row >= len(steps) or int(steps.segment[row]) != segment:
         return None
-    if run.clock.covers == "step":
+    if run.clock.is_per_step:
         return row if step in {-1, int(steps.step[row])} else None
     return row if steps.span[row] else None
 
@@ -178,13 +174,9 @@ def _with_hidden(run: Run, found: list[Stop]) -> list[Stop]:
     """Evaluations inside a hole of the log, where lines are missing that the trainer must have printed."""
     every, printed = run.settings.count("eval_interval"), run.settings.count("log_interval")
     steps = run.steps
-    if (
-        not every
-        or not printed
-        or run.clock.covers != "step"
-        or not run.format.habits.evaluates_at_first_step
-        or len(steps) < 2
-    ):
+    if not every or not printed or not run.clock.is_per_step or len(steps) < 2:
+        return found
+    if not run.format.habits.evaluates_at_first_step:
         return found
     holes = np.flatnonzero((np.diff(steps.step) > 2 * printed) & (np.diff(steps.segment) == 0))
     known = {(stop.segment, stop.step) for stop in found}
