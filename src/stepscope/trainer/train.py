@@ -30,7 +30,7 @@ from stepscope.trainer.device import (
     stop_signals,
 )
 from stepscope.trainer.evaluate import Losses
-from stepscope.trainer.start import Say, Show, Start, silent
+from stepscope.trainer.setup import Say, Show, Start, silent
 
 _COLLECT_EVERY = 1000  # steps without an evaluation after which garbage is collected all the same
 
