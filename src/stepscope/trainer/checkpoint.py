@@ -38,19 +38,7 @@ import torch
 
 from stepscope.trainer import writer
 from stepscope.trainer.config import TrainerError
-from stepscope.trainer.writer import ALIGN, NAME, PREVIOUS
-
-# What a run with `--shard` writes instead: folders, and what is small in a file in them.
-SLICES, SLICES_PREVIOUS, SMALL = "ckpt.dist", "ckpt-previous.dist", "run.pt"
-
-
-class Written(NamedTuple):
-    """What became of one save."""
-
-    iteration: int
-    seconds: float
-    num_bytes: int
-    problem: str | None
+from stepscope.trainer.writer import ALIGN, NAME, PREVIOUS, SLICES, SLICES_PREVIOUS, SMALL, Written
 
 
 class Slot(NamedTuple):

@@ -39,9 +39,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
-from stepscope.trainer.checkpoint import SLICES, SLICES_PREVIOUS, SMALL, Written
 from stepscope.trainer.model import OPTIMIZERS
-from stepscope.trainer.writer import sync_folder
+from stepscope.trainer.writer import SLICES, SLICES_PREVIOUS, SMALL, Written, sync_folder
 
 _ASIDE = "ckpt.dist.new"
 

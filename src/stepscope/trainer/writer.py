@@ -1,5 +1,7 @@
 """The process that writes checkpoints: no PyTorch, no NumPy, so that it is there at once and weighs nothing.
 
+The names of the files and the outcome of a save are here too: the modules that write and read checkpoints import them.
+
 It is started by `checkpoint.Checkpointer` as a plain script. Jobs come over its standard input; the tensors lie in
 memory that both processes see. A job is a list of the parts of the file: names, and bytes or places in that memory.
 
@@ -23,20 +25,31 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 NAME, PREVIOUS, ASIDE = "ckpt.pt", "ckpt-previous.pt", "ckpt.pt.new"
+# What a run with `--shard` writes instead: folders, and what is small in a file in them.
+SLICES, SLICES_PREVIOUS, SMALL = "ckpt.dist", "ckpt-previous.dist", "run.pt"
 ALIGN = 64  # bytes: tensors begin at multiples of it, in memory and in the file
 # Written in pieces that the processor's cache can hold, and flushed every so often: a gigabyte handed to the disk at
 # once holds up everybody who reads or writes, the training loop's data included.
 _CHUNK, _FLUSH_EVERY = 1 << 20, 16 << 20
-# After each flush a rest of so many times what it took: memory and disk are the training loop's for the rest of the
-# time. The checkpoint is on the disk a little later, unless somebody waits for it.
+# After each flush the writer rests this many times as long as the flush took, and leaves memory and disk to the
+# training loop. The checkpoint is on the disk a little later, unless the loop waits for it.
 _REST = 3.0
 HURRY = b"hurry"  # sent by a trainer that waits
 
 # A part of the file: its name, and its bytes or (offset, length) in the shared memory.
 Part = tuple[str, "bytes | tuple[int, int]"]
+
+
+class Written(NamedTuple):
+    """What became of one save."""
+
+    iteration: int
+    seconds: float
+    num_bytes: int
+    problem: str | None
 
 
 class _PacedFile(io.FileIO):
