@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 # Say something to the person: a key and its values. The words are the command line's.
 Say = Callable[..., None]
-# Show what goes on: one of `DOING`, the iteration, the last one, and the seconds of a step that is done.
+# Show what goes on: what the run does now ("step", "evaluation", …), the iteration, the last one, and the seconds of a
+# step that is done.
 Show = Callable[[str, int, int, float], None]
-DOING = ("step", "evaluation", "checkpoint", "compile", "measure", "sampling", "waiting", "log")
 
 
 def silent(*args: object, **named: object) -> None:
