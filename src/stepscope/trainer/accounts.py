@@ -25,6 +25,7 @@ from typing import IO, Any
 import numpy as np
 
 from stepscope.trainer.config import TrainerError
+from stepscope.trainer.writer import Written
 
 # In the order of the ledger. What a step consists of comes first.
 STEP = ("data", "forward", "backward", "optimizer")
@@ -204,8 +205,45 @@ class DevicePhases:
         self._host = [0] * len(PHASES)
 
 
+class CheckpointCosts:
+    """What saving cost a run, and what it would have cost to wait for the disk."""
+
+    def __init__(self) -> None:
+        self._ended: list[Written] = []
+        # Number and seconds of plain steps, by whether a save was being written meanwhile.
+        self._steps = {False: (0, 0.0), True: (0, 0.0)}
+
+    def add(self, done: Written) -> None:
+        """A save that has ended, well or not."""
+        self._ended.append(done)
+
+    def add_step(self, seconds: float, *, while_writing: bool) -> None:
+        """A plain step: no evaluation before it, and not one of the first two."""
+        count, total = self._steps[while_writing]
+        self._steps[while_writing] = count + 1, total + seconds
+
+    @property
+    def last_whole(self) -> int:
+        """The iteration of the newest checkpoint that was written whole; 0 before the first."""
+        return max((done.iteration for done in self._ended if done.problem is None), default=0)
+
+    def facts(self, stalled_s: float) -> dict[str, Any]:
+        """For the ledger. `stalled_s`: how long the run did nothing but copy the state or wait for a save."""
+        whole = [done for done in self._ended if done.problem is None]
+        (num_idle, idle_s), (num_writing, writing_s) = (self._steps[key] for key in (False, True))
+        slower = (writing_s / num_writing) / (idle_s / num_idle) if num_idle and num_writing else None
+        return {
+            "saves": len(whole),
+            "failed": len(self._ended) - len(whole),
+            "bytes": whole[-1].num_bytes if whole else None,
+            "written_in_s": sum(done.seconds for done in whole),
+            "stalled_s": stalled_s,
+            "step_while_writing_ratio": slower,
+        }
+
+
 def open_folder(folder: Path, *, resumed: bool) -> None:
-    """Make the run's folder; a run that starts anew does not add to the logs of an older one."""
+    """Make the run's folder; a run that is not resumed removes the logs of an older one there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not resumed:
@@ -233,7 +271,7 @@ def read_step_times(path: Path) -> tuple[Any, Any]:
 
 
 def process_start_ns() -> int:
-    """When this process was started, on the clock of `perf_counter_ns`; now, where that cannot be told."""
+    """When this process was started, on the clock of `perf_counter_ns`; now, where the system does not say."""
     now = time.perf_counter_ns()
     try:
         # Field 22: the start in clock ticks since boot. The name before it is in brackets and may hold anything.

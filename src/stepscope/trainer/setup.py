@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
@@ -18,26 +18,18 @@ from torch.nn.parallel import DistributedDataParallel
 
 from stepscope.trainer import accounts as phases
 from stepscope.trainer import checkpoint
-from stepscope.trainer.accounts import Accounts, DevicePhases, open_folder
+from stepscope.trainer.accounts import DevicePhases
 from stepscope.trainer.config import TrainConfig, TrainerError
 from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, find_folder, read_meta
 from stepscope.trainer.device import World, pick_precision, pick_threads
 from stepscope.trainer.evaluate import FIXED_SHARE, Evaluator
-from stepscope.trainer.model import GPT, OPTIMIZERS, ModelArgs, like, load_gpt2, load_model, make_optimizers
+from stepscope.trainer.model import GPT, ModelArgs, load_gpt2, load_model, make_optimizers
+from stepscope.trainer.runlog import RunLog, Say, Show
+from stepscope.trainer.state import large_state, load_optimizers
 from stepscope.trainer.writer import NAME
 
 if TYPE_CHECKING:
     from stepscope.trainer.sharded import ShardedCheckpointer
-
-# Say something to the person: a key and its values. The words are the command line's.
-Say = Callable[..., None]
-# Show what goes on: what the run does now ("step", "evaluation", …), the iteration, the last one, and the seconds of a
-# step that is done.
-Show = Callable[[str, int, int, float], None]
-
-
-def silent(*args: object, **named: object) -> None:
-    """Nobody listens: a test, or a process that is not the first."""
 
 
 class Start:
@@ -47,25 +39,13 @@ class Start:
         self, config: TrainConfig, world: World, *, say: Say, show: Show, header: Sequence[str], started_ns: int
     ) -> None:
         self.world = world
-        self.say: Say = say if world.rank == 0 else silent  # one voice is enough
-        self._show: Show = show if world.rank == 0 else silent
         self.folder = Path(config.out_dir)
-        self.log: IO[str] | None = None
-        if world.rank == 0:
-            open_folder(self.folder, resumed=config.init_from == "resume")
-            self.log = (self.folder / "train.log").open("a", encoding="utf-8")
-        self.accounts = Accounts(self.folder if world.rank == 0 else None, started_ns=started_ns)
+        self.log = RunLog(config, world, say=say, show=show, started_ns=started_ns)
+        self.accounts, self.progress = self.log.accounts, self.log.progress
         self.config, self.header = config, header
         self.saved: dict[str, Any] | None = None  # the checkpoint that a resumed run starts from
         self.micro_steps = config.gradient_accumulation_steps // world.size
         self.checkpointer: checkpoint.Checkpointer | ShardedCheckpointer | None = None
-        self.saves: list[checkpoint.Written] = []
-        # Number and seconds of plain steps, by whether a save was being written meanwhile.
-        self.step_sums = {False: (0, 0.0), True: (0, 0.0)}
-        self.iteration, self.first_iteration, self.best_val_loss = 0, 0, 1e9
-        self.evaluated = False  # at this iteration, before the checkpoint that a resumed run came from
-        self.loss_sum, self.loss_count = torch.zeros((), device=world.device), 0
-        self.running_mfu, self.local_iteration = -1.0, 0
 
     def set_up(self) -> None:
         """Data, network, optimizers; then everything that a step must not pay for."""
@@ -99,10 +79,10 @@ class Start:
         )
         if config.eval == "fixed":
             # Far fewer than nanoGPT's; who reads the log is to know what an evaluation should take.
-            self._print("Overriding: eval = fixed")
-            self._print(f"Overriding: eval_passes = {self.evaluator.passes:g}")
+            self.log.print("Overriding: eval = fixed")
+            self.log.print(f"Overriding: eval_passes = {self.evaluator.passes:g}")
         if self.saved is not None:
-            self._load_optimizers(self.saved)
+            load_optimizers(self.saved, self.raw_model, self.optimizers, place=str(self.folder / NAME))
         self.accounts.lap(phases.STARTUP)
         self.model: Any = self._compile() if config.compile else self.raw_model
         self.parallel: Any = self.model
@@ -119,21 +99,21 @@ class Start:
         """The settings as they will be used: what was left open is decided, by the machine or by the checkpoint."""
         config, world = self.config, self.world
         for line in self.header:
-            self._print(line)
+            self.log.print(line)
         if config.gradient_accumulation_steps % world.size:
             place = f"gradient_accumulation_steps = {config.gradient_accumulation_steps}"
             raise TrainerError("train-accumulation", place=place, processes=world.size)
         tokens = config.gradient_accumulation_steps * config.batch_size * config.block_size
-        self._print(f"tokens per iteration will be: {tokens:,}", every_rank=True)
+        self.log.print(f"tokens per iteration will be: {tokens:,}", every_rank=True)
         if config.shard and world.size == 1:
-            self.say("train-shard-alone")
+            self.log.say("train-shard-alone")
             config = replace(config, shard=False)
         # One seed per process: the weights are rank 0's, dropout is each one's own. Slices must be of one network.
         torch.manual_seed(config.seed if config.shard else config.seed + world.rank)
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
         if config.init_from == "resume":
-            self.saved = checkpoint.load(self.folder, say=self.say, in_slices=config.shard)
-        config = replace(config, dtype=pick_precision(config, world.device, self.say))
+            self.saved = checkpoint.load(self.folder, say=self.log.say, in_slices=config.shard)
+        config = replace(config, dtype=pick_precision(config, world.device, self.log.say))
         if world.device.type == "cpu":
             threads = 0 if self.saved is None else int(self.saved.get("config", {}).get("threads", 0))
             config = replace(config, threads=pick_threads(replace(config, threads=config.threads or threads)))
@@ -146,6 +126,7 @@ class Start:
             }
             config = replace(config, **lengths)
         self.config = config
+        self.log.last_iteration = config.max_iters
 
     def _find_data(self) -> Path:
         """The data folder. One process makes the embedded corpus, the others wait for it."""
@@ -156,7 +137,7 @@ class Start:
             dist.barrier()
         self.meta = read_meta(folder)
         if self.meta is not None:
-            self._print(f"found vocab_size = {self.meta.vocab_size} (inside {folder / 'meta.pkl'})")
+            self.log.print(f"found vocab_size = {self.meta.vocab_size} (inside {folder / 'meta.pkl'})")
         return folder
 
     def _place(self, model: GPT) -> GPT:
@@ -178,7 +159,9 @@ class Start:
             return ShardedCheckpointer(self.folder, tensors, self.world.device)
         if self.world.rank > 0:
             return None
-        return checkpoint.Checkpointer(self.folder, self._large_state(), self.world.device)
+        return checkpoint.Checkpointer(
+            self.folder, large_state(self.raw_model, self.optimizers, in_slices=False), self.world.device
+        )
 
     # -- the network, new or loaded ---------------------------------------------------------------------------
 
@@ -187,20 +170,20 @@ class Start:
         shape = {name: getattr(config, name) for name in ("n_layer", "n_head", "n_embd", "block_size", "bias")}
         own_vocabulary = None if self.meta is None else self.meta.vocab_size
         if config.init_from == "scratch":
-            self._print("Initializing a new model from scratch")
+            self.log.print("Initializing a new model from scratch")
             if own_vocabulary is None:
-                self._print("defaulting to vocab_size of GPT-2 to 50304 (50257 rounded up for efficiency)")
+                self.log.print("defaulting to vocab_size of GPT-2 to 50304 (50257 rounded up for efficiency)")
             args = ModelArgs(
                 **shape, vocab_size=own_vocabulary or GPT2_VOCABULARY, dropout=config.dropout, recipe=config.recipe
             )
             model = GPT(args)
         elif config.init_from == "resume":
-            self._print(f"Resuming training from {config.out_dir}")
+            self.log.print(f"Resuming training from {config.out_dir}")
             assert self.saved is not None
             model = load_model(self.saved, place=str(self.folder / NAME), dropout=config.dropout)
             self._follow(model, shape)
         else:
-            self._print(f"Initializing from OpenAI GPT-2 weights: {config.init_from}")
+            self.log.print(f"Initializing from OpenAI GPT-2 weights: {config.init_from}")
             model = load_gpt2(config.init_from, config.gpt2_folder, config.dropout)
         if own_vocabulary is not None and own_vocabulary > model.args.vocab_size:
             raise TrainerError(
@@ -211,7 +194,7 @@ class Start:
             raise TrainerError("train-block-size", place=place, block_size=model.args.block_size)
         if config.block_size < model.args.block_size:
             model.crop(config.block_size)
-        self._print(f"number of parameters: {model.num_parameters() / 1e6:.2f}M")
+        self.log.print(f"number of parameters: {model.num_parameters() / 1e6:.2f}M")
         return model
 
     def _follow(self, model: GPT, shape: dict[str, Any]) -> None:
@@ -221,34 +204,10 @@ class Start:
         for name in differing:
             if name != "block_size":
                 now, asked = str(getattr(model.args, name)), str(getattr(self.config, name))
-                self.say("train-from-checkpoint", setting=name, value=now, asked=asked)
+                self.log.say("train-from-checkpoint", setting=name, value=now, asked=asked)
         self.config = replace(self.config, recipe=model.args.recipe)
-        self.iteration = int(self.saved.get("iter_num", 0))
-        self.best_val_loss = float(self.saved.get("best_val_loss", 1e9))
-
-    def _load_optimizers(self, saved: dict[str, Any]) -> None:
-        """What the optimizers remember, and, where the checkpoint is in slices, the weights as well."""
-        try:
-            if "slices" in saved:
-                from stepscope.trainer import sharded
-
-                tensors = sharded.tensors_of(self.raw_model, self.optimizers)
-                sharded.read_into(Path(saved["slices"]), tensors)
-            for name, optimizer in zip(OPTIMIZERS, self.optimizers, strict=False):
-                if name not in saved:
-                    continue
-                own = optimizer.state_dict()
-                state = saved[name].get("state", own["state"])  # in slices: it has just been read
-                for number, values in state.items():
-                    for key, value in values.items():
-                        values[key] = like(value, own["state"][number][key])
-                optimizer.load_state_dict({"state": state, "param_groups": saved[name]["param_groups"]})
-                for group in optimizer.param_groups:
-                    if "fused" in group:  # nanoGPT's own says None on a CPU
-                        group["fused"], group["foreach"] = True, None
-        except (ValueError, KeyError, TypeError, RuntimeError) as problem:
-            place = saved.get("slices", str(self.folder / NAME))
-            raise TrainerError("train-bad-checkpoint", place=place, reason=str(problem)) from None
+        self.progress.iteration = int(self.saved.get("iter_num", 0))
+        self.progress.best_val_loss = float(self.saved.get("best_val_loss", 1e9))
 
     def _describe_optimizers(self) -> None:
         """nanoGPT's three lines; the counts are over both optimizers."""
@@ -257,13 +216,13 @@ class Start:
             sizes[p.dim() >= 2].append(p.numel())
         for decays, word in ((True, "decayed"), (False, "non-decayed")):
             counts = sizes[decays]
-            self._print(f"num {word} parameter tensors: {len(counts)}, with {sum(counts):,} parameters")
-        self._print("using fused AdamW: True")
+            self.log.print(f"num {word} parameter tensors: {len(counts)}, with {sum(counts):,} parameters")
+        self.log.print("using fused AdamW: True")
 
     def _compile(self) -> Any:
         """Compile, and use both graphs once before the clock starts: the first iteration is then like the others."""
-        self.show("compile")
-        self._print("compiling the model... (takes a ~minute)")
+        self.log.show("compile")
+        self.log.print("compiling the model... (takes a ~minute)")
         model = torch.compile(self.raw_model)
         config = self.config
         before = torch.get_rng_state()
@@ -281,17 +240,17 @@ class Start:
         model.train()
         torch.set_rng_state(before)
         took = self.accounts.lap(phases.COMPILE)
-        self.accounts.event("compile", self.iteration, took)
+        self.accounts.event("compile", self.progress.iteration, took)
         return model
 
     def _fit_budget(self) -> None:
         """As many iterations as fit into the budget, in whole intervals of evaluation, so that the last one is saved.
 
-        A few are tried with a learning rate of zero, then the optimizers are made anew: nothing of that stays. From
+        A few are tried with a learning rate of zero, then the optimizers are made again: nothing of that stays. From
         here on the number counts and no clock, so that the same settings give the same run.
         """
         config = self.config
-        self.show("measure")
+        self.log.show("measure")
         before, took = torch.get_rng_state(), []
         tokens = torch.zeros((config.batch_size, config.block_size), dtype=torch.long, device=self.world.device)
         for optimizer in self.optimizers:
@@ -316,35 +275,13 @@ class Start:
         # A twentieth is kept for the sample, and for what is not foreseen.
         fitting = max(0.0, 0.95 * config.budget - self.accounts.age_s()) / each
         fitting = max(1, int(fitting / config.eval_interval)) * config.eval_interval
-        told = torch.tensor(min(fitting, config.max_iters), device=self.world.device)
+        agreed = torch.tensor(min(fitting, config.max_iters), device=self.world.device)
         if self.world.size > 1:
-            dist.broadcast(told, 0)
-        count = int(told)
+            dist.broadcast(agreed, 0)
+        count = int(agreed)
         if count < config.max_iters:
             self.config = replace(config, max_iters=count, lr_decay_iters=min(count, config.lr_decay_iters))
+            self.log.last_iteration = count
             for name in ("max_iters", "lr_decay_iters"):
-                self._print(f"Overriding: {name} = {getattr(self.config, name)}")
-        self.say("train-fits", milliseconds=round(1000 * each), iterations=count, budget=round(config.budget))
-
-    # -- small things -----------------------------------------------------------------------------------------
-
-    def show(self, doing: str, seconds: float = 0.0) -> None:
-        """Where the run is and what it does, for who watches."""
-        self._show(doing, self.iteration, self.config.max_iters, seconds)
-
-    def _large_state(self) -> dict[str, Any]:
-        """Weights and optimizers. Of those in slices only what is small: the checkpointer knows the tensors."""
-        states = {name: each.state_dict() for name, each in zip(OPTIMIZERS, self.optimizers, strict=False)}
-        if self.config.shard:
-            return {name: {"param_groups": state["param_groups"]} for name, state in states.items()}
-        return {"model": self.raw_model.state_dict(), **states}
-
-    def _print(self, line: str, *, every_rank: bool = False) -> None:
-        """A line of the log, out of the process before anything else happens."""
-        self.show("log")
-        if self.world.rank == 0 or every_rank:
-            print(line, flush=True)
-        if self.log is not None:
-            with contextlib.suppress(OSError):  # a full disk costs the copy of the line, never the run
-                self.log.write(line + "\n")
-                self.log.flush()
+                self.log.print(f"Overriding: {name} = {getattr(self.config, name)}")
+        self.log.say("train-fits", milliseconds=round(1000 * each), iterations=count, budget=round(config.budget))
