@@ -258,6 +258,15 @@ def test_what_is_missing_is_told(trained, changes, key):
         trained(**changes)
 
 
+def test_a_failure_during_setup_still_closes_the_ledger(trained, tmp_path):
+    with pytest.raises(TrainerError, match="train-no-data"):
+        trained(dataset="nowhere", name="failed")
+    ledger = json.loads((tmp_path / "failed" / "ledger.json").read_text())
+    assert ledger["iterations"] == 0
+    assert ledger["checkpoint"]["saves"] == 0
+    assert (tmp_path / "failed" / "train.log").read_text().startswith("Overriding: ")
+
+
 def test_an_evaluation_alone(trained):
     run = trained(eval_only=True)
     assert run.log.splitlines()[-1].startswith("step 0: train loss ")

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,9 @@ import torch
 import torch.distributed as dist
 
 from stepscope.trainer.config import TrainConfig, TrainerError
+
+# Opens the precision of one forward pass.
+Autocast = Callable[[], contextlib.AbstractContextManager[Any]]
 
 _PROBE_SECONDS = 120
 # Processes that wait for each other this long have lost each other.
@@ -78,6 +82,13 @@ def pick_precision(config: TrainConfig, device: torch.device, say: Callable[...,
     elif config.dtype == "float16":
         say("train-no-float16", device=device.type)
     return "float32"
+
+
+def make_autocast(config: TrainConfig, device: torch.device) -> Autocast:
+    """What a forward pass runs in: the lower precision, or nothing special in float32."""
+    if config.dtype == "float32":
+        return contextlib.nullcontext
+    return partial(torch.autocast, device.type, getattr(torch, config.dtype))
 
 
 def pick_threads(config: TrainConfig) -> int:

@@ -27,8 +27,8 @@ from stepscope.trainer.device import (
 )
 from stepscope.trainer.evaluate import Losses
 from stepscope.trainer.runlog import Say, Show, silent
-from stepscope.trainer.setup import Start
-from stepscope.trainer.state import large_state, restore_small, small_state
+from stepscope.trainer.setup import Parts, prepare
+from stepscope.trainer.state import large_state, small_state
 
 _COLLECT_EVERY = 1000  # steps without an evaluation after which garbage is collected all the same
 
@@ -55,7 +55,8 @@ def train(
     started_ns = time.perf_counter_ns() if started_ns is None else started_ns
     world = join_world(config)
     try:
-        return Trainer(config, world, say=say, show=show, header=header, started_ns=started_ns).run(sample_tokens)
+        parts = prepare(config, world, say=say, show=show, header=header, started_ns=started_ns)
+        return Trainer(parts).run(sample_tokens)
     except TrainerError:
         raise
     except (RuntimeError, MemoryError) as problem:
@@ -84,15 +85,23 @@ def _explain(problem: Exception, config: TrainConfig, world: World) -> TrainerEr
     return None
 
 
-class Trainer(Start):
-    """One process of one run."""
+class Trainer:
+    """The loop of one process. Its parts come from `setup.prepare`; what it changes is in `progress`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.config, self.world, self.network = parts.config, parts.world, parts.network
+        self.batches, self.checkpointer = parts.batches, parts.checkpointer
+        self.log, self.accounts, self.progress = parts.log, parts.log.accounts, parts.log.progress
+        self.micro_steps = parts.config.gradient_accumulation_steps // parts.world.size
+        self.device_phases = parts.device_phases
+        self.lap = self.accounts.lap if self.device_phases is None else self.device_phases.lap
 
     # -- the loop ---------------------------------------------------------------------------------------------
 
     def run(self, sample_tokens: int) -> Outcome:
         """Train to the end, or until asked to stop."""
         try:
-            self.set_up()
             with stop_signals(several=self.world.size > 1) as stop, frozen_garbage():
                 self._loop(stop)
             # A model in slices computes only where all processes do.
@@ -108,34 +117,22 @@ class Trainer(Start):
         return Outcome(ledger, self.progress.iteration, stop[0] if stop else None, sample)
 
     def _loop(self, stop: list[int]) -> None:
-        config = self.config
-        saved, self.saved = self.saved, None
-        restored = saved and restore_small(
-            saved, config, self.world, self.progress, batches=self.batches, scaler=self.scaler, say=self.log.say
-        )
-        x, y = restored or self.batches.next()
+        config, progress = self.config, self.progress
+        x, y = self.parts.resumed_batch or self.batches.next()
         self.accounts.lap(phases.STARTUP)
         before = time.perf_counter()
-        self.progress.first_iteration = last_collected = self.progress.iteration
+        progress.first_iteration = last_collected = progress.iteration
         while True:
-            for optimizer, highest in zip(self.optimizers, (config.learning_rate, config.muon_lr), strict=False):
-                lr = learning_rate_at(config, self.progress.iteration)
-                for group in optimizer.param_groups:
-                    # Both optimizers follow one schedule, each from its own height.
-                    group["lr"] = (
-                        lr if highest == config.learning_rate else lr * highest / (config.learning_rate or 1.0)
-                    )
+            self._set_learning_rates()
             is_plain = True
-            if config.eval_only or (
-                self.progress.iteration % config.eval_interval == 0 and not self.progress.evaluated
-            ):
+            if config.eval_only or (progress.iteration % config.eval_interval == 0 and not progress.evaluated):
                 self._evaluate_and_save((x, y))
-                is_plain, last_collected = False, self.progress.iteration
+                is_plain, last_collected = False, progress.iteration
                 self._collect_garbage()
-            elif self.progress.iteration - last_collected >= _COLLECT_EVERY:
-                last_collected = self.progress.iteration
+            elif progress.iteration - last_collected >= _COLLECT_EVERY:
+                last_collected = progress.iteration
                 self._collect_garbage()
-            self.progress.evaluated = False
+            progress.evaluated = False
             if config.eval_only:
                 return
             was_writing = self.checkpointer is not None and self.checkpointer.is_writing
@@ -146,34 +143,42 @@ class Trainer(Start):
 
             now = time.perf_counter()
             seconds, before = now - before, now
-            if is_plain and self.progress.local_iteration >= 2:
+            if is_plain and progress.local_iteration >= 2:
                 self.log.checkpoint_costs.add_step(seconds, while_writing=was_writing)
             wants_stop = self._report(loss, seconds, bool(stop))
-            self.progress.iteration += 1
-            self.progress.local_iteration += 1
-            if self.progress.iteration > config.max_iters:
+            progress.iteration += 1
+            progress.local_iteration += 1
+            if progress.iteration > config.max_iters:
                 return
             if wants_stop:
                 self._save()
                 return
 
+    def _set_learning_rates(self) -> None:
+        """Both optimizers follow one schedule, each from its own height."""
+        config = self.config
+        for optimizer, highest in zip(self.network.optimizers, (config.learning_rate, config.muon_lr), strict=False):
+            lr = learning_rate_at(config, self.progress.iteration)
+            for group in optimizer.param_groups:
+                group["lr"] = lr if highest == config.learning_rate else lr * highest / (config.learning_rate or 1.0)
+
     def _step(self, x: Any, y: Any) -> tuple[Any, Any, Any]:
         """One iteration: forward and backward over the micro-batches, then the optimizers."""
-        lap = self.lap
+        network, lap = self.network, self.lap
         step_loss: Any = 0.0
         loss: Any = None
         for micro in range(self.micro_steps):
             if self.world.size > 1:
                 # Gradients travel once per iteration, with the last micro-batch.
                 self._share_gradients(micro == self.micro_steps - 1)
-            with self.autocast():
-                _, loss = self.parallel(x, y)
+            with network.autocast():
+                _, loss = network.parallel(x, y)
                 loss = loss / self.micro_steps
             lap(phases.FORWARD)
             # The device is busy now: a good moment to fetch the next batch.
             x, y = self.batches.next()
             lap(phases.DATA)
-            self.scaler.scale(loss).backward()
+            network.scaler.scale(loss).backward()
             loss = loss.detach()
             step_loss = step_loss + loss
             lap(phases.BACKWARD)
@@ -182,13 +187,13 @@ class Trainer(Start):
             self.checkpointer.settle()
             self.accounts.lap(phases.STAGING)
         if self.config.grad_clip:
-            for optimizer in self.optimizers:
-                self.scaler.unscale_(optimizer)
-            torch.nn.utils.clip_grad_norm_(self.raw_model.parameters(), self.config.grad_clip)
-        for optimizer in self.optimizers:
-            self.scaler.step(optimizer)
-        self.scaler.update()
-        for optimizer in self.optimizers:
+            for optimizer in network.optimizers:
+                network.scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(network.raw_model.parameters(), self.config.grad_clip)
+        for optimizer in network.optimizers:
+            network.scaler.step(optimizer)
+        network.scaler.update()
+        for optimizer in network.optimizers:
             optimizer.zero_grad(set_to_none=True)
         self.progress.loss_sum += step_loss
         self.progress.loss_count += 1
@@ -198,14 +203,14 @@ class Trainer(Start):
 
     def _share_gradients(self, wanted: bool) -> None:
         if self.config.shard:
-            self.raw_model.set_requires_gradient_sync(wanted)
+            self.network.raw_model.set_requires_gradient_sync(wanted)
         else:
-            self.parallel.require_backward_grad_sync = wanted
+            self.network.parallel.require_backward_grad_sync = wanted
 
     def _report(self, loss: Any, seconds: float, wants_stop: bool) -> bool:
         """Print and record the iteration; returns whether some process was asked to stop."""
-        config, world = self.config, self.world
-        is_printed = self.progress.iteration % config.log_interval == 0
+        config, world, progress = self.config, self.world, self.progress
+        is_printed = progress.iteration % config.log_interval == 0
         value: float | None = None
         if is_printed and world.size > 1:
             # The one moment at which the processes talk about anything but gradients.
@@ -223,50 +228,43 @@ class Trainer(Start):
         if value is not None and not math.isfinite(value):
             raise self._not_a_number(value)
         if is_printed:
-            if self.progress.local_iteration >= 5:  # let it settle first
-                mfu = self.raw_model.utilisation(config.batch_size * self.micro_steps, seconds)
-                self.progress.running_mfu = (
-                    mfu if self.progress.running_mfu == -1.0 else 0.9 * self.progress.running_mfu + 0.1 * mfu
-                )
-            mfu_pct = self.progress.running_mfu * 100
+            if progress.local_iteration >= 5:  # let it settle first
+                mfu = self.network.raw_model.utilisation(config.batch_size * self.micro_steps, seconds)
+                progress.running_mfu = mfu if progress.running_mfu == -1.0 else 0.9 * progress.running_mfu + 0.1 * mfu
+            mfu_pct = progress.running_mfu * 100
             self.log.print(
-                f"iter {self.progress.iteration}: loss {value:.4f}, time {seconds * 1000:.2f}ms, mfu {mfu_pct:.2f}%"
+                f"iter {progress.iteration}: loss {value:.4f}, time {seconds * 1000:.2f}ms, mfu {mfu_pct:.2f}%"
             )
         if self.checkpointer is not None and self.checkpointer.is_writing:
             self.log.note_written(self.checkpointer.collect())
         self.log.show("step", seconds)
         self.accounts.lap(phases.LOGGING)
-        self.accounts.step(self.progress.iteration, seconds, value)
+        self.accounts.step(progress.iteration, seconds, value)
         return wants_stop
 
     def _not_a_number(self, value: float) -> TrainerError:
-        saved = self.log.checkpoint_costs.last_whole
-        return TrainerError(
-            "train-nan",
-            place=f"iteration {self.progress.iteration}",
-            iteration=self.progress.iteration,
-            value=str(value),
-            saved=saved,
-        )
+        iteration, saved = self.progress.iteration, self.log.checkpoint_costs.last_whole
+        place = f"iteration {iteration}"
+        return TrainerError("train-nan", place=place, iteration=iteration, value=str(value), saved=saved)
 
     # -- evaluating and saving --------------------------------------------------------------------------------
 
     def _evaluate_and_save(self, first: tuple[Any, Any]) -> None:
-        world = self.world
-        running = self.progress.mean_loss()
+        world, progress = self.world, self.progress
+        running = progress.mean_loss()
         if self.device_phases is not None:
             self.device_phases.settle()  # what the device still had to do belongs to the steps before
         if running is not None and world.size > 1:
             shared = torch.tensor(running, device=world.device)
             dist.all_reduce(shared)
             running = shared.item() / world.size
-        self.progress.forget_losses()
+        progress.forget_losses()
         self.log.show("evaluation")
         start = time.perf_counter_ns()
         losses = self._evaluate(running, first)
         took = time.perf_counter_ns() - start
-        self.log.print(f"step {self.progress.iteration}: train loss {losses.train:.4f}, val loss {losses.val:.4f}")
-        self.accounts.event("evaluation", self.progress.iteration, took, train_loss=losses.train, val_loss=losses.val)
+        self.log.print(f"step {progress.iteration}: train loss {losses.train:.4f}, val loss {losses.val:.4f}")
+        self.accounts.event("evaluation", progress.iteration, took, train_loss=losses.train, val_loss=losses.val)
         if not math.isfinite(losses.val):
             raise self._not_a_number(losses.val)
         self.accounts.lap(phases.LOGGING)
@@ -275,31 +273,33 @@ class Trainer(Start):
     def _evaluate(self, running: float | None, first: tuple[Any, Any]) -> Losses:
         """As `--eval` says. nanoGPT's way is the first process's alone; the others hear what came out."""
         if self.config.eval != "nanogpt" or self.world.size == 1:
-            return self.evaluator(self.model, running, first)
+            return self.parts.evaluator(self.network.model, running, first)
         losses = Losses(0.0, 0.0)
         if self.world.rank == 0 or self.config.shard:
-            losses = self.evaluator(self.model, running, first)
+            losses = self.parts.evaluator(self.network.model, running, first)
         shared = torch.tensor(losses, dtype=torch.float64, device=self.world.device)
         dist.broadcast(shared, 0)
         return Losses(*shared.tolist())
 
     def _save_if(self, val_loss: float) -> None:
-        if val_loss < self.progress.best_val_loss or self.config.always_save_checkpoint:
-            self.progress.best_val_loss = min(val_loss, self.progress.best_val_loss)
-            if self.progress.iteration > 0:
-                self.progress.evaluated = True
+        progress = self.progress
+        if val_loss < progress.best_val_loss or self.config.always_save_checkpoint:
+            progress.best_val_loss = min(val_loss, progress.best_val_loss)
+            if progress.iteration > 0:
+                progress.evaluated = True
                 self._save()
 
     def _save(self) -> None:
         """Start a save. nanoGPT's line comes first, so that a log says when."""
+        network, iteration = self.network, self.progress.iteration
         # On every rank: each has random numbers of its own.
-        state = small_state(
+        small = small_state(
             self.config,
             self.world,
             self.progress,
-            model=self.raw_model,
+            model=network.raw_model,
             batches=self.batches,
-            scaler=self.scaler,
+            scaler=network.scaler,
         )
         if self.checkpointer is None:
             return
@@ -309,10 +309,10 @@ class Trainer(Start):
         waited = self.accounts.lap(phases.WAITING)
         self.log.show("checkpoint")
         self.accounts.flush()  # before the checkpoint can be whole: after a kill, the records reach as far as it does
-        large = large_state(self.raw_model, self.optimizers, in_slices=self.config.shard)
-        self.checkpointer.stage({**large, **state}, self.progress.iteration)
+        large = large_state(network.raw_model, network.optimizers, in_slices=self.config.shard)
+        self.checkpointer.stage({**large, **small}, iteration)
         staged = self.accounts.lap(phases.STAGING)
-        self.accounts.event("checkpoint", self.progress.iteration, waited + staged, waiting_s=waited / 1e9)
+        self.accounts.event("checkpoint", iteration, waited + staged, waiting_s=waited / 1e9)
 
     # -- small things -----------------------------------------------------------------------------------------
 
@@ -321,11 +321,12 @@ class Trainer(Start):
         self.accounts.event("gc", self.progress.iteration, self.accounts.lap(phases.GC))
 
     def _sample(self, count: int) -> str | None:
-        if self.meta is None:
+        meta, model = self.parts.meta, self.network.raw_model
+        if meta is None:
             return None
         self.log.show("sampling")
-        self.raw_model.eval()
-        start = torch.tensor([self.meta.encode("\n")], device=self.world.device)
-        tokens = self.raw_model.generate(start, count, temperature=0.8, top_k=200)[0].tolist()
+        model.eval()
+        start = torch.tensor([meta.encode("\n")], device=self.world.device)
+        tokens = model.generate(start, count, temperature=0.8, top_k=200)[0].tolist()
         self.accounts.lap(phases.SAMPLING)
-        return self.meta.decode(tokens)
+        return meta.decode(tokens)
