@@ -1,7 +1,7 @@
 """The settings of a run: nanoGPT's names and defaults, and a few of our own.
 
 nanoGPT executes its config files into the globals of the script. Here a setting is a field with a type, a config file
-is read and never run, and a slip of the finger is told before anything is trained.
+is read and never run, and a slip of the finger is an error before anything is trained.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _setting(default: Plain, about: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Everything a run can be told, in nanoGPT's order; what nanoGPT does not have comes last."""
+    """All settings of a run, in nanoGPT's order; what nanoGPT does not have comes last."""
 
     # files
     out_dir: str = _setting("out", "folder of the checkpoints and logs")

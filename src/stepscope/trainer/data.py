@@ -1,6 +1,6 @@
 """Tokens: nanoGPT's folders (`train.bin`, `val.bin`, `meta.pkl`), the batches of a run, and how such folders are made.
 
-A `.bin` file is nothing but 16-bit token numbers. nanoGPT opens it anew for every batch; here it stays open, and one
+A `.bin` file is nothing but 16-bit token numbers. nanoGPT opens it for every batch; here it stays open, and one
 gather makes the whole batch. `meta.pkl` is a pickle and so could run code: it is read by an unpickler that knows no
 classes at all, which is enough for the dictionaries nanoGPT puts there.
 """
@@ -35,7 +35,7 @@ class Meta(NamedTuple):
     itos: dict[int, str]
 
     def encode(self, text: str) -> list[int]:
-        """Tokens of a text; a character that the corpus never had is told."""
+        """Tokens of a text; a character that the corpus never had is an error."""
         unknown = next((char for char in text if char not in self.stoi), None)
         if unknown is not None:
             raise TrainerError("train-unknown-character", place=repr(text[:40]), character=repr(unknown))
