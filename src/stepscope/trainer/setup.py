@@ -88,7 +88,8 @@ def _prepare(config: TrainConfig, world: World, log: RunLog, header: Sequence[st
     batches = Batches(splits["train"], config, world.device, rank=world.rank, world_size=world.size)
     optimizers = make_optimizers(raw_model, config)
     _describe_optimizers(raw_model, log)
-    config = replace(config, recipe=raw_model.args.recipe)  # a checkpoint's wins over the one asked for
+    # After the optimizers: they are those of the recipe asked for, and refuse a checkpoint of the other one.
+    config = replace(config, recipe=raw_model.args.recipe)
     autocast = make_autocast(config, world.device)
     if config.budget and saved is None:
         step_s = time_step(raw_model, optimizers, config, world, autocast=autocast, log=log)
