@@ -120,3 +120,14 @@ def test_a_gap_in_the_middle_does_not_hide_the_order() -> None:
         column.show(990)
     kept = column.share()
     assert not isinstance(kept, np.ndarray)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=300), st.lists(st.integers(-5, 3000), max_size=30))
+def test_rows_are_found_by_a_number_that_only_rises(rises: list[int], asked: list[int]) -> None:
+    """As `searchsorted` finds them in the unpacked numbers, in pieces and one by one."""
+    numbers = np.cumsum(rises)
+    column = RunLengthColumn()
+    for number in numbers.tolist():
+        column.append(number)
+    expected = np.searchsorted(numbers, np.array(asked, dtype=np.int64), side="right")
+    assert column.rows_upto(np.array(asked, dtype=np.int64)).tolist() == expected.tolist()

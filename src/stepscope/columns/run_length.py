@@ -138,6 +138,20 @@ class RunLengthColumn:
         known = bisect_right(self._starts, num - 1)
         return Pieces(tuple(self._starts[:known]), tuple(self._firsts[:known]), tuple(self._rises[:known]), num)
 
+    def rows_upto(self, numbers: Ints) -> Ints:
+        """How many rows hold at most each of these numbers, of a column that only rises. Unpacks nothing."""
+        if self._dense is not None:
+            return np.searchsorted(self._dense.share(), numbers, side="right").astype(np.int64)
+        known = self._upto(self._num)
+        starts, firsts, rises = (np.array(part, dtype=np.int64) for part in known[:3])
+        if not len(starts):
+            return np.zeros(len(numbers), dtype=np.int64)
+        lengths = np.diff(starts, append=self._num)
+        piece = np.searchsorted(firsts, numbers, side="right") - 1
+        own = np.maximum(piece, 0)
+        inside = np.minimum((numbers - firsts[own]) // np.maximum(rises[own], 1) + 1, lengths[own])
+        return np.where(piece < 0, 0, starts[own] + inside)
+
     def expect(self, num: int) -> None:
         """Make room for so many rows in all."""
         if self._dense is not None:

@@ -126,7 +126,7 @@ class RunAssembler:
         """A line that carries no step: it may say how long the whole took."""
         found = parse_runtime(text)
         if found is not None and self._side is None:
-            self._runtimes = [*self._runtimes[-_MAX_RUNTIMES:], Runtime(*found, self.num_lines, len(self._rows))]
+            self._runtimes = [*self._runtimes[-_MAX_RUNTIMES:], Runtime(*found, self.num_lines, -1)]
 
     def _apply(self, index: int, groups: dict[str, str | None], text: str, prefix: Prefix | None) -> None:
         line = self._format.lines[index]
@@ -136,7 +136,7 @@ class RunAssembler:
             self._hear(text)
         if line.kind == "chatter":
             self._fate.moment = self._stamps.moment
-            self._fate.hear(text, line=self.num_lines, row=len(self._rows))
+            self._fate.hear(text, line=self.num_lines)
             self._told.values.update(line.sets)
             return
         self._fate.in_traceback = False
@@ -151,7 +151,7 @@ class RunAssembler:
                 self._add_setting(groups["key"] or "", groups["value"] or "")
         elif line.kind == "remark":
             self._stamps.note_inside(groups)
-            self._remarks.note(text, line=self.num_lines, row=len(self._rows), t_ns=self._stamps.moment)
+            self._remarks.note(text, line=self.num_lines, t_ns=self._stamps.moment)
         else:
             self._add_fact(index, groups)
         self._told.values.update(line.sets)
@@ -400,11 +400,8 @@ class RunAssembler:
 
     def _drop_segment(self) -> None:
         first = self._segments.drop_last()
-        num = len(self._rows) - first
         self._rows.cut(first)
-        self._remarks.cut_rows(first, num)
-        self._events.cut_rows(first, num, max(0, len(self._segments.starts) - 1))
-        self._fate.drop_rows(first, num)
+        self._events.drop_rows(first, max(0, len(self._segments.starts) - 1))
 
     @property
     def outlook(self) -> tuple[object, ...]:
@@ -585,12 +582,12 @@ class RunAssembler:
     def _add_unclaimed(self, text: str) -> None:
         self._hear(text)
         self._fate.moment = self._stamps.moment
-        if self._fate.take(text, line=self.num_lines, row=len(self._rows)):
+        if self._fate.take(text, line=self.num_lines):
             if self._fate.is_fatal:
                 self._segments.note_end()
             return
         if self._side is None:
-            self._remarks.note(text, line=self.num_lines, row=len(self._rows), t_ns=self._stamps.moment)
+            self._remarks.note(text, line=self.num_lines, t_ns=self._stamps.moment)
         self._unread(text)
 
     def _unread(self, text: str) -> None:
@@ -619,7 +616,7 @@ class RunAssembler:
         )
         first_rows = np.array([start.row for start in starts], dtype=np.int64)
         stamps = self._own[0].stamps() if self._side is not None else self._stamps.stamps()
-        events = self._events.table()
+        events = self._events.table(self._rows, follow_step=self._format.layout.events_follow_step)
         tokens = self._told.values.get("tokens_per_step")
         per_interval = self._rows.prints_intervals(self._format, first_rows, events, stamps, tokens)
         steps = self._rows.table(self._format, first_rows, per_interval=per_interval)
@@ -636,14 +633,14 @@ class RunAssembler:
             settings=self._told.settings(self._totals),
             notices=self._notices(),
             excerpts={**self._remarks.texts, **self._events.excerpts},
-            remarks=self._remarks.kinds(),
+            remarks=self._remarks.kinds(self._rows),
             num_nonfinite=self._num_nonfinite,
             first_nonfinite=self._first_nonfinite,
             stamps=stamps,
             mtime=mtime,
             tick_ns=self._rows.tick_ns(self._format, stamps),
             is_interval=per_interval,
-            runtimes=tuple(self._runtimes),
+            runtimes=self._placed_runtimes(),
             ranks=self._ranks(steps),
             num_other_rows=self._lanes.num_others,
         )
@@ -652,7 +649,11 @@ class RunAssembler:
         """What the run's own files tell of its fate, and how the files of other ranks end."""
         own = self._own[1] if self._side is not None else self._fate
         others = [*self._last_notices, *(self._side.notices if self._side is not None else [])]
-        return (*own.notices, *(notice._replace(row=len(self._rows)) for notice in others))
+        return (*own.placed(self._rows), *(notice._replace(row=len(self._rows)) for notice in others))
+
+    def _placed_runtimes(self) -> tuple[Runtime, ...]:
+        rows = self._rows.rows_before(np.array([runtime.line for runtime in self._runtimes], dtype=np.int64)).tolist()
+        return tuple(runtime._replace(row=row) for runtime, row in zip(self._runtimes, rows, strict=True))
 
     def _ranks(self, steps: StepTable) -> tuple[Rank, ...]:
         """The ranks that print their own steps, the run's own among them, in their order."""

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from stepscope.lines.figures import figure_ns
+from stepscope.reading.rows import RowStore
 from stepscope.run.model import NO_TIME, EventTable
 
 KINDS = frozenset({"evaluation", "checkpoint", "gc", "data"})
 _MAX_EXCERPTS = 5_000
 _MAX_EXCERPT_CHARS = 1_000
-_NUMBERS, _ROW, _SEGMENT = 7, 1, 5
+_NUMBERS, _SEGMENT = 6, 4
 _TOOK = {"took_ms": "dur_ms", "took_s": "dur_s", "took_clock": "dur_clock"}
 
 
@@ -23,7 +24,7 @@ class EventStore:
 
     def __init__(self) -> None:
         self._kind: list[str] = []
-        self._numbers = array("q")  # of each event: step, row, line, stamp, stamp before, segment, how long it took
+        self._numbers = array("q")  # of each event: step, line, stamp, stamp before, segment, how long it took
         self._loss = array("d")
         self._last_rank: int | None = None
         self._last = "", -1  # kind and row of the last event
@@ -57,7 +58,6 @@ class EventStore:
         self._numbers.extend(
             (
                 -1 if step is None else step,
-                row,
                 line,
                 NO_TIME if stamp is None else stamp,
                 NO_TIME if before is None else before,
@@ -69,21 +69,22 @@ class EventStore:
         if len(self.excerpts) < _MAX_EXCERPTS:
             self.excerpts[line] = text[:_MAX_EXCERPT_CHARS]
 
-    def cut_rows(self, first: int, num: int, segment: int) -> None:
-        """Rows from `first` on, `num` of them, turned out not to belong to the run: events move to what is left."""
-        numbers = self._numbers
-        for at in range(0, len(numbers), _NUMBERS):
-            row = numbers[at + _ROW]
-            if row > first:
-                numbers[at + _ROW] = max(first, row - num)
-            numbers[at + _SEGMENT] = min(numbers[at + _SEGMENT], segment)
-        if numbers:
-            self._last = self._last[0], numbers[_ROW - _NUMBERS]
+    def drop_rows(self, first: int, segment: int) -> None:
+        """Rows from `first` on turned out not to belong to the run, whose last segment is now `segment`."""
+        self._last = self._last[0], min(self._last[1], first)
+        for at in range(_SEGMENT, len(self._numbers), _NUMBERS):
+            self._numbers[at] = min(self._numbers[at], segment)
 
-    def table(self) -> EventTable:
-        """A frozen copy of what has grown so far."""
+    def table(self, rows: RowStore, *, follow_step: bool) -> EventTable:
+        """A frozen copy of what has grown so far.
+
+        An event belongs to the row printed after its line, or to the one before it where events follow their step.
+        """
         numbers = np.array(self._numbers, dtype=np.int64).reshape(-1, _NUMBERS)
-        step, row, line, stamp, before, segment, took = (np.ascontiguousarray(column) for column in numbers.T)
+        step, line, stamp, before, segment, took = (np.ascontiguousarray(column) for column in numbers.T)
+        row = rows.rows_before(line)
+        if follow_step:
+            row = np.maximum(row - 1, 0)
         return EventTable(
             kind=tuple(self._kind),
             step=step,

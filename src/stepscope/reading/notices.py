@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from stepscope.core.redact import redact
 from stepscope.lines import notices
+from stepscope.reading.rows import RowStore
 from stepscope.run.model import NO_TIME, Notice
 
 _MAX_NOTICES = 200
@@ -18,51 +21,49 @@ class NoticeTrack:
         self.is_ignored = False  # of the traceback that is being read, or that comes next
         self.moment = NO_TIME  # the last stamp there was
 
-    def take(self, text: str, *, line: int, row: int) -> bool:
+    def take(self, text: str, *, line: int) -> bool:
         """Take a line that belongs to no format; whether it tells of the run's fate."""
         kind = notices.classify(text)
         if kind == "traceback":
             self.in_traceback = True
             if not self.is_ignored:
-                self._add(kind, text, line, row)
+                self._add(kind, text, line)
             return True
         if self.in_traceback and kind in {None, "error"}:
             self.in_traceback = False
             exception = notices.EXCEPTION.match(text)
             if exception is not None:
                 if not self.is_ignored:
-                    self._add("exception", text, line, row, exception["type"].rpartition(".")[2])
+                    self._add("exception", text, line, exception["type"].rpartition(".")[2])
                 self.is_ignored = False
                 return True
         self.is_ignored = notices.is_ignored(text)
         if kind is None:
             return self.is_ignored
         self.in_traceback = False
-        self._add(kind, text, line, row)
+        self._add(kind, text, line)
         return True
 
-    def hear(self, text: str, *, line: int, row: int) -> None:
+    def hear(self, text: str, *, line: int) -> None:
         """Take a line of the format that carries nothing else: it may say that training is over."""
         kind = notices.closing_words(text)
         if kind is not None:
-            self._add(kind, text, line, row)
+            self._add(kind, text, line)
 
     @property
     def is_fatal(self) -> bool:
         """Whether the last notice tells of an end."""
         return bool(self.notices) and self.notices[-1].kind in notices.FATAL
 
-    def _add(self, kind: notices.NoticeKind, text: str, line: int, row: int, type_name: str | None = None) -> None:
+    def _add(self, kind: notices.NoticeKind, text: str, line: int, type_name: str | None = None) -> None:
         # The first ones tell what happened; the last ones how it ended.
         if len(self.notices) >= _MAX_NOTICES:
             del self.notices[_MAX_NOTICES // 2]
         self.notices.append(
-            Notice(kind=kind, line=line, row=row, text=redact(text), type_name=type_name, t_ns=self.moment)
+            Notice(kind=kind, line=line, row=-1, text=redact(text), type_name=type_name, t_ns=self.moment)
         )
 
-    def drop_rows(self, first: int, num: int) -> None:
-        """Rows from `first` on, `num` of them, turned out not to belong to the run."""
-        self.notices = [
-            notice._replace(row=max(first, notice.row - num)) if notice.row > first else notice
-            for notice in self.notices
-        ]
+    def placed(self, rows: RowStore) -> list[Notice]:
+        """The notices, each with the number of rows printed before it."""
+        before = rows.rows_before(np.array([notice.line for notice in self.notices], dtype=np.int64)).tolist()
+        return [notice._replace(row=row) for notice, row in zip(self.notices, before, strict=True)]

@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from stepscope.reading.rows import RowStore
 from stepscope.run.model import RemarkKind
 
 _MAX_KINDS = 200
@@ -22,11 +23,11 @@ class RemarkTrack:
     """Remarks as they come."""
 
     def __init__(self) -> None:
-        self._found: dict[str, list[tuple[int, int, int]]] = {}
+        self._found: dict[str, list[tuple[int, int]]] = {}
         self.texts: dict[int, str] = {}
 
-    def note(self, text: str, *, line: int, row: int, t_ns: int) -> None:
-        """Keep a line that stands before the step row `row`."""
+    def note(self, text: str, *, line: int, t_ns: int) -> None:
+        """Keep a line."""
         name = _name_of(text)
         known = self._found.get(name)
         if known is None:
@@ -34,7 +35,7 @@ class RemarkTrack:
                 return
             known = self._found.setdefault(name, [])
         if len(known) < _MAX_OF_ONE and len(self.texts) < _MAX_IN_ALL:
-            known.append((line, row, t_ns))
+            known.append((line, t_ns))
             self.texts[line] = text[:_CHARS]
 
     def is_full(self, text: str) -> bool:
@@ -44,18 +45,14 @@ class RemarkTrack:
             return len(self._found) >= _MAX_KINDS
         return len(known) >= _MAX_OF_ONE or len(self.texts) >= _MAX_IN_ALL
 
-    def cut_rows(self, first: int, num: int) -> None:
-        """Rows from `first` on, `num` of them, turned out not to belong to the run: remarks move to what is left."""
-        for known in self._found.values():
-            known[:] = [(line, max(first, row - num) if row > first else row, t_ns) for line, row, t_ns in known]
-
-    def kinds(self) -> tuple[RemarkKind, ...]:
-        """What was kept, by kind."""
-        return tuple(
-            RemarkKind(name, *(np.array(column, dtype=np.int64) for column in zip(*found, strict=True)))
-            for name, found in self._found.items()
-            if found
-        )
+    def kinds(self, rows: RowStore) -> tuple[RemarkKind, ...]:
+        """What was kept, by kind, each line with the number of rows printed before it."""
+        found = []
+        for name, kept in self._found.items():
+            if kept:
+                line, t_ns = (np.array(column, dtype=np.int64) for column in zip(*kept, strict=True))
+                found.append(RemarkKind(name, line, rows.rows_before(line), t_ns))
+        return tuple(found)
 
 
 def _name_of(text: str) -> str:

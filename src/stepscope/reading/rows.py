@@ -98,6 +98,11 @@ class RowStore:
         self._catch_up()
         return self._t
 
+    def rows_before(self, lines: Ints) -> Ints:
+        """How many rows were printed up to each of these lines."""
+        self._catch_up()
+        return self._line.rows_upto(lines)
+
     @property
     def last_step(self) -> int | None:
         """The step of the last row."""
