@@ -188,7 +188,7 @@ class LogReader:
         self._num_claimed = 0
         self._shapes: dict[str, list[tuple[str, int, bool]]] = {}  # shape of a line → who claimed it, and as what
         self._num_considered = 0
-        self._builder: RunAssembler | None = RunAssembler(format) if format else None
+        self._assembler: RunAssembler | None = RunAssembler(format) if format else None
         self._head = b""
         self._blob_format: Format | None = None
         self._bulk: BulkReader | None = None
@@ -205,8 +205,8 @@ class LogReader:
         """Start the next file of the same run, perhaps one rank's own."""
         self._rank = rank
         self._listing = PrintedSource()
-        if self._builder is not None:
-            self._builder.begin_file(rank)
+        if self._assembler is not None:
+            self._assembler.begin_file(rank)
         self._splitter = LineSplitter()
         self._head = b""
         self._blob_format = None
@@ -242,20 +242,20 @@ class LogReader:
             size = min(self._settle_bytes, _LOOK_BYTES)
             piece, chunk = chunk[:size], chunk[size:]
             self._take(self._splitter.feed(piece))
-            is_known = self._builder is not None and self._format is not None and self._listing.is_over
+            is_known = self._assembler is not None and self._format is not None and self._listing.is_over
             if is_known and self._num_fed > self._settle_bytes:
                 rest = self._splitter.take_rest()
                 if rest is not None:
                     from stepscope.reading.bulk import BulkReader
 
                     assert self._format is not None
-                    assert self._builder is not None
-                    self._bulk = BulkReader(self._format, self._builder, rest)
+                    assert self._assembler is not None
+                    self._bulk = BulkReader(self._format, self._assembler, rest)
         if self._bulk is None or not chunk:
             return
         self._bulk.feed(chunk)
-        if self._builder is not None and _LOOKED_AT <= self._num_fed < self._num_expected:
-            self._builder.expect_rows(self._num_fed / self._num_expected)
+        if self._assembler is not None and _LOOKED_AT <= self._num_fed < self._num_expected:
+            self._assembler.expect_rows(self._num_fed / self._num_expected)
             self._num_expected = 0
         if self._bulk.num_rest > MAX_LINE_CHARS:
             # A monstrous line: the ordinary way knows how to cut it.
@@ -296,10 +296,10 @@ class LogReader:
             self._feed_text(self._sniff())
         if self._blob_format is not None and self._blob_format.document is not None:
             self._num_bytes += len(self._head)
-            if self._builder is None:
+            if self._assembler is None:
                 self._format = self._blob_format
-                self._builder = RunAssembler(self._blob_format)
-                self._builder.begin_file(self._rank)
+                self._assembler = RunAssembler(self._blob_format)
+                self._assembler.begin_file(self._rank)
             self._take(self._blob_format.document.to_lines(self._head))
             self._head = b""
             return
@@ -311,7 +311,7 @@ class LogReader:
             self._take([line])
         self._num_bytes += self._splitter.num_bytes
         self._encoding = self._encoding or self._splitter.encoding
-        if self._splitter.looks_binary and self._builder is None:
+        if self._splitter.looks_binary and self._assembler is None:
             raise InputError("binary", place=self._place)
 
     @property
@@ -325,8 +325,8 @@ class LogReader:
 
     def _take(self, lines: Iterable[str]) -> None:
         for line in lines if self._listing.is_over else self._logged(lines):
-            if self._builder is not None:
-                self._builder.add(line)
+            if self._assembler is not None:
+                self._assembler.add(line)
             else:
                 self._consider(line)
 
@@ -363,22 +363,22 @@ class LogReader:
 
     def _settle(self, fmt: Format, text: str = "") -> None:
         self._format = fmt
-        self._builder = self._new_builder(fmt)
+        self._assembler = self._new_assembler(fmt)
         if text:
-            self._builder.expect_prefix(prefix_shape(claim(fmt, text)))
+            self._assembler.expect_prefix(prefix_shape(claim(fmt, text)))
         pending, self._pending = self._pending, []
         for line in pending:
-            self._builder.add(line)
+            self._assembler.add(line)
 
-    def _new_builder(self, fmt: Format) -> RunAssembler:
+    def _new_assembler(self, fmt: Format) -> RunAssembler:
         if fmt.habits.schedule_pattern and self._listing.program:
             # The program itself tells what its trainer is otherwise only known for.
             grows = re.compile(fmt.habits.schedule_pattern)
             is_scheduled = any(grows.search(line) for line in self._listing.program)
             fmt = dataclasses.replace(fmt, habits=fmt.habits._replace(step_cost_follows_schedule=is_scheduled))
-        builder = RunAssembler(fmt)
-        builder.begin_file(self._rank)
-        return builder
+        assembler = RunAssembler(fmt)
+        assembler.begin_file(self._rank)
+        return assembler
 
     def _settle_inferred(self) -> bool:
         """So many lines and no format claims them: go by their structure, if it is that of a training."""
@@ -398,20 +398,20 @@ class LogReader:
 
     def run(self, *, mtime: float | None = None) -> Run:
         """The Run of everything read so far."""
-        builder = self._builder or self._builder_so_far()
-        return builder.run(
+        assembler = self._assembler or self._assembler_so_far()
+        return assembler.run(
             paths=self._paths, encoding=self._encoding or self._splitter.encoding or "utf-8", mtime=mtime
         )
 
-    def _builder_so_far(self) -> RunAssembler:
+    def _assembler_so_far(self) -> RunAssembler:
         """What the lines held back make when no line has told their format: nothing is settled by asking."""
         fmt = self._likeliest()
         if fmt is None:
             raise self._not_a_log()
-        builder = self._new_builder(fmt)
+        assembler = self._new_assembler(fmt)
         for line in self._pending:
-            builder.add(line)
-        return builder
+            assembler.add(line)
+        return assembler
 
     def _likeliest(self) -> Format | None:
         """Nothing but bars, then the structure of steps with times, then a header, then steps without times."""

@@ -14,12 +14,26 @@ from stepscope.columns.run_length import RunLengthColumn
 from stepscope.lines.format import Covers, Format
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.row_times import is_interval, is_interval_work, row_times, tick_ns
-from stepscope.reading.writers import Row
 from stepscope.run.model import NO_TIME, EventTable, Floats, Ints, Stamps, StepTable
 
 MAX_FIGURE_S = 1e9
 _ENOUGH_ROWS = 5_000  # to see what a figure covers
 _ROOM = 1.1  # rows of a log may get shorter on the way
+
+
+class Row(NamedTuple):
+    """A row that is not in the columns yet."""
+
+    step: int
+    figure: int
+    loss: float | None
+    mfu: float | None
+    per: int
+    line: int
+    stamp: int
+    data: float | None = None
+    work: float = math.nan
+    is_stamp_lent: bool = False  # the stamp is that of an earlier line
 
 
 class RowBatch(NamedTuple):
@@ -35,6 +49,7 @@ class RowBatch(NamedTuple):
     work: Floats | None
     t_ns: Ints | None
     prefix: Prefix | None  # that all stamps are like
+    placed: Ints | None = None  # the stamps as they count: days, years and set clocks added
 
     def part(self, first: int, last: int) -> RowBatch:
         """The rows from `first` up to `last`."""
@@ -138,8 +153,8 @@ class RowStore:
             self._t[-1] = again.stamp
         self._is_stamp_lent = False
 
-    def stage(self, rows: RowBatch, t_ns: Ints | None) -> None:
-        """Put rows behind the end, not yet visible, with these stamps."""
+    def stage(self, rows: RowBatch) -> None:
+        """Put rows behind the end, not yet visible."""
         self._catch_up()
         first, num = len(self.step), len(rows.step)
         self.step.stage(rows.step)
@@ -152,7 +167,7 @@ class RowStore:
         data = rows.data
         if data is not None:
             data = np.where((data >= 0) & (data < MAX_FIGURE_S), data, math.nan)
-        for column, values in ((self._per, None), (self._t, t_ns), (self._data, data), (self._work, rows.work)):
+        for column, values in ((self._per, None), (self._t, rows.placed), (self._data, data), (self._work, rows.work)):
             column.stage_at(first, num, values)
 
     def show(self, num: int) -> None:

@@ -49,7 +49,7 @@ class Totals:
         return self._max_steps.value if self._max_steps is not None else None
 
     @property
-    def told(self) -> tuple[int | None, int | None, int | None]:
+    def known(self) -> tuple[int | None, int | None, int | None]:
         """The total, the epochs and the batches in force."""
         return self._value("total"), self._value("epochs"), self._value("batches")
 

@@ -6,15 +6,14 @@ twice and the slowest rank can still be named.
 
 from __future__ import annotations
 
-import math
 from array import array
-from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.lines.format import Format
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.row_times import row_times
+from stepscope.reading.rows import Row
 from stepscope.run.model import NO_TIME, Rank, steps_since
 
 # A second writer that goes on alone for this many rows is the run; the first has ended.
@@ -24,21 +23,6 @@ _MAX_DOUBTFUL_ROWS = 64
 _MAX_RANKS = 4096
 # So many rows whose numbers are all different and whose steps grow: line numbers, not ranks.
 _ROWS_TO_JUDGE = 3
-
-
-class Row(NamedTuple):
-    """A row that is not in the columns yet."""
-
-    step: int
-    figure: int
-    loss: float | None
-    mfu: float | None
-    per: int
-    line: int
-    stamp: int
-    data: float | None = None
-    work: float = math.nan
-    is_stamp_lent: bool = False  # the stamp is that of an earlier line
 
 
 class OtherWriter:

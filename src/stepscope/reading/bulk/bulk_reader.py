@@ -11,18 +11,19 @@ from stepscope.lines.format import Format
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.handover import Chunk, HandOver
 from stepscope.reading.bulk.sorter import PADDING, Sorter
+from stepscope.reading.bulk.target import BulkTarget
 
 _MAX_PASSES = 8
 BYTES_FOR_HELP = 1 << 25  # a shorter log is read before others have begun to help
 
 
 class BulkReader:
-    """Feeds a builder with lines of UTF-8, of which `rest` is the beginning of the first."""
+    """Feeds an assembler with lines of UTF-8, of which `rest` is the beginning of the first."""
 
-    def __init__(self, fmt: Format, builder: RunAssembler, rest: bytes) -> None:
-        self._builder = builder
-        self._sorter = Sorter(fmt, builder)
-        self._hand_over = HandOver(fmt, builder)
+    def __init__(self, fmt: Format, assembler: RunAssembler, rest: bytes) -> None:
+        self._target = target = BulkTarget(assembler)
+        self._sorter = Sorter(fmt, target)
+        self._hand_over = HandOver(fmt, target)
         self._rest = rest
         self._buffer = np.zeros(PADDING, dtype=np.uint8)
         self._num_calm = 0  # bytes since what lines are seen against has changed
@@ -68,7 +69,7 @@ class BulkReader:
         """
         from stepscope.reading.bulk.helpers import Helpers
 
-        outlook, self._num_calm = self._builder.outlook, 0
+        outlook, self._num_calm = self._target.outlook, 0
         helpers = Helpers.begin(self._sorter.sort, path)
         if helpers is None:
             return start
@@ -81,7 +82,7 @@ class BulkReader:
                 self._give(batch.chunk)
                 at = batch.end
                 progress(at)
-                if self._builder.outlook != outlook:
+                if self._target.outlook != outlook:
                     break
         finally:
             helpers.dismiss()
@@ -89,10 +90,10 @@ class BulkReader:
 
     def _give(self, chunk: Chunk) -> None:
         """Hand over the lines of a chunk; what one of them says may change what those behind it are."""
-        outlook, end, num_passes = self._builder.outlook, int(chunk.places[-1]), 1
+        outlook, end, num_passes = self._target.outlook, int(chunk.places[-1]), 1
         while (start := int(chunk.places[self._hand_over.give(chunk)])) < end:
             num_passes += 1
             by_line = num_passes > _MAX_PASSES  # a log that contradicts itself all the time
             chunk = self._sorter.sort(chunk.buffer, start, end, by_line=by_line)
-        if self._builder.outlook != outlook:
+        if self._target.outlook != outlook:
             self._num_calm = 0

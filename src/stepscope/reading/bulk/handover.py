@@ -1,4 +1,4 @@
-"""A chunk whose lines have been sorted by what they are, given to the builder in the order of the file."""
+"""A chunk whose lines have been sorted by what they are, given to the target in the order of the file."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from stepscope.columns.decimals import Printed, unpack
 from stepscope.lines.format import Format
-from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO
 from stepscope.reading.bulk.numbers import Floats, Ints
 from stepscope.reading.bulk.recipe import NOTHING, SLOW, UNREAD, Recipe, make_recipe
+from stepscope.reading.bulk.target import BulkTarget
 from stepscope.reading.rows import RowBatch
 from stepscope.source.lines import clean
 
@@ -59,25 +59,25 @@ class Chunk:
 
 
 class HandOver:
-    """Gives chunks to a builder."""
+    """Gives chunks to a target."""
 
-    def __init__(self, fmt: Format, builder: RunAssembler) -> None:
+    def __init__(self, fmt: Format, target: BulkTarget) -> None:
         self._format = fmt
-        self._builder = builder
+        self._target = target
         self._recipes: dict[bytes, Recipe | bool] = {}  # False: seen once, True: to be searched every time
 
     def give(self, chunk: Chunk) -> int:
         """Give the lines of a chunk; how many, because what one of them says may change what the next ones mean."""
-        builder, kinds = self._builder, chunk.kinds
-        base, outlook, done = builder.num_lines, builder.outlook, chunk.end
+        target, kinds = self._target, chunk.kinds
+        base, outlook, done = target.num_lines, target.outlook, chunk.end
         for text, lines in chunk.foreign:
-            if builder.is_deaf_to(text):
+            if target.is_deaf_to(text):
                 kinds[lines] = UNREAD
-        if builder.wants_unread:
-            kinds[np.flatnonzero(kinds == UNREAD)[: builder.wants_unread]] = SLOW
-        if builder.in_traceback and kinds[0] in _WITHOUT_TRACE:
+        if target.wants_unread:
+            kinds[np.flatnonzero(kinds == UNREAD)[: target.wants_unread]] = SLOW
+        if target.in_traceback and kinds[0] in _WITHOUT_TRACE:
             kinds[0] = SLOW
-        feed = RowFeed(builder, chunk, base, is_cumulative=self._format.clock.covers == "cumulative")
+        feed = RowFeed(target, chunk, base, is_cumulative=self._format.clock.covers == "cumulative")
         feed.set_losses()
         single = np.flatnonzero((kinds == SLOW) | (kinds == OTHER_BAR))
         single = single[: np.searchsorted(single, done)]
@@ -89,22 +89,22 @@ class HandOver:
             stop = self._add_rows(feed, chunk, row, base, outlook)
             if stop is not None:
                 pass
-            elif recipe is not None and not builder.in_traceback:
+            elif recipe is not None and not target.in_traceback:
                 self._add_event(recipe, raw, base + line + 1)
             elif kinds[line] == OTHER_BAR:
-                builder.pass_bar(chunk.bars[line], base + line + 1)
+                target.pass_bar(chunk.bars[line], base + line + 1)
             else:
                 feed.confirm_losses(line)
                 after = self._add_lines(chunk, line, base)
-                stop = after if builder.outlook != outlook else None
+                stop = after if target.outlook != outlook else None
             if stop is not None:
                 break
         else:
             stop = self._add_rows(feed, chunk, feed.num_rows_before(done), base, outlook)
         done = done if stop is None else stop
         feed.confirm_losses(done)
-        builder.count_unread(int(np.count_nonzero(kinds[:done] == UNREAD)))
-        builder.num_lines = base + done
+        target.count_unread(int(np.count_nonzero(kinds[:done] == UNREAD)))
+        target.num_lines = base + done
         return done
 
     def _add_rows(self, feed: RowFeed, chunk: Chunk, row: int, base: int, outlook: tuple[object, ...]) -> int | None:
@@ -114,21 +114,21 @@ class HandOver:
             feed.confirm_losses(line)
             self._add_lines(chunk, line, base)
             if loss is not None:
-                self._builder.set_loss(loss)
-            if self._builder.outlook != outlook:
+                self._target.set_loss(loss)
+            if self._target.outlook != outlook:
                 return line + 1
         return None
 
     def _add_lines(self, chunk: Chunk, line: int, base: int) -> int:
         """Give a line to the ordinary reader, and those after it that a traceback may claim; the line behind them."""
-        builder, kinds = self._builder, chunk.kinds
+        target, kinds = self._target, chunk.kinds
         while True:
-            builder.num_lines = base + line
-            builder.add(clean(chunk.raw(line).decode("utf-8", errors="replace")))
+            target.num_lines = base + line
+            target.add(clean(chunk.raw(line).decode("utf-8", errors="replace")))
             line += 1
-            if line == chunk.end or not builder.in_traceback or kinds[line] not in _WITHOUT_TRACE:
+            if line == chunk.end or not target.in_traceback or kinds[line] not in _WITHOUT_TRACE:
                 return line
-            kinds[line] = NOTHING  # the builder counts it itself
+            kinds[line] = NOTHING  # the target counts it itself
 
     def _recipe(self, raw: bytes) -> Recipe | None:
         key = raw.translate(DIGITS_TO_ZERO)
@@ -136,21 +136,21 @@ class HandOver:
         if not known:
             if len(self._recipes) >= _MAX_RECIPES:
                 self._recipes.clear()
-            known = False if known is None else make_recipe(self._format, self._builder, raw) or True
+            known = False if known is None else make_recipe(self._format, self._target, raw) or True
             self._recipes[key] = known
         return known if isinstance(known, Recipe) else None
 
     def _add_event(self, recipe: Recipe, raw: bytes, line: int) -> None:
         text = raw.decode("ascii")
         groups = {name: text[start:end] for name, start, end in recipe.groups} | recipe.missing
-        self._builder.add_event(recipe.which, groups, text[recipe.start : recipe.end], line)
+        self._target.add_event(recipe.which, groups, text[recipe.start : recipe.end], line)
 
 
 class RowFeed:
-    """Lets the rows of a chunk appear in the builder while the lines between them are read."""
+    """Lets the rows of a chunk appear in the target while the lines between them are read."""
 
-    def __init__(self, builder: RunAssembler, chunk: Chunk, base: int, *, is_cumulative: bool) -> None:
-        self._builder, self._chunk = builder, chunk
+    def __init__(self, target: BulkTarget, chunk: Chunk, base: int, *, is_cumulative: bool) -> None:
+        self._target, self._chunk = target, chunk
         rows = chunk.rows
         self._rows = rows if rows is None else rows._replace(line=rows.line + (base + 1))
         self._lines: Ints = rows.line if rows is not None else np.empty(0, dtype=np.int64)
@@ -188,7 +188,7 @@ class RowFeed:
         lines, values = lines[order], values[order]
         target = np.searchsorted(self._lines, lines) - 1
         is_sure = target >= 0
-        if rows is None or chunk.bars or len(self._odd) or not self._builder.is_on_bar:
+        if rows is None or chunk.bars or len(self._odd) or not self._target.is_on_bar:
             is_sure[:] = False
         slow = np.concatenate([[-1], np.flatnonzero(chunk.kinds == SLOW)])
         # The row before the loss must be the last one: no line in between that may hold another.
@@ -210,10 +210,10 @@ class RowFeed:
         self._barriers = np.unique(found)[::-1].tolist()
 
     def confirm_losses(self, line: int) -> None:
-        """Tell the builder of losses that were printed before a line."""
+        """Tell the target of losses that were printed before a line."""
         if self._loss_lines and self._loss_lines[0] < line:
             self._loss_lines = [own for own in self._loss_lines if own >= line]
-            self._builder.confirm_losses()
+            self._target.confirm_losses()
 
     def advance(self, row: int) -> tuple[int, float | None] | None:
         """Let all rows before this one count, up to one that must be read by itself: its line, and its loss."""
@@ -223,13 +223,13 @@ class RowFeed:
                 while self._barriers[-1] <= self._row:
                     self._barriers.pop()
                 part = self._rows.part(self._row, self._barriers[-1])
-                if not self._builder.stage_rows(part):
+                if not self._target.stage_rows(part):
                     self._row += 1
                     self._last = self._row
                     return int(self._lines[self._row - 1]), self._losses.get(self._row - 1)
                 self._part, self._first, self._last = part, self._row, self._barriers[-1]
             assert self._part is not None
             upto = min(row, self._last)
-            self._builder.show_rows(self._part, self._row - self._first, upto - self._first)
+            self._target.show_rows(self._part, self._row - self._first, upto - self._first)
             self._row = upto
         return None

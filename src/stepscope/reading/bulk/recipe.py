@@ -18,9 +18,10 @@ from stepscope.lines.match import Claim
 from stepscope.lines.prefix import Prefix, split_prefix
 from stepscope.lines.runtimes import parse_runtime
 from stepscope.lines.sieve import certain_words
-from stepscope.reading.assembler import NAMES_STEP, RunAssembler
 from stepscope.reading.bulk.line_shape import NAME_DIGITS, LineShape, free_digits, make_shape
 from stepscope.reading.bulk.numbers import MAX_DIGITS, Floats, Ints, Number, find_windows
+from stepscope.reading.bulk.target import BulkTarget
+from stepscope.reading.step_line import NAMES_STEP
 from stepscope.source.lines import ANSI
 
 # What to do with a line: ask the ordinary reader; a row; the loss of the row before it; nothing; count it as unread.
@@ -99,7 +100,7 @@ class Sight(NamedTuple):
     lead: int  # of the stripped text among `kept`
 
 
-def look_at(builder: RunAssembler, line: bytes) -> Sight | None:
+def look_at(target: BulkTarget, line: bytes) -> Sight | None:
     """Ask the ordinary reader about a line; None when it is blank or no plain text."""
     try:
         raw = line.decode("utf-8")
@@ -115,7 +116,7 @@ def look_at(builder: RunAssembler, line: bytes) -> Sight | None:
     text = raw.strip()
     if not text:
         return None
-    found = builder.claim(text)
+    found = target.claim(text)
     lead = len(raw) - len(raw.lstrip())
     return Sight(text, found, kept, lead + len(text) - len(found.text), lead)
 
@@ -128,10 +129,10 @@ def _byte_places(text: str) -> list[int]:
     return places
 
 
-def make_plan(fmt: Format, builder: RunAssembler, line: bytes) -> Plan:
+def make_plan(fmt: Format, target: BulkTarget, line: bytes) -> Plan:
     """What to do with all lines like this one."""
     shape = make_shape(line, free_digits(line))
-    sight = look_at(builder, line)
+    sight = look_at(target, line)
     if sight is None:
         is_blank = line.isascii() and not line.strip() and b"\x08" not in line and b"\0" not in line
         return Plan(NOTHING if is_blank else SLOW, shape)
@@ -161,9 +162,9 @@ def make_plan(fmt: Format, builder: RunAssembler, line: bytes) -> Plan:
     return Plan(kind_of_plan, planner.shape(), row)
 
 
-def make_recipe(fmt: Format, builder: RunAssembler, line: bytes) -> Recipe | None:
+def make_recipe(fmt: Format, target: BulkTarget, line: bytes) -> Recipe | None:
     """How to read an event's line without searching it; None where it must be searched."""
-    sight = look_at(builder, line) if line.isascii() and b"\x1b" not in line else None
+    sight = look_at(target, line) if line.isascii() and b"\x1b" not in line else None
     if sight is None or sight.found.which is None or sight.found.match is None or sight.found.prefix is not None:
         return None
     which, match = sight.found.which, sight.found.match

@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.lines.format import Format
-from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.handover import OTHER_BAR, Chunk
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO, compare, free_digits, make_shape
 from stepscope.reading.bulk.numbers import Ints, Scratch, Words, floats, whole_numbers
 from stepscope.reading.bulk.recipe import LOSS, NOTHING, STEP, UNREAD, Plan, RowRecipe, make_plan
 from stepscope.reading.bulk.row_blocks import RowBlock
+from stepscope.reading.bulk.target import BulkTarget
 
 PADDING = 1024  # a line may be looked at beyond its end
 _LEAST_LINES = 6  # fewer lines of one shape are quicker read one by one
@@ -23,11 +23,11 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Sorter:
-    """Sorts lines as the builder would see them now."""
+    """Sorts lines as the target would see them now."""
 
-    def __init__(self, fmt: Format, builder: RunAssembler) -> None:
+    def __init__(self, fmt: Format, target: BulkTarget) -> None:
         self._format = fmt
-        self._builder = builder
+        self._target = target
         self._plans: dict[bytes, list[Plan]] = {}
         self._scratch = Scratch()
 
@@ -75,7 +75,7 @@ class Sorter:
                 if fits is not None and fits.sum() < _LEAST_LINES:
                     lines, matrix = lines[~fits], matrix[~fits]
                     continue
-                plan = make_plan(self._format, self._builder, line)
+                plan = make_plan(self._format, self._target, line)
                 if len(self._plans) >= _MAX_PLANS:
                     self._plans.clear()
                 self._plans.setdefault(line.translate(DIGITS_TO_ZERO), []).append(plan)
@@ -104,7 +104,7 @@ class Sorter:
         if plan.kind == LOSS:
             self._add_losses(chunk, row, lines, words)
             return
-        what = self._builder.judge(total=row.total, epochs=row.epochs, batches=row.batches, prefix=row.tag)
+        what = self._target.judge(total=row.total, epochs=row.epochs, batches=row.batches, prefix=row.tag)
         if what == "news":
             chunk.stop_after(int(lines[0]))
         elif what == "bar":

@@ -1,0 +1,128 @@
+"""What reading in bulk asks of an assembler and gives to it: many rows at a time, and lines taken apart already."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from stepscope.lines.match import Claim
+from stepscope.lines.prefix import Prefix
+from stepscope.reading.assembler import RunAssembler
+from stepscope.reading.other_lines import MAX_UNREAD
+from stepscope.reading.rows import RowBatch
+from stepscope.reading.rules import RULES
+from stepscope.reading.step_line import Groups
+
+
+class BulkTarget:
+    """An assembler, as the modules of this folder see it."""
+
+    def __init__(self, assembler: RunAssembler) -> None:
+        self._assembler = assembler
+
+    @property
+    def num_lines(self) -> int:
+        """How many lines have been read."""
+        return self._assembler.num_lines
+
+    @num_lines.setter
+    def num_lines(self, num: int) -> None:
+        self._assembler.num_lines = num
+
+    def add(self, line: str) -> None:
+        """Take one clean line the ordinary way."""
+        self._assembler.add(line)
+
+    def claim(self, text: str) -> Claim:
+        """Which line of the format a stripped line is."""
+        return self._assembler.claim(text)
+
+    def set_loss(self, loss: float) -> None:
+        """The loss of the last row, where its own line has none."""
+        self._assembler.set_loss(loss)
+
+    @property
+    def outlook(self) -> tuple[object, ...]:
+        """What the next line is seen against; while it stays the same, rows can be read ahead of their turn."""
+        writers = self._assembler.so_far.writers
+        return (
+            *(*self._assembler.totals.known, self._assembler.totals.is_uneven, self._assembler.bars.total),
+            *(writers.own_rank, writers.are_bare_ranks, self._assembler.file.notices.is_ignored),
+        )
+
+    def judge(
+        self, *, total: int | None, epochs: int | None, batches: int | None, prefix: Prefix | None
+    ) -> Literal["row", "bar", "news", "line"]:
+        """What lines that state these totals are: rows of the run, another bar, news in the first, or neither."""
+        if self._assembler.format.layout.bars_nest and total != self._assembler.bars.total:
+            return "news" if self._assembler.bars.total is None else "bar"
+        if self._assembler.totals.is_uneven or not self._assembler.so_far.writers.is_own(prefix):
+            return "line"
+        stated = zip((total, epochs, batches), self._assembler.totals.known, strict=True)
+        return "row" if all(own in (None, known) for own, known in stated) else "news"
+
+    def pass_bar(self, total: int | None, line: int) -> None:
+        """Another bar than the training's."""
+        self._assembler.num_lines = line
+        self._assembler.file.notices.in_traceback = False
+        self._assembler.bars.last = total
+
+    @property
+    def is_on_bar(self) -> bool:
+        """Whether a loss that comes next belongs to the row before it."""
+        return not self._assembler.format.layout.bars_nest or self._assembler.bars.is_on_own
+
+    def confirm_losses(self) -> None:
+        """Lines with the losses of rows have been read."""
+        self._assembler.bars.has_loss = True
+        self._assembler.file.notices.in_traceback = False
+
+    @property
+    def in_traceback(self) -> bool:
+        """Whether the next line may be part of a traceback."""
+        return self._assembler.file.notices.in_traceback
+
+    @property
+    def wants_unread(self) -> int:
+        """How many more lines that nobody understood must be seen."""
+        return max(MAX_UNREAD - len(self._assembler.others.first_unread), int(self._assembler.file.notices.is_ignored))
+
+    def is_deaf_to(self, text: str) -> bool:
+        """Whether a line that nobody understands would only be counted."""
+        return self._assembler.others.remarks.is_full(text)
+
+    def count_unread(self, num: int) -> None:
+        """Count `num` more lines that nobody understood."""
+        self._assembler.others.num_unread += num
+
+    def add_event(self, which: int, groups: Groups, text: str, line: int) -> None:
+        """An event whose line was taken apart already."""
+        self._assembler.num_lines = line
+        self._assembler.apply(which, groups, text, None)
+
+    def stage_rows(self, rows: RowBatch) -> bool:
+        """Put rows that follow each other behind the end; False when the first must be added by itself."""
+        assembler = self._assembler
+        batch = rows._replace(placed=assembler.file.timestamps.place(rows.t_ns, rows.prefix))
+        is_quiet = all(rule.is_quiet(batch, assembler.so_far) for rule in RULES)
+        if not is_quiet or assembler.step_lines.is_expecting:
+            return False
+        assembler.so_far.rows.stage(batch)
+        return True
+
+    def show_rows(self, rows: RowBatch, first: int, last: int) -> None:
+        """Let the staged rows from `first` up to `last` count."""
+        num = last - first
+        if not num:
+            return
+        self._assembler.file.notices.in_traceback = False
+        self._assembler.bars.draw_own()
+        self._assembler.so_far.segments.calm()
+        self._assembler.so_far.rows.show(num)
+        if rows.prefix is not None and rows.t_ns is not None:
+            self._assembler.file.timestamps.note_many(self._assembler.so_far.rows.t, num)
+        if rows.is_bad is not None and rows.is_bad[first:last].any():
+            bad = rows.is_bad[first:last]
+            at = first + int(np.argmax(bad))
+            self._assembler.others.note_nonfinite(int(bad.sum()), int(rows.step[at]), int(rows.line[at]))

@@ -1,0 +1,94 @@
+"""What was assembled from the lines of a log → Run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.core.settings import Settings, Value
+from stepscope.lines.format import Format
+from stepscope.reading.file_track import FileTrack
+from stepscope.reading.other_lines import OtherLines
+from stepscope.reading.so_far import SoFar
+from stepscope.reading.writers import rank_of
+from stepscope.run.model import Notice, Rank, Run, Segment, StepTable
+
+
+class Assembled(NamedTuple):
+    """Everything that the lines gave."""
+
+    format: Format
+    num_lines: int
+    so_far: SoFar
+    settings: Settings
+    tokens_per_step: Value | None
+    others: OtherLines
+    own_file: FileTrack  # timestamps and notices of the run's own files
+    notices_of_ranks: list[Notice]  # how other ranks ended
+
+
+def make_run(assembled: Assembled, *, paths: tuple[str, ...], encoding: str, mtime: float | None) -> Run:
+    """A frozen copy: what is assembled may go on growing."""
+    so_far, fmt, others = assembled.so_far, assembled.format, assembled.others
+    rows, starts = so_far.rows, so_far.segments.starts
+    first_rows = np.array([start.row for start in starts], dtype=np.int64)
+    stamps = assembled.own_file.timestamps.stamps()
+    events = so_far.events.table(rows, follow_step=fmt.layout.events_follow_step)
+    per_interval = rows.prints_intervals(fmt, first_rows, events, stamps, assembled.tokens_per_step)
+    steps = rows.table(fmt, first_rows, per_interval=per_interval)
+    return Run(
+        paths=paths,
+        format=fmt,
+        encoding=encoding,
+        num_lines=assembled.num_lines,
+        num_unread=others.num_unread,
+        first_unread=tuple(others.first_unread),
+        steps=steps,
+        events=events,
+        segments=_segments(so_far),
+        settings=assembled.settings,
+        notices=_notices(assembled),
+        excerpts={**others.remarks.texts, **so_far.events.excerpts},
+        remarks=others.remarks.kinds(rows),
+        num_nonfinite=others.num_nonfinite,
+        first_nonfinite=others.first_nonfinite,
+        stamps=stamps,
+        mtime=mtime,
+        tick_ns=rows.tick_ns(fmt, stamps),
+        is_interval=per_interval,
+        runtimes=others.runtimes(rows),
+        ranks=_ranks(so_far, fmt, steps),
+        num_other_rows=so_far.writers.num_others,
+    )
+
+
+def _segments(so_far: SoFar) -> tuple[Segment, ...]:
+    starts = so_far.segments.starts
+    edges = [start.row for start in starts] + [len(so_far.rows)]
+    return tuple(
+        Segment(
+            first_row=start.row,
+            num_rows=edges[index + 1] - start.row,
+            fresh=start.fresh,
+            training=start.training,
+        )
+        for index, start in enumerate(starts)
+    )
+
+
+def _notices(assembled: Assembled) -> tuple[Notice, ...]:
+    """What the run's own files say of its end, and how the files of other ranks end."""
+    rows = assembled.so_far.rows
+    own = assembled.own_file.notices.placed(rows)
+    return (*own, *(notice._replace(row=len(rows)) for notice in assembled.notices_of_ranks))
+
+
+def _ranks(so_far: SoFar, fmt: Format, steps: StepTable) -> tuple[Rank, ...]:
+    """The ranks that print their own steps, the run's own among them, in their order."""
+    writers = so_far.writers
+    if not writers.ranks or writers.own_rank is None:
+        return ()
+    found = [writer.rank(number, fmt) for number, writer in writers.ranks.items()]
+    found.append(rank_of(writers.own_rank, fmt, steps.step, so_far.rows.figure[:], steps.t_ns))
+    return tuple(sorted(found))

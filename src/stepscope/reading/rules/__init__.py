@@ -1,0 +1,56 @@
+"""What may happen to a row before it counts: one file per rule, asked in the order of `RULES`.
+
+A rule has three parts:
+
+judge(row, so_far)
+    What becomes of a row: a verdict (see `_verdict.py`), a `Row` to take in its place, or None: the next rule is
+    asked, and a row that no rule claims is kept. A rule may change its own memory in `so_far`, and nothing else.
+is_quiet(batch, so_far)
+    Whether the rule would keep every row of a batch in which the steps go up. Where all rules are quiet, the batch is
+    taken at once: reading in bulk and reading line by line cannot drift apart.
+SAMPLES
+    Short logs with the steps that are left of them. `tests/test_row_rules.py` reads each line by line and in bulk, and
+    checks that it comes out otherwise without the rule.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from stepscope.reading.rows import Row, RowBatch
+from stepscope.reading.rules import (
+    announced_start,
+    clock_restarts,
+    clock_was_set,
+    copied_lines,
+    same_step_again,
+    second_writer,
+    slower_writer,
+    step_goes_back,
+    usual_pace,
+)
+from stepscope.reading.rules._verdict import Verdict
+from stepscope.reading.so_far import SoFar
+
+
+class Rule(Protocol):
+    """A module of this folder."""
+
+    def judge(self, row: Row, so_far: SoFar, /) -> Verdict | None:
+        """What becomes of a row."""
+
+    def is_quiet(self, batch: RowBatch, so_far: SoFar, /) -> bool:
+        """Whether all these rows may simply be taken."""
+
+
+RULES: tuple[Rule, ...] = (
+    same_step_again,
+    copied_lines,
+    usual_pace,
+    slower_writer,
+    second_writer,
+    announced_start,
+    step_goes_back,
+    clock_restarts,
+    clock_was_set,
+)

@@ -1,0 +1,32 @@
+"""Two writers by one running clock: the rows of the slower one, whose clock goes on while its steps go back."""
+
+from __future__ import annotations
+
+from stepscope.reading.rows import Row, RowBatch
+from stepscope.reading.rules._verdict import DROP, Sample, Verdict
+from stepscope.reading.so_far import SoFar
+
+SAMPLES = (
+    Sample(
+        (
+            "step:0/100 train_loss:10.80 train_time:1ms step_avg:nanms",
+            "step:10/100 train_loss:9.80 train_time:1500ms step_avg:150.00ms",
+            "step:20/100 train_loss:8.80 train_time:3000ms step_avg:150.00ms",
+            "step:10/100 train_loss:9.70 train_time:3100ms step_avg:310.00ms",
+            "step:30/100 train_loss:7.80 train_time:4500ms step_avg:150.00ms",
+        ),
+        (0, 10, 20, 30),
+    ),
+)
+
+
+def judge(row: Row, so_far: SoFar) -> Verdict | None:
+    """Drop a row that goes back while its clock does not: a resumed process would begin its clock again."""
+    if not so_far.clock.is_running or not so_far.goes_back(row) or not so_far.is_timed_by_running_clock(row):
+        return None
+    return None if so_far.restarts_clock(row) else DROP
+
+
+def is_quiet(batch: RowBatch, so_far: SoFar) -> bool:
+    """The clock goes on."""
+    return not so_far.clock.is_running or so_far.rows.rises_to(batch.figure)

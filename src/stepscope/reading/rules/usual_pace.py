@@ -1,0 +1,41 @@
+"""A row that goes on at the usual pace: what was announced or ended since the last one was another process."""
+
+from __future__ import annotations
+
+from stepscope.reading.rows import Row, RowBatch
+from stepscope.reading.rules._verdict import Sample, Verdict
+from stepscope.reading.so_far import SoFar
+from stepscope.run.model import NO_TIME
+
+SAMPLES = (
+    Sample(
+        (
+            "2026-03-01 10:00:00,000 iter 0: loss 4.1, time 900.00ms, mfu -100.00%",
+            "2026-03-01 10:00:02,000 iter 10: loss 3.9, time 200.11ms, mfu 30.00%",
+            "2026-03-01 10:00:04,000 iter 20: loss 3.8, time 200.42ms, mfu 30.00%",
+            "2026-03-01 10:00:05,000 tokens per iteration will be: 32,768",
+            "2026-03-01 10:00:06,000 iter 30: loss 3.7, time 199.98ms, mfu 30.00%",
+        ),
+        (0, 10, 20, 30),
+    ),
+)
+
+
+def judge(row: Row, so_far: SoFar) -> Verdict | None:
+    """Forget announcements where the row came too soon for a restart; the row itself is for the next rules."""
+    if so_far.is_announced and so_far.is_inside_segment and _had_no_time_to_restart(row, so_far):
+        so_far.segments.calm()
+    return None
+
+
+def is_quiet(batch: RowBatch, so_far: SoFar) -> bool:
+    """It never drops a row and never begins a segment."""
+    del batch, so_far
+    return True
+
+
+def _had_no_time_to_restart(row: Row, so_far: SoFar) -> bool:
+    t, num = so_far.rows.t, len(so_far.rows.t)
+    if row.step != so_far.last_step + so_far.spacing or num < 2 or NO_TIME in (row.stamp, t[-1], t[-2]):
+        return False
+    return num - so_far.segments.starts[-1].row > 1 and row.stamp - t[-1] <= 2 * (t[-1] - t[-2])
