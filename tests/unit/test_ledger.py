@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.i18n import Language
+from stepscope.report.words import slow_remarks
 from tests.unit.logs import report_of, run_of, training
 
 
@@ -139,9 +141,6 @@ def test_the_run_can_be_asked_for_while_it_grows():
 
 def test_a_contrast_of_few_evaluations_says_how_many_it_needs():
     """Two evaluations with and three without a save, all different: the difference says little yet."""
-    from stepscope.i18n import Language
-    from stepscope.report.words import slow_remarks
-
     lines = []
     for step in range(0, 501):
         took = 100.0
@@ -156,6 +155,40 @@ def test_a_contrast_of_few_evaluations_says_how_many_it_needs():
     assert report.ledger.split == "contrast"
     remarks = slow_remarks(report, Language.load("en"))
     assert any("about 20 evaluations" in remark and "has 6" in remark for remark in remarks)
+
+
+NO_SAVE = "Nothing is saved at iteration 0"
+
+
+def maxtext(*before):
+    """MaxText, whose first step compiles and evaluates; `before` are the lines in front of it."""
+    lines = list(before)
+    for step in range(300):
+        took = 60.0 if step == 0 else 2.2
+        if step and step % 50 == 0:
+            lines += [f"eval metrics after step: {step}, loss=3.1", f"saved a checkpoint at step {step}"]
+            took += 11.0
+        lines.append(f"completed step: {step}, seconds: {took:.3f}, TFLOP/s/device: 180.4, loss: 6.021")
+    return lines
+
+
+@pytest.mark.parametrize("before", [(), ("saved a checkpoint at step 0",)])
+def test_a_trainer_that_may_save_at_step_0_is_not_said_to_save_nothing_there(before):
+    report = report_of(maxtext("eval metrics after step: 0, loss=9.1", *before))
+    assert {"warmup", "evaluation"} <= {part.phase for part in report.ledger.slow[0].parts}
+    assert not any(NO_SAVE in remark for remark in slow_remarks(report, Language.load("en")))
+
+
+@pytest.mark.parametrize("saves", [False, True])
+def test_nanogpt_is_said_to_save_nothing_at_step_0_unless_a_fork_of_it_does(saves):
+    lines = training(600, evaluate=100)
+    first = next(index for index, line in enumerate(lines) if line.startswith("iter 0:"))
+    lines[first] = "iter 0: loss 10.9, time 9000.00ms, mfu -100.00%"
+    if saves:
+        lines.insert(first, "saving checkpoint to out")
+    report = report_of(lines)
+    assert {"warmup", "evaluation"} <= {part.phase for part in report.ledger.slow[0].parts}
+    assert any(NO_SAVE in remark for remark in slow_remarks(report, Language.load("en"))) is not saves
 
 
 def epochs(num, *, every=50, batches=391, step_s=0.016, wait_s=0.14):

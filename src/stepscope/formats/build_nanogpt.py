@@ -33,7 +33,7 @@ FORMAT = Format(
         "checkpoint are inside on the steps that have them, every 250th and the last. Neither a total nor an ETA is "
         "printed.",
     ),
-    habits=Habits(evaluates_at_first_step=True, evaluates_at_last_step=True),
+    habits=Habits(evaluates_at_first_step=True, evaluates_at_last_step=True, saves_at_first_step=False),
     samples=(
         Sample(
             "step   512 | loss: 5.104233 | lr 4.2979e-04 | norm: 0.7710 | dt: 371.42ms | tok/sec: 1411577.73",

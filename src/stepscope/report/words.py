@@ -18,6 +18,7 @@ from stepscope.source.nvidia_smi import Hardware
 
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice
+    from stepscope.run.model import Run
 
 STAMP_COMMAND = reasons.STAMP_COMMAND
 _WORTH_NAMING = 0.3
@@ -183,16 +184,22 @@ def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
     return "; ".join(dict.fromkeys(found))
 
 
+def _is_known_not_to_save(run: Run, first: SlowStep) -> bool:
+    """Whether the warm-up of the first step could be mistaken for a checkpoint, but cannot be one."""
+    phases = {part.phase for part in first.parts}
+    if run.format.habits.saves_at_first_step is not False or not {"warmup", "evaluation"} <= phases:
+        return False
+    # A fork may save there all the same, and then its log says so.
+    events = zip(run.events.kind, run.events.row.tolist(), strict=True)
+    return "checkpoint" not in phases and ("checkpoint", first.row) not in events
+
+
 def slow_remarks(report: Report, language: Language) -> list[str]:
     """What there is to say about the slow steps as a whole."""
     ledger, run = report.ledger, report.run
     remarks = []
     first = next((slow for slow in ledger.slow if slow.step == 0), None)
-    if (
-        first is not None
-        and not run.format.habits.saves_at_first_step
-        and {"warmup", "evaluation"} <= {part.phase for part in first.parts}
-    ):
+    if first is not None and _is_known_not_to_save(run, first):
         remarks.append(language.text("slow-first-no-save"))
     save = next((total for total in ledger.phases if total.phase == "checkpoint"), None)
     # A log that prints how long its saves took leaves nothing to guess.
