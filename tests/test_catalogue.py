@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
+from stepscope import formats
 from stepscope.catalogue.detect import catalogue
-from stepscope.lines.format import convert, match_line
+from stepscope.lines.format import Clock, Controls, Document, EvaluationHabits, Habits, Layout, convert, match_line
 from stepscope.lines.match import claim
 
+RECORDS = {
+    "clock": Clock,
+    "layout": Layout,
+    "habits": Habits,
+    "habits.evaluation": EvaluationHabits,
+    "controls": Controls,
+    "document": Document,
+}
+FIELDS = [(place, name) for place, record in RECORDS.items() for name in record._fields]
 SAMPLES = [(fmt, sample) for fmt in catalogue() for sample in fmt.samples]
 
 
@@ -60,3 +73,38 @@ def test_which_line_was_last_does_not_matter(fmt):
             found = match_line(fmt, sample.text, first)
             kinds.add(None if found is None else fmt.lines[found[0]].kind)
         assert kinds == {sample.kind}, sample.text
+
+
+@pytest.mark.parametrize(("place", "name"), FIELDS)
+def test_every_field_is_declared_by_some_format(place, name):
+    """A switch that no format sets is dead, and what is said by it is said of every trainer."""
+    default = RECORDS[place]._field_defaults.get(name, ...)
+    assert any(value != default for fmt in catalogue() for value in _values(fmt, place, name))
+
+
+def _values(fmt, place, name):
+    """What a format has in that field, as a list of one; empty where it does not have the record at all."""
+    record = fmt
+    for part in place.split("."):
+        record = getattr(record, part)
+    return [] if record is None else [getattr(record, name)]
+
+
+def test_a_habit_that_a_format_does_not_declare_is_unknown():
+    assert set(Habits()._replace(evaluation=None)) == set(EvaluationHabits()) == {None}
+
+
+@pytest.mark.parametrize("path", sorted(Path(formats.__path__[0]).rglob("*.py")), ids=lambda path: path.stem)
+def test_records_are_written_with_keywords(path):
+    """They are named tuples, which cannot ask for it themselves."""
+    names = {record.__name__ for record in RECORDS.values()}
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imported = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "stepscope.lines.format"
+        for alias in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names & imported:
+            assert not node.args, f"line {node.lineno}"

@@ -56,6 +56,18 @@ def test_imports_point_back(path):
                 assert RANK[other] <= RANK[own], f"{own} imports {other}"
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_readers_look_at_what_a_clock_covers(path):
+    """The stages after them ask the clock: `is_per_step`, `runs_during("evaluation")`."""
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if RANK.get(own, 0) <= RANK["reading"]:
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare):
+            compared = {getattr(side, "attr", None) for side in (node.left, *node.comparators)}
+            assert "covers" not in compared, f"line {node.lineno}"
+
+
 def test_every_module_has_a_rank():
     for path in MODULES:
         name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
