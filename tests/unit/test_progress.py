@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from stepscope.cli._common import Progress
+from stepscope.cli._progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(arguments)
     except StepscopeError as problem:
-        _report(problem, arguments)
+        _print_error(problem, arguments)
         return problem.exit_code
     except KeyboardInterrupt:
         return 130
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as problem:
         # The answer cannot be written (a full disk): whatever reads fails with an error of its own before this.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _report(InputError("cannot-write", place="-", reason=problem.strerror or str(problem)), arguments)
+        _print_error(InputError("cannot-write", place="-", reason=problem.strerror or str(problem)), arguments)
         return 1
 
 
@@ -109,7 +109,7 @@ def _overview() -> str:
     return "\n".join(lines)
 
 
-def _report(problem: StepscopeError, arguments: list[str]) -> None:
+def _print_error(problem: StepscopeError, arguments: list[str]) -> None:
     """What happened, where, what to do: on stderr, in the user's language."""
     from stepscope.core.redact import redact
     from stepscope.i18n import Language, languages, system_language

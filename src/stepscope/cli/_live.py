@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stepscope.alarms._base import Alarm
-from stepscope.cli import _common
+from stepscope.cli import _report
 from stepscope.core.errors import UsageError
 from stepscope.i18n import Language
 from stepscope.live.notify import Notifier
@@ -43,8 +43,8 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
 
 def facts_of(args: argparse.Namespace) -> Facts:
     """What the arguments state about the run."""
-    flags = _common.stated_settings(args)
-    config, _ = _common.read_companions(args)
+    flags = _report.stated_settings(args)
+    config, _ = _report.read_companions(args)
     return Facts(config=config, flags=flags, gpu=args.gpu, confidence=args.confidence)
 
 

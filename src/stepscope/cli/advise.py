@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _common
+from stepscope.cli import _answer, _flags, _report
 from stepscope.cli._changes import named_changes, parse_changes
 from stepscope.core import units
 from stepscope.core.errors import UsageError
@@ -27,7 +27,7 @@ _LONG_S = 365 * 86400.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags, the change, and the answer's flags."""
-    _common.add_log_arguments(parser)
+    _flags.add_log_arguments(parser)
     parser.add_argument(
         "--change",
         metavar="KEY=VALUE",
@@ -40,19 +40,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="the work you accept to lose in a crash, such as 10min: how often to save is then held to it",
     )
-    _common.add_output_arguments(parser)
+    _flags.add_output_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Say what to change, or what a change would do."""
-    _common.chosen_languages(args)
+    _answer.chosen_languages(args)
     changes = parse_changes(args.change)
     may_lose_s = _may_lose(args.may_lose)
-    report = _common.build_report(args, ask_card=True)
+    report = _report.build_report(args, ask_card=True)
     report = report.asked(may_lose_s=may_lose_s)
     outcome = _outcome(report, changes) if changes and report.has_steps else None
-    width, _ = _common.terminal_size(args)
-    renderers: dict[str, _common.Renderer] = {}
+    width, _ = _answer.terminal_size(args)
+    renderers: dict[str, _answer.Renderer] = {}
     if args.format == "json":
         import json as plain
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         renderers["terminal"] = lambda r, language, _: drawn.render(r, outcome, language, width=width)
         for name in ("markdown", "note"):
             renderers[name] = lambda r, language, _: drawn.render_markdown(r, outcome, language)
-    _common.write(args, report, renderers, _common.stem_of(report) + "-advice")
+    _answer.write(args, report, renderers, _answer.stem_of(report) + "-advice")
     return 0 if report.has_steps else 3
 
 

@@ -15,7 +15,7 @@ import os
 import sys
 from pathlib import Path
 
-from stepscope.cli import _common, _live
+from stepscope.cli import _answer, _flags, _live
 from stepscope.core.clock import SystemClock
 from stepscope.core.errors import InputError, UsageError
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The process, its log where that must be said, and the view's flags."""
     parser.add_argument("pid", metavar="PID", type=int, help="the process")
     parser.add_argument("--log", metavar="LOG", help="the file it prints to (default: found through /proc)")
-    _common.add_fact_arguments(parser)
+    _flags.add_fact_arguments(parser)
     _live.add_live_arguments(parser)
 
 
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from stepscope.live.watch import View, Watch
     from stepscope.source.tail import FileTail
 
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     found = process.output_of(args.pid) if args.log is None else Path(args.log)
     if found is None:
         raise InputError("process-without-log", place=str(args.pid), pid=str(args.pid))

@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from stepscope.cli import _common
+from stepscope.cli import _answer
 from stepscope.core.errors import InputError, UsageError
 
 _FORMATS = ("terminal", "json", "markdown", "html")
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("compare-needs-two", place=args.log[0])
     if not 0.5 <= args.confidence <= 0.99:
         raise UsageError("bad-confidence")
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     config = read_config(Path(args.config)) if args.config else None
     reports = [explain(read(path), config=config, confidence=args.confidence) for path in args.log]
     for report, path in zip(reports, args.log, strict=True):
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
         text = comparison_html.render(found, language)
     else:
-        text = drawn.render(found, language, width=_common.terminal_size(args)[0])
+        text = drawn.render(found, language, width=_answer.terminal_size(args)[0])
     if args.output is None:
         sys.stdout.write(text)
         return 0

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _common, _trainer
+from stepscope.cli import _answer, _trainer
 from stepscope.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the folder and say what is in it."""
     from stepscope.trainer import data
 
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     name = args.what[0] if args.what[0] in _NAMES else None
     files = [Path(path) for path in args.what[1 if name else 0 :]]
     tokens = args.tokens or ("gpt2" if name == "openwebtext" else "char")

@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from stepscope.cli import _common, explain
+from stepscope.cli import _answer, _flags, _report, explain
 
 # Where the case lies in the package.
 FOLDER = Path(__file__).parent.parent / "demo"
@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent.parent / "demo"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Only how to answer."""
-    _common.add_output_arguments(parser)
+    _flags.add_output_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -25,14 +25,14 @@ def run(args: argparse.Namespace) -> int:
     from stepscope.reading.reader import read_sources
     from stepscope.source.files import Source
 
-    languages = _common.chosen_languages(args)
+    languages = _answer.chosen_languages(args)
     log, config, table = (FOLDER / name for name in ("train.log", "config.py", "nvidia-smi.txt"))
     stated = argparse.Namespace(
         config=str(config), nvidia_smi=str(table), now=None, gpu=None, confidence=0.9, strict=False
     )
-    settings, hardware = _common.read_companions(stated)
+    settings, hardware = _report.read_companions(stated)
     case = read_sources([Source(name="train.log", path=log, mtime=None)])
-    report = _common.explain_run(case, stated, flags={}, config=settings, hardware=hardware)
+    report = _report.explain_run(case, stated, flags={}, config=settings, hardware=hardware)
     explain.show(args, report)
     if args.output is None and args.format == "terminal":
         by_hand = " ".join(["stepscope", _short(log), "--config", _short(config), "--nvidia-smi", _short(table)])

@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _common
+from stepscope.cli import _answer, _flags, _report
 from stepscope.forecast.finish import Forecast, NoForecast
 
 if TYPE_CHECKING:
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags and the answer's."""
-    _common.add_log_arguments(parser)
-    _common.add_forecast_arguments(parser)
-    _common.add_output_arguments(parser)
+    _flags.add_log_arguments(parser)
+    _flags.add_forecast_arguments(parser)
+    _flags.add_output_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Say when the run will be done."""
-    languages = _common.chosen_languages(args)
-    report = _common.build_report(args)
+    languages = _answer.chosen_languages(args)
+    report = _report.build_report(args)
     end = report.forecast
     if isinstance(end, NoForecast):
         print(_line(report, languages[0], False), end="", file=sys.stderr)
         if args.format == "terminal":
             return 3
-    renderers: dict[str, _common.Renderer] = {"terminal": _line}
+    renderers: dict[str, _answer.Renderer] = {"terminal": _line}
     if args.format == "json":
         from stepscope.report import json
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
         renderers["markdown"] = lambda r, language, _: note.eta_body(r, language)
         renderers["note"] = lambda r, language, translated: note.render_eta(r, language, translated=translated)
-    _common.write(args, report, renderers, _common.stem_of(report) + "-eta")
+    _answer.write(args, report, renderers, _answer.stem_of(report) + "-eta")
     if isinstance(end, Forecast) and report.run.settings["max_steps"].origin == "default":
         print(languages[0].text("assume-default-total", count=end.schedule.max_steps), file=sys.stderr)
     if isinstance(end, Forecast) and end.like and args.format == "terminal":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _common
+from stepscope.cli import _answer, _flags, _report
 
 if TYPE_CHECKING:
     from stepscope.analysis.report import Report
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags and the answer's."""
-    _common.add_log_arguments(parser)
-    _common.add_forecast_arguments(parser)
-    _common.add_output_arguments(parser, formats=_common.FORMATS + _common.EXPORTS)
+    _flags.add_log_arguments(parser)
+    _flags.add_forecast_arguments(parser)
+    _flags.add_output_arguments(parser, formats=_flags.FORMATS + _flags.EXPORTS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Explain the log."""
-    _common.chosen_languages(args)
-    report = _common.build_report(args, ask_card=True)
+    _answer.chosen_languages(args)
+    report = _report.build_report(args, ask_card=True)
     show(args, report)
     return 0 if report.has_times else 3
 
 
 def show(args: argparse.Namespace, report: Report) -> None:
     """Write the report in the format asked for; only that format's renderer is imported."""
-    width, color = _common.terminal_size(args)
-    renderers: dict[str, _common.Renderer] = {}
+    width, color = _answer.terminal_size(args)
+    renderers: dict[str, _answer.Renderer] = {}
     if args.format == "terminal":
         from stepscope.report import terminal
 
@@ -46,7 +46,7 @@ def show(args: argparse.Namespace, report: Report) -> None:
         from stepscope.report import markdown
 
         renderers["markdown"] = lambda r, language, _: markdown.render(r, language)
-    elif args.format in _common.EXPORTS:
+    elif args.format in _flags.EXPORTS:
         import importlib
 
         export = importlib.import_module(f"stepscope.report.{args.format}")
@@ -55,4 +55,4 @@ def show(args: argparse.Namespace, report: Report) -> None:
         from stepscope.report import note
 
         renderers["note"] = lambda r, language, translated: note.render(r, language, translated=translated)
-    _common.write(args, report, renderers, _common.stem_of(report))
+    _answer.write(args, report, renderers, _answer.stem_of(report))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from stepscope.cli import _common, _trainer
+from stepscope.cli import _answer, _trainer
 from stepscope.core.message import Decimal
 
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Put the slices together and say where they are now."""
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     _trainer.need_torch()
     with _trainer.told():
         from stepscope.trainer.checkpoint import export

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from stepscope.catalogue.detect import catalogue, find_format, plugins, words_of
 from stepscope.catalogue.user_formats import config_folder, taught_formats
-from stepscope.cli import _common
+from stepscope.cli import _answer, _flags
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
@@ -34,13 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--suggest", action="store_true", help="with try: write a format file for this log to start from"
     )
-    _common.add_format_argument(parser)
+    _flags.add_format_argument(parser)
     parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
 
 
 def run(args: argparse.Namespace) -> int:
     """List, show or try."""
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     if args.suggest and args.action != "try":
         raise UsageError("suggest-needs-file")
     if args.action is None:

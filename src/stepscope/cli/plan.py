@@ -17,7 +17,7 @@ import re
 import sys
 from pathlib import Path
 
-from stepscope.cli import _common
+from stepscope.cli import _answer
 from stepscope.cli._plan_subject import Seen, find_subject, known_about
 from stepscope.core import clock, units
 from stepscope.core.errors import InputError, UsageError
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan and print."""
     _check(args)
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     price = _price(args.price)
     subject = find_subject(args)
     measured = None
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.format == "markdown":
         text = plan_markdown.render(report, language)
     else:
-        text = plan_terminal.render(report, language, width=_common.terminal_size(args)[0])
+        text = plan_terminal.render(report, language, width=_answer.terminal_size(args)[0])
     try:
         if args.output:
             Path(args.output).write_text(text, encoding="utf-8")

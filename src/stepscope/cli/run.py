@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _common, _live
+from stepscope.cli import _answer, _flags, _live
 from stepscope.core.clock import SystemClock
 from stepscope.core.errors import InputError, UsageError
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", help="of the recording (default: the time and the script's name)")
     parser.add_argument("--dir", default="runs", metavar="FOLDER", help="where recordings are kept (default: runs)")
-    _common.add_fact_arguments(parser)
+    _flags.add_fact_arguments(parser)
     _live.add_live_arguments(parser)
 
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.command:
         raise UsageError("run-what", place="stepscope run")
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     facts = _live.facts_of(args)
     shows_screen = _live.has_screen(args)
     interval_s = _live.interval_of(args, shows_screen)

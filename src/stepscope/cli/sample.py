@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from stepscope.cli import _common, _trainer
+from stepscope.cli import _answer, _trainer
 from stepscope.core.errors import UsageError
 
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the samples, nanoGPT's line between them."""
-    _common.chosen_languages(args)
+    _answer.chosen_languages(args)
     for name in ("num_samples", "max_new_tokens", "top_k", "temperature"):
         if not getattr(args, name) > 0:
             raise UsageError("train-range", place=f"--{name}", setting=name, least=1)

@@ -15,7 +15,7 @@ import socket
 import sys
 from pathlib import Path
 
-from stepscope.cli import _common
+from stepscope.cli import _answer
 from stepscope.core.errors import InputError, UsageError
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     root = Path(args.path)
     if not root.exists():
         raise InputError("no-such-file", place=args.path, nearby="none")

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stepscope.cli import _common, _trainer
+from stepscope.cli import _answer, _trainer
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Argument, Decimal, Seconds
 from stepscope.core.redact import redact
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _train(args: argparse.Namespace) -> int:
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     if os.name != "posix":
         raise UsageError("needs-posix", place="stepscope train")
     _trainer.need_torch()

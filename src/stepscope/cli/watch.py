@@ -13,13 +13,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from stepscope.cli import _common, _live
+from stepscope.cli import _answer, _flags, _live
 from stepscope.core.clock import SystemClock
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags and the view's."""
-    _common.add_log_arguments(parser)
+    _flags.add_log_arguments(parser)
     _live.add_live_arguments(parser)
 
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     from stepscope.source.files import resolve
     from stepscope.source.tail import FileTail, PipeTail
 
-    language = _common.chosen_languages(args)[0]
+    language = _answer.chosen_languages(args)[0]
     if len(args.log) > 1:
         raise UsageError("watch-one-log", place=" ".join(args.log))
     source = resolve(args.log[0])[0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _common
+from stepscope.cli import _answer, _flags, _report
 from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags, the step, and the answer's flags."""
-    _common.add_log_arguments(parser)
+    _flags.add_log_arguments(parser)
     parser.add_argument("step", metavar="STEP", help="the iteration's number as the log prints it")
-    _common.add_output_arguments(parser)
+    _flags.add_output_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Tell the story."""
-    _common.chosen_languages(args)
+    _answer.chosen_languages(args)
     digits = args.step.replace(",", "").replace("_", "")
     if not digits.isdecimal() or len(digits) > 15:
         raise UsageError("bad-step", place=args.step)
-    report = _common.build_report(args)
+    report = _report.build_report(args)
     if not report.has_steps:
         from stepscope.report import json, markdown
 
-        empty: dict[str, _common.Renderer] = {
+        empty: dict[str, _answer.Renderer] = {
             "json": lambda r, language, _: json.render(r, language),
             **dict.fromkeys(("terminal", "markdown", "note"), lambda r, language, _: markdown.render(r, language)),
         }
-        _common.write(args, report, empty, _common.stem_of(report) + "-why")
+        _answer.write(args, report, empty, _answer.stem_of(report) + "-why")
         return 3
     _check_range(report, int(digits), args)
     from stepscope.report import why
 
     story = why.tell(report, int(digits))
-    width, _ = _common.terminal_size(args)
-    renderers: dict[str, _common.Renderer] = {
+    width, _ = _answer.terminal_size(args)
+    renderers: dict[str, _answer.Renderer] = {
         "terminal": lambda _, language, __: why.render(story, language, width=width),
         "json": lambda *_: why.render_json(story),
         "markdown": lambda _, language, __: why.render_markdown(story, language),
         "note": lambda _, language, __: why.render_markdown(story, language),
     }
-    _common.write(args, report, renderers, f"{_common.stem_of(report)}-why-{digits}")
+    _answer.write(args, report, renderers, f"{_answer.stem_of(report)}-why-{digits}")
     return 0
 
 

@@ -1,0 +1,90 @@
+"""Writing the answer: in which languages, how wide, and where to."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepscope.core.errors import InputError, UsageError
+from stepscope.i18n import Language, languages, system_language
+
+if TYPE_CHECKING:
+    from stepscope.analysis.report import Report
+
+_SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"} | {
+    "html": ".html",
+    "trace": ".trace.json",
+    "csv": ".csv",
+    "parquet": ".parquet",
+    "mllog": ".mllog",
+    "svg": ".svg",
+    "png": ".png",
+}
+# (report, language, is a translation) → text, or the bytes of a file that is none
+Renderer = Callable[["Report", Language, bool], str | bytes]
+
+
+def chosen_languages(args: argparse.Namespace) -> list[Language]:
+    """The languages asked for, the first one first."""
+    asked = args.lang.split(",") if args.lang else [system_language()]
+    codes = [re.split(r"[_.@-]", code.strip())[0].lower() for code in asked if code.strip()]
+    for code in codes:
+        if code not in languages():
+            raise UsageError("bad-language", text=code, known=", ".join(languages()))
+    return [Language.load(code) for code in dict.fromkeys(codes)] or [Language.load("en")]
+
+
+def write(args: argparse.Namespace, report: Report, renderers: dict[str, Renderer], stem: str) -> None:
+    """Render the report in every language asked for and put it where asked."""
+    chosen = chosen_languages(args)
+    render = renderers[args.format]
+    if args.output is None:
+        if len(chosen) > 1:
+            raise UsageError("languages-need-folder")
+        _print(render(report, chosen[0], False), args.format)
+        return
+    target = Path(args.output)
+    as_folder = len(chosen) > 1 or target.is_dir() or args.output.endswith(("/", os.sep))
+    try:
+        if as_folder:
+            target.mkdir(parents=True, exist_ok=True)
+        for index, language in enumerate(chosen):
+            path = target / f"{stem}-{language.code}{_SUFFIX[args.format]}" if as_folder else target
+            answer = render(report, language, index > 0)
+            path.write_bytes(answer if isinstance(answer, bytes) else answer.encode("utf-8"))
+            print(chosen[0].text("written", path=str(path)), file=sys.stderr)
+    except OSError as problem:
+        raise InputError("cannot-write", place=str(target), reason=problem.strerror or str(problem)) from None
+
+
+def _print(answer: str | bytes, name: str) -> None:
+    """To standard output; bytes only where no terminal would have to show them."""
+    if isinstance(answer, str):
+        sys.stdout.write(answer)
+        return
+    if sys.stdout.isatty():
+        raise UsageError("binary-to-terminal", place=f"--format {name}", name=name)
+    sys.stdout.buffer.write(answer)
+    sys.stdout.buffer.flush()
+
+
+def terminal_size(args: argparse.Namespace) -> tuple[int, bool]:
+    """Width and whether to use colours: those of the terminal, or 80 plain columns elsewhere."""
+    if args.output is None and sys.stdout.isatty():
+        width = max(60, min(110, shutil.get_terminal_size((80, 24)).columns))
+        return width, "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return 80, False
+
+
+def stem_of(report: Report) -> str:
+    """A file name for the answer, after the log's own."""
+    name = Path(report.run.paths[0]).name if report.run.paths and report.run.paths[0] != "-" else "stdin"
+    for suffix in (".gz", ".xz", ".zst", ".log", ".txt", ".out"):
+        name = name.removesuffix(suffix)
+    return name or "report"

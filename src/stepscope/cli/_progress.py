@@ -1,0 +1,35 @@
+"""How far reading a large log got, on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+
+class Progress:
+    """Says on a terminal how far reading got, once it takes more than a second."""
+
+    def __init__(self, paths: Sequence[str], now: Callable[[], float] = time.monotonic) -> None:
+        self._path, self._now = paths[0], now
+        self._start = self._last = now()
+        self._is_shown = False
+        sizes = [Path(path).stat().st_size if Path(path).is_file() else 0 for path in paths]
+        self._total = sum(sizes) if all(sizes) else 0  # 0 where nobody knows: a pipe, a folder
+
+    def __call__(self, num_bytes: int) -> None:
+        now = self._now()
+        if now - self._start < 1 or now - self._last < 0.2 or not sys.stderr.isatty():
+            return
+        self._last, self._is_shown = now, True
+        share = ""
+        if num_bytes <= self._total:  # of an archive, more is read than there is
+            share = f" / {self._total / 1e6:.0f} MB ({100 * num_bytes / self._total:.0f} %)"
+        text = f"{self._path}: {num_bytes / 1e6:.0f} MB{share}"
+        print(f"\r{text}", end="\x1b[K", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Take the line away again."""
+        if self._is_shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,173 @@
+"""From the arguments to a Report: read the log and the files given with it, then explain the run."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepscope.cli._answer import chosen_languages
+from stepscope.cli._progress import Progress
+from stepscope.core import clock, units
+from stepscope.core.errors import InputError, UsageError
+from stepscope.core.settings import COUNTS, Value, parse_value
+
+if TYPE_CHECKING:
+    from stepscope.analysis.report import Report
+    from stepscope.run.model import Run
+
+_COUNTS = frozenset({*COUNTS, "max_iters", "num_workers", "steps_per_epoch"})
+
+
+def build_report(args: argparse.Namespace, *, ask_card: bool = False) -> Report:
+    """Read the log the arguments name and explain it.
+
+    With `ask_card`, the card of this machine is asked where neither a flag nor a table names one.
+    """
+    from stepscope.reading.reader import read
+
+    _check(args)
+    flags = stated_settings(args)
+    config, hardware = read_companions(args)
+    progress = Progress(args.log)
+    run = read(*args.log, progress=progress)
+    progress.clear()
+    if ask_card:
+        from stepscope.cli import _gpu
+
+        _gpu.warn_of_unknown(args.gpu, chosen_languages(args)[0])
+        if hardware is None and args.gpu is None:
+            hardware = _gpu.hardware_for(list(run.paths))
+    return explain_run(run, args, flags=flags, config=config, hardware=hardware, previous=_previous(args))
+
+
+def explain_run(
+    run: Run,
+    args: argparse.Namespace,
+    *,
+    flags: dict[str, Value],
+    config: dict[str, Value] | None,
+    hardware: object,
+    previous: Callable[[Run], list[Run]] | None = None,
+) -> Report:
+    """The report of a run under the arguments."""
+    from stepscope.analysis.explain import explain
+    from stepscope.source.nvidia_smi import Hardware
+
+    if args.strict and run.num_unread:
+        line, text = run.first_unread[0]
+        place = f"{', '.join(run.paths)}:{line}"
+        raise InputError("unread-lines", place=place, excerpt=text, count=run.num_unread, path=run.paths[0])
+    assert hardware is None or isinstance(hardware, Hardware)
+    report = explain(
+        run,
+        config=config,
+        flags=flags,
+        hardware=hardware,
+        gpu=args.gpu,
+        now=_stated_moment(args, run, hardware.time if hardware else None),
+        fallback_now=clock.now(),
+        confidence=args.confidence,
+        previous=previous,
+        has_gpu_series=getattr(args, "format", "") != "terminal",
+    )
+    return report.asked(deadline=_deadline(args, report))
+
+
+def _previous(args: argparse.Namespace) -> Callable[[Run], list[Run]] | None:
+    """How previous runs of the same program are found: the one stated, else by looking around in the log's folder."""
+    if "like" not in args:
+        return None
+    from stepscope.forecast import previous
+
+    if args.like is None:
+        return previous.find_previous
+    return lambda run: [previous.read_like(run, args.like)]
+
+
+def _deadline(args: argparse.Namespace, report: Report) -> dt.datetime | None:
+    """`--deadline`; a bare clock time is the next one after the last line."""
+    if getattr(args, "deadline", None) is None:
+        return None
+    since = (report.moment or clock.now()).astimezone()
+    deadline = units.parse_moment(args.deadline, day=since.date())
+    if deadline is not None and deadline < since and re.fullmatch(r"[\d:]{4,8}", args.deadline.strip()):
+        deadline = units.parse_moment(args.deadline, day=since.date() + dt.timedelta(days=1))
+    return deadline
+
+
+def read_companions(args: argparse.Namespace) -> tuple[dict[str, Value] | None, object]:
+    """The config and the nvidia-smi table, where given; before the log, so that a wrong path is told at once."""
+    config = hardware = None
+    if args.config:
+        from stepscope.core.configfile import read_config
+
+        config = read_config(Path(args.config))
+    if args.nvidia_smi:
+        from stepscope.source.nvidia_smi import read_nvidia_smi
+
+        hardware = read_nvidia_smi(Path(args.nvidia_smi))
+    return config, hardware
+
+
+def _check(args: argparse.Namespace) -> None:
+    if not 0.5 <= args.confidence <= 0.99:
+        raise UsageError("bad-confidence")
+    if args.now is not None and units.parse_moment(args.now, day=dt.date(2000, 1, 1)) is None:
+        raise UsageError("bad-moment", text=args.now)
+    deadline = getattr(args, "deadline", None)
+    if deadline is not None and units.parse_moment(deadline, day=dt.date(2000, 1, 1)) is None:
+        raise UsageError("bad-deadline", text=deadline)
+
+
+def stated_settings(args: argparse.Namespace) -> dict[str, Value]:
+    """What `--set` and `--max-steps` state."""
+    flags: dict[str, Value] = {}
+    for text in args.set:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise UsageError("bad-setting", place=text)
+        flags[key.strip()] = _checked(key.strip(), parse_value(value), text)
+    if args.max_steps is not None:
+        if not 1 <= args.max_steps < 10**15:
+            raise UsageError("bad-max-steps", place=f"--max-steps {str(args.max_steps)[:40]}")
+        flags["max_steps"] = args.max_steps
+    return flags
+
+
+def _checked(key: str, value: Value, text: str) -> Value:
+    """The value of a setting that somebody knows; a slip of the finger is told, not passed over."""
+    if key not in known_settings():
+        raise UsageError("unknown-setting", place=text, known=", ".join(sorted(known_settings())))
+    if key in _COUNTS and isinstance(value, str) and (count := units.parse_count(value.upper())) is not None:
+        value = int(count)  # 124M
+    if key in _COUNTS and (isinstance(value, bool | str) or value < 1 or value != int(value)):
+        raise UsageError("bad-count", place=text, setting=key)
+    return value
+
+
+def known_settings() -> frozenset[str]:
+    """Every setting that some format or some stage knows, by any of its names."""
+    from stepscope.catalogue.detect import catalogue
+
+    names = set(_COUNTS) | {"always_save_checkpoint", "compile", "device", "dtype"}
+    for fmt in catalogue():
+        names |= set(fmt.controls.names) | set(fmt.controls.names.values()) | set(fmt.controls.defaults)
+    return frozenset(names)
+
+
+def _stated_moment(args: argparse.Namespace, run: Run, table_time: dt.datetime | None) -> dt.datetime | None:
+    """`--now`; a bare clock time lies on the day of the nvidia-smi table or the last stamp, else today."""
+    if args.now is None:
+        return None
+    day = clock.now().date()
+    if table_time is not None:
+        day = table_time.date()
+    elif run.stamps is not None and run.stamps.dated:
+        # A stamp without an offset is local time already.
+        zone = None if run.stamps.zoned else dt.UTC
+        day = dt.datetime.fromtimestamp(run.stamps.last_ns / units.NS, zone).date()
+    return units.parse_moment(args.now, day=day)
