@@ -77,6 +77,22 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     name = arguments.pop(0) if arguments[0] in COMMANDS else _DEFAULT
     module = importlib.import_module(f"stepscope.cli.{name}")
+    # After "--" comes another program's command line: none of it is ours to read.
+    behind: list[str] = []
+    if "--" in arguments and getattr(module, "RUNS_A_COMMAND", False):
+        cut = arguments.index("--")
+        arguments, behind = arguments[:cut], arguments[cut + 1 :]
+    args = make_parser(name).parse_intermixed_args(arguments)
+    if behind:
+        args.command = behind
+    code: int = module.run(args)
+    sys.stdout.flush()
+    return code
+
+
+def make_parser(name: str) -> argparse.ArgumentParser:
+    """The parser of a command's flags."""
+    module = importlib.import_module(f"stepscope.cli.{name}")
     summary, _, rest = (module.__doc__ or "").partition("\n")
     parser = argparse.ArgumentParser(
         prog=f"stepscope {name}",
@@ -85,17 +101,7 @@ def _dispatch(arguments: list[str]) -> int:
         allow_abbrev=False,
     )
     module.add_arguments(parser)
-    # What stands behind "--" is somebody else's command line: not a word of it is ours to read.
-    behind: list[str] = []
-    if "--" in arguments and getattr(module, "RUNS_A_COMMAND", False):
-        cut = arguments.index("--")
-        arguments, behind = arguments[:cut], arguments[cut + 1 :]
-    args = parser.parse_intermixed_args(arguments)
-    if behind:
-        args.command = behind
-    code: int = module.run(args)
-    sys.stdout.flush()
-    return code
+    return parser
 
 
 def _overview() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope.core.errors import InputError, UsageError
-from stepscope.i18n import Language, languages, system_language
+from stepscope.i18n import Language, system_language
 
 if TYPE_CHECKING:
     from stepscope.analysis.report import Report
@@ -32,12 +31,7 @@ Renderer = Callable[["Report", Language, bool], str | bytes]
 
 def chosen_languages(args: argparse.Namespace) -> list[Language]:
     """The languages asked for, the first one first."""
-    asked = args.lang.split(",") if args.lang else [system_language()]
-    codes = [re.split(r"[_.@-]", code.strip())[0].lower() for code in asked if code.strip()]
-    for code in codes:
-        if code not in languages():
-            raise UsageError("bad-language", text=code, known=", ".join(languages()))
-    return [Language.load(code) for code in dict.fromkeys(codes)] or [Language.load("en")]
+    return [Language.load(code) for code in dict.fromkeys(args.lang or [system_language()])]
 
 
 def write(args: argparse.Namespace, report: Report, renderers: dict[str, Renderer], stem: str) -> None:

@@ -1,10 +1,11 @@
-"""What `--change` asks: settings under any name a trainer has for them, checked before anything is worked out."""
+"""What `--change` asks: settings under any name a trainer has for them, checked before the log is read."""
 
 from __future__ import annotations
 
 import difflib
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from stepscope.advice._whatif import CHANGEABLE
 from stepscope.core.errors import UsageError
@@ -15,17 +16,30 @@ from stepscope.lines.format import Format
 _ALIKE = 0.8
 
 
-def parse_changes(texts: Sequence[str]) -> dict[str, Value]:
-    """`key=value` texts by the names they were asked in; the same name twice is an error."""
+class Change(NamedTuple):
+    """One `--change`: the setting by the name it was asked in, its value, and the text as it was typed."""
+
+    name: str
+    value: Value
+    text: str
+
+
+def parse_change(text: str) -> Change:
+    """The change in `KEY=VALUE`."""
+    key, equals, value = text.partition("=")
+    name = key.strip()
+    if not equals or not name.strip("- ") or not value.strip():
+        raise UsageError("bad-change", place=text)
+    return Change(name, parse_value(value), text)
+
+
+def by_name(changes: Sequence[Change]) -> dict[str, Value]:
+    """The values by the names they were asked in; the same name twice is an error."""
     found: dict[str, Value] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        name = key.strip()
-        if not equals or not name.strip("- ") or not value.strip():
-            raise UsageError("bad-change", place=text)
-        if name in found:
-            raise UsageError("change-twice", place=f"--change {text}", setting=name)
-        found[name] = parse_value(value)
+    for change in changes:
+        if change.name in found:
+            raise UsageError("change-twice", place=f"--change {change.text}", setting=change.name)
+        found[change.name] = change.value
     return found
 
 

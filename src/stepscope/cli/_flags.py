@@ -1,28 +1,50 @@
-"""Flags that several commands share."""
+"""Flags that several commands share, and `type=` functions that check a value while the command line is parsed.
+
+A bad value raises `UsageError` in every command alike, before any file is read. What a flag means for the answer is
+left to the commands and to `_report.py`.
+"""
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
+import math
+import re
+from collections.abc import Callable
 
+from stepscope.core import units
+from stepscope.core.errors import UsageError
+from stepscope.core.settings import COUNTS, Value, parse_value
 from stepscope.i18n import languages
 
 FORMATS = ("terminal", "json", "markdown", "note")
 EXPORTS = ("html", "trace", "csv", "parquet", "mllog", "svg", "png")
+# Settings that count something: those of a run, and those of a model.
+_RUN_COUNTS = frozenset({*COUNTS, "max_iters", "num_workers", "steps_per_epoch"})
+_MODEL_COUNTS = frozenset({"n_layer", "n_head", "n_embd", "vocab_size"})
+_MAX_SHOWN = 40
+
+# -- groups of flags --------------------------------------------------------------------------------------
 
 
 def add_log_arguments(parser: argparse.ArgumentParser) -> None:
-    """The log and what the user may state about its run."""
+    """The log, and everything that may be stated about its run."""
     parser.add_argument(
         "log",
         nargs="+",
         metavar="LOG",
         help="a file, a folder, - for standard input, or several files of one run; .gz, .xz, .zst too",
     )
-    add_fact_arguments(parser)
+    add_setting_arguments(parser)
+    add_moment_arguments(parser)
+    parser.add_argument("--gpu", metavar="NAME", help="the card's name")
+    add_confidence_argument(parser)
+    add_format_argument(parser)
+    parser.add_argument("--strict", action="store_true", help="fail when a line of the log is not understood")
 
 
-def add_fact_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the user may state about a run."""
+def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
+    """Settings of the run, from a file or one by one."""
     parser.add_argument(
         "--config", metavar="FILE", help="the run's settings: nanoGPT's config.py (read, never run), JSON or TOML"
     )
@@ -30,20 +52,16 @@ def add_fact_arguments(parser: argparse.ArgumentParser) -> None:
         "--set",
         metavar="KEY=VALUE",
         action="append",
+        type=known_setting,
         default=[],
         help="a fact about the run, such as eval_interval=500",
     )
     parser.add_argument(
-        "--max-steps", metavar="N", type=int, help="the number of the run's last step (nanoGPT: max_iters)"
+        "--max-steps",
+        metavar="N",
+        type=whole_number("--max-steps", "bad-max-steps", below=10**15),
+        help="the number of the run's last step (nanoGPT: max_iters)",
     )
-    parser.add_argument(
-        "--now", metavar="TIME", help="the moment of the last line: 02:30, an ISO date, or Unix seconds"
-    )
-    parser.add_argument("--nvidia-smi", metavar="FILE", help="a saved nvidia-smi table of the card")
-    parser.add_argument("--gpu", metavar="NAME", help="the card's name")
-    parser.add_argument("--confidence", metavar="C", type=float, default=0.9, help="of the intervals (default 0.9)")
-    add_format_argument(parser)
-    parser.add_argument("--strict", action="store_true", help="fail when a line of the log is not understood")
 
 
 def add_format_argument(parser: argparse.ArgumentParser) -> None:
@@ -58,16 +76,26 @@ def add_format_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _teach(path: str) -> str:
-    """Learn a format while the command line is read, so that whatever reads a log later knows it."""
-    from stepscope.catalogue.user_formats import teach
+def add_moment_arguments(parser: argparse.ArgumentParser) -> None:
+    """The moment at which the log ends, stated or from a table of that moment."""
+    parser.add_argument(
+        "--now",
+        metavar="TIME",
+        type=moment("bad-moment"),
+        help="the moment of the last line: 02:30, an ISO date, or Unix seconds",
+    )
+    parser.add_argument("--nvidia-smi", metavar="FILE", help="a saved nvidia-smi table of the card")
 
-    teach(path)
-    return path
+
+def add_confidence_argument(parser: argparse.ArgumentParser) -> None:
+    """How wide the intervals are."""
+    parser.add_argument(
+        "--confidence", metavar="C", type=confidence, default=0.9, help="of the intervals (default 0.9)"
+    )
 
 
 def add_forecast_arguments(parser: argparse.ArgumentParser) -> None:
-    """What else may be asked and stated about the end of a run."""
+    """Flags about the end of the run."""
     parser.add_argument(
         "--like",
         metavar="LOG",
@@ -75,18 +103,145 @@ def add_forecast_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: one of the same folder whose settings agree)",
     )
     parser.add_argument(
-        "--deadline", metavar="TIME", help="how likely the run is done by then: 08:00, an ISO date, or Unix seconds"
+        "--deadline",
+        metavar="TIME",
+        type=moment("bad-deadline"),
+        help="how likely the run is done by then: 08:00, an ISO date, or Unix seconds",
     )
 
 
 def add_output_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str, ...] = FORMATS) -> None:
-    """How and where to answer."""
+    """How to answer, in which languages, and where to."""
     parser.add_argument(
         "--lang",
         metavar="L[,L…]",
+        type=language_codes,
         help=f"language: {', '.join(languages())} (default: the locale's); several with -o FOLDER",
     )
     parser.add_argument("--format", choices=formats, default="terminal", help="how to answer (default: terminal)")
     parser.add_argument(
         "-o", "--output", metavar="PATH", help="write to a file, or to a folder with one file per language"
     )
+
+
+def add_language_argument(parser: argparse.ArgumentParser) -> None:
+    """One language, for commands that answer in one."""
+    parser.add_argument("--lang", metavar="L", type=language_codes, help="language (default: the locale's)")
+
+
+# -- values -----------------------------------------------------------------------------------------------
+
+
+def confidence(text: str) -> float:
+    """A confidence level from 0.5 to 0.99."""
+    level = _number(text)
+    if not 0.5 <= level <= 0.99:
+        raise UsageError("bad-confidence")
+    return level
+
+
+def whole_number(flag: str, key: str, *, least: int = 1, below: float = math.inf) -> Callable[[str], int]:
+    """Parse a whole number from `least` up to but not including `below`; anything else is the error `key`."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise UsageError(key, place=f"{flag} {text[:_MAX_SHOWN]}") from None
+        if not least <= value < below:
+            raise UsageError(key, place=f"{flag} {str(value)[:_MAX_SHOWN]}")
+        return value
+
+    return parse
+
+
+def number(flag: str, key: str, is_valid: Callable[[float], bool]) -> Callable[[str], float]:
+    """Parse a number that `is_valid` accepts; anything else is the error `key`."""
+
+    def parse(text: str) -> float:
+        value = _number(text)
+        if not is_valid(value):
+            shown = text[:_MAX_SHOWN] if math.isnan(value) else f"{value:g}"
+            raise UsageError(key, place=f"{flag} {shown}")
+        return value
+
+    return parse
+
+
+def moment(key: str) -> Callable[[str], str]:
+    """Check a moment and return its text: on which day a bare clock time lies is known only with the log."""
+
+    def parse(text: str) -> str:
+        if units.parse_moment(text, day=dt.date(2000, 1, 1)) is None:
+            raise UsageError(key, text=text)
+        return text
+
+    return parse
+
+
+def language_codes(text: str) -> list[str]:
+    """The codes of one language or several, such as `en` or `de_DE,fr`."""
+    codes = [re.split(r"[_.@-]", code.strip())[0].lower() for code in text.split(",") if code.strip()]
+    for code in codes:
+        if code not in languages():
+            raise UsageError("bad-language", text=code, known=", ".join(languages()))
+    return codes
+
+
+def known_setting(text: str) -> tuple[str, Value]:
+    """`KEY=VALUE` of a log's run, where KEY is a name that some trainer has for a setting."""
+    key, value = split_setting(text)
+    if key not in known_settings():
+        raise UsageError("unknown-setting", place=text, known=", ".join(sorted(known_settings())))
+    return key, check_count(key, value, place=text)
+
+
+def model_setting(text: str) -> tuple[str, Value]:
+    """`KEY=VALUE` of a config, where KEY may be any name: configs have settings that Stepscope does not use."""
+    key, value = split_setting(text)
+    return key, check_count(key, value, place=f"--set {text}")
+
+
+def split_setting(text: str) -> tuple[str, Value]:
+    """The name and the value in `KEY=VALUE`."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip() or not value.strip():
+        raise UsageError("bad-setting", place=text)
+    return key.strip(), parse_value(value)
+
+
+def check_count(key: str, value: Value, *, place: str) -> Value:
+    """The value; for a setting that counts something, a whole number of at least 1, also when written as 124M."""
+    if key not in _RUN_COUNTS | _MODEL_COUNTS:
+        return value
+    if isinstance(value, str) and (count := units.parse_count(value.upper())) is not None:
+        value = int(count)
+    if isinstance(value, bool | str) or value < 1 or value != int(value):
+        raise UsageError("bad-count", place=place, setting=key)
+    return value
+
+
+def known_settings() -> frozenset[str]:
+    """Every setting that some format or some stage knows, by any of its names."""
+    from stepscope.catalogue.detect import catalogue
+
+    names = set(_RUN_COUNTS) | {"always_save_checkpoint", "compile", "device", "dtype"}
+    for fmt in catalogue():
+        names |= set(fmt.controls.names) | set(fmt.controls.names.values()) | set(fmt.controls.defaults)
+    return frozenset(names)
+
+
+def _number(text: str) -> float:
+    """The number in `text`; NaN, which lies in no range, where there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _teach(path: str) -> str:
+    """Load a format while the command line is parsed, so that everything that reads a log later knows it."""
+    from stepscope.catalogue.user_formats import teach
+
+    teach(path)
+    return path

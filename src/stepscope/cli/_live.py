@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stepscope.alarms._base import Alarm
-from stepscope.cli import _report
+from stepscope.cli import _flags, _report
 from stepscope.core.errors import UsageError
 from stepscope.i18n import Language
 from stepscope.live.notify import Notifier
@@ -29,29 +29,52 @@ _WIDEST = 110
 
 
 def add_live_arguments(parser: argparse.ArgumentParser) -> None:
-    """How to show it, and whom to tell."""
-    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    """What is known about the run, how to show it, and where to send alarms."""
+    _flags.add_setting_arguments(parser)
+    _flags.add_confidence_argument(parser)
+    _flags.add_format_argument(parser)
+    _add_ignored_arguments(parser)
+    _flags.add_language_argument(parser)
     parser.add_argument(
         "--plain", action="store_true", help="one line per update instead of a screen (default without a terminal)"
     )
-    parser.add_argument("--interval", metavar="S", type=float, help="seconds between updates (default 1; plain 10)")
+    parser.add_argument(
+        "--interval",
+        metavar="S",
+        type=_flags.number("--interval", "bad-interval", lambda seconds: 0.05 <= seconds <= 3600),
+        help="seconds between updates (default 1; plain 10)",
+    )
     parser.add_argument("--exec", metavar="CMD", help="run a command at each alarm; its text is in $STEPSCOPE_ALARM")
     parser.add_argument(
         "--notify", metavar="URL", action="append", default=[], help="send alarms there (Apprise URL; extra `notify`)"
     )
 
 
+def _add_ignored_arguments(parser: argparse.ArgumentParser) -> None:
+    """Flags that commands which read a whole log have: accepted, not shown; `warn_of_ignored` says so."""
+    parser.add_argument("--now", type=_flags.moment("bad-moment"), help=argparse.SUPPRESS)
+    parser.add_argument("--nvidia-smi", help=argparse.SUPPRESS)
+    parser.add_argument("--gpu", help=argparse.SUPPRESS)
+    parser.add_argument("--strict", action="store_true", help=argparse.SUPPRESS)
+
+
 def facts_of(args: argparse.Namespace) -> Facts:
     """What the arguments state about the run."""
-    flags = _report.stated_settings(args)
     config, _ = _report.read_companions(args)
-    return Facts(config=config, flags=flags, gpu=args.gpu, confidence=args.confidence)
+    # Which GPU it is makes no difference to anything that a live view shows.
+    return Facts(config=config, flags=_report.stated_settings(args), gpu=None, confidence=args.confidence)
+
+
+def warn_of_ignored(args: argparse.Namespace, language: Language) -> None:
+    """Say on stderr which of the flags that were given have no effect on a live view."""
+    given = {"--now": args.now, "--nvidia-smi": args.nvidia_smi, "--gpu": args.gpu, "--strict": args.strict}
+    for flag, value in given.items():
+        if value:
+            print(language.text("warning-no-effect", flag=flag), file=sys.stderr)
 
 
 def interval_of(args: argparse.Namespace, shows_screen: bool) -> float:
     """Seconds between two updates."""
-    if args.interval is not None and not 0.05 <= args.interval <= 3600:
-        raise UsageError("bad-interval", place=f"--interval {args.interval:g}")
     return args.interval or (1.0 if shows_screen else _PLAIN_EVERY_S)
 
 

@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from stepscope.core import units
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Message, Seconds, say
-from stepscope.core.settings import COUNTS, Value, parse_value
+from stepscope.core.settings import Value
 from stepscope.plan.build import Known
 from stepscope.plan.derive import Derived, derive_shape, first_loss
 from stepscope.plan.gpus import GpuSpec, find_card
@@ -21,7 +20,6 @@ from stepscope.plan.training import Training, training_of
 if TYPE_CHECKING:
     from stepscope.analysis.report import Report
 
-_COUNTED = frozenset({*COUNTS, "max_iters", "n_layer", "n_head", "n_embd", "vocab_size"})
 # Only other trainers' configs have these.
 _FOREIGN = frozenset({"model_type", "hidden_size", "architectures", "per_device_train_batch_size"})
 _MODEL_KEYS = ("n_layer", "n_embd", "hidden_size", "num_hidden_layers")
@@ -63,11 +61,7 @@ def find_subject(args: argparse.Namespace) -> Subject:
     from stepscope.core.configfile import read_config
 
     config: dict[str, Value] = read_config(Path(args.config)) if args.config else {}
-    for text in args.set:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise UsageError("bad-setting", place=text)
-        config[key.strip()] = _checked(key.strip(), parse_value(value), text)
+    config |= args.set
     stated = {} if _FOREIGN & set(config) else dict(config)
     notes: list[Message] = []
     log = _read_log(args) if args.log else None
@@ -91,23 +85,13 @@ def find_subject(args: argparse.Namespace) -> Subject:
     return Subject(shape=shape, training=training, derived=derived, seen=seen, notes=notes, config=stated)
 
 
-def _checked(key: str, value: Value, text: str) -> Value:
-    """The value of `--set`; what counts something is a whole number from 1 on."""
-    if key in _COUNTED and (isinstance(value, bool | str) or value < 1 or value != int(value)):
-        raise UsageError("bad-count", place=f"--set {text}", setting=key)
-    return value
-
-
 def _stated_shape(
     args: argparse.Namespace, config: dict[str, Value], notes: list[Message], *, has_log: bool
 ) -> ModelShape | None:
-    """The shape that flags or the config state; None when only a log can tell."""
-    parameters = units.parse_count(args.params) if args.params else None
-    if args.params and parameters is None:
-        raise UsageError("bad-parameters", place=f"--params {args.params}")
-    if any(value is not None for value in (parameters, args.layers, args.hidden)):
+    """The shape that flags or the config state; None when it must be derived from a log."""
+    if any(value is not None for value in (args.params, args.layers, args.hidden)):
         flags = {"layers": args.layers, "hidden": args.hidden, "vocabulary": args.vocab, "context": args.context}
-        return shape_from_flags(parameters=parameters, **flags)
+        return shape_from_flags(parameters=args.params, **flags)
     if not any(key in config for key in _MODEL_KEYS):
         if has_log:
             return None

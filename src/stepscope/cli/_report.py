@@ -12,30 +12,28 @@ from typing import TYPE_CHECKING
 from stepscope.cli._answer import chosen_languages
 from stepscope.cli._progress import Progress
 from stepscope.core import clock, units
-from stepscope.core.errors import InputError, UsageError
-from stepscope.core.settings import COUNTS, Value, parse_value
+from stepscope.core.errors import InputError
+from stepscope.core.settings import Value
 
 if TYPE_CHECKING:
     from stepscope.analysis.report import Report
     from stepscope.run.model import Run
+    from stepscope.source.hardware import Hardware
 
-_COUNTS = frozenset({*COUNTS, "max_iters", "num_workers", "steps_per_epoch"})
 
-
-def build_report(args: argparse.Namespace, *, ask_card: bool = False) -> Report:
+def build_report(args: argparse.Namespace, *, ask_gpu: bool = False) -> Report:
     """Read the log the arguments name and explain it.
 
-    With `ask_card`, the card of this machine is asked where neither a flag nor a table names one.
+    With `ask_gpu`, the GPU of this machine is asked where neither a flag nor a table names one.
     """
     from stepscope.reading.reader import read
 
-    _check(args)
     flags = stated_settings(args)
     config, hardware = read_companions(args)
     progress = Progress(args.log)
     run = read(*args.log, progress=progress)
     progress.clear()
-    if ask_card:
+    if ask_gpu:
         from stepscope.cli import _gpu
 
         _gpu.warn_of_unknown(args.gpu, chosen_languages(args)[0])
@@ -50,18 +48,16 @@ def explain_run(
     *,
     flags: dict[str, Value],
     config: dict[str, Value] | None,
-    hardware: object,
+    hardware: Hardware | None,
     previous: Callable[[Run], list[Run]] | None = None,
 ) -> Report:
     """The report of a run under the arguments."""
     from stepscope.analysis.explain import explain
-    from stepscope.source.nvidia_smi import Hardware
 
     if args.strict and run.num_unread:
         line, text = run.first_unread[0]
         place = f"{', '.join(run.paths)}:{line}"
         raise InputError("unread-lines", place=place, excerpt=text, count=run.num_unread, path=run.paths[0])
-    assert hardware is None or isinstance(hardware, Hardware)
     report = explain(
         run,
         config=config,
@@ -99,8 +95,8 @@ def _deadline(args: argparse.Namespace, report: Report) -> dt.datetime | None:
     return deadline
 
 
-def read_companions(args: argparse.Namespace) -> tuple[dict[str, Value] | None, object]:
-    """The config and the nvidia-smi table, where given; before the log, so that a wrong path is told at once."""
+def read_companions(args: argparse.Namespace) -> tuple[dict[str, Value] | None, Hardware | None]:
+    """The config and the nvidia-smi table, where given; before the log, so that a wrong path fails at once."""
     config = hardware = None
     if args.config:
         from stepscope.core.configfile import read_config
@@ -113,50 +109,12 @@ def read_companions(args: argparse.Namespace) -> tuple[dict[str, Value] | None, 
     return config, hardware
 
 
-def _check(args: argparse.Namespace) -> None:
-    if not 0.5 <= args.confidence <= 0.99:
-        raise UsageError("bad-confidence")
-    if args.now is not None and units.parse_moment(args.now, day=dt.date(2000, 1, 1)) is None:
-        raise UsageError("bad-moment", text=args.now)
-    deadline = getattr(args, "deadline", None)
-    if deadline is not None and units.parse_moment(deadline, day=dt.date(2000, 1, 1)) is None:
-        raise UsageError("bad-deadline", text=deadline)
-
-
 def stated_settings(args: argparse.Namespace) -> dict[str, Value]:
     """What `--set` and `--max-steps` state."""
-    flags: dict[str, Value] = {}
-    for text in args.set:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise UsageError("bad-setting", place=text)
-        flags[key.strip()] = _checked(key.strip(), parse_value(value), text)
+    flags: dict[str, Value] = dict(args.set)
     if args.max_steps is not None:
-        if not 1 <= args.max_steps < 10**15:
-            raise UsageError("bad-max-steps", place=f"--max-steps {str(args.max_steps)[:40]}")
         flags["max_steps"] = args.max_steps
     return flags
-
-
-def _checked(key: str, value: Value, text: str) -> Value:
-    """The value of a setting that somebody knows; a slip of the finger is told, not passed over."""
-    if key not in known_settings():
-        raise UsageError("unknown-setting", place=text, known=", ".join(sorted(known_settings())))
-    if key in _COUNTS and isinstance(value, str) and (count := units.parse_count(value.upper())) is not None:
-        value = int(count)  # 124M
-    if key in _COUNTS and (isinstance(value, bool | str) or value < 1 or value != int(value)):
-        raise UsageError("bad-count", place=text, setting=key)
-    return value
-
-
-def known_settings() -> frozenset[str]:
-    """Every setting that some format or some stage knows, by any of its names."""
-    from stepscope.catalogue.detect import catalogue
-
-    names = set(_COUNTS) | {"always_save_checkpoint", "compile", "device", "dtype"}
-    for fmt in catalogue():
-        names |= set(fmt.controls.names) | set(fmt.controls.names.values()) | set(fmt.controls.defaults)
-    return frozenset(names)
 
 
 def _stated_moment(args: argparse.Namespace, run: Run, table_time: dt.datetime | None) -> dt.datetime | None:

@@ -21,8 +21,8 @@ def need_torch() -> None:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
-    """What the trainer cannot do becomes an error with a place and a hint."""
+def translated_errors() -> Iterator[None]:
+    """Turn the trainer's errors into ours, which the command line prints in the user's language."""
     try:
         yield
     except TrainerError as problem:

@@ -13,7 +13,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from stepscope.cli import _answer, _flags, _report
-from stepscope.cli._changes import named_changes, parse_changes
+from stepscope.cli._changes import by_name, named_changes, parse_change
 from stepscope.core import units
 from stepscope.core.errors import UsageError
 from stepscope.core.settings import Value
@@ -32,12 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--change",
         metavar="KEY=VALUE",
         action="append",
+        type=parse_change,
         default=[],
         help="a setting to change, such as eval_interval=1000; may be given several times",
     )
     parser.add_argument(
         "--may-lose",
         metavar="DURATION",
+        type=_may_lose,
         help="the work you accept to lose in a crash, such as 10min: how often to save is then held to it",
     )
     _flags.add_output_arguments(parser)
@@ -45,11 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Say what to change, or what a change would do."""
-    _answer.chosen_languages(args)
-    changes = parse_changes(args.change)
-    may_lose_s = _may_lose(args.may_lose)
-    report = _report.build_report(args, ask_card=True)
-    report = report.asked(may_lose_s=may_lose_s)
+    changes = by_name(args.change)
+    report = _report.build_report(args, ask_gpu=True)
+    report = report.asked(may_lose_s=args.may_lose)
     outcome = _outcome(report, changes) if changes and report.has_steps else None
     width, _ = _answer.terminal_size(args)
     renderers: dict[str, _answer.Renderer] = {}
@@ -75,9 +75,8 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.has_steps else 3
 
 
-def _may_lose(text: str | None) -> float | None:
-    if text is None:
-        return None
+def _may_lose(text: str) -> float:
+    """The seconds of work that may be lost."""
     seconds = units.parse_duration(text)
     if seconds is None or not 0 < seconds < _LONG_S:
         raise UsageError("bad-may-lose", place=f"--may-lose {text}")

@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from stepscope.cli import _answer
+from stepscope.cli import _answer, _flags
 from stepscope.core.errors import InputError, UsageError
 
 _FORMATS = ("terminal", "json", "markdown", "html")
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("log", nargs="+", metavar="LOG", help="the first run, then those to compare with it")
     parser.add_argument("--align", choices=("step", "tokens"), default="step", help="what counts as the same work")
     parser.add_argument("--config", metavar="FILE", help="settings of all of them")
-    parser.add_argument("--confidence", metavar="C", type=float, default=0.9, help="of the intervals (default 0.9)")
-    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    _flags.add_confidence_argument(parser)
+    _flags.add_language_argument(parser)
     parser.add_argument("--format", choices=_FORMATS, default="terminal", help="how to answer (default: terminal)")
     parser.add_argument("-o", "--output", metavar="PATH", help="write the answer to a file")
 
@@ -40,8 +40,6 @@ def run(args: argparse.Namespace) -> int:
 
     if len(args.log) < 2:
         raise UsageError("compare-needs-two", place=args.log[0])
-    if not 0.5 <= args.confidence <= 0.99:
-        raise UsageError("bad-confidence")
     language = _answer.chosen_languages(args)[0]
     config = read_config(Path(args.config)) if args.config else None
     reports = [explain(read(path), config=config, confidence=args.confidence) for path in args.log]

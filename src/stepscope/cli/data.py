@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _answer, _trainer
+from stepscope.cli import _answer, _flags, _trainer
 from stepscope.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one token per character, or GPT-2's byte pairs (default: char; openwebtext: gpt2)",
     )
     parser.add_argument("--out", metavar="DIR", help="folder to write (default: data/NAME, as nanoGPT looks for it)")
-    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    _flags.add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("data-openwebtext")
     default = f"{name}_char" if name == "shakespeare" and tokens == "char" else name or files[0].stem
     folder = Path(args.out) if args.out else Path("data") / default
-    with _trainer.told():
+    with _trainer.translated_errors():
         try:
             if name == "stdlib" and not files:
                 data.prepare_stdlib(folder)

@@ -24,8 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain the log."""
-    _answer.chosen_languages(args)
-    report = _report.build_report(args, ask_card=True)
+    report = _report.build_report(args, ask_gpu=True)
     show(args, report)
     return 0 if report.has_times else 3
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from stepscope.cli import _answer, _trainer
+from stepscope.cli import _answer, _flags, _trainer
 from stepscope.core.message import Decimal
 
 
@@ -17,14 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which run, and where to."""
     parser.add_argument("--out_dir", default="out", metavar="DIR", help="folder of the run (%(default)s)")
     parser.add_argument("--to", metavar="FILE", help="file to write (default: ckpt.pt in that folder)")
-    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    _flags.add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Put the slices together and say where they are now."""
     language = _answer.chosen_languages(args)[0]
     _trainer.need_torch()
-    with _trainer.told():
+    with _trainer.translated_errors():
         from stepscope.trainer.checkpoint import export
         from stepscope.trainer.writer import NAME
 

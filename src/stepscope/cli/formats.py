@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--suggest", action="store_true", help="with try: write a format file for this log to start from"
     )
     _flags.add_format_argument(parser)
-    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    _flags.add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -17,48 +17,95 @@ import re
 import sys
 from pathlib import Path
 
-from stepscope.cli import _answer
+from stepscope.cli import _answer, _flags
 from stepscope.cli._plan_subject import Seen, find_subject, known_about
 from stepscope.core import clock, units
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import say
+from stepscope.i18n import Language
 from stepscope.plan.build import plan_card
 from stepscope.plan.gpus import GpuSpec, find_card
 from stepscope.report import plan_json, plan_markdown, plan_terminal
 from stepscope.report.plan_table import PlanReport, StatedPrice, settings_lines
 
 _FORMATS = ("terminal", "json", "markdown")
+_SHAPE_FLAGS = {
+    "--layers": "its layers",
+    "--hidden": "its width",
+    "--vocab": "its vocabulary (default 50,304)",
+    "--context": "tokens in a sequence (default 1,024)",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The card, the model, the run, and how to answer."""
     parser.add_argument("--gpu", metavar="NAME[,NAME…]", help="the cards to plan for: 4070, A100, H100 SXM …")
-    parser.add_argument("--devices", metavar="N", type=int, default=1, help="cards in one machine (default 1)")
+    parser.add_argument(
+        "--devices",
+        metavar="N",
+        type=_flags.whole_number("--devices", "bad-devices", below=100_001),
+        default=1,
+        help="cards in one machine (default 1)",
+    )
     parser.add_argument("--config", metavar="FILE", help="nanoGPT's config.py (read, never run), or an HF config.json")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="a setting on top of it")
-    parser.add_argument("--params", metavar="N", help="the model's size, such as 124M")
-    parser.add_argument("--layers", metavar="N", type=int, help="its layers")
-    parser.add_argument("--hidden", metavar="N", type=int, help="its width")
-    parser.add_argument("--vocab", metavar="N", type=int, help="its vocabulary (default 50,304)")
-    parser.add_argument("--context", metavar="N", type=int, help="tokens in a sequence (default 1,024)")
-    parser.add_argument("--max-steps", metavar="N", type=int, help="the number of the run's last step")
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        type=_flags.model_setting,
+        default=[],
+        help="a setting on top of it",
+    )
+    parser.add_argument("--params", metavar="N", type=_parameters, help="the model's size, such as 124M")
+    for flag, text in _SHAPE_FLAGS.items():
+        parser.add_argument(flag, metavar="N", type=_flags.whole_number(flag, "plan-bad-shape"), help=text)
+    parser.add_argument(
+        "--max-steps",
+        metavar="N",
+        type=_flags.whole_number("--max-steps", "bad-max-steps", below=10**12),
+        help="the number of the run's last step",
+    )
     parser.add_argument("--from", dest="log", metavar="LOG", help="a log to calibrate with, of this or another card")
     parser.add_argument("--from-gpu", metavar="NAME", help="the card that wrote it (else that of --nvidia-smi)")
     parser.add_argument("--nvidia-smi", metavar="FILE", help="a saved nvidia-smi table of that card")
     parser.add_argument("--calibrate", action="store_true", help="measure this machine (a few seconds) and use that")
-    parser.add_argument("--price", metavar="P[/h|/kWh]", help="of an hour of one card, or of a kilowatt-hour")
-    parser.add_argument("--now", metavar="TIME", help="when the run starts (default: now)")
+    parser.add_argument(
+        "--price", metavar="P[/h|/kWh]", type=_price, help="of an hour of one card, or of a kilowatt-hour"
+    )
+    parser.add_argument(
+        "--now", metavar="TIME", type=_flags.moment("bad-moment"), help="when the run starts (default: now)"
+    )
     parser.add_argument("--write", metavar="FOLDER", help="write the proposed settings, a config file per card")
-    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    _flags.add_language_argument(parser)
     parser.add_argument("--format", choices=_FORMATS, default="terminal", help="how to answer (default: terminal)")
     parser.add_argument("-o", "--output", metavar="PATH", help="write the answer to a file")
 
 
 def run(args: argparse.Namespace) -> int:
     """Plan and print."""
-    _check(args)
     language = _answer.chosen_languages(args)[0]
-    price = _price(args.price)
+    report = _plan(args, language)
+    if args.format == "json":
+        text = plan_json.render(report, language)
+    elif args.format == "markdown":
+        text = plan_markdown.render(report, language)
+    else:
+        text = plan_terminal.render(report, language, width=_answer.terminal_size(args)[0])
+    try:
+        if args.output:
+            Path(args.output).write_text(text, encoding="utf-8")
+        else:
+            sys.stdout.write(text)
+        if args.write:
+            _write_configs(report, Path(args.write), language)
+    except OSError as problem:
+        place = args.output or args.write or "-"
+        raise InputError("cannot-write", place=place, reason=problem.strerror or str(problem)) from None
+    return 0
+
+
+def _plan(args: argparse.Namespace, language: Language) -> PlanReport:
+    """The plan for every GPU asked for."""
     subject = find_subject(args)
     measured = None
     if args.calibrate:
@@ -75,66 +122,40 @@ def run(args: argparse.Namespace) -> int:
                 disk=language.number(measured.disk_bytes_per_s / 1e6, 0),
             )
         )
-    cards = [measured.card] if measured and not args.gpu else _cards(args, subject.seen)
+    gpus = [measured.card] if measured and not args.gpu else _gpus(args, subject.seen)
     training = subject.training
     if measured and measured.card.is_processor and not args.gpu:
         training = training._replace(dtype="float32")
     disk = measured.disk_bytes_per_s if measured else None
-    report = PlanReport(
+    return PlanReport(
         shape=subject.shape,
         training=training,
         cards=tuple(
             plan_card(
                 subject.shape,
                 training,
-                card,
+                gpu,
                 devices=args.devices,
-                known=known_about(subject, card)._replace(disk_bytes_per_s=disk),
+                known=known_about(subject, gpu)._replace(disk_bytes_per_s=disk),
             )
-            for card in cards
+            for gpu in gpus
         ),
         derived=subject.derived,
         notes=tuple(subject.notes),
-        price=price,
+        price=args.price,
         now=_start(args),
         config=subject.config,
     )
-    if args.format == "json":
-        text = plan_json.render(report, language)
-    elif args.format == "markdown":
-        text = plan_markdown.render(report, language)
-    else:
-        text = plan_terminal.render(report, language, width=_answer.terminal_size(args)[0])
-    try:
-        if args.output:
-            Path(args.output).write_text(text, encoding="utf-8")
-        else:
-            sys.stdout.write(text)
-        if args.write:
-            folder = Path(args.write)
-            folder.mkdir(parents=True, exist_ok=True)
-            for plan in report.cards:
-                if plan.proposed is not None:
-                    path = folder / f"train_{re.sub(r'[^a-z0-9]+', '_', plan.card.name.lower())}.py"
-                    path.write_text("\n".join(settings_lines(plan, report.config)) + "\n", encoding="utf-8")
-                    print(language.text("written", path=str(path)), file=sys.stderr)
-    except OSError as problem:
-        place = args.output or args.write or "-"
-        raise InputError("cannot-write", place=place, reason=problem.strerror or str(problem)) from None
-    return 0
 
 
-def _check(args: argparse.Namespace) -> None:
-    for name in ("layers", "hidden", "vocab", "context"):
-        value = getattr(args, name)
-        if value is not None and value < 1:
-            raise UsageError("plan-bad-shape", place=f"--{name} {value}")
-    if not 1 <= args.devices <= 100_000:
-        raise UsageError("bad-devices", place=f"--devices {args.devices}")
-    if args.max_steps is not None and not 1 <= args.max_steps < 10**12:
-        raise UsageError("bad-max-steps", place=f"--max-steps {str(args.max_steps)[:40]}")
-    if args.now is not None and units.parse_moment(args.now, day=dt.date(2000, 1, 1)) is None:
-        raise UsageError("bad-moment", text=args.now)
+def _write_configs(report: PlanReport, folder: Path, language: Language) -> None:
+    """Write the proposed settings of each GPU into a config file of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for plan in report.cards:
+        if plan.proposed is not None:
+            path = folder / f"train_{re.sub(r'[^a-z0-9]+', '_', plan.card.name.lower())}.py"
+            path.write_text("\n".join(settings_lines(plan, report.config)) + "\n", encoding="utf-8")
+            print(language.text("written", path=str(path)), file=sys.stderr)
 
 
 def _start(args: argparse.Namespace) -> dt.datetime:
@@ -143,19 +164,24 @@ def _start(args: argparse.Namespace) -> dt.datetime:
     return (stated or now).astimezone()
 
 
-def _price(text: str | None) -> StatedPrice | None:
-    if text is None:
-        return None
+def _parameters(text: str) -> float:
+    """The number of parameters in `124M`."""
+    count = units.parse_count(text)
+    if count is None:
+        raise UsageError("bad-parameters", place=f"--params {text}")
+    return count
+
+
+def _price(text: str) -> StatedPrice:
+    """The price in `0.40/h` or `0.30/kWh`."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:/\s*(h|kwh))?\s*", text, re.IGNORECASE)
     if match is None:
         raise UsageError("bad-price", place=f"--price {text}")
     return StatedPrice(value=float(match[1]), per_kwh=(match[2] or "h").lower() == "kwh")
 
 
-# -- the cards --------------------------------------------------------------------------------------------
-
-
-def _cards(args: argparse.Namespace, seen: Seen | None) -> list[GpuSpec]:
+def _gpus(args: argparse.Namespace, seen: Seen | None) -> list[GpuSpec]:
+    """The GPUs to plan for: those named, that of the log, or that of this machine."""
     if args.gpu:
         found = [find_card(name) for name in args.gpu.split(",") if name.strip()]
         if not found:

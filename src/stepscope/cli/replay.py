@@ -10,6 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from stepscope.cli._flags import number
 from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log and the pace."""
     parser.add_argument("log", metavar="LOG", help="a file")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times as fast as it was (default 1)")
+    parser.add_argument(
+        "--speed",
+        type=number("--speed", "bad-speed", lambda speed: speed > 0),
+        default=1.0,
+        metavar="X",
+        help="times as fast as it was (default 1)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,8 +34,6 @@ def run(args: argparse.Namespace) -> int:
     from stepscope.reading.reader import read
     from stepscope.source.files import resolve
 
-    if not args.speed > 0:
-        raise UsageError("bad-speed", place=f"--speed {args.speed:g}")
     if args.log == "-":
         raise UsageError("replay-file", place="-")
     waits = _waits(read(args.log), args.speed)

@@ -10,6 +10,7 @@ the terminal or killing stepscope does not end it. Returns the command's exit co
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _answer, _flags, _live
+from stepscope.cli import _answer, _live
 from stepscope.core.clock import SystemClock
 from stepscope.core.errors import InputError, UsageError
 
@@ -37,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", help="of the recording (default: the time and the script's name)")
     parser.add_argument("--dir", default="runs", metavar="FOLDER", help="where recordings are kept (default: runs)")
-    _flags.add_fact_arguments(parser)
     _live.add_live_arguments(parser)
 
 
@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.command:
         raise UsageError("run-what", place="stepscope run")
     language = _answer.chosen_languages(args)[0]
+    _live.warn_of_ignored(args, language)
     facts = _live.facts_of(args)
     shows_screen = _live.has_screen(args)
     interval_s = _live.interval_of(args, shows_screen)
@@ -66,26 +67,26 @@ def run(args: argparse.Namespace) -> int:
     runner.send_size()
     clock = SystemClock()
     sampler = Keeper(Sampler(clock, pid=runner.recorder_pid), folder, clock)
-    tells = bool(args.exec or args.notify)
-    watch = Watch(
-        RecordingTail(folder),
-        name=str(folder),
-        facts=facts,
-        clock=clock,
-        hardware=sampler,
-        interval_s=interval_s,
-        is_alive=runner.is_alive,
-    )
-    if shows_screen:
-        with _live.make_show(args, language) as show:
-            _follow(watch, show)
-    elif tells:
-        # Its output is the command's; alarms go to whoever asked for them, and beside it.
-        with _live.AlarmShow(language, _live.Teller(args, language)) as show:
-            _pass_through(runner.is_alive, folder / LOG, lambda: _show_next(watch, show))
-            _follow(watch, show)
-    else:
-        _pass_through(runner.is_alive, folder / LOG, sampler)
+    with contextlib.closing(RecordingTail(folder)) as tail:
+        watch = Watch(
+            tail,
+            name=str(folder),
+            facts=facts,
+            clock=clock,
+            hardware=sampler,
+            interval_s=interval_s,
+            is_alive=runner.is_alive,
+        )
+        if shows_screen:
+            with _live.make_show(args, language) as show:
+                _follow(watch, show)
+        elif args.exec or args.notify:
+            # The output is the command's own; alarms go to stderr and to where they were asked for.
+            with _live.AlarmShow(language, _live.Teller(args, language)) as show:
+                _pass_through(runner.is_alive, folder / LOG, lambda: _show_next(watch, show))
+                _follow(watch, show)
+        else:
+            _pass_through(runner.is_alive, folder / LOG, sampler)
     code = runner.exit_code()
     print(language.text("run-kept", folder=str(folder)), file=sys.stderr)
     return code

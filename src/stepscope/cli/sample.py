@@ -6,11 +6,14 @@ stepscope sample --out_dir=out-stdlib --start="def " --num_samples=3
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from stepscope.cli import _answer, _trainer
+from stepscope.cli import _flags, _trainer
 from stepscope.core.errors import UsageError
+
+Number = TypeVar("Number", int, float)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,25 +22,69 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start", default="\n", metavar="TEXT", help="what to continue; FILE:name reads it from a file (a line end)"
     )
-    parser.add_argument("--num_samples", type=int, default=3, metavar="N", help="how many (%(default)s)")
-    parser.add_argument("--max_new_tokens", type=int, default=500, metavar="N", help="tokens of each (%(default)s)")
-    parser.add_argument("--temperature", type=float, default=0.8, metavar="T", help="below 1: safer (%(default)s)")
-    parser.add_argument("--top_k", type=int, default=200, metavar="K", help="only the likeliest K tokens (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1337, metavar="N", help="of the draw (%(default)s)")
+    parser.add_argument(
+        "--num_samples", type=_positive("num_samples", int), default=3, metavar="N", help="how many (%(default)s)"
+    )
+    parser.add_argument(
+        "--max_new_tokens",
+        type=_positive("max_new_tokens", int),
+        default=500,
+        metavar="N",
+        help="tokens of each (%(default)s)",
+    )
+    parser.add_argument(
+        "--temperature",
+        type=_positive("temperature", float),
+        default=0.8,
+        metavar="T",
+        help="below 1: safer (%(default)s)",
+    )
+    parser.add_argument(
+        "--top_k",
+        type=_positive("top_k", int),
+        default=200,
+        metavar="K",
+        help="only the likeliest K tokens (%(default)s)",
+    )
+    parser.add_argument("--seed", type=_seed, default=1337, metavar="N", help="of the draw (%(default)s)")
     parser.add_argument("--device", default="cpu", metavar="D", help="cpu, cuda, mps (%(default)s)")
-    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    _flags.add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the samples, nanoGPT's line between them."""
-    _answer.chosen_languages(args)
-    for name in ("num_samples", "max_new_tokens", "top_k", "temperature"):
-        if not getattr(args, name) > 0:
-            raise UsageError("train-range", place=f"--{name}", setting=name, least=1)
     _trainer.need_torch()
-    with _trainer.told():
+    with _trainer.translated_errors():
         _sample(args)
     return 0
+
+
+def _positive(name: str, kind: type[Number]) -> Callable[[str], Number]:
+    """Parse a number above 0."""
+
+    def parse(text: str) -> Number:
+        value = _number(name, kind, text)
+        if not value > 0:
+            raise UsageError("train-range", place=f"--{name}", setting=name, least=1)
+        return value
+
+    return parse
+
+
+def _seed(text: str) -> int:
+    """A seed that PyTorch takes: 64 bits."""
+    seed = _number("seed", int, text)
+    if not -(2**63) <= seed < 2**64:
+        raise UsageError("train-range", place="--seed", setting="seed", least=0)
+    return seed
+
+
+def _number(name: str, kind: type[Number], text: str) -> Number:
+    try:
+        return kind(text)
+    except ValueError:
+        place = f"{name} = {text[:40]!r}"
+        raise UsageError("train-setting-type", place=place, setting=name, wanted=kind.__name__) from None
 
 
 def _sample(args: argparse.Namespace) -> None:

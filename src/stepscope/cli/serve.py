@@ -15,7 +15,7 @@ import socket
 import sys
 from pathlib import Path
 
-from stepscope.cli import _answer
+from stepscope.cli import _answer, _flags
 from stepscope.core.errors import InputError, UsageError
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -24,10 +24,16 @@ _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to serve, and where."""
     parser.add_argument("path", nargs="?", default=".", metavar="PATH", help="a folder of logs, or one (default: here)")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: a free one)")
+    parser.add_argument(
+        "--port",
+        type=_flags.whole_number("--port", "bad-port", least=0, below=65536),
+        default=0,
+        metavar="N",
+        help="the port (default: a free one)",
+    )
     parser.add_argument("--host", default="127.0.0.1", metavar="H", help="the address to listen on (default: loopback)")
     parser.add_argument("--token", metavar="T", help="the token (default: a random one; needed beyond loopback)")
-    parser.add_argument("--lang", metavar="L", help="language (default: the locale's)")
+    _flags.add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,8 +44,6 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("no-such-file", place=args.path, nearby="none")
     if args.host not in _LOOPBACK and not args.token:
         raise UsageError("serve-needs-token", place=f"--host {args.host}")
-    if not 0 <= args.port < 65536:
-        raise UsageError("bad-port", place=f"--port {args.port}")
     try:
         import uvicorn
 

@@ -14,10 +14,11 @@ import shlex
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stepscope.cli import _answer, _trainer
+from stepscope.cli import _answer, _flags, _trainer
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Argument, Decimal, Seconds
 from stepscope.core.redact import redact
@@ -35,12 +36,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     defaults = TrainConfig()
     parser.add_argument("config", nargs="*", metavar="CONFIG.py", help="nanoGPT config files, read in this order")
-    parser.add_argument("--lang", metavar="L", help="language of what is said besides the log (default: the locale's)")
+    parser.add_argument(
+        "--lang",
+        metavar="L",
+        type=_flags.language_codes,
+        help="language of what is said besides the log (default: the locale's)",
+    )
     for name in NAMES:
         default = f"default {getattr(defaults, name) or '-'}"
         if name in SMALL:
             default += f"; without a config file {SMALL[name]}"
-        parser.add_argument(f"--{name}", metavar="X", help=f"{ABOUT[name]} ({default})".replace("%", "%%"))
+        help_text = f"{ABOUT[name]} ({default})".replace("%", "%%")
+        parser.add_argument(f"--{name}", metavar="X", type=partial(_setting, name), help=help_text)
+
+
+def _setting(name: str, text: str) -> Plain:
+    """The value of a setting as nanoGPT reads it."""
+    from stepscope.trainer.config import parse_flag
+
+    with _trainer.translated_errors():
+        return parse_flag(name, text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,7 +75,7 @@ def _train(args: argparse.Namespace) -> int:
     if os.name != "posix":
         raise UsageError("needs-posix", place="stepscope train")
     _trainer.need_torch()
-    with _trainer.told():
+    with _trainer.translated_errors():
         layers, header = _settings(args)
         from stepscope.trainer.accounts import process_start_ns
         from stepscope.trainer.config import build
@@ -108,9 +123,9 @@ def _launcher() -> list[str]:
 
 def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[str]]:
     """The settings, later over earlier, and nanoGPT's lines that say so."""
-    from stepscope.trainer.config import NAMES, SMALL, parse_flag
+    from stepscope.trainer.config import NAMES, SMALL
 
-    flags = {name: parse_flag(name, text) for name in NAMES if (text := getattr(args, name)) is not None}
+    flags = {name: value for name in NAMES if (value := getattr(args, name)) is not None}
     layers: list[dict[str, Plain]] = []
     header: list[str] = []
     for path in args.config:

@@ -10,16 +10,18 @@ or crashed, 130 when interrupted.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 
-from stepscope.cli import _answer, _flags, _live
+from stepscope.cli import _answer, _live
 from stepscope.core.clock import SystemClock
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The log's flags and the view's."""
-    _flags.add_log_arguments(parser)
+    """The log, what is known about its run, and the view's flags."""
+    parser.add_argument("log", metavar="LOG", help="a file, a folder, or - for standard input")
+    parser.add_argument("others", nargs="*", default=[], help=argparse.SUPPRESS)  # for an error that says what to do
     _live.add_live_arguments(parser)
 
 
@@ -27,25 +29,26 @@ def run(args: argparse.Namespace) -> int:
     """Watch until the run ends."""
     from stepscope.core.errors import UsageError
     from stepscope.live.gpu_sampler import Sampler
-    from stepscope.live.watch import Tail, Watch
+    from stepscope.live.watch import Watch
     from stepscope.source.files import resolve
     from stepscope.source.tail import FileTail, PipeTail
 
     language = _answer.chosen_languages(args)[0]
-    if len(args.log) > 1:
-        raise UsageError("watch-one-log", place=" ".join(args.log))
-    source = resolve(args.log[0])[0]
-    tail: Tail = PipeTail() if source.path is None else FileTail(Path(source.path))
+    if args.others:
+        raise UsageError("watch-one-log", place=" ".join([args.log, *args.others]))
+    _live.warn_of_ignored(args, language)
+    source = resolve(args.log)[0]
     clock = SystemClock()
-    watch = Watch(
-        tail,
-        name=source.name,
-        facts=_live.facts_of(args),
-        clock=clock,
-        hardware=Sampler(clock),
-        interval_s=_live.interval_of(args, _live.has_screen(args)),
-    )
-    with _live.make_show(args, language) as show:
-        end = watch.run_to_end(show)
+    with contextlib.closing(PipeTail() if source.path is None else FileTail(Path(source.path))) as tail:
+        watch = Watch(
+            tail,
+            name=source.name,
+            facts=_live.facts_of(args),
+            clock=clock,
+            hardware=Sampler(clock),
+            interval_s=_live.interval_of(args, _live.has_screen(args)),
+        )
+        with _live.make_show(args, language) as show:
+            end = watch.run_to_end(show)
     sys.stdout.flush()
     return _live.exit_code(end)

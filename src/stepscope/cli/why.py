@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags, the step, and the answer's flags."""
     _flags.add_log_arguments(parser)
-    parser.add_argument("step", metavar="STEP", help="the iteration's number as the log prints it")
+    parser.add_argument("step", metavar="STEP", type=_step, help="the iteration's number as the log prints it")
     _flags.add_output_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Tell the story."""
-    _answer.chosen_languages(args)
-    digits = args.step.replace(",", "").replace("_", "")
-    if not digits.isdecimal() or len(digits) > 15:
-        raise UsageError("bad-step", place=args.step)
     report = _report.build_report(args)
     if not report.has_steps:
         from stepscope.report import json, markdown
@@ -41,10 +37,10 @@ def run(args: argparse.Namespace) -> int:
         }
         _answer.write(args, report, empty, _answer.stem_of(report) + "-why")
         return 3
-    _check_range(report, int(digits), args)
+    _check_range(report, args.step, args)
     from stepscope.report import why
 
-    story = why.tell(report, int(digits))
+    story = why.tell(report, args.step)
     width, _ = _answer.terminal_size(args)
     renderers: dict[str, _answer.Renderer] = {
         "terminal": lambda _, language, __: why.render(story, language, width=width),
@@ -52,8 +48,16 @@ def run(args: argparse.Namespace) -> int:
         "markdown": lambda _, language, __: why.render_markdown(story, language),
         "note": lambda _, language, __: why.render_markdown(story, language),
     }
-    _answer.write(args, report, renderers, f"{_answer.stem_of(report)}-why-{digits}")
+    _answer.write(args, report, renderers, f"{_answer.stem_of(report)}-why-{args.step}")
     return 0
+
+
+def _step(text: str) -> int:
+    """The number of a step, perhaps with commas."""
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or len(digits) > 15:
+        raise UsageError("bad-step", place=text)
+    return int(digits)
 
 
 def _check_range(report: Report, step: int, args: argparse.Namespace) -> None:

@@ -1097,5 +1097,6 @@ error-plan-from-impossible = so schnell kann { $gpu } nicht sein: Die Iteratione
 advice-a108-costs-unseen = Ein Absturz kostet bis zu { $duration } Arbeit. Noch war keiner zu sehen; angenommen ist einer pro Woche.
 
 warning-unknown-card = Warnung: Keine Karte heißt { $name }, daher steht nichts über ihr Maximum da; bekannt sind etwa { $known }: stepscope doc cards listet alle
+warning-no-effect = Warnung: { $flag } wirkt sich auf eine Live-Ansicht nicht aus
 error-too-large-inside = aus dieser Datei kommen mehr als { $size }
     .hint = entpacken Sie sie und nehmen Sie den Teil, den Sie wollen: zcat file.gz | head -c 100M > teil.log

@@ -1099,5 +1099,6 @@ error-plan-from-impossible = { $gpu } cannot be that fast: the log’s iteration
 advice-a108-costs-unseen = A crash loses up to { $duration } of work. No crash was seen yet; one a week is assumed.
 
 warning-unknown-card = warning: no card is called { $name }, so nothing is said about its peak; for example { $known }: stepscope doc cards lists all
+warning-no-effect = warning: { $flag } has no effect on a live view
 error-too-large-inside = more than { $size } come out of this file
     .hint = unpack it and take the part you want: zcat file.gz | head -c 100M > part.log

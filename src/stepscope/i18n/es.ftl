@@ -1097,5 +1097,6 @@ error-plan-from-impossible = { $gpu } no puede ser tan rápida: las iteraciones 
 advice-a108-costs-unseen = Una caída pierde hasta { $duration } de trabajo. Aún no se ha visto ninguna; se supone una por semana.
 
 warning-unknown-card = aviso: ninguna tarjeta se llama { $name }, así que no se dice nada de su máximo; por ejemplo { $known }: stepscope doc cards las lista todas
+warning-no-effect = aviso: { $flag } no tiene efecto en una vista en vivo
 error-too-large-inside = de este archivo salen más de { $size }
     .hint = descomprímalo y tome la parte que quiera: zcat file.gz | head -c 100M > parte.log

@@ -1097,5 +1097,6 @@ error-plan-from-impossible = { $gpu } ne peut pas être si rapide : les itérati
 advice-a108-costs-unseen = Un plantage perd jusqu’à { $duration } de travail. Aucun n’a encore été vu ; on en suppose un par semaine.
 
 warning-unknown-card = avertissement : aucune carte ne s’appelle { $name }, rien n’est donc dit de son maximum ; par exemple { $known } : stepscope doc cards les liste toutes
+warning-no-effect = avertissement : { $flag } n’a aucun effet sur un affichage en direct
 error-too-large-inside = il sort plus de { $size } de ce fichier
     .hint = décompressez-le et prenez la partie voulue : zcat file.gz | head -c 100M > partie.log
