@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import importlib
+import io
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
-from stepscope.cli import COMMANDS, make_parser
+from stepscope.cli import COMMANDS, main, make_parser
 from tests.conftest import DEMO
 
 LOG = DEMO / "train.log"
@@ -12,7 +21,7 @@ LOG = DEMO / "train.log"
 
 def flags_of(command):
     """The flags and positionals that `--help` shows, by the names their values have."""
-    shown = [action for action in make_parser(command)._actions if action.help != "==SUPPRESS=="]
+    shown = [action for action in make_parser(command)._actions if action.help != argparse.SUPPRESS]
     return {action.dest: action for action in shown if action.dest != "help"}
 
 
@@ -106,3 +115,117 @@ def test_watch_asks_for_one_log(cli):
     assert "OTHERS" not in out.upper().partition("OPTIONS:")[0]
     _, _, err = cli("watch")
     assert err.endswith("the following arguments are required: LOG\n")
+
+
+# -- every flag is used -----------------------------------------------------------------------------------
+
+# Used outside of `run`, by a command or by any (None), and where that is tested.
+USED_ELSEWHERE = {
+    (None, "format_file"): "loaded while it is parsed: tests/unit/test_user_formats.py",
+    ("data", "action"): "one word, checked while it is parsed",
+    ("sample", "lang"): "the language of errors: tests/trainer/test_commands.py",
+}
+TINY = [
+    "--max_iters=2",
+    "--eval_interval=1",
+    "--n_layer=1",
+    "--n_embd=32",
+    "--block_size=16",
+    "--eval_iters=1",
+    "--batch_size=2",
+]
+
+
+class Recording(argparse.Namespace):
+    """Parsed arguments that remember which of them were read."""
+
+    def __init__(self, parsed):
+        super().__init__(**vars(parsed))
+        self._read = set()
+
+    def __getattribute__(self, name):
+        if not name.startswith("_"):
+            super().__getattribute__("_read").add(name)
+        return super().__getattribute__(name)
+
+
+def sleeping_process():
+    """The number of a process that ends by itself."""
+    return str(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1)"]).pid)
+
+
+def trained(folder):
+    """The flag that names a folder with a checkpoint."""
+    assert main(["train", *TINY, f"--out_dir={folder}"]) == 0
+    return f"--out_dir={folder}"
+
+
+# Command → command lines that between them lead to every flag of it. A new command needs an entry here.
+INVOCATIONS = {
+    "explain": lambda _: [[LOG]],
+    "why": lambda _: [[LOG, "500"]],
+    "eta": lambda _: [[LOG, "--max-steps", "20000"]],
+    "advise": lambda _: [[LOG]],
+    "plan": lambda _: [
+        ["--config", DEMO / "config.py", "--from", LOG, "--nvidia-smi", DEMO / "nvidia-smi.txt", "--context", "1024"],
+        ["--gpu", "4070", "--layers", "12", "--hidden", "768"],
+    ],
+    "compare": lambda _: [[LOG, LOG]],
+    "run": lambda folder: [["--dir", folder, "--", "true"]],
+    "watch": lambda _: [[LOG, "--max-steps", "1300"]],
+    "attach": lambda _: [[sleeping_process(), "--log", LOG]],
+    "replay": lambda _: [[LOG, "--speed", "1e9"]],
+    "serve": lambda folder: [[folder]],
+    "mcp": lambda _: [[]],
+    "train": lambda folder: [[*TINY, f"--out_dir={folder}"]],
+    "sample": lambda folder: [[trained(folder), "--num_samples=1", "--max_new_tokens=2"]],
+    "export": lambda folder: [[f"--out_dir={folder}"]],
+    "data": lambda folder: [["prepare", LOG, "--out", folder]],
+    "formats": lambda _: [["show", "nanogpt"]],
+    "doc": lambda _: [["C09"]],
+    "demo": lambda _: [[]],
+}
+# The process ends before its log does, and there is no checkpoint to export.
+EXIT_CODES = {"attach": 4, "export": 1}
+PACKAGES = {"serve": "uvicorn", "train": "torch", "sample": "torch", "export": "torch"}
+
+
+@pytest.fixture
+def _no_side_effects(monkeypatch):
+    """Standard input ends at once, a server stops at once, and `run` gives the signals back."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    with contextlib.suppress(ImportError):
+        monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGWINCH)
+    before = [(number, signal.getsignal(number)) for number in numbers]
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="run and attach are POSIX")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("_no_side_effects", "capsys")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_flag_that_a_command_shows_is_read(command, tmp_path, monkeypatch):
+    """A flag that `--help` shows and `run` never looks at would be accepted and ignored."""
+    assert command in INVOCATIONS, "a new command needs an invocation here"
+    if command in PACKAGES:
+        pytest.importorskip(PACKAGES[command])
+    module = importlib.import_module(f"stepscope.cli.{command}")
+    real, read = module.run, set()
+
+    def run(args):
+        recording = Recording(args)
+        try:
+            return real(recording)
+        finally:
+            read.update(recording._read)
+
+    command_lines = INVOCATIONS[command](tmp_path)
+    monkeypatch.setattr(module, "run", run)
+    for words in command_lines:
+        assert main([command, *map(str, words)]) == EXIT_CODES.get(command, 0)
+    elsewhere = {flag for owner, flag in USED_ELSEWHERE if owner in {None, command}}
+    assert flags_of(command).keys() - read - elsewhere == set()

@@ -82,7 +82,7 @@ def has_screen(args: argparse.Namespace) -> bool:
     """Whether there is a terminal to draw on."""
     import os
 
-    return sys.stdout.isatty() and not args.plain and os.environ.get("TERM") != "dumb"
+    return not args.plain and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class Teller:
