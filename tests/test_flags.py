@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from stepscope.cli import COMMANDS, main, make_parser
+from stepscope.cli import COMMANDS, GROUPS, main, make_parser
 from tests.conftest import DEMO
 
 LOG = DEMO / "train.log"
@@ -86,6 +86,34 @@ def test_a_bad_value_is_a_message_with_a_place(cli, arguments, key, place):
 def test_a_count_may_be_written_short(cli, command):
     """One rule for `--set`, in a plan as for a log."""
     assert cli(*command, "--set", "max_iters=5k", "--set", "batch_size=12")[0] == 0
+
+
+# -- help -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_starts_with_a_capital_letter(command):
+    parser = make_parser(command)
+    assert parser.description[0].isupper()
+    for action in parser._actions:
+        if action.help != argparse.SUPPRESS:
+            assert action.help, f"{action.dest} has no help"
+            assert action.help[0].isupper(), action.help
+
+
+def test_help_shows_every_command_in_a_group(cli):
+    _, out, _ = cli("--help")
+    for title, names in GROUPS.items():
+        section = out.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in section.splitlines()] == list(names)
+
+
+def test_help_of_train_shows_real_defaults():
+    flags = {name: action.help for name, action in flags_of("train").items()}
+    assert flags["eval_only"] == "Stop after the first evaluation (default: False)"
+    assert flags["budget"].endswith("(default: 0.0; without a config file: 85.0)")
+    assert flags["gpt2_folder"] == "Folder with GPT-2's config.json and model.safetensors"
+    assert not any(name.startswith("wandb") for name in flags)
 
 
 # -- live commands ----------------------------------------------------------------------------------------

@@ -16,28 +16,15 @@ from pathlib import Path
 from stepscope import __version__
 from stepscope.core.errors import InputError, StepscopeError
 
-# In the order of `--help`. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
-COMMANDS = (
-    "explain",
-    "why",
-    "eta",
-    "advise",
-    "plan",
-    "compare",
-    "run",
-    "watch",
-    "attach",
-    "replay",
-    "serve",
-    "mcp",
-    "train",
-    "sample",
-    "export",
-    "data",
-    "formats",
-    "doc",
-    "demo",
-)
+# As `--help` shows them. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
+GROUPS = {
+    "Read a log": ("explain", "why", "eta", "advise", "compare", "mcp"),
+    "Before a run": ("plan",),
+    "Live": ("run", "watch", "attach", "serve", "replay"),
+    "Train": ("data", "train", "sample", "export"),
+    "Reference": ("formats", "doc", "demo"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _DEFAULT = "explain"
 
 
@@ -62,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as problem:
-        # The answer cannot be written (a full disk): whatever reads fails with an error of its own before this.
+        # The answer cannot be written (a full disk): what cannot be read is an error of its own before this.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _print_error(InputError("cannot-write", place="-", reason=problem.strerror or str(problem)), arguments)
         return 1
@@ -99,7 +86,9 @@ def make_parser(name: str) -> argparse.ArgumentParser:
         description=summary + "\n" + rest,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        add_help=False,
     )
+    parser.add_argument("-h", "--help", action="help", help="Show this help and exit")
     module.add_arguments(parser)
     return parser
 
@@ -107,10 +96,11 @@ def make_parser(name: str) -> argparse.ArgumentParser:
 def _overview() -> str:
     lines = ["usage: stepscope LOG            where did the time go, why was it slow, when is it done", ""]
     lines.append("       stepscope COMMAND …")
-    lines.append("")
-    for name in COMMANDS:
-        module = importlib.import_module(f"stepscope.cli.{name}")
-        lines.append(f"  {name:<10}{(module.__doc__ or '').partition(chr(10))[0]}")
+    for title, names in GROUPS.items():
+        lines += ["", f"{title}:"]
+        for name in names:
+            module = importlib.import_module(f"stepscope.cli.{name}")
+            lines.append(f"  {name:<10}{(module.__doc__ or '').partition(chr(10))[0]}")
     lines += ["", "`stepscope COMMAND --help` says more. Without a log at hand: stepscope demo"]
     return "\n".join(lines)
 
@@ -120,7 +110,7 @@ def _print_error(problem: StepscopeError, arguments: list[str]) -> None:
     from stepscope.core.redact import redact
     from stepscope.i18n import Language, languages, system_language
 
-    # Before anything was parsed, perhaps: `--lang de` and `--lang=de` alike.
+    # The error may come from parsing, so `--lang de` and `--lang=de` are looked for in the words themselves.
     words = [word for argument in arguments for word in argument.split("=", 1)]
     code = next((after for flag, after in pairwise(words) if flag == "--lang"), "")
     first = code.split(",")[0]

@@ -33,20 +33,22 @@ def add_log_arguments(parser: argparse.ArgumentParser) -> None:
         "log",
         nargs="+",
         metavar="LOG",
-        help="a file, a folder, - for standard input, or several files of one run; .gz, .xz, .zst too",
+        help="Log file, folder, - for standard input, or several files of one run; .gz, .xz and .zst are opened too",
     )
     add_setting_arguments(parser)
     add_moment_arguments(parser)
-    parser.add_argument("--gpu", metavar="NAME", help="the card's name")
+    parser.add_argument("--gpu", metavar="NAME", help="Name of the GPU")
     add_confidence_argument(parser)
     add_format_argument(parser)
-    parser.add_argument("--strict", action="store_true", help="fail when a line of the log is not understood")
+    parser.add_argument("--strict", action="store_true", help="Fail if a line of the log is not understood")
 
 
 def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
     """Settings of the run, from a file or one by one."""
     parser.add_argument(
-        "--config", metavar="FILE", help="the run's settings: nanoGPT's config.py (read, never run), JSON or TOML"
+        "--config",
+        metavar="FILE",
+        help="File with the run's settings: nanoGPT's config.py (read, never executed), JSON, TOML or YAML",
     )
     parser.add_argument(
         "--set",
@@ -54,13 +56,13 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=known_setting,
         default=[],
-        help="a fact about the run, such as eval_interval=500",
+        help="Fact about the run, such as eval_interval=500; may be repeated",
     )
     parser.add_argument(
         "--max-steps",
         metavar="N",
         type=whole_number("--max-steps", "bad-max-steps", below=10**15),
-        help="the number of the run's last step (nanoGPT: max_iters)",
+        help="Number of the run's last step (nanoGPT: max_iters)",
     )
 
 
@@ -72,7 +74,7 @@ def add_format_argument(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_teach,
         default=[],
-        help="a format taught in TOML, asked before all others; `stepscope formats try LOG --suggest` writes one",
+        help="Log format described in TOML, tried before all others; `stepscope formats try LOG --suggest` writes one",
     )
 
 
@@ -82,15 +84,20 @@ def add_moment_arguments(parser: argparse.ArgumentParser) -> None:
         "--now",
         metavar="TIME",
         type=moment("bad-moment"),
-        help="the moment of the last line: 02:30, an ISO date, or Unix seconds",
+        help="Time of the last line: 02:30, an ISO date, or Unix seconds "
+        "(default: its timestamp, else the time in --nvidia-smi, else when the file was written)",
     )
-    parser.add_argument("--nvidia-smi", metavar="FILE", help="a saved nvidia-smi table of the card")
+    parser.add_argument("--nvidia-smi", metavar="FILE", help="Saved nvidia-smi table of the GPU")
 
 
 def add_confidence_argument(parser: argparse.ArgumentParser) -> None:
     """How wide the intervals are."""
     parser.add_argument(
-        "--confidence", metavar="C", type=confidence, default=0.9, help="of the intervals (default 0.9)"
+        "--confidence",
+        metavar="C",
+        type=confidence,
+        default=0.9,
+        help="Confidence level of all intervals, 0.5 to 0.99 (default: 0.9)",
     )
 
 
@@ -99,14 +106,14 @@ def add_forecast_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--like",
         metavar="LOG",
-        help="the log of a complete run of the same program, to follow where the cost of a step changes on the way "
-        "(default: one of the same folder whose settings agree)",
+        help="Log of a finished run of the same program: its step-time curve is followed where step cost changes "
+        "during training (default: a log in the same folder with matching settings)",
     )
     parser.add_argument(
         "--deadline",
         metavar="TIME",
         type=moment("bad-deadline"),
-        help="how likely the run is done by then: 08:00, an ISO date, or Unix seconds",
+        help="Say how likely the run is to finish by then: 08:00, an ISO date, or Unix seconds",
     )
 
 
@@ -116,17 +123,33 @@ def add_output_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str,
         "--lang",
         metavar="L[,L…]",
         type=language_codes,
-        help=f"language: {', '.join(languages())} (default: the locale's); several with -o FOLDER",
+        help=f"Language: {', '.join(languages())} (default: the locale's); several need -o FOLDER",
     )
-    parser.add_argument("--format", choices=formats, default="terminal", help="how to answer (default: terminal)")
     parser.add_argument(
-        "-o", "--output", metavar="PATH", help="write to a file, or to a folder with one file per language"
+        "--format", choices=formats, default="terminal", help="Format of the answer (default: terminal)"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="Write to a file, or to a folder with one file per language"
     )
 
 
 def add_language_argument(parser: argparse.ArgumentParser) -> None:
     """One language, for commands that answer in one."""
-    parser.add_argument("--lang", metavar="L", type=language_codes, help="language (default: the locale's)")
+    parser.add_argument(
+        "--lang",
+        metavar="L",
+        type=language_codes,
+        help=f"Language: {', '.join(languages())} (default: the locale's)",
+    )
+
+
+def add_one_file_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str, ...]) -> None:
+    """How to answer in one language, to one file."""
+    add_language_argument(parser)
+    parser.add_argument(
+        "--format", choices=formats, default="terminal", help="Format of the answer (default: terminal)"
+    )
+    parser.add_argument("-o", "--output", metavar="PATH", help="Write the answer to a file")
 
 
 # -- values -----------------------------------------------------------------------------------------------

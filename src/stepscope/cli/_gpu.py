@@ -1,4 +1,4 @@
-"""The card of this machine: NVML is asked, else the `nvidia-smi` command; nothing where there is neither."""
+"""The GPU of this machine, from NVML or else the `nvidia-smi` command; nothing where there is neither."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from stepscope.plan.gpus import close_names, known_gpu
 from stepscope.source.hardware import Hardware, busiest
 from stepscope.source.nvidia_smi import parse_nvidia_smi
 
-# A log that was written to within this time belongs to what the card does now, within a day most likely to this card.
+# A log written to within this time belongs to what the GPU does now; within a day, most likely to this GPU.
 _LIVE_S, _RECENT_S = 300.0, 86_400.0
 _PATIENCE_S = 10.0
 
 
 def installed_hardware() -> Hardware | None:
-    """The busiest card of this machine as it is now; None where there is none."""
+    """The busiest GPU of this machine as it is now; None where there is none."""
     return read_gpu() or _ask_nvidia_smi()
 
 
 def hardware_for(paths: list[str]) -> Hardware | None:
-    """This machine's card for a log that it may have written: of an old log, or of one from a pipe, nothing is known.
+    """This machine's GPU for a log that it may have written; None for an old log or one from a pipe.
 
-    What the card does now is told only of a log that is being written now.
+    What the GPU does now is returned only for a log that is being written now.
     """
     files = [Path(path) for path in paths if path != "-"]
     try:
@@ -43,7 +43,7 @@ def hardware_for(paths: list[str]) -> Hardware | None:
 
 
 def warn_of_unknown(name: str | None, language: Language) -> None:
-    """Say on stderr that a card that was named is not in the table; the rest of the answer stands."""
+    """Say on stderr that a GPU that was named is not in the table; the rest of the answer is still valid."""
     if name is not None and known_gpu(name) is None:
         known = ", ".join(close_names(name)[:4])
         print(language.text("warning-unknown-card", name=name[:60], known=known), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What the live commands share: showing views, telling alarms, and the exit code of how a run ended."""
+"""What the live commands share: flags, showing views, sending alarms, and the exit code of how a run ended."""
 
 from __future__ import annotations
 
@@ -28,25 +28,31 @@ _PATIENCE_S = 10.0
 _WIDEST = 110
 
 
-def add_live_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is known about the run, how to show it, and where to send alarms."""
+def add_live_arguments(parser: argparse.ArgumentParser, *, plain: str = "Print one line per update") -> None:
+    """What is known about the run, how to show it, and where to send alarms; `plain` says what `--plain` does."""
     _flags.add_setting_arguments(parser)
     _flags.add_confidence_argument(parser)
     _flags.add_format_argument(parser)
     _add_ignored_arguments(parser)
     _flags.add_language_argument(parser)
     parser.add_argument(
-        "--plain", action="store_true", help="one line per update instead of a screen (default without a terminal)"
+        "--plain", action="store_true", help=f"{plain} instead of a screen (default without a terminal)"
     )
     parser.add_argument(
         "--interval",
         metavar="S",
         type=_flags.number("--interval", "bad-interval", lambda seconds: 0.05 <= seconds <= 3600),
-        help="seconds between updates (default 1; plain 10)",
+        help="Seconds between updates (default: 1 on a screen, else 10)",
     )
-    parser.add_argument("--exec", metavar="CMD", help="run a command at each alarm; its text is in $STEPSCOPE_ALARM")
     parser.add_argument(
-        "--notify", metavar="URL", action="append", default=[], help="send alarms there (Apprise URL; extra `notify`)"
+        "--exec", metavar="CMD", help="Run this command at each alarm; the alarm's text is in $STEPSCOPE_ALARM"
+    )
+    parser.add_argument(
+        "--notify",
+        metavar="URL",
+        action="append",
+        default=[],
+        help="Send alarms to this Apprise URL; may be repeated (needs the extra `notify`)",
     )
 
 
@@ -86,7 +92,7 @@ def has_screen(args: argparse.Namespace) -> bool:
 
 
 class Teller:
-    """Tells each alarm once: to a command, to addresses."""
+    """Sends each alarm once: to a command, to addresses."""
 
     def __init__(self, args: argparse.Namespace, language: Language) -> None:
         self._command = args.exec
@@ -111,7 +117,7 @@ class Teller:
                 self._notifier.tell(f"stepscope: {alarm.code}", text)
 
     def close(self) -> None:
-        """Let what is on its way arrive, and say what did not."""
+        """Wait for messages on their way, and say how many did not arrive."""
         if self._notifier is None:
             return
         self._notifier.close(_PATIENCE_S)
@@ -156,7 +162,7 @@ class PlainShow:
 
 
 class ScreenShow:
-    """A screen that is drawn anew with each view."""
+    """A screen that is drawn again with each view."""
 
     def __init__(self, language: Language, teller: Teller) -> None:
         from rich.console import Console
@@ -195,7 +201,7 @@ class ScreenShow:
 
 
 class AlarmShow:
-    """Nothing but alarms, beside what a command prints itself."""
+    """Nothing but alarms, on stderr, while the command prints its own output."""
 
     def __init__(self, language: Language, teller: Teller) -> None:
         self._language = language

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 # Only other trainers' configs have these.
 _FOREIGN = frozenset({"model_type", "hidden_size", "architectures", "per_device_train_batch_size"})
 _MODEL_KEYS = ("n_layer", "n_embd", "hidden_size", "num_hidden_layers")
-# Cards boost above their nominal rate; no training comes near it.
+# GPUs boost above their nominal rate; no training comes near it.
 _FASTEST = 1.1
-# The same formula for two cards: what it gets wrong about the model cancels, what about the cards does not.
 # What a forward pass can take of a micro-step; beyond that, the log's evaluations are not such as nanoGPT's.
 _FORWARD = (0.1, 0.7)
+# The same formula for two GPUs: what it gets wrong about the model cancels, what it gets wrong about the GPUs does not.
 _SAME_CARD_LOG_SD, _OTHER_CARD_LOG_SD = 0.05, 0.15
 
 
@@ -43,7 +43,7 @@ class Subject(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A run that was watched: on which card, its typical step, the memory it held, what its stops took."""
+    """A run with a log: its GPU, its typical step, the memory it held, how long its stops took."""
 
     card: GpuSpec
     step_s: float
@@ -104,7 +104,7 @@ def _stated_shape(
 
 
 def _check_pace(args: argparse.Namespace, seen: Seen, shape: ModelShape, training: Training) -> None:
-    """A card that would work above its peak did not run this model."""
+    """Refuse a log whose GPU would have worked above its peak: it did not run this model."""
     peak = seen.devices * seen.card.tflops * 1e12
     share = training.sequences * shape.context * shape.flops_per_token / seen.step_s / peak
     if share > _FASTEST:

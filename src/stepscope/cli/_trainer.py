@@ -1,4 +1,4 @@
-"""What the commands of the trainer share: asking for PyTorch, and its errors in the user's language."""
+"""What the commands of the trainer share: the check for PyTorch, and its errors in the user's language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _USAGE = frozenset({"train-setting-type", "train-choice", "train-range", "train-
 
 
 def need_torch() -> None:
-    """Say what to install where PyTorch is not there."""
+    """Say what to install if PyTorch is missing."""
     if importlib.util.find_spec("torch") is None:
         raise InputError("train-no-torch")
 

@@ -1,4 +1,4 @@
-"""what to change and what each change saves and costs; with --change, what exactly that change would do
+"""What to change, and what each change saves and costs; with --change, what exactly that change would do
 
     stepscope advise train.log --config config.py
     stepscope advise train.log --config config.py --may-lose 10min
@@ -34,13 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=parse_change,
         default=[],
-        help="a setting to change, such as eval_interval=1000; may be given several times",
+        help="Setting to change, such as eval_interval=1000; may be repeated",
     )
     parser.add_argument(
         "--may-lose",
         metavar="DURATION",
         type=_may_lose,
-        help="the work you accept to lose in a crash, such as 10min: how often to save is then held to it",
+        help="Work you can afford to lose in a crash, such as 10min: caps the proposed checkpoint interval",
     )
     _flags.add_output_arguments(parser)
 

@@ -1,7 +1,7 @@
-"""live view of a process that is already running: finds its log, looks inside it while it is slow
+"""Live view of a process that is already running: finds its log, looks inside it while it is slow
 
     stepscope attach 12345
-    stepscope attach 12345 --log train.log        where its output is not a file, or you may not see which
+    stepscope attach 12345 --log train.log        if its output is not a file, or you may not see which
 
 While an iteration takes longer than it should, its Python stack is sampled (py-spy), so that the view says where it is:
 in `torch.save`, in `estimate_loss`. That needs the right to look into the process (the same user, or ptrace allowed);
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The process, its log where that must be said, and the view's flags."""
-    parser.add_argument("pid", metavar="PID", type=int, help="the process")
-    parser.add_argument("--log", metavar="LOG", help="the file it prints to (default: found through /proc)")
+    parser.add_argument("pid", metavar="PID", type=int, help="Number of the process")
+    parser.add_argument("--log", metavar="LOG", help="File it prints to (default: found through /proc)")
     _live.add_live_arguments(parser)
 
 

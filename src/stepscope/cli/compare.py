@@ -1,4 +1,4 @@
-"""two runs side by side: what got slower, which phase, and whether it is more than noise
+"""Runs next to each other: what got slower, which phase, and whether it is more than noise
 
     stepscope compare old.log new.log
     stepscope compare base.log a.log b.log --align tokens --format json
@@ -21,13 +21,15 @@ _FORMATS = ("terminal", "json", "markdown", "html")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The logs, and how to compare them."""
-    parser.add_argument("log", nargs="+", metavar="LOG", help="the first run, then those to compare with it")
-    parser.add_argument("--align", choices=("step", "tokens"), default="step", help="what counts as the same work")
-    parser.add_argument("--config", metavar="FILE", help="settings of all of them")
+    parser.add_argument(
+        "log", nargs="+", metavar="LOG", help="Log of the first run, then those of the runs to compare with it"
+    )
+    parser.add_argument(
+        "--align", choices=("step", "tokens"), default="step", help="Unit of equal work (default: step)"
+    )
+    parser.add_argument("--config", metavar="FILE", help="File with settings of all the runs")
     _flags.add_confidence_argument(parser)
-    _flags.add_language_argument(parser)
-    parser.add_argument("--format", choices=_FORMATS, default="terminal", help="how to answer (default: terminal)")
-    parser.add_argument("-o", "--output", metavar="PATH", help="write the answer to a file")
+    _flags.add_one_file_arguments(parser, formats=_FORMATS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""make a data folder for the trainer: train.bin, val.bin, meta.pkl
+"""Make a data folder for the trainer: train.bin, val.bin, meta.pkl
 
 stepscope data prepare FILE…             your own text; .jsonl files hold one document per line under "text"
 stepscope data prepare shakespeare       tiny Shakespeare, a download of 1 MB; FILE after it: a copy you have
@@ -25,14 +25,14 @@ _NAMES = ("shakespeare", "shakespeare_char", "openwebtext", "stdlib")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to prepare, how, and where to."""
-    parser.add_argument("action", choices=("prepare",))
-    parser.add_argument("what", nargs="+", metavar="FILE|NAME")
+    parser.add_argument("action", choices=("prepare",), help="Action: there is only this one")
+    parser.add_argument("what", nargs="+", metavar="FILE|NAME", help="Text files, or the name of a dataset")
     parser.add_argument(
         "--tokens",
         choices=("char", "gpt2"),
-        help="one token per character, or GPT-2's byte pairs (default: char; openwebtext: gpt2)",
+        help="Kind of tokens: one per character, or GPT-2's byte pairs (default: char; openwebtext: gpt2)",
     )
-    parser.add_argument("--out", metavar="DIR", help="folder to write (default: data/NAME, as nanoGPT looks for it)")
+    parser.add_argument("--out", metavar="DIR", help="Folder to write (default: data/NAME, where nanoGPT looks for it)")
     _flags.add_language_argument(parser)
 
 

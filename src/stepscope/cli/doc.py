@@ -1,4 +1,4 @@
-"""the page of a cause, an advice rule or an alarm, by its code; of a card, by its name; `cards` lists them"""
+"""The page of a cause, an advice rule or an alarm, by its code; of a GPU, by its name; `cards` lists all GPUs"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "code",
         nargs="?",
         metavar="CODE",
-        help="such as C09, A101, nan, cards or 4070; without it, all codes are listed",
+        help="Code such as C09, A101 or nan, GPU such as 4070, or cards (default: list all codes)",
     )
 
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _card_page(text: str) -> str | None:
-    """What the table says of a card, or of all of them; None when `text` is neither."""
+    """What the table says about a GPU, or about all of them; None when `text` is neither."""
     from stepscope.plan.gpus import CARDS, known_gpu
 
     if text.lower() == "cards":

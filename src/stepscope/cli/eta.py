@@ -1,4 +1,4 @@
-"""time left, its interval and the finish clock time, on one line
+"""Time left, its interval and the finish time, on one line
 
 Exit code 3 when the log cannot support a forecast; it says what is missing.
 """

@@ -1,4 +1,4 @@
-"""where did the time go, why were those iterations slow, when is it done, what to change
+"""Where the time went, why iterations were slow, when the run finishes, what to change
 
 Point it at a log and it works out the rest:  stepscope train.log
 Exit code 0 when some step time was read, 3 when the log holds none.

@@ -1,4 +1,4 @@
-"""one ckpt.pt from a checkpoint in slices (train --shard=True), for nanoGPT or a single machine
+"""One ckpt.pt from a checkpoint in slices (train --shard=True), for nanoGPT or a single machine
 
 stepscope export --out_dir=out                     writes out/ckpt.pt
 stepscope export --out_dir=out --to elsewhere.pt
@@ -15,8 +15,8 @@ from stepscope.core.message import Decimal
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which run, and where to."""
-    parser.add_argument("--out_dir", default="out", metavar="DIR", help="folder of the run (%(default)s)")
-    parser.add_argument("--to", metavar="FILE", help="file to write (default: ckpt.pt in that folder)")
+    parser.add_argument("--out_dir", default="out", metavar="DIR", help="Folder of the run (default: %(default)s)")
+    parser.add_argument("--to", metavar="FILE", help="File to write (default: ckpt.pt in that folder)")
     _flags.add_language_argument(parser)
 
 

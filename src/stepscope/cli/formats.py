@@ -1,4 +1,4 @@
-"""the catalogue of log formats: list it, `show NAME`, or `try FILE` to see how far each one gets
+"""The catalogue of log formats: list it, `show NAME`, or `try FILE` to see how far each one gets
 
 `try FILE --suggest` writes a format file to start from, made from the structure of the log:
 
@@ -29,10 +29,15 @@ _SHOWN = 12
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`show NAME` or `try FILE`."""
-    parser.add_argument("action", nargs="?", choices=("show", "try"), help="without it: list the formats")
-    parser.add_argument("what", nargs="?", metavar="NAME|FILE")
     parser.add_argument(
-        "--suggest", action="store_true", help="with try: write a format file for this log to start from"
+        "action",
+        nargs="?",
+        choices=("show", "try"),
+        help="Action: show one format, or try all of them on a file (default: list them)",
+    )
+    parser.add_argument("what", nargs="?", metavar="NAME|FILE", help="Format to show, or file to try")
+    parser.add_argument(
+        "--suggest", action="store_true", help="Write a format file for this log to start from (with try)"
     )
     _flags.add_format_argument(parser)
     _flags.add_language_argument(parser)

@@ -1,4 +1,4 @@
-"""answers for assistants: a read-only MCP server over standard input and output
+"""Answers for assistants: a read-only MCP server over standard input and output
 
     {"mcpServers": {"stepscope": {"command": "stepscope", "args": ["mcp", "--root", "runs"]}}}
 
@@ -55,7 +55,9 @@ _REQUIRED = {"why": ["path", "step"], "compare": ["path", "other"]}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Where the logs are."""
-    parser.add_argument("--root", default=".", metavar="FOLDER", help="only files below it are read (default: here)")
+    parser.add_argument(
+        "--root", default=".", metavar="FOLDER", help="Folder whose files may be read (default: the current one)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

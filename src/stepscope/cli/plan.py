@@ -1,12 +1,12 @@
-"""before a run: will it fit, how long will it take, which settings suit this card
+"""Whether a run will fit, how long it will take, which settings suit this GPU
 
     stepscope plan --gpu 4070 --config config/train_gpt2.py
     stepscope plan --gpu 4070,4080,4090 --config train.py --write configs/
-    stepscope plan --gpu 4090 --from train.log --nvidia-smi smi.txt    my card does 170 ms; what would a 4090 do?
+    stepscope plan --gpu 4090 --from train.log --nvidia-smi smi.txt    170 ms on my GPU; how long on a 4090?
     stepscope plan --calibrate --params 124M --max-steps 5000          measures this machine instead of looking it up
 
-Predictions are computed from the model's shape and the card's data sheet, with the band that published figures show
-around them; one measured run (--from) narrows it.
+Predictions come from the model's shape and the GPU's data sheet, with the spread that published figures show around
+them; one measured run (--from) narrows it.
 """
 
 from __future__ import annotations
@@ -30,55 +30,73 @@ from stepscope.report.plan_table import PlanReport, StatedPrice, settings_lines
 
 _FORMATS = ("terminal", "json", "markdown")
 _SHAPE_FLAGS = {
-    "--layers": "its layers",
-    "--hidden": "its width",
-    "--vocab": "its vocabulary (default 50,304)",
-    "--context": "tokens in a sequence (default 1,024)",
+    "--layers": "Number of layers",
+    "--hidden": "Width of the model",
+    "--vocab": "Vocabulary size (default: 50,304)",
+    "--context": "Tokens in a sequence (default: 1,024)",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The card, the model, the run, and how to answer."""
-    parser.add_argument("--gpu", metavar="NAME[,NAME…]", help="the cards to plan for: 4070, A100, H100 SXM …")
+    """The GPU, the model, the run, and how to answer."""
+    parser.add_argument(
+        "--gpu",
+        metavar="NAME[,NAME…]",
+        help="GPUs to plan for, such as 4070, A100 or H100 SXM (default: that of the log, else this machine's)",
+    )
     parser.add_argument(
         "--devices",
         metavar="N",
         type=_flags.whole_number("--devices", "bad-devices", below=100_001),
         default=1,
-        help="cards in one machine (default 1)",
+        help="GPUs in one machine (default: 1)",
     )
-    parser.add_argument("--config", metavar="FILE", help="nanoGPT's config.py (read, never run), or an HF config.json")
+    _add_model_arguments(parser)
+    parser.add_argument("--from", dest="log", metavar="LOG", help="Log to calibrate with, from this or another GPU")
+    parser.add_argument("--from-gpu", metavar="NAME", help="GPU that wrote that log (default: the one in --nvidia-smi)")
+    parser.add_argument("--nvidia-smi", metavar="FILE", help="Saved nvidia-smi table of that GPU")
+    parser.add_argument(
+        "--calibrate", action="store_true", help="Measure this machine for a few seconds and use the result"
+    )
+    parser.add_argument(
+        "--price", metavar="P[/h|/kWh]", type=_price, help="Price of one GPU for an hour, or of a kilowatt-hour"
+    )
+    parser.add_argument(
+        "--now",
+        metavar="TIME",
+        type=_flags.moment("bad-moment"),
+        help="Start of the run: 02:30, an ISO date, or Unix seconds (default: now)",
+    )
+    parser.add_argument(
+        "--write", metavar="FOLDER", help="Write the proposed settings to this folder, one config file per GPU"
+    )
+    _flags.add_one_file_arguments(parser, formats=_FORMATS)
+
+
+def _add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """The model and its training, by a config or one by one."""
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="File with the settings: nanoGPT's config.py (read, never executed) or a Hugging Face config.json",
+    )
     parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
         type=_flags.model_setting,
         default=[],
-        help="a setting on top of it",
+        help="Setting that overrides the config, such as n_layer=12; may be repeated",
     )
-    parser.add_argument("--params", metavar="N", type=_parameters, help="the model's size, such as 124M")
+    parser.add_argument("--params", metavar="N", type=_parameters, help="Number of parameters, such as 124M")
     for flag, text in _SHAPE_FLAGS.items():
         parser.add_argument(flag, metavar="N", type=_flags.whole_number(flag, "plan-bad-shape"), help=text)
     parser.add_argument(
         "--max-steps",
         metavar="N",
         type=_flags.whole_number("--max-steps", "bad-max-steps", below=10**12),
-        help="the number of the run's last step",
+        help="Number of the run's last step",
     )
-    parser.add_argument("--from", dest="log", metavar="LOG", help="a log to calibrate with, of this or another card")
-    parser.add_argument("--from-gpu", metavar="NAME", help="the card that wrote it (else that of --nvidia-smi)")
-    parser.add_argument("--nvidia-smi", metavar="FILE", help="a saved nvidia-smi table of that card")
-    parser.add_argument("--calibrate", action="store_true", help="measure this machine (a few seconds) and use that")
-    parser.add_argument(
-        "--price", metavar="P[/h|/kWh]", type=_price, help="of an hour of one card, or of a kilowatt-hour"
-    )
-    parser.add_argument(
-        "--now", metavar="TIME", type=_flags.moment("bad-moment"), help="when the run starts (default: now)"
-    )
-    parser.add_argument("--write", metavar="FOLDER", help="write the proposed settings, a config file per card")
-    _flags.add_language_argument(parser)
-    parser.add_argument("--format", choices=_FORMATS, default="terminal", help="how to answer (default: terminal)")
-    parser.add_argument("-o", "--output", metavar="PATH", help="write the answer to a file")
 
 
 def run(args: argparse.Namespace) -> int:

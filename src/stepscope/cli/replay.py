@@ -1,4 +1,4 @@
-"""print a log again at the pace at which it was written, faster or slower: for demos and trials
+"""Print a log again at the pace at which it was written, faster or slower: for demos and trials
 
 stepscope replay train.log --speed 50 | stepscope watch - --max-steps 5000
 """
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log and the pace."""
-    parser.add_argument("log", metavar="LOG", help="a file")
+    parser.add_argument("log", metavar="LOG", help="Log file to print")
     parser.add_argument(
         "--speed",
         type=number("--speed", "bad-speed", lambda speed: speed > 0),
         default=1.0,
         metavar="X",
-        help="times as fast as it was (default 1)",
+        help="Speed relative to the original (default: 1)",
     )
 
 

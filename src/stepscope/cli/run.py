@@ -1,4 +1,4 @@
-"""run a command, stamp every line on arrival, show the live view, keep the log and the stamps
+"""Run a command, timestamp every line on arrival, show the live view, keep the log and the timestamps
 
     stepscope run -- python train.py config/train_gpt2.py
     stepscope runs/20261116-031742-train          afterwards: the whole report, with measured evaluations
@@ -30,15 +30,16 @@ RUNS_A_COMMAND = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to run, where to keep it, and what is known about the run."""
-    parser.add_argument("command", nargs="*", metavar="-- CMD", help="the command and its arguments, after --")
+    parser.add_argument("command", nargs="*", metavar="-- CMD", help="Command to run and its arguments, after --")
     parser.add_argument(
         "--trace",
         action="store_true",
-        help="also look from inside, once it imports torch: evaluations, saves, waits for data, compiles, collections",
+        help="Also record from inside, once it imports torch: evaluations, checkpoints, waits for data, compilation, "
+        "garbage collection",
     )
-    parser.add_argument("--name", help="of the recording (default: the time and the script's name)")
-    parser.add_argument("--dir", default="runs", metavar="FOLDER", help="where recordings are kept (default: runs)")
-    _live.add_live_arguments(parser)
+    parser.add_argument("--name", help="Name of the recording (default: the time and the script's name)")
+    parser.add_argument("--dir", default="runs", metavar="FOLDER", help="Folder for recordings (default: runs)")
+    _live.add_live_arguments(parser, plain="Print the command's own output")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""text from a checkpoint, ours or nanoGPT's
+"""Text from a checkpoint, ours or nanoGPT's
 
 stepscope sample --out_dir=out-stdlib --start="def " --num_samples=3
 """
@@ -18,36 +18,45 @@ Number = TypeVar("Number", int, float)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """nanoGPT's flags of `sample.py`."""
-    parser.add_argument("--out_dir", default="out-stdlib", metavar="DIR", help="folder of the checkpoint (%(default)s)")
     parser.add_argument(
-        "--start", default="\n", metavar="TEXT", help="what to continue; FILE:name reads it from a file (a line end)"
+        "--out_dir", default="out-stdlib", metavar="DIR", help="Folder of the checkpoint (default: %(default)s)"
     )
     parser.add_argument(
-        "--num_samples", type=_positive("num_samples", int), default=3, metavar="N", help="how many (%(default)s)"
+        "--start",
+        default="\n",
+        metavar="TEXT",
+        help="Text to continue; FILE:name reads it from a file (default: a line end)",
+    )
+    parser.add_argument(
+        "--num_samples",
+        type=_positive("num_samples", int),
+        default=3,
+        metavar="N",
+        help="Number of samples (default: %(default)s)",
     )
     parser.add_argument(
         "--max_new_tokens",
         type=_positive("max_new_tokens", int),
         default=500,
         metavar="N",
-        help="tokens of each (%(default)s)",
+        help="Tokens in each sample (default: %(default)s)",
     )
     parser.add_argument(
         "--temperature",
         type=_positive("temperature", float),
         default=0.8,
         metavar="T",
-        help="below 1: safer (%(default)s)",
+        help="Randomness of the draw; below 1 is safer (default: %(default)s)",
     )
     parser.add_argument(
         "--top_k",
         type=_positive("top_k", int),
         default=200,
         metavar="K",
-        help="only the likeliest K tokens (%(default)s)",
+        help="Number of likeliest tokens to draw from (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=_seed, default=1337, metavar="N", help="of the draw (%(default)s)")
-    parser.add_argument("--device", default="cpu", metavar="D", help="cpu, cuda, mps (%(default)s)")
+    parser.add_argument("--seed", type=_seed, default=1337, metavar="N", help="Seed of the draw (default: %(default)s)")
+    parser.add_argument("--device", default="cpu", metavar="D", help="Device: cpu, cuda or mps (default: %(default)s)")
     _flags.add_language_argument(parser)
 
 

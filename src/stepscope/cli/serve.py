@@ -1,4 +1,4 @@
-"""the same as a web page on this machine: all runs of a folder, each live; paste a log; compare
+"""The same as a web page on this machine: all runs of a folder, each live; paste a log; compare
 
     stepscope serve runs/
     stepscope serve train.log --port 8000
@@ -23,16 +23,20 @@ _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to serve, and where."""
-    parser.add_argument("path", nargs="?", default=".", metavar="PATH", help="a folder of logs, or one (default: here)")
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="Folder of logs, or one log (default: the current folder)"
+    )
     parser.add_argument(
         "--port",
         type=_flags.whole_number("--port", "bad-port", least=0, below=65536),
         default=0,
         metavar="N",
-        help="the port (default: a free one)",
+        help="Port to listen on (default: a free one)",
     )
-    parser.add_argument("--host", default="127.0.0.1", metavar="H", help="the address to listen on (default: loopback)")
-    parser.add_argument("--token", metavar="T", help="the token (default: a random one; needed beyond loopback)")
+    parser.add_argument("--host", default="127.0.0.1", metavar="H", help="Address to listen on (default: 127.0.0.1)")
+    parser.add_argument(
+        "--token", metavar="T", help="Token of the page's address (default: a random one; needed beyond loopback)"
+    )
     _flags.add_language_argument(parser)
 
 
@@ -56,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((args.host, args.port))
-        listener.listen(128)  # before the address is printed: whoever opens it at once waits instead of failing
+        listener.listen(128)  # before the address is printed, so that a browser opened at once waits instead of failing
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise InputError("cannot-listen", place=f"{args.host}:{args.port}", reason=reason) from None

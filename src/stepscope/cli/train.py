@@ -1,4 +1,4 @@
-"""the nanoGPT-compatible trainer that accounts for its own time
+"""The nanoGPT-compatible trainer that accounts for its own time
 
 Without arguments: a small network learns Python from the sources of the standard library, on the CPU, in a minute or
 two. With a config file: nanoGPT's settings and defaults, and flags on top, as in nanoGPT (--batch_size=32). Config
@@ -35,19 +35,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from stepscope.trainer.config import ABOUT, NAMES, SMALL, TrainConfig
 
     defaults = TrainConfig()
-    parser.add_argument("config", nargs="*", metavar="CONFIG.py", help="nanoGPT config files, read in this order")
+    parser.add_argument("config", nargs="*", metavar="CONFIG.py", help="Config files of nanoGPT, read in this order")
     parser.add_argument(
         "--lang",
         metavar="L",
         type=_flags.language_codes,
-        help="language of what is said besides the log (default: the locale's)",
+        help="Language of messages outside the log (default: the locale's)",
     )
     for name in NAMES:
-        default = f"default {getattr(defaults, name) or '-'}"
+        default = f"default: {value}" if (value := getattr(defaults, name)) != "" else ""
         if name in SMALL:
-            default += f"; without a config file {SMALL[name]}"
-        help_text = f"{ABOUT[name]} ({default})".replace("%", "%%")
-        parser.add_argument(f"--{name}", metavar="X", type=partial(_setting, name), help=help_text)
+            default += f"; without a config file: {SMALL[name]}"
+        help_text = ABOUT[name] + (f" ({default})" if default else "")
+        # nanoGPT's configs have these; there is nothing here that they could change.
+        shown = argparse.SUPPRESS if name.startswith("wandb_") else help_text.replace("%", "%%")
+        parser.add_argument(f"--{name}", metavar="X", type=partial(_setting, name), help=shown)
 
 
 def _setting(name: str, text: str) -> Plain:

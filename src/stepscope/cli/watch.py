@@ -1,4 +1,4 @@
-"""live view of a run that somebody else started: what it does now, when it is done, alarms
+"""Live view of a run by its log: what it does now, when it finishes, alarms
 
     stepscope watch train.log
     tail -f train.log | stepscope watch -
@@ -20,7 +20,7 @@ from stepscope.core.clock import SystemClock
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log, what is known about its run, and the view's flags."""
-    parser.add_argument("log", metavar="LOG", help="a file, a folder, or - for standard input")
+    parser.add_argument("log", metavar="LOG", help="Log file, folder, or - for standard input")
     parser.add_argument("others", nargs="*", default=[], help=argparse.SUPPRESS)  # for an error that says what to do
     _live.add_live_arguments(parser)
 

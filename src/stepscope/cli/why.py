@@ -1,4 +1,4 @@
-"""the whole story of one iteration: what it took, of what, why, what else it might have been
+"""The whole story of one iteration: how long it took, what the time went into, why, what else it might have been
 
     stepscope why train.log 500
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags, the step, and the answer's flags."""
     _flags.add_log_arguments(parser)
-    parser.add_argument("step", metavar="STEP", type=_step, help="the iteration's number as the log prints it")
+    parser.add_argument("step", metavar="STEP", type=_step, help="Number of the iteration as the log prints it")
     _flags.add_output_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tell the story."""
+    """Explain one iteration."""
     report = _report.build_report(args)
     if not report.has_steps:
         from stepscope.report import json, markdown
