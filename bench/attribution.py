@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
 from stepscope.ledger.phases import PhaseTotal
-from stepscope.reading.reader import LogReader, read
+from stepscope.reading.log_reader import LogReader
+from stepscope.reading.reader import read
 from stepscope.run.model import Run
 
 RUNS = 400

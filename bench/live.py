@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.analysis.explain import explain
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 
 _BLOCK = 1000
 _YOUNG = 100_000

@@ -17,7 +17,7 @@ import numpy as np
 
 from stepscope.core.errors import StepscopeError
 from stepscope.core.units import NS
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from stepscope.run.intervals import with_settings
 from stepscope.run.model import NO_TIME, Floats, Ints, Run
 from stepscope.source.lines import LineSplitter

@@ -8,7 +8,7 @@ import pytest
 
 from stepscope.reading import assembler, rules
 from stepscope.reading.bulk import target
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from tests.fuzz.test_laws import columns
 
 RULES = {rule.__name__.rpartition(".")[2]: rule for rule in rules.RULES}

@@ -13,7 +13,8 @@ import pytest
 from stepscope.analysis.explain import explain
 from stepscope.core.errors import InputError
 from stepscope.infer.infer import infer
-from stepscope.reading.reader import LogReader, read
+from stepscope.reading.log_reader import LogReader
+from stepscope.reading.reader import read
 from stepscope.source.lines import LineSplitter
 from tests.corpus.conftest import SHARED
 from tests.corpus.test_catalogue_on_real_logs import FILES, name_of

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.core.errors import InputError
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from tests.fuzz.strategies import nanogpt_logs
 from tests.fuzz.test_laws import columns
 

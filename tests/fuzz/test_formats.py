@@ -13,7 +13,7 @@ from stepscope.analysis.explain import explain
 from stepscope.catalogue.detect import catalogue
 from stepscope.core.errors import InputError
 from stepscope.i18n import Language
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from stepscope.report import json as as_json
 from stepscope.report import terminal
 

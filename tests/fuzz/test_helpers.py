@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from stepscope.core.errors import InputError
 from stepscope.reading.bulk import helpers
-from stepscope.reading.reader import LogReader, read
+from stepscope.reading.log_reader import LogReader
+from stepscope.reading.reader import read
 from tests.fuzz.test_bulk import bar_logs, long_logs, stamped_logs
 from tests.fuzz.test_laws import columns
 

@@ -14,7 +14,7 @@ from stepscope.core.errors import InputError
 from stepscope.infer.infer import infer
 from stepscope.infer.line_parts import take_apart
 from stepscope.reading.assembler import RunAssembler
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from tests.fuzz.strategies import any_bytes
 from tests.unit.invented import STYLES
 

@@ -16,7 +16,7 @@ from stepscope.core.errors import InputError
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language, languages
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from stepscope.report import json as as_json
 from stepscope.report import markdown, note, terminal
 from tests.fuzz.strategies import any_bytes, nanogpt_logs

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from stepscope.run.model import Run
 
 

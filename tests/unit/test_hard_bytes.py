@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 
 LINES = [f"iter {step}: loss 3.{step:04d}, time {100 + step * 37 % 11}.{step % 7}0ms" for step in range(400)]
 TEXT = "\n".join(LINES) + "\n"

@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.analysis.explain import explain
 from stepscope.core.errors import InputError
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from tests.unit.foreign import NON_LOGS
 from tests.unit.invented import STYLES, loss, simulate, stamp
 

@@ -126,7 +126,7 @@ def test_a_million_steps_stay_cheap():
 
 
 def test_the_run_can_be_asked_for_while_it_grows():
-    from stepscope.reading.reader import LogReader
+    from stepscope.reading.log_reader import LogReader
 
     reader = LogReader(paths=["live.log"])
     reader.begin_file()

@@ -11,7 +11,8 @@ import pytest
 
 from stepscope.analysis.explain import explain
 from stepscope.i18n import Language
-from stepscope.reading.reader import LogReader, read
+from stepscope.reading.log_reader import LogReader
+from stepscope.reading.reader import read
 from stepscope.report.terminal import render
 
 

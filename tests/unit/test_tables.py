@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stepscope.catalogue.detect import catalogue
 from stepscope.core.errors import InputError
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from tests.unit.test_tfevents import field, varint
 
 WALL = 1731600000

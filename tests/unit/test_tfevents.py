@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.formats.tfevents import masked_crc, read_events, sniff, to_lines
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 
 WALL = 1731600000.0
 

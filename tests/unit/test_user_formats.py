@@ -17,7 +17,8 @@ from stepscope.catalogue.partial_match import give_up_at
 from stepscope.catalogue.suggest import quoted, to_toml
 from stepscope.core.errors import InputError
 from stepscope.infer.infer import infer
-from stepscope.reading.reader import LogReader, read
+from stepscope.reading.log_reader import LogReader
+from stepscope.reading.reader import read
 from tests.unit.foreign import NON_LOGS
 from tests.unit.invented import STYLES
 

@@ -20,7 +20,7 @@ from stepscope.core.message import Seconds, say
 from stepscope.core.settings import Value
 from stepscope.live.pulse import Pulse, feel
 from stepscope.live.silence import Silences, measure
-from stepscope.reading.reader import LogReader
+from stepscope.reading.log_reader import LogReader
 from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 from stepscope.source.lines import clean

@@ -22,6 +22,28 @@ _SUNDAY, _SPRING = 6, {3, 4, 9, 10, 11}  # in the north and in the south
 _MAX_UNIX_S = 7e9  # the year 2191: beyond it, nanoseconds do not fit
 
 
+class YearlessCalendar:
+    """Dates without a year: after December comes January of the next year, and most years have no 29 February."""
+
+    def __init__(self) -> None:
+        self.shift_ns = 0  # what the years since the first date add
+        self._last_day: int | None = None
+        self._has_leap_day = False
+
+    def place(self, t_ns: int) -> int:
+        """A moment with the years added that have passed since the first one."""
+        if t_ns < _YEARLESS_NS:
+            return t_ns  # seconds since some start
+        day = (t_ns - _YEARLESS_NS) // DAY_NS
+        self._has_leap_day = self._has_leap_day or day == _LEAP_DAY
+        seen, self._last_day = self._last_day, day
+        if seen is not None and day < seen - _HALF_YEAR:
+            self.shift_ns += _LEAP_YEAR_NS
+        elif seen is not None and seen < _LEAP_DAY < day and not self._has_leap_day:
+            self.shift_ns -= DAY_NS
+        return t_ns + self.shift_ns
+
+
 class TimestampTrack:
     """The last stamp, the one before it, and whether the last has been used by a row yet."""
 
@@ -35,9 +57,7 @@ class TimestampTrack:
         self._decimals = 0
         self._shift = 0  # what a clock that was set forward or back is off by
         self._num_hours = 0
-        self._years = self._years_shift = 0
-        self._last_day: int | None = None
-        self._has_leap_day = False
+        self._calendar = YearlessCalendar()
         # Dated, zoned, daily: of the rows' own stamps, and of the last one, which may be another program's.
         self._kind: tuple[bool, bool, bool] | None = None
         self._last_kind: tuple[bool, bool, bool] | None = None
@@ -48,7 +68,7 @@ class TimestampTrack:
         if t_ns is None or (self._kind is not None and self._kind != (dated, prefix.zoned, prefix.daily)):
             return  # another program's line, by another clock
         if not dated and not prefix.daily:
-            t_ns = self._within_years(t_ns)
+            t_ns = self._calendar.place(t_ns)
         t_ns += self._shift
         if not dated:
             if self._dated:
@@ -68,19 +88,6 @@ class TimestampTrack:
         self.is_new = True
         if self._first is None:
             self._first = t_ns
-
-    def _within_years(self, t_ns: int) -> int:
-        """A date without a year: after December comes January of the next year, and most years have no 29 February."""
-        if t_ns < _YEARLESS_NS:
-            return t_ns  # seconds since some start
-        day = (t_ns - _YEARLESS_NS) // DAY_NS
-        self._has_leap_day = self._has_leap_day or day == _LEAP_DAY
-        seen, self._last_day = self._last_day, day
-        if seen is not None and day < seen - _HALF_YEAR:
-            self._years += 1
-        elif seen is not None and seen < _LEAP_DAY < day and not self._has_leap_day:
-            self._years_shift -= DAY_NS
-        return t_ns + self._years * _LEAP_YEAR_NS + self._years_shift
 
     def settle(self, stamp: int, last: int, usual: int) -> int:
         """The stamp of a row whose steps go on, after one at `last` when `usual` lies between two.
@@ -127,13 +134,7 @@ class TimestampTrack:
 
     def place(self, t_ns: Ints | None, prefix: Prefix | None) -> Ints | None:
         """Stamps of many rows as `note` would take them one by one; None when it would not take them as they are."""
-        if t_ns is None or prefix is None or self.last is None:
-            return None
-        if prefix.dated != self._dated or (prefix.zoned and not self._zoned) or prefix.decimals > self._decimals:
-            return None
-        if not prefix.dated and prefix.daily != self._daily:
-            return None
-        if self._kind is not None and self._kind != (prefix.dated, prefix.zoned, prefix.daily):
+        if t_ns is None or prefix is None or self.last is None or not self._is_like_before(prefix):
             return None
         if not prefix.dated and not prefix.daily and int(t_ns[0]) >= _YEARLESS_NS:
             return None  # rare enough to be taken one by one
@@ -147,6 +148,14 @@ class TimestampTrack:
         t_ns = t_ns + self._day * DAY_NS
         is_past_midnight = t_ns[0] < self.last - DAY_NS // 2 or (np.diff(t_ns) < -(DAY_NS // 2)).any()
         return None if is_past_midnight else t_ns
+
+    def _is_like_before(self, prefix: Prefix) -> bool:
+        """Whether a prefix changes nothing of what is known about the log's timestamps."""
+        if prefix.dated != self._dated or (prefix.zoned and not self._zoned) or prefix.decimals > self._decimals:
+            return False
+        if not prefix.dated and prefix.daily != self._daily:
+            return False
+        return self._kind is None or self._kind == (prefix.dated, prefix.zoned, prefix.daily)
 
     def note_many(self, stamps: Column, num: int) -> None:
         """Rows with stamps have been taken, the last of them with these."""
@@ -178,6 +187,6 @@ class TimestampTrack:
             zoned=self._zoned,
             daily=self._daily,
             resolution_ns=max(1, NS // 10 ** min(self._decimals, 9)),
-            shift_ns=self._shift + self._day * DAY_NS + self._years * _LEAP_YEAR_NS + self._years_shift,
+            shift_ns=self._shift + self._day * DAY_NS + self._calendar.shift_ns,
             num_hours=self._num_hours,
         )

@@ -12,7 +12,8 @@ from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
 from stepscope.core import clock
 from stepscope.core.errors import InputError, StepscopeError
-from stepscope.reading.reader import LogReader, read
+from stepscope.reading.log_reader import LogReader
+from stepscope.reading.reader import read
 from stepscope.source.files import resolve
 
 _MOST_RUNS = 100

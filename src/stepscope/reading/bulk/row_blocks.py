@@ -12,7 +12,7 @@ from stepscope.columns.decimals import MISSING, Code, Decimals, Nanos, Printed, 
 from stepscope.core.units import NS
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.bulk.numbers import Floats, Ints, Scratch, Words, floats, whole_numbers
-from stepscope.reading.bulk.recipe import MAX_NS, RowRecipe
+from stepscope.reading.bulk.row_recipe import MAX_NS, RowRecipe
 from stepscope.reading.rows import RowBatch
 from stepscope.run.model import NO_TIME
 
@@ -103,25 +103,14 @@ class RowBlock:
                 np.negative(whole[index], out=whole[index])
             return Printed(whole[index], Decimals(number.decimals))
 
-        good: Bools | None = None
         step = row.step(whole)
-        if step.min(initial=0) < 0:
-            good = step >= 0
         figure = None if row.figure is None else row.figure(whole, as_floats)
-        if figure is not None:
-            counted, most = _count(figure)
-            if counted.min(initial=0) < 0 or counted.max(initial=0) >= most:
-                sound = (counted >= 0) & (counted < most)
-                good = sound if good is None else good & sound
         loss: Printed | Floats | None = None
-        is_bad = False
+        is_bad = row.loss is not None and row.loss.constant is not None
         if row.loss is not None:
-            if row.loss.constant is not None:
-                loss, is_bad = np.full(num, row.loss.constant), True
-            else:
-                loss = as_printed(row.loss.number)
-                if not isinstance(loss, Printed) and np.isnan(loss).any():
-                    good = ~np.isnan(loss) if good is None else good & ~np.isnan(loss)
+            constant = row.loss.constant
+            loss = as_printed(row.loss.number) if constant is None else np.full(num, constant)
+        good = _sound(step, figure, None if is_bad else loss)
         mfu = None if row.mfu is None else as_printed(row.mfu)
         data = None if row.data is None else as_floats(row.data)
         work = None if row.tokens is None else as_floats(row.tokens)
@@ -213,3 +202,17 @@ def _count(figure: Printed | Ints) -> tuple[npt.NDArray[Any], int]:
         assert isinstance(figure.code, Nanos)
         return figure.numbers, MAX_NS // figure.code.unit
     return figure, MAX_NS
+
+
+def _sound(step: Ints, figure: Printed | Ints | None, loss: Printed | Floats | None) -> Bools | None:
+    """Which rows have numbers that can be what they say; None where all have."""
+    sound: list[Bools] = []
+    if step.min(initial=0) < 0:
+        sound.append(step >= 0)
+    if figure is not None:
+        counted, most = _count(figure)
+        if counted.min(initial=0) < 0 or counted.max(initial=0) >= most:
+            sound.append((counted >= 0) & (counted < most))
+    if loss is not None and not isinstance(loss, Printed) and np.isnan(loss).any():
+        sound.append(~np.isnan(loss))
+    return np.logical_and.reduce(sound) if sound else None

@@ -9,8 +9,9 @@ from stepscope.lines.format import Format
 from stepscope.reading.bulk.handover import OTHER_BAR, Chunk
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO, compare, free_digits, make_shape
 from stepscope.reading.bulk.numbers import Ints, Scratch, Words, floats, whole_numbers
-from stepscope.reading.bulk.recipe import LOSS, NOTHING, STEP, UNREAD, Plan, RowRecipe, make_plan
+from stepscope.reading.bulk.recipe import LOSS, NOTHING, STEP, UNREAD, Plan, make_plan
 from stepscope.reading.bulk.row_blocks import RowBlock
+from stepscope.reading.bulk.row_recipe import RowRecipe
 from stepscope.reading.bulk.target import BulkTarget
 
 PADDING = 1024  # a line may be looked at beyond its end

@@ -1,0 +1,73 @@
+"""The beginning and the end of a file, read to find its place among others: its format, first rows, last step."""
+
+from __future__ import annotations
+
+from stepscope.core.errors import InputError
+from stepscope.lines.format import Format
+from stepscope.reading.files import Head
+from stepscope.reading.log_reader import LogReader
+from stepscope.run.model import Run
+from stepscope.source.files import Source
+
+_HEAD_ROWS = 8
+_TAIL_BYTES = 1 << 16
+
+
+def score_file(source: Source) -> tuple[Head, tuple[bool, bool, bool, int] | None]:
+    """The beginning of a file, and how good a log it is; None for none.
+
+    A file with times is better than one without, then one that tells of evaluations or saves, then one that says how
+    long the run is to be (a log beside its own table of steps), then the one with more steps.
+    """
+    try:
+        run = _read_piece(source, next(iter(source.chunks()), b""))
+    except InputError:
+        return _blank(source), None
+    # What a format claims is the log; what merely looks like one is taken where there is nothing else.
+    is_claimed = run.format.inferred is None
+    is_timed = run.format.is_timed and len(run) > 1
+    has_events = is_claimed and len(run.events) > 0
+    last = run.settings.get("max_steps")
+    has_end = is_claimed and last is not None and last.origin == "log"
+    score = is_claimed and is_timed, has_events, has_end, len(run) if is_claimed else min(len(run), 1)
+    return _head_of(source, run), score
+
+
+def read_head(source: Source) -> Head:
+    """The beginning of a file, and where it ends."""
+    head, _ = score_file(source)
+    return head
+
+
+def _blank(source: Source) -> Head:
+    return Head(source, None, (), None, None, None, None, dated=False)
+
+
+def _read_piece(source: Source, piece: bytes, fmt: Format | None = None) -> Run:
+    reader = LogReader(paths=[source.name], format=fmt)
+    reader.begin_file()
+    reader.feed(piece)
+    reader.end_file()
+    return reader.run()
+
+
+def _head_of(source: Source, run: Run) -> Head:
+    steps = run.steps
+    figures = steps.dur_ns[:_HEAD_ROWS].tolist()
+    last, last_ns = (int(steps.step[-1]) if len(run) else None), run.stamps.last_ns if run.stamps else None
+    tail = source.tail(_TAIL_BYTES)
+    if tail and len(run):
+        end = _read_piece(source, tail, run.format)
+        if len(end) and end.format.layout.first_epoch == run.format.layout.first_epoch:
+            last = max(int(end.steps.step[-1]), last or 0)
+        last_ns = end.stamps.last_ns if end.stamps is not None else last_ns
+    return Head(
+        source,
+        run.format.name,
+        tuple(zip(steps.step[:_HEAD_ROWS].tolist(), figures, strict=True)),
+        int(steps.step[0]) if len(run) else None,
+        last,
+        run.stamps.first_ns if run.stamps else None,
+        last_ns,
+        dated=bool(run.stamps and run.stamps.dated),
+    )
