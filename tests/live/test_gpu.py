@@ -25,7 +25,7 @@ GIB = 1 << 30
 
 
 def with_hardware(report, hardware):
-    return dataclasses.replace(report, beside=dataclasses.replace(report.beside, hardware=hardware))
+    return dataclasses.replace(report, side_files=dataclasses.replace(report.side_files, hardware=hardware))
 
 
 class NVMLError(Exception):

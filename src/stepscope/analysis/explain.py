@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 
-from stepscope.analysis.beside import FindPrevious, read_beside
 from stepscope.analysis.report import Ask, Report
+from stepscope.analysis.side_files import FindPrevious, read_side_files
 from stepscope.causes._diagnose import diagnose
 from stepscope.core.settings import Value
 from stepscope.forecast.finish import forecast
@@ -56,8 +56,8 @@ def explain(
     ask = Ask(now=now, fallback_now=fallback_now, gpu=gpu, confidence=confidence, may_lose_s=may_lose_s)
 
     run = with_settings(run, config=config, flags=flags)
-    beside = read_beside(run, hardware=hardware, previous=previous, has_gpu_series=has_gpu_series)
-    ledger = attribute(run, confidence=confidence, spans=beside.spans)
-    ledger = diagnose(ledger, run, beside.hardware)
-    finish = forecast(run, ledger, confidence=confidence, previous=beside.previous)
-    return Report(run=run, ledger=ledger, forecast=finish, beside=beside, ask=ask)
+    side_files = read_side_files(run, hardware=hardware, previous=previous, has_gpu_series=has_gpu_series)
+    ledger = attribute(run, confidence=confidence, spans=side_files.spans)
+    ledger = diagnose(ledger, run, side_files.hardware)
+    finish = forecast(run, ledger, confidence=confidence, previous=side_files.previous)
+    return Report(run=run, ledger=ledger, forecast=finish, side_files=side_files, ask=ask)

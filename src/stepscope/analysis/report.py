@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from stepscope.analysis.beside import Beside
 from stepscope.analysis.moment import MomentFrom, find_moment
+from stepscope.analysis.side_files import SideFiles
 from stepscope.causes._diagnose import diagnose
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
@@ -69,7 +69,7 @@ class Report:
     run: Run
     ledger: Ledger
     forecast: Forecast | NoForecast
-    beside: Beside
+    side_files: SideFiles
     ask: Ask
 
     def asked(self, **changes: Any) -> Report:
@@ -80,12 +80,12 @@ class Report:
     def hardware(self) -> Hardware | None:
         """What is known of the GPU; its name as the user states it, where stated."""
         if self.ask.gpu is None:
-            return self.beside.hardware
-        return (self.beside.hardware or Hardware())._replace(gpu=self.ask.gpu)
+            return self.side_files.hardware
+        return (self.side_files.hardware or Hardware())._replace(gpu=self.ask.gpu)
 
     @cached_property
     def _moment(self) -> tuple[dt.datetime | None, MomentFrom | None]:
-        return find_moment(self.run, self.beside.hardware, self.ask.now, self.ask.fallback_now)
+        return find_moment(self.run, self.side_files.hardware, self.ask.now, self.ask.fallback_now)
 
     @property
     def moment(self) -> dt.datetime | None:
@@ -100,7 +100,7 @@ class Report:
     @property
     def trace(self) -> Trace | None:
         """What was seen from inside the process."""
-        return self.beside.trace
+        return self.side_files.trace
 
     @property
     def traced(self) -> tuple[TracedKind, ...] | None:
@@ -110,7 +110,7 @@ class Report:
     @cached_property
     def gpu_series(self) -> GpuSeries | None:
         """What the GPU did during the run, where somebody kept samples."""
-        found = self.beside.gpu_series
+        found = self.side_files.gpu_series
         if found is None or self.moment is None or self.moment_from != "stamp":
             return found
         # The file may hold the samples of other runs too.
@@ -145,7 +145,7 @@ class Report:
 
         own, confidence = self.run.training(-1), self.ask.confidence
         ledger = self.ledger if own is self.run else diagnose(attribute(own, confidence=confidence), own)
-        return backtest(own, ledger, confidence=confidence, previous=self.beside.previous)
+        return backtest(own, ledger, confidence=confidence, previous=self.side_files.previous)
 
     @cached_property
     def clocks(self) -> tuple[ClockReading, ...]:

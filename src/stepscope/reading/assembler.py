@@ -348,7 +348,7 @@ class RunAssembler:
     def run(self, *, paths: tuple[str, ...], encoding: str, mtime: float | None) -> Run:
         """A frozen copy of what has grown so far."""
         if self.so_far.writers.is_undecided:
-            # Too little was read to tell ranks from line numbers: without a second look at one, they number lines.
+            # Too little was read to separate ranks from line numbers: without a second look at one, they number lines.
             twin = copy.deepcopy(self)
             for held in twin.so_far.writers.dismiss_ranks():
                 twin._append(held)

@@ -17,7 +17,7 @@ class Bars:
         self.total, self.is_stated = None, False
 
     def state(self, total: int | None) -> None:
-        """A line tells the total."""
+        """A line states the total."""
         self.total, self.is_stated = total, True
 
     def draw(self, total: int | None) -> bool:

@@ -102,5 +102,5 @@ def _took_ns(groups: Mapping[str, str | None]) -> int | None:
     """How long an event took by its own line."""
     if groups.keys().isdisjoint(_TOOK):
         return None
-    told = {own: groups.get(name) for name, own in _TOOK.items()}
-    return figure_ns(told) if any(told.values()) else None
+    stated = {own: groups.get(name) for name, own in _TOOK.items()}
+    return figure_ns(stated) if any(stated.values()) else None

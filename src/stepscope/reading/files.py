@@ -52,11 +52,11 @@ class Arrangement(NamedTuple):
 
 
 def arrange(heads: list[Head]) -> Arrangement:
-    """Sort the files of one run: ranks told apart, repeated ones left out, the others by stamps, else by steps."""
+    """Sort the files of one run: ranks separated, repeated ones left out, the others by stamps, else by steps."""
     kept, repeated = _without_repeated(heads)
     ranks = _ranks(kept)
     lowest = min(ranks.values(), default=None)
-    # The run's own rank comes first, whole; the others are read beside it.
+    # The run's own rank comes first, whole; the others are read next to it.
     groups: dict[int | None, list[Head]] = {}
     for head in kept:
         rank = ranks.get(head.source.name)

@@ -1,4 +1,4 @@
-"""The settings that a log tells of its run: the echo of a config, a header, facts on the way."""
+"""The settings that a log states of its run: the echo of a config, a header, facts on the way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOT_SETTINGS = frozenset({"path", "total", "batches", "epochs", "stamp", "unix_
 
 
 class HeaderSettings:
-    """Names and values as they come; what is told later holds."""
+    """Names and values as they come; what is stated later holds."""
 
     def __init__(self, fmt: Format) -> None:
         self._format = fmt
@@ -47,7 +47,7 @@ class HeaderSettings:
         self.values["world_size"] = self._num_starts
 
     def note(self, groups: Mapping[str, str | None]) -> Value | None:
-        """What a line of facts tells; the number of steps, if that is among it."""
+        """What a line of facts states; the number of steps, if that is among it."""
         max_steps: Value | None = None
         for name, raw in groups.items():
             if raw is not None and name not in _NOT_SETTINGS and name not in AHEAD:

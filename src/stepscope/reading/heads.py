@@ -16,8 +16,8 @@ _TAIL_BYTES = 1 << 16
 def score_file(source: Source) -> tuple[Head, tuple[bool, bool, bool, int] | None]:
     """The beginning of a file, and how good a log it is; None for none.
 
-    A file with times is better than one without, then one that tells of evaluations or saves, then one that says how
-    long the run is to be (a log beside its own table of steps), then the one with more steps.
+    A file with times is better than one without, then one with evaluations or checkpoints, then one that says how
+    long the run is to be (a log next to its own table of steps), then the one with more steps.
     """
     try:
         run = _read_piece(source, next(iter(source.chunks()), b""))

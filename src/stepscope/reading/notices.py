@@ -1,4 +1,4 @@
-"""What a log tells of its run's fate while it is read: tracebacks, signals, kills, and its own word that it is done."""
+"""How a run went, by its own log: tracebacks, signals, kills, and the word that it is done."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NoticeTrack:
         self.moment = NO_TIME  # the last stamp there was
 
     def take(self, text: str, *, line: int) -> bool:
-        """Take a line that belongs to no format; whether it tells of the run's fate."""
+        """Take a line that belongs to no format; whether it says how the run went."""
         kind = notices.classify(text)
         if kind == "traceback":
             self.in_traceback = True
@@ -52,11 +52,11 @@ class NoticeTrack:
 
     @property
     def is_fatal(self) -> bool:
-        """Whether the last notice tells of an end."""
+        """Whether the last notice is that of an end."""
         return bool(self.notices) and self.notices[-1].kind in notices.FATAL
 
     def _add(self, kind: notices.NoticeKind, text: str, line: int, type_name: str | None = None) -> None:
-        # The first ones tell what happened; the last ones how it ended.
+        # The first notices say what happened, the last ones how it ended.
         if len(self.notices) >= _MAX_NOTICES:
             del self.notices[_MAX_NOTICES // 2]
         self.notices.append(

@@ -22,7 +22,7 @@ def read(*paths: str, progress: Progress | None = None) -> Run:
 
 
 def read_sources(sources: Sequence[Source], *, progress: Progress | None = None) -> Run:
-    """Read one run from its files: ranks beside each other, parts in the order of their stamps or steps."""
+    """Read one run from its files: ranks next to each other, parts in the order of their stamps or steps."""
     plan = Arrangement(tuple(LogPart(source, None) for source in sources), "given", ())
     if len(sources) > 1 and all(source.path is not None for source in sources):
         plan = arrange([read_head(source) for source in sources])

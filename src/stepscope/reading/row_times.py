@@ -18,7 +18,7 @@ _BLOCK = 1 << 18  # rows worked on together: a log of any length needs no more m
 
 _TICKS_NS = (10**9, 10**8, 10**7)
 _FINE_NS = _TICKS_NS[-1]
-# Intervals of so many steps tell a step's time from the interval's, if so many of them agree this closely.
+# Intervals of this many steps show whether a figure is a step's or the interval's, if this many agree this closely.
 _TELLING_SPACING = 3
 _LEAST_INTERVALS = 5
 _NEAR = 0.15
@@ -138,7 +138,7 @@ class _RunningClock:
             if self._last >= 0 and now < self._clock[self._last] // 2:
                 if now == 0:
                     continue
-                self._last = -1  # it starts anew
+                self._last = -1  # it starts again
             if now > (self._clock[self._last] if self._last >= 0 else 0):
                 self._tick(np.array([row]))
 

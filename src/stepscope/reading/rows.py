@@ -73,7 +73,7 @@ class RowBatch(NamedTuple):
 class RowStore:
     """The columns of the rows so far.
 
-    RowBatch read ahead become visible a few at a time, between one event and the next. Who reads an event asks for the
+    Rows read ahead become visible a few at a time, between one event and the next. Who reads an event asks for the
     steps, so the other columns follow when somebody looks at them.
     """
 
@@ -159,11 +159,11 @@ class RowStore:
         first, num = len(self.step), len(rows.step)
         self.step.stage(rows.step)
         self._line.stage(rows.line)
-        for own, told in ((self._figure, rows.figure), (self._loss, rows.loss), (self._mfu, rows.mfu)):
-            if told is None:
+        for own, printed in ((self._figure, rows.figure), (self._loss, rows.loss), (self._mfu, rows.mfu)):
+            if printed is None:
                 own.stage_missing(num)
             else:
-                own.stage(told)
+                own.stage(printed)
         data = rows.data
         if data is not None:
             data = np.where((data >= 0) & (data < MAX_FIGURE_S), data, math.nan)
@@ -222,7 +222,7 @@ class RowStore:
     ) -> bool:
         """Whether the figure that should be one step's turns out to be the interval's; the first rows show it.
 
-        `tokens` is how many a step takes, as far as the log tells.
+        `tokens` is how many a step takes, as far as the log says.
         """
         if fmt.clock.covers != "step":
             return False

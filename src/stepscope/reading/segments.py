@@ -28,7 +28,7 @@ class SegmentStore:
         self._resumed = False
         self._launch: set[int] = set()  # which of the format's start lines were seen since the last row
         self._own_launch: set[int] = set()  # those before the training at hand
-        self._fatal = False  # the log told of an end since the last row
+        self._fatal = False  # the log spoke of an end since the last row
         self._first_step = 0  # of the training at hand
         self.num_trainings = 0
 
@@ -43,12 +43,12 @@ class SegmentStore:
         self.starting = True
 
     def note_end(self) -> None:
-        """The log tells that a process ended."""
+        """The log says that a process ended."""
         self._fatal = True
 
     @property
     def has_ended(self) -> bool:
-        """Whether the log told of an end since the last row."""
+        """Whether the log spoke of an end since the last row."""
         return self._fatal
 
     def calm(self) -> None:
@@ -72,8 +72,8 @@ class SegmentStore:
     def _is_new_training(self, row: int, step: int, before: int, *, spacing: int, first: int, totals: Totals) -> bool:
         if step > max(self._first_step, first) + spacing or self._resumed:
             # Goes on in the middle; far beyond where the other ended, and towards another total, it is not the same.
-            told = totals.last_before(row)
-            return step > before + spacing and told is not None and totals.max_steps not in (None, told.value)
+            stated = totals.last_before(row)
+            return step > before + spacing and stated is not None and totals.max_steps not in (None, stated.value)
         if self._launch and self._own_launch and not self._launch & self._own_launch:
             return True  # announced in other words: another phase
         last = totals.last_before(row)
@@ -81,7 +81,7 @@ class SegmentStore:
             return not self._fatal
         if before >= last.value - spacing:
             return True  # the one before was done
-        if not totals.is_told_since(row):
+        if not totals.is_stated_since(row):
             return last.on_step
         return totals.max_steps != last.value
 

@@ -1,6 +1,6 @@
-"""How many steps a training has, as its lines tell it: outright, as epochs of so many batches, or as a setting.
+"""How many steps a training has, as its lines state it: outright, as epochs of a number of batches, or as a setting.
 
-What was told before a training began does not hold for it, so every number remembers at which row it was told.
+What was stated before a training began does not hold for it, so every number remembers at which row it was stated.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from stepscope.lines.format import Format
 _MAX_EPOCHS = 1_000_000
 
 
-class KnownTotals(NamedTuple):
-    """A number, the row before or at which it was told, and whether the step lines themselves tell it."""
+class StatedTotal(NamedTuple):
+    """A number, the row before or at which it was stated, and whether the step lines themselves state it."""
 
     value: int
     row: int
@@ -27,11 +27,11 @@ class Totals:
 
     def __init__(self, fmt: Format) -> None:
         self._format = fmt
-        self._told: dict[str, KnownTotals] = {}
+        self._stated: dict[str, StatedTotal] = {}
         self._place: tuple[int, int] | None = None  # epoch and batch of the last step
         self._offsets: dict[int, int] = {}  # steps before an epoch, where epochs differ in length
-        self._max_steps: KnownTotals | None = None
-        self._earlier: KnownTotals | None = None  # told before the row at which the present one was
+        self._max_steps: StatedTotal | None = None
+        self._earlier: StatedTotal | None = None  # stated before the row at which the present one was
 
     @property
     def batches(self) -> int | None:
@@ -40,12 +40,12 @@ class Totals:
 
     @property
     def total(self) -> int | None:
-        """The total as it was told last."""
+        """The total as it was stated last."""
         return self._value("total")
 
     @property
     def max_steps(self) -> int | None:
-        """The number of the last step; None where nothing tells."""
+        """The number of the last step; None where nothing says."""
         return self._max_steps.value if self._max_steps is not None else None
 
     @property
@@ -59,17 +59,17 @@ class Totals:
         return bool(self._offsets)
 
     def _value(self, name: str) -> int | None:
-        told = self._told.get(name)
-        return told.value if told is not None else None
+        stated = self._stated.get(name)
+        return stated.value if stated is not None else None
 
     def note(self, groups: Mapping[str, str | None], row: int, *, on_step: bool) -> None:
-        """Take what a line before or at row `row` tells."""
+        """Take what a line before or at row `row` states."""
         found = {name: whole(groups.get(name)) for name in ("total", "batches", "epochs")}
         if not any(found.values()):
             return
         for name, value in found.items():
             if value:
-                self._told[name] = KnownTotals(value, row, on_step)
+                self._stated[name] = StatedTotal(value, row, on_step)
         self._work_out(found["total"], row, on_step=on_step)
 
     def _work_out(self, total: int | None, row: int, *, on_step: bool) -> None:
@@ -77,41 +77,41 @@ class Totals:
         if total is None and batches and epochs and not self._is_total_newer(row):
             total = self._steps_up_to(epochs) if self._offsets else batches * epochs
         if total is not None:
-            self._set(KnownTotals(max(0, total - 1 + self._format.layout.first_step), row, on_step))
+            self._set(StatedTotal(max(0, total - 1 + self._format.layout.first_step), row, on_step))
 
     def _is_total_newer(self, row: int) -> bool:
-        """A total told outright for this training beats the product of its epochs."""
-        total = self._told.get("total")
+        """A total stated outright for this training beats the product of its epochs."""
+        total = self._stated.get("total")
         return total is not None and total.row == row and not total.on_step
 
     def state(self, max_steps: object, row: int) -> None:
-        """A setting tells the number of the last step."""
+        """A setting states the number of the last step."""
         if isinstance(max_steps, int) and not isinstance(max_steps, bool):
-            self._set(KnownTotals(max_steps, row, on_step=False))
+            self._set(StatedTotal(max_steps, row, on_step=False))
 
-    def _set(self, told: KnownTotals) -> None:
-        if self._max_steps is not None and self._max_steps.row < told.row:
+    def _set(self, stated: StatedTotal) -> None:
+        if self._max_steps is not None and self._max_steps.row < stated.row:
             self._earlier = self._max_steps
-        self._max_steps = told
+        self._max_steps = stated
 
-    def is_told_since(self, row: int) -> bool:
-        """Whether the number of the last step was told after row `row` - 1."""
+    def is_stated_since(self, row: int) -> bool:
+        """Whether the number of the last step was stated after row `row` - 1."""
         return self._max_steps is not None and self._max_steps.row >= row
 
-    def last_before(self, row: int) -> KnownTotals | None:
-        """The number of the last step as it was told before row `row` was near."""
-        return self._earlier if self.is_told_since(row) else self._max_steps
+    def last_before(self, row: int) -> StatedTotal | None:
+        """The number of the last step as it was stated before row `row` was near."""
+        return self._earlier if self.is_stated_since(row) else self._max_steps
 
     def begin_training(self, row: int) -> None:
-        """Another training begins at row `row`: only what was told since the row before holds for it."""
-        self._told = {name: told for name, told in self._told.items() if told.row >= row}
+        """Another training begins at row `row`: only what was stated since the row before holds for it."""
+        self._stated = {name: stated for name, stated in self._stated.items() if stated.row >= row}
         self._offsets = {}
         self._earlier = None
-        if not self.is_told_since(row):
+        if not self.is_stated_since(row):
             self._max_steps = None
 
     def learn_epoch_length(self, groups: Mapping[str, str | None], row: int) -> bool:
-        """Where no line tells how many batches an epoch has, the last batch of the first whole epoch does.
+        """Where no line says how many batches an epoch has, the last batch of the first whole epoch does.
 
         True when the steps read so far were counted without knowing it.
         """
@@ -122,7 +122,7 @@ class Totals:
         if place is None or self.batches is not None or epoch != place[0] + 1:
             return False
         if place[1]:
-            self._told["batches"] = KnownTotals(place[1], row, on_step=False)
+            self._stated["batches"] = StatedTotal(place[1], row, on_step=False)
             self._work_out(None, row, on_step=False)
         return place[0] != self._format.layout.first_epoch
 

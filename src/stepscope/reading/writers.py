@@ -1,6 +1,6 @@
 """Several writers in one log: ranks that tag their lines, ranks with a file each, or two processes that do not say.
 
-One lane is the run; its rows go to the columns. The rows of the others are kept beside it, so that no step counts
+One writer is the run; its rows go to the columns. The rows of the others are kept apart, so that no step counts
 twice and the slowest rank can still be named.
 """
 
@@ -129,7 +129,7 @@ class Writers:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether rows were held back and nothing tells yet whether their numbers are ranks."""
+        """Whether rows were held back and nothing shows yet whether their numbers are ranks."""
         return self._bare_are_ranks is None and bool(self.held)
 
     def dismiss_ranks(self) -> list[Row]:
@@ -144,12 +144,12 @@ class Writers:
             self.own_rank = rank
         if rank == self.own_rank:
             return False
-        lane = self.ranks.get(rank)
-        if lane is None:
+        writer = self.ranks.get(rank)
+        if writer is None:
             if len(self.ranks) >= _MAX_RANKS:
                 return True
-            lane = self.ranks[rank] = OtherWriter()
-        lane.add(step, figure, stamp)
+            writer = self.ranks[rank] = OtherWriter()
+        writer.add(step, figure, stamp)
         return True
 
     def open_other(self, steps: list[int], figures: list[int], stamps: list[int]) -> None:

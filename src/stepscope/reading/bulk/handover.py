@@ -16,7 +16,7 @@ from stepscope.reading.bulk.target import BulkTarget
 from stepscope.reading.rows import RowBatch
 from stepscope.source.lines import clean
 
-OTHER_BAR = 5  # beside the kinds of a plan: a bar that is not the training's
+OTHER_BAR = 5  # besides the kinds of a plan: a bar that is not the training's
 _MAX_RECIPES = 4096
 _WITHOUT_TRACE = (NOTHING, UNREAD)
 
@@ -36,7 +36,7 @@ class Chunk:
         self.end = len(lengths)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the bytes: whoever gets a chunk from another process has them. Small numbers take less copying."""
+        """All but the bytes: a process that gets a chunk from another has them. Small numbers take less copying."""
         kept = {name: value for name, value in self.__dict__.items() if name != "buffer"}
         return kept | {"places": self.places.astype(np.int32), "lengths": self.lengths.astype(np.int32)}
 

@@ -1,4 +1,4 @@
-"""Processes beside this one that sort the lines of a long log while this one hands over those sorted before.
+"""Processes next to this one that sort the lines of a long log while this one hands over those sorted before.
 
 Not threads: each of some hundred short calls to NumPy for a batch would wait for the interpreter's lock. A helper is a
 fork of the reader, so it knows what the reader knew then; it reads its own stretches of the file, and what it finds
@@ -49,7 +49,7 @@ class SortedStretch(NamedTuple):
 
 
 class _Desk:
-    """Memory that this process and a helper share: the bytes of a batch, and columns that tell about them."""
+    """Memory that this process and a helper share: the bytes of a batch, and columns that describe them."""
 
     def __init__(self) -> None:
         self._num_bytes = 1 + _BATCH_BYTES + _MORE_BYTES  # one before: is what comes next the beginning of a line?
@@ -136,7 +136,7 @@ class Helpers:
                 yield helper.desks[desk].unpack(packed)
                 free.append((helper, desk))
         except (EOFError, OSError):
-            return  # a helper has died: whoever reads goes on alone
+            return  # a helper has died: the reader goes on alone
 
     def dismiss(self) -> None:
         """Stop them all."""
@@ -165,14 +165,14 @@ def _start(sort: Sort, path: Path, others: Sequence[Connection]) -> _Helper:
     desks = tuple(_Desk() for _ in range(_DESKS_EACH))
     here, there = Pipe()
     with warnings.catch_warnings():
-        # Python warns of forking beside any thread; those of NumPy's linear algebra are asleep, and never used here.
+        # Python warns of forking next to any thread; those of NumPy's linear algebra are asleep, and never used here.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid:
         there.close()
         return _Helper(pid, here, desks)
     try:
-        # The end of the reader is told by the end of the line to it: no other helper may hold it open.
+        # A helper sees that the reader ended when the line to it ends: no other helper may hold it open.
         for line in (here, *others):
             line.close()
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -14,7 +14,7 @@ _ALL_BITS = 0xFFFFFFFFFFFFFFFF
 _HIGH_BITS = np.uint64(0x8080808080808080)
 # A digit behind a letter is part of a name (`d2`, `gpt2`, `Acc@1`), unless that letter is the one of an exponent.
 NAME_DIGITS = re.compile(rb"(?<![0-9.][eE])(?<=[A-Za-z_@])[0-9]+(?:[A-Za-z_]+[0-9]+)*")
-# A line with every digit made 0 tells lines of one shape from others.
+# A line with every digit made 0 separates lines of one shape from others.
 DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
 
 

@@ -18,7 +18,7 @@ Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MAX_DIGITS = 15  # whole numbers of so many digits are exact in a double
+MAX_DIGITS = 15  # whole numbers of that many digits are exact in a double
 _MAX_POWER = 22  # and so are powers of ten up to this one
 _POWERS = np.array([10.0**power for power in range(_MAX_POWER + 1)])
 _PAIR, _FOUR = np.uint16((10 << 8) + 1), np.uint32((100 << 16) + 1)
@@ -34,7 +34,7 @@ class Window(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number at fixed places of a line: whole windows added up, so many decimals, a sign, perhaps an exponent."""
+    """A number at fixed places of a line: whole windows added up, a number of decimals, a sign, perhaps an exponent."""
 
     windows: tuple[Window, ...]
     num_digits: int

@@ -190,7 +190,7 @@ def _stamp_kind(prefix: Prefix | None) -> tuple[bool, bool, bool, int] | None:
 
 
 def _narrow(column: Printed | npt.NDArray[Any] | None) -> Any:
-    """Printed numbers as they will be kept, if they fit: done here, beside the thread that hands them over."""
+    """Printed numbers as they will be kept, if they fit: done here, outside the thread that hands them over."""
     if isinstance(column, Printed) and fits_narrow(column.numbers):
         return Printed(column.numbers.astype(np.int32), column.code)
     return column

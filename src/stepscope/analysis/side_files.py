@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beside:
+class SideFiles:
     """The files next to a log, and what is known of the GPU.
 
     hardware
@@ -44,13 +44,13 @@ class Beside:
         return {**(self.trace.spans if self.trace is not None else {}), **self.suspends}
 
 
-def read_beside(
+def read_side_files(
     run: Run,
     *,
     hardware: Hardware | None = None,
     previous: FindPrevious | None = None,
     has_gpu_series: bool = True,
-) -> Beside:
+) -> SideFiles:
     """Read what lies next to the files of `run`.
 
     hardware
@@ -61,7 +61,7 @@ def read_beside(
         Whether to read the samples of the GPU: a day of them takes longer to read than most logs.
     """
     paths = [Path(path) for path in run.paths if path != "-"]
-    return Beside(
+    return SideFiles(
         hardware=hardware,
         gpu_series=_first(map(read_gpu_series, paths)) if has_gpu_series else None,
         trace=_first(map(read_trace, paths)),
