@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,7 @@ from tests.conftest import ROOT
 ORDER = [
     {"trainer"},
     {"core"},
-    {"i18n", "source"},
-    {"columns", "lines"},
+    {"i18n", "source", "columns", "lines"},
     {"formats"},
     {"catalogue"},
     {"infer"},
@@ -30,48 +30,59 @@ ORDER = [
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 PACKAGE = ROOT / "src" / "stepscope"
+ROOT_MODULES = {"__init__", "__main__"}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent.name != "demo")
 
 
-def stage(path_or_name: str) -> str:
-    return path_or_name.removeprefix("stepscope.").split(".")[0]
+def package_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """The packages that a module imports from, under TYPE_CHECKING and inside functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: line {node.lineno}: a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("stepscope.")}
+    return found & RANK.keys()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_back(path):
-    """Imports under TYPE_CHECKING count too: a type from a later stage is a dependency on it."""
-    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if own in {"__init__", "__main__"}:
+    """A type from a later stage is a dependency on it too. Packages of one rank do not import each other."""
+    own = package_of(path)
+    if own in ROOT_MODULES:
         return
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stepscope"):
-            names = [node.module] if node.module != "stepscope" else [f"stepscope.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names if alias.name.startswith("stepscope.")]
-        else:
-            continue
-        for name in names:
-            other = stage(name)
-            if other in RANK:
-                assert RANK[other] <= RANK[own], f"{own} imports {other}"
+    for other in imported(path) - {own}:
+        assert RANK[other] < RANK[own], f"{own} imports {other}"
+
+
+def test_the_root_holds_nothing_but_the_public_face():
+    assert {path.stem for path in PACKAGE.glob("*.py")} == ROOT_MODULES
+    assert {package_of(path) for path in MODULES} - ROOT_MODULES == RANK.keys()
+
+
+def test_formats_holds_formats_and_nothing_else():
+    """What several formats share is in `_shared`; every other file is a format."""
+    for path in (PACKAGE / "formats").glob("*.py"):
+        assert path.stem == "__init__" or "\nFORMAT = " in path.read_text(encoding="utf-8"), path.name
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_only_readers_look_at_what_a_clock_covers(path):
     """The stages after them ask the clock: `is_per_step`, `runs_during("evaluation")`."""
-    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if RANK.get(own, 0) <= RANK["reading"]:
+    if RANK.get(package_of(path), 0) <= RANK["reading"]:
         return
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Compare):
             compared = {getattr(side, "attr", None) for side in (node.left, *node.comparators)}
             assert "covers" not in compared, f"line {node.lineno}"
-
-
-def test_every_module_has_a_rank():
-    for path in MODULES:
-        name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        assert name in RANK or name in {"__init__", "__main__"}, f"{name} has no place in the flow"
 
 
 def test_starting_up_loads_nothing_heavy():

@@ -2,39 +2,83 @@
 
     run = stepscope.read("train.log")
     report = stepscope.explain(run)
-    report.ledger, report.forecast, report.advice, report.alarms
+    print(report)
+    report.ledger, report.forecast, report.advice, report.alarms, report.to_dict()
 
 Names are imported when they are first used, so that `import stepscope` costs next to nothing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stepscope.core import outlets as _outlets
 
 __version__ = "0.1.0"
-__all__ = ["Report", "Run", "__version__", "advise", "attribute", "explain", "read"]
+__all__ = [
+    "InputError",
+    "Report",
+    "Run",
+    "StepscopeError",
+    "UsageError",
+    "__version__",
+    "advise",
+    "attribute",
+    "explain",
+    "read",
+]
 
 if TYPE_CHECKING:
     from stepscope.advice import advise
     from stepscope.analysis.explain import explain
     from stepscope.analysis.report import Report
-    from stepscope.ledger.attribute import attribute
+    from stepscope.causes._diagnose import diagnosed as attribute
+    from stepscope.core.errors import InputError, StepscopeError, UsageError
     from stepscope.reading.reader import read
     from stepscope.run.model import Run
 
+# Where each name is: its module, and what it is called there.
 _HOMES = {
-    "Report": "stepscope.analysis.report",
-    "Run": "stepscope.run.model",
-    "advise": "stepscope.advice",
-    "attribute": "stepscope.ledger.attribute",
-    "explain": "stepscope.analysis.explain",
-    "read": "stepscope.reading.reader",
+    "InputError": ("core.errors", "InputError"),
+    "Report": ("analysis.report", "Report"),
+    "Run": ("run.model", "Run"),
+    "StepscopeError": ("core.errors", "StepscopeError"),
+    "UsageError": ("core.errors", "UsageError"),
+    "advise": ("advice", "advise"),
+    "attribute": ("causes._diagnose", "diagnosed"),
+    "explain": ("analysis.explain", "explain"),
+    "read": ("reading.reader", "read"),
+}
+_OUTLETS = {
+    "error": ("i18n.plain", "english_error"),
+    "message": ("i18n.plain", "english_message"),
+    "terminal": ("report.plain", "text"),
+    "notebook": ("report.plain", "notebook"),
+    "document": ("report.json", "document"),
 }
 
 
-def __getattr__(name: str) -> object:
+def _load(home: tuple[str, str]) -> Any:
     import importlib
 
+    module, name = home
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+
+
+def _find_outlet(name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = _load(_OUTLETS[name])
+    return found
+
+
+_outlets.install(_find_outlet)
+
+
+def __getattr__(name: str) -> object:
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        return _load(_HOMES[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

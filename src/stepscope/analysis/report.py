@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.analysis.moment import MomentFrom, find_moment
 from stepscope.analysis.side_files import SideFiles
-from stepscope.causes._diagnose import diagnose
+from stepscope.causes._diagnose import diagnosed
+from stepscope.core.outlets import outlet
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
-from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger, SlowStep
 from stepscope.run.model import Run
 from stepscope.source.gpu_series import GpuSeries
@@ -71,6 +71,27 @@ class Report:
     forecast: Forecast | NoForecast
     side_files: SideFiles
     ask: Ask
+
+    def __str__(self) -> str:
+        """The English terminal text, 80 columns wide."""
+        text: str = outlet("terminal")(self)
+        return text
+
+    def __repr__(self) -> str:
+        """One line: the run, and the time left."""
+        end = self.forecast
+        left = f"{end.remaining_s:.0f} s left" if isinstance(end, Forecast) else f"no forecast: {end.reason}"
+        return f"<Report of {self.run!r}: {self.ledger.wall_s:.0f} s logged, {left}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document `stepscope.report/1`."""
+        document: dict[str, Any] = outlet("document")(self)
+        return document
+
+    def _repr_html_(self) -> str:
+        """The page, for notebooks."""
+        page: str = outlet("notebook")(self)
+        return page
 
     def asked(self, **changes: Any) -> Report:
         """The same report for another question: fields of `Ask`."""
@@ -144,7 +165,7 @@ class Report:
         from stepscope.forecast.backtest import backtest
 
         own, confidence = self.run.training(-1), self.ask.confidence
-        ledger = self.ledger if own is self.run else diagnose(attribute(own, confidence=confidence), own)
+        ledger = self.ledger if own is self.run else diagnosed(own, confidence=confidence)
         return backtest(own, ledger, confidence=confidence, previous=self.side_files.previous)
 
     @cached_property

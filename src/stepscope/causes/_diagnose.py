@@ -12,10 +12,12 @@ from stepscope.causes import SURE, in_order
 from stepscope.causes._evidence import Case, Evidence, Rhythmic, Shift
 from stepscope.core.units import NS, seconds_to_ns
 from stepscope.ledger.accounts import ORDER
+from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import ExplainedLevel, Finding, Ledger, Phase, PhaseTotal, Rhythm, SlowStep, joined
 from stepscope.ledger.trainings import merged
 from stepscope.run.model import Run
 from stepscope.source.nvidia_smi import Hardware
+from stepscope.source.trace_file import Spans
 
 _LEAST = 0.1
 
@@ -45,6 +47,21 @@ def diagnose(ledger: Ledger, run: Run, hardware: Hardware | None = None) -> Ledg
         findings=_asked("explain_run", evidence),
         baseline=None,  # diagnosed: not to be diagnosed again
     )
+
+
+def diagnosed(
+    run: Run, *, confidence: float = 0.9, hardware: Hardware | None = None, spans: Spans | None = None
+) -> Ledger:
+    """Where the time of a run went, with causes: `attribute` and `diagnose` in one call.
+
+    confidence
+        How likely the truth is inside each interval.
+    hardware
+        The GPU at one moment: it may show why steps were slow.
+    spans
+        What was timed from inside the process.
+    """
+    return diagnose(attribute(run, confidence=confidence, spans=spans), run, hardware)
 
 
 def _asked(question: str, what: object) -> tuple[Finding, ...]:

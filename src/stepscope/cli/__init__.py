@@ -109,22 +109,18 @@ def _print_error(problem: StepscopeError, arguments: list[str]) -> None:
     """What happened, where, what to do: on stderr, in the user's language."""
     from stepscope.core.redact import redact
     from stepscope.i18n import Language, languages, system_language
+    from stepscope.i18n.plain import error_text
 
     # The error may come from parsing, so `--lang de` and `--lang=de` are looked for in the words themselves.
     words = [word for argument in arguments for word in argument.split("=", 1)]
     code = next((after for flag, after in pairwise(words) if flag == "--lang"), "")
     first = code.split(",")[0]
     language = Language.load(first if first in languages() else system_language())
-    args = {
-        name: value if isinstance(value, int) else redact(str(value)) for name, value in problem.args_for_text.items()
-    }
-    args.setdefault("place", redact(problem.place or "-"))
-    key = f"error-{problem.key}"
-    print(f"{language.text('error-title')}[{problem.key}]: {language.text(key, **args)}", file=sys.stderr)
+    sentence, hint = error_text(problem, language)
+    print(f"{language.text('error-title')}[{problem.key}]: {sentence}", file=sys.stderr)
     if problem.place:
         print(f"  --> {redact(problem.place)}", file=sys.stderr)
     if problem.excerpt:
         print(f"   |  {problem.excerpt}", file=sys.stderr)
-    hint = language.hint(key, **args)
     if hint:
         print(f"  {language.text('error-try')}: {hint}", file=sys.stderr)

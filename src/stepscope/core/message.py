@@ -10,6 +10,8 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from stepscope.core.outlets import outlet
+
 
 class Seconds(NamedTuple):
     """A duration."""
@@ -45,6 +47,11 @@ class Message(NamedTuple):
 
     key: str
     args: Mapping[str, Argument] = {}
+
+    def __str__(self) -> str:
+        """The message in English."""
+        text: str = outlet("message")(self)
+        return text
 
 
 def say(key: str, **args: Argument) -> Message:

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.causes._diagnose import diagnose
+from stepscope.causes._diagnose import diagnosed
 from stepscope.forecast.finish import Forecast, forecast
 from stepscope.forecast.pace import lay_out
-from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger
 from stepscope.run.intervals import with_settings
 from stepscope.run.model import Run
@@ -67,9 +66,7 @@ def backtest(
             continue
         then = dataclasses.replace(run.until(row), settings=run.settings.as_stated())
         then = with_settings(then, flags={"max_steps": target})
-        end = forecast(
-            then, diagnose(attribute(then, confidence=confidence), then), confidence=confidence, previous=previous
-        )
+        end = forecast(then, diagnosed(then, confidence=confidence), confidence=confidence, previous=previous)
         if isinstance(end, Forecast) and not end.is_finished:
             found.append(
                 Backtest(

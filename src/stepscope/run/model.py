@@ -9,13 +9,14 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from stepscope.columns.decimals import Printed, unpack
 from stepscope.columns.run_length import Pieces
+from stepscope.core.errors import UsageError
 from stepscope.core.settings import Settings
 from stepscope.core.units import NS
 from stepscope.lines.format import Clock, Format
@@ -264,6 +265,30 @@ class Run:
     runtimes: tuple[Runtime, ...] = ()
     ranks: tuple[Rank, ...] = ()  # where several ranks print their steps
     num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
+
+    def __repr__(self) -> str:
+        """One line: which log, which trainer, which steps."""
+        steps = self.steps.step
+        extent = f"{len(steps)} step rows {steps[0]} to {steps[-1]}" if len(steps) else "no step rows"
+        return f"<Run {', '.join(self.paths) or '-'}: {self.format.title}, {extent}, {self.num_lines} lines>"
+
+    def to_pandas(self) -> Any:
+        """The step rows as a pandas DataFrame: step, seconds of one step, steps covered, loss, line, timestamp."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise UsageError("needs-extra", place="Run.to_pandas", extra="pandas") from None
+        table, t_ns = self.steps, self.steps.t_ns
+        columns: dict[str, Any] = {
+            "step": table.step,
+            "step_s": table.dur_ns / NS,
+            "num_steps": table.span,
+            "loss": table.loss,
+            "line": table.line,
+        }
+        if len(t_ns) and self.stamps is not None and self.stamps.dated:
+            columns["time"] = pd.to_datetime(np.where(t_ns == NO_TIME, np.iinfo(np.int64).min, t_ns), utc=True)
+        return pd.DataFrame(columns)
 
     @cached_property
     def stops(self) -> tuple[Stop, ...]:
