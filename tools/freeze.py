@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import difflib
 import io
+import json
 import multiprocessing
 import os
 import sys
@@ -25,9 +26,10 @@ _ASKED: tuple[tuple[str, ...], ...] = (
     ("explain", "--format", "json"),
     ("explain", "--format", "terminal", "--lang", "en"),
     ("explain", "--format", "note", "--lang", "de"),
+    ("explain", "--format", "markdown", "--lang", "es"),
     ("explain", "--format", "html", "--lang", "fr"),
     ("advise", "--lang", "es"),
-    ("why", "--lang", "en"),
+    ("why", "STEP", "--lang", "en"),
     ("eta", "--lang", "en"),
 )
 _IGNORED = frozenset({".py", ".md", ".png"})
@@ -37,14 +39,19 @@ def say(log: Path) -> str:
     """Everything that is asked of one log, one answer after the other."""
     from stepscope.cli import main
 
-    answers = []
-    for command, *rest in _ASKED:
+    answers: list[str] = []
+    step = "0"
+    for command, *words in _ASKED:
+        rest = [step if word == "STEP" else word for word in words]
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
-                code = main([command, log.name, "--now", _NOW, *rest])
+                code = main([command, log.name, *rest, "--now", _NOW])
             except SystemExit as leaving:
                 code = int(leaving.code or 0)
+        if not answers and code == 0:
+            slow = json.loads(out.getvalue())["slow"]
+            step = str(slow[0]["step"]) if slow else step
         answers.append(f"$ {command} {' '.join(rest)}\n{out.getvalue()}{err.getvalue()}exit {code}\n")
     return "\n".join(answers)
 
