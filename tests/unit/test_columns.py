@@ -54,6 +54,7 @@ def test_a_ramp_is_like_a_list_of_whole_numbers(deeds: list[Any]) -> None:
     assert unpack(column.share()).tolist() == known
     assert [column[at] for at in range(len(known))] == known
     assert column[1:5].tolist() == known[1:5]
+    assert column.last == (known[-1] if known else None)
     assert not known or column[-1] == known[-1]
 
 

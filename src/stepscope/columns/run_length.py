@@ -73,6 +73,18 @@ class RunLengthColumn:
         piece = bisect_right(self._starts, row) - 1
         return self._firsts[piece] + (row - self._starts[piece]) * self._rises[piece]
 
+    @property
+    def last(self) -> int | None:
+        """The number of the last row; None before the first. Asked for with every row, and so without a search."""
+        if self._dense is not None:
+            return self._dense[-1] if len(self._dense) else None
+        if not self._num:
+            return None
+        piece = len(self._starts) - 1
+        while self._starts[piece] >= self._num:  # staged rows
+            piece -= 1
+        return self._firsts[piece] + (self._num - 1 - self._starts[piece]) * self._rises[piece]
+
     def append(self, value: int) -> None:
         """One more row."""
         if self._dense is not None:

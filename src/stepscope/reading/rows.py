@@ -121,7 +121,7 @@ class RowStore:
     @property
     def last_step(self) -> int | None:
         """The step of the last row."""
-        return self.step[-1] if len(self.step) else None
+        return self.step.last
 
     def spacing(self, first: int) -> int:
         """Steps between the last two rows from `first` on; 1 where there are no two."""

@@ -33,7 +33,8 @@ class SoFar:
     @property
     def last_step(self) -> int:
         """The step of the last row; -1 before the first."""
-        return self.rows.step[-1] if self.rows.step else -1
+        last = self.rows.step.last
+        return -1 if last is None else last
 
     @property
     def spacing(self) -> int:
