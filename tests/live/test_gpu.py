@@ -14,7 +14,8 @@ from stepscope.i18n import Language, languages
 from stepscope.live import gpu
 from stepscope.live.gpu_log import Keeper
 from stepscope.live.gpu_sampler import Sampler
-from stepscope.report import live, words
+from stepscope.report import live
+from stepscope.report.wording.hardware import hardware_text
 from stepscope.source.gpu_series import NAME, read_gpu_series
 from stepscope.source.hardware import Hardware, Process
 from stepscope.source.nvidia_smi import parse_nvidia_smi
@@ -190,5 +191,5 @@ def test_a_busy_card_is_never_called_efficient():
     """100 % says that some kernel ran all the time, not that it ran well."""
     for code in languages():
         language = Language.load(code)
-        text = words.hardware_text(Hardware(utilisation=1.0), language)
+        text = hardware_text(Hardware(utilisation=1.0), language)
         assert not any(word in text.lower() for word in ("effic", "effiz", "efic", "optim", "well", "good"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.i18n import Language
-from stepscope.report.words import slow_remarks
+from stepscope.report.wording.slow import slow_remarks
 from tests.unit.logs import report_of, run_of, training
 
 

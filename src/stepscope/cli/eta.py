@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if isinstance(end, Forecast) and end.like and args.format == "terminal":
         print(languages[0].text("assume-like", path=end.like[0], count=len(end.like)), file=sys.stderr)
     if isinstance(end, Forecast) and not end.is_finished and args.format == "terminal":
-        from stepscope.report.words import interval_lines
+        from stepscope.report.wording.finish import interval_lines
 
         for line in interval_lines(end, languages[0]):
             print(line, file=sys.stderr)
@@ -61,11 +61,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _line(report: Report, language: Language, translated: bool) -> str:
-    from stepscope.report import words
+    from stepscope.report.wording.finish import deadline_lines, eta_line, finish_lines
 
     del translated
     end = report.forecast
     if isinstance(end, Forecast) and not end.is_finished:
-        lines = [words.eta_line(report, end, language), *words.deadline_lines(report, language)]
+        lines = [eta_line(report, end, language), *deadline_lines(report, language)]
         return "\n".join(lines) + "\n"
-    return "\n".join(words.finish_lines(report, language)) + "\n"
+    return "\n".join(finish_lines(report, language)) + "\n"

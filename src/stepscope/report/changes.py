@@ -13,9 +13,10 @@ from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Seconds, Share
 from stepscope.forecast.finish import Left
 from stepscope.i18n import Language
-from stepscope.report import words
 from stepscope.report.gpu import verdict_lines
 from stepscope.report.markdown import escape
+from stepscope.report.wording.change import change_lines, change_scope, no_change_text, together_text
+from stepscope.report.wording.headline import headline, normal_lines
 
 _EFFECTS = {
     "none": "advise-keeps",
@@ -28,8 +29,8 @@ _EFFECTS = {
 def render(report: Report, outcome: WhatIf | None, language: Language, *, width: int = 80) -> str:
     """The answer as text for a terminal."""
     title = language.text("section-change" if outcome is None else "section-whatif")
-    lines = [words.headline(report, language)]
-    for text in [*words.normal_lines(report, language)[:1], *verdict_lines(report, language)]:
+    lines = [headline(report, language)]
+    for text in [*normal_lines(report, language)[:1], *verdict_lines(report, language)]:
         lines += textwrap.wrap(text, width, break_on_hyphens=False)
     lines += ["", title]
     for block in _blocks(report, outcome, language):
@@ -97,14 +98,14 @@ def _blocks(
     if outcome is not None:
         return _outcome(report, outcome, language)
     if not report.advice:
-        return [[words.no_change_text(report, language)], *_about_saves(report, language)]
+        return [[no_change_text(report, language)], *_about_saves(report, language)]
     found = [
         [f"{number}. {line[0]}", *_details(advice, language, code)]
         for number, (advice, line) in enumerate(
-            zip(report.advice, words.change_lines(report, language, code=code, most=len(report.advice)), strict=True), 1
+            zip(report.advice, change_lines(report, language, code=code, most=len(report.advice)), strict=True), 1
         )
     ]
-    closing = [words.change_scope(report, language), words.together_text(report, language)]
+    closing = [change_scope(report, language), together_text(report, language)]
     return [*found, *_about_saves(report, language), [" ".join(filter(None, closing))]]
 
 

@@ -21,9 +21,15 @@ from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import json as document
-from stepscope.report import page_ahead, page_data, words
+from stepscope.report import page_ahead, page_data
 from stepscope.report.gpu import samples_line, verdict_lines
 from stepscope.report.inferred import inferred_lines
+from stepscope.report.wording.change import change_lines, change_scope, no_change_text
+from stepscope.report.wording.finish import finish_lines
+from stepscope.report.wording.hardware import hardware_details
+from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
+from stepscope.report.wording.sentence import capital
+from stepscope.report.wording.slow import drawn_phase, evidence_text, more_slow, part_text, slow_remarks
 
 _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("uplot.min.js", "numbers.js", "strip.js", "curves.js", "whatif.js", "page.js")
@@ -90,13 +96,13 @@ def embedded(name: str, content: object) -> str:
 def _head(report: Report, language: Language, name: str) -> str:
     run = report.run
     lines = [f"<h1>{escape(run.format.title)} · {escape(redact(name, 1000))}</h1>"]
-    verdict = [words.headline(report, language) + ".", *words.normal_lines(report, language)[:1]]
-    lines.append(f'<p class="verdict">{escape(words.capital(" ".join(verdict)))}</p>')
-    lines.append(f'<p class="finish">{escape(words.capital(words.finish_lines(report, language)[0]))}</p>')
+    verdict = [headline(report, language) + ".", *normal_lines(report, language)[:1]]
+    lines.append(f'<p class="verdict">{escape(capital(" ".join(verdict)))}</p>')
+    lines.append(f'<p class="finish">{escape(capital(finish_lines(report, language)[0]))}</p>')
     if report.has_times:
         lines.append(_bar(report, language))
-    lines += [f'<p class="dim">{escape(text)}</p>' for text in words.normal_lines(report, language)[1:]]
-    details = words.hardware_details(report, language)
+    lines += [f'<p class="dim">{escape(text)}</p>' for text in normal_lines(report, language)[1:]]
+    details = hardware_details(report, language)
     if report.hardware is not None and report.hardware.gpu and details:
         text = language.text("run-gpu", gpu=report.hardware.gpu, details=details)
         lines.append(f'<p class="dim">{escape(text)}</p>')
@@ -153,7 +159,7 @@ def _strip(report: Report, language: Language) -> str:
 def _marks(report: Report, language: Language) -> list[str]:
     """What the colours of the strip mean: only those that are in it."""
     found = [("step", language.text("page-normal"))]
-    shown = {words.drawn_phase(slow) for slow in report.ledger.slow}
+    shown = {drawn_phase(slow) for slow in report.ledger.slow}
     found += [(phase, language.text(f"phase-{phase}")) for phase in ORDER if phase in shown and phase != "step"]
     marks = [legend(f'<rect class="{phase}" width="10" height="10"/>', text) for phase, text in found]
     outside = {phase for _, phase in page_data.stops_outside(report)}
@@ -199,8 +205,8 @@ def _slow(report: Report, language: Language) -> str:
     head = [language.text(f"slow-column-{name}") for name in ("step", "took", "why")]
     rows = []
     for slow in sorted(ledger.slow[:_SHOWN_SLOW], key=lambda slow: slow.row):
-        parts = " + ".join(words.part_text(part, language) for part in slow.parts)
-        why = f"{parts}. {words.capital(words.evidence_text(report, slow, language))}"
+        parts = " + ".join(part_text(part, language) for part in slow.parts)
+        why = f"{parts}. {capital(evidence_text(report, slow, language))}"
         rows.append((language.number(slow.step), language.duration(slow.seconds), why))
     title = language.text("section-slow")
     blocks = [table(head, rows[:_OPEN_SLOW], numbers={0, 1}, title=title, stacks=True)]
@@ -210,13 +216,13 @@ def _slow(report: Report, language: Language) -> str:
         blocks.append(f"<details><summary>{escape(more)}</summary>{rest}</details>")
     hidden = list(ledger.slow[_SHOWN_SLOW:])
     if hidden:
-        blocks.append(f"<p>{escape(words.more_slow(hidden, language))}</p>")
-    blocks += [f'<p class="dim">{escape(remark)}</p>' for remark in words.slow_remarks(report, language)]
+        blocks.append(f"<p>{escape(more_slow(hidden, language))}</p>")
+    blocks += [f'<p class="dim">{escape(remark)}</p>' for remark in slow_remarks(report, language)]
     return section(language.text("section-slow"), *blocks)
 
 
 def _finish(report: Report, language: Language, drawn: dict[str, Any] | None) -> str:
-    lines = [f"<p>{escape(text)}</p>" for text in words.finish_lines(report, language)]
+    lines = [f"<p>{escape(text)}</p>" for text in finish_lines(report, language)]
     end = report.forecast
     assumptions = getattr(end, "assumptions", ())
     lines += [f'<p class="dim">{escape(language.say(message))}</p>' for message in assumptions]
@@ -259,15 +265,15 @@ def _backtests(report: Report, language: Language) -> str:
 
 
 def _change(report: Report, language: Language) -> str:
-    changes = words.change_lines(report, language, most=len(report.advice))
+    changes = change_lines(report, language, most=len(report.advice))
     if not changes:
-        nothing = f"<p>{escape(words.no_change_text(report, language))}</p>"
+        nothing = f"<p>{escape(no_change_text(report, language))}</p>"
         return section(language.text("section-change"), nothing, _sliders(report, language))
     items = []
     for advice, (line, why, costs) in zip(report.advice, changes, strict=True):
         paste = f"<br><code>{escape(advice.paste)}</code>" if advice.paste else ""
         items.append(f"<li><strong>{escape(line)}</strong><br>{escape(why)} {escape(costs)}{paste}</li>")
-    blocks = [f"<ol>{''.join(items)}</ol>", f'<p class="dim">{escape(words.change_scope(report, language))}</p>']
+    blocks = [f"<ol>{''.join(items)}</ol>", f'<p class="dim">{escape(change_scope(report, language))}</p>']
     return section(language.text("section-change"), *blocks, _sliders(report, language))
 
 
@@ -296,7 +302,7 @@ def _curves(drawn: dict[str, Any], language: Language) -> str:
     wanted = [(name, key) for name, key in (("loss", "live-loss"), ("throughput", "page-throughput")) if drawn[name]]
     blocks = []
     for name, key in wanted:
-        label = escape(words.capital(language.text(key)))
+        label = escape(capital(language.text(key)))
         blocks.append(
             f'<section>\n<h2>{label}</h2>\n<div id="{name}" class="chart" role="img" aria-label="{label}"></div>\n'
             "</section>"
@@ -317,8 +323,8 @@ def _cards(report: Report, language: Language) -> str:
 
 
 def _log(report: Report, language: Language) -> str:
-    lines = [words.unread_text(report, language), *inferred_lines(report, language)]
-    settings = words.settings_line(report, language)
+    lines = [unread_text(report, language), *inferred_lines(report, language)]
+    settings = settings_line(report, language)
     lines += [settings] if settings else []
     lines.append(report.run.clock.note)
     return section(language.text("section-log"), *(f'<p class="dim">{escape(text)}</p>' for text in lines if text))

@@ -17,7 +17,7 @@ from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.report.gpu import samples_data
 from stepscope.report.inferred import assumption_text
 from stepscope.report.reasons import as_data, level_data, rhythm_data, what_would_settle
-from stepscope.report.words import evidence_text
+from stepscope.report.wording.slow import evidence_text
 from stepscope.run.model import Run
 from stepscope.run.ranks import find_slowest, typical_s
 from stepscope.run.stops import last_stops

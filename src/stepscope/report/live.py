@@ -19,8 +19,10 @@ from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.live.pulse import Pulse
 from stepscope.live.watch import View
-from stepscope.report import words
 from stepscope.report.terminal import STYLE, bar
+from stepscope.report.wording.finish import finish_lines, finish_text, left_text
+from stepscope.report.wording.hardware import hardware_text, hardware_trouble
+from stepscope.report.wording.headline import headline
 from stepscope.run.model import Run
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -42,11 +44,11 @@ def line(view: View, language: Language) -> str:
     """The state in one line."""
     if view.report is None:
         return _now(view, language)
-    parts = [words.headline(view.report, language), _now(view, language)]
+    parts = [headline(view.report, language), _now(view, language)]
     end = view.report.forecast
     if isinstance(end, Forecast) and not end.is_finished and view.pulse.doing != "ended":
-        parts.append(words.left_text(end, language))
-        clock = words.finish_text(view.report, end, language)
+        parts.append(left_text(end, language))
+        clock = finish_text(view.report, end, language)
         parts += [clock] if clock else []
     return " · ".join(parts)
 
@@ -66,7 +68,7 @@ def draw(view: View, language: Language, *, width: int = 80, height: int | None 
     if report is not None:
         lines += _head(report, language, width)
         if view.pulse.doing != "ended":
-            rows += [("live-left", Text(text)) for text in words.finish_lines(report, language)[:1]]
+            rows += [("live-left", Text(text)) for text in finish_lines(report, language)[:1]]
         rows += _steps(report, language, width - column)
         rows.append(("live-time", _shares(report, language)))
         rows += _losses(report, language, width - column)
@@ -86,7 +88,7 @@ def draw(view: View, language: Language, *, width: int = 80, height: int | None 
 
 def _head(report: Report, language: Language, width: int) -> list[Text]:
     run = report.run
-    right = words.headline(report, language)
+    right = headline(report, language)
     left = f"{run.format.title} · {redact(', '.join(run.paths), 200)}"
     room = width - cell_len(right) - 2
     left = left if cell_len(left) <= room else "…" + left[-max(8, room - 1) :]
@@ -183,11 +185,11 @@ def _losses(report: Report, language: Language, width: int) -> list[Row]:
 
 
 def _card(view: View, language: Language) -> list[Row]:
-    details = words.hardware_text(view.hardware, language)
+    details = hardware_text(view.hardware, language)
     if view.hardware is None or not details:
         return []
     rows = [("live-gpu", Text(f"{redact(view.hardware.gpu or 'GPU', 40)}: {details}"))]
-    trouble = words.hardware_trouble(view.hardware, language)
+    trouble = hardware_trouble(view.hardware, language)
     return [*rows, ("", Text(trouble, style="yellow"))] if trouble else rows
 
 

@@ -7,9 +7,13 @@ import re
 from stepscope.analysis.report import Report
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
-from stepscope.report import words
+from stepscope.report import reasons
 from stepscope.report.gpu import verdict_lines
 from stepscope.report.inferred import inferred_lines
+from stepscope.report.wording.change import change_lines, change_scope, no_change_text
+from stepscope.report.wording.finish import finish_lines
+from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
+from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
 
 _SHOWN_SLOW = 10
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~])")
@@ -18,7 +22,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|#~])")
 def render(report: Report, language: Language) -> str:
     """The whole report as a Markdown document."""
     run = report.run
-    title = f"# {run.format.title} · {escape(redact(', '.join(run.paths), 1000))} · {words.headline(report, language)}"
+    title = f"# {run.format.title} · {escape(redact(', '.join(run.paths), 1000))} · {headline(report, language)}"
     return "\n\n".join([title, *sections(report, language, level=2)]) + "\n"
 
 
@@ -29,7 +33,7 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
     if report.alarms:
         blocks.append(f"{mark} {language.text('section-alarms')}")
         blocks.append("\n".join(f"- {_alarm(report, index, language)}" for index in range(len(report.alarms))))
-    normal = [*words.normal_lines(report, language), *verdict_lines(report, language)]
+    normal = [*normal_lines(report, language), *verdict_lines(report, language)]
     if normal:
         blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
     if report.has_steps:
@@ -70,18 +74,20 @@ def _slow(report: Report, language: Language) -> list[str]:
     rows = []
     shown = sorted(ledger.slow[:_SHOWN_SLOW], key=lambda slow: slow.row)
     for slow in shown:
-        parts = " + ".join(words.part_text(part, language) for part in slow.parts)
+        parts = " + ".join(part_text(part, language) for part in slow.parts)
         rows.append([language.number(slow.step), language.duration(slow.seconds), parts])
     blocks = [table(head, rows)]
     hidden = list(ledger.slow[_SHOWN_SLOW:])
     if hidden:
-        blocks.append(words.more_slow(hidden, language))
+        blocks.append(more_slow(hidden, language))
     quotes = [line for slow in shown[:4] for line in report.excerpts(slow)]
     if quotes:
         blocks += [language.text("note-slow-lines"), fence(quotes)]
-    remarks = words.slow_remarks(report, language)
+    remarks = slow_remarks(report, language)
     if remarks:
-        blocks.append(" ".join(remark.replace(words.STAMP_COMMAND, f"`{words.STAMP_COMMAND}`") for remark in remarks))
+        blocks.append(
+            " ".join(remark.replace(reasons.STAMP_COMMAND, f"`{reasons.STAMP_COMMAND}`") for remark in remarks)
+        )
     return blocks
 
 
@@ -102,21 +108,21 @@ def _time(report: Report, language: Language) -> str:
 
 
 def _finish(report: Report, language: Language) -> list[str]:
-    lines = words.finish_lines(report, language)
+    lines = finish_lines(report, language)
     return [f"**{lines[0]}**", " ".join(lines[1:])] if len(lines) > 1 else [f"**{lines[0]}**"]
 
 
 def _change(report: Report, language: Language) -> str:
-    changes = words.change_lines(report, language, code=_code)
+    changes = change_lines(report, language, code=_code)
     if not changes:
-        return words.no_change_text(report, language)
+        return no_change_text(report, language)
     lines = [f"{number}. **{line}.** {why} {costs}" for number, (line, why, costs) in enumerate(changes, 1)]
-    return "\n".join(lines) + "\n\n" + words.change_scope(report, language)
+    return "\n".join(lines) + "\n\n" + change_scope(report, language)
 
 
 def _read(report: Report, language: Language) -> str:
-    settings = words.settings_line(report, language, code=_code)
-    text = escape(words.unread_text(report, language))
+    settings = settings_line(report, language, code=_code)
+    text = escape(unread_text(report, language))
     return f"{text} {settings}" if settings else text
 
 

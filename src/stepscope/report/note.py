@@ -9,8 +9,12 @@ from stepscope.analysis.report import Report
 from stepscope.core.message import Seconds, Share
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
-from stepscope.report import markdown, words
+from stepscope.report import markdown
 from stepscope.report.inferred import inferred_lines
+from stepscope.report.wording.finish import finish_lines, finish_text, from_text, left_items
+from stepscope.report.wording.hardware import hardware_details
+from stepscope.report.wording.headline import normal_lines
+from stepscope.report.wording.sentence import capital
 
 _TITLE_STEPS = 5
 _PLAIN = re.compile(r"[A-Za-zÀ-ÿ][\w À-ÿ,.’'()-]*\Z")
@@ -43,7 +47,7 @@ def eta_body(report: Report, language: Language) -> str:
     """The short note without its front matter."""
     end = report.forecast
     if isinstance(end, NoForecast) or end.is_finished:
-        return "\n\n".join([*words.finish_lines(report, language), *_inferred(report, language)]) + "\n"
+        return "\n\n".join([*finish_lines(report, language), *_inferred(report, language)]) + "\n"
     blocks = [f"### {language.text('section-progress')}", _bullets(_progress(report, end, language))]
     blocks += [f"### {language.text('section-evaluations')}", _bullets(_evaluations(report, end, language))]
     blocks += [f"### {language.text('section-estimate')}", _bullets(_estimate(report, end, language))]
@@ -98,7 +102,7 @@ def _progress(report: Report, end: Forecast, language: Language) -> list[str]:
         language.text("note-progress-done", step=schedule.last_step, total=schedule.max_steps),
         language.text("note-progress-left", count=schedule.num_steps),
     ]
-    return lines + words.normal_lines(report, language)
+    return lines + normal_lines(report, language)
 
 
 def _evaluations(report: Report, end: Forecast, language: Language) -> list[str]:
@@ -121,17 +125,17 @@ def _evaluations(report: Report, end: Forecast, language: Language) -> list[str]
 
 
 def _estimate(report: Report, end: Forecast, language: Language) -> list[str]:
-    lines = [*words.left_items(end, language)]
+    lines = [*left_items(end, language)]
     lines.append(f"**{language.text('note-total', duration=Seconds(end.remaining_s))}**")
     span = language.span(end.low_s, end.high_s)
     lines.append(language.text("note-interval", span=span, confidence=Share(end.confidence)))
-    finish = words.finish_text(report, end, language)
+    finish = finish_text(report, end, language)
     if report.has_ended:
         lines.append(language.text("finish-ended"))
     elif finish is not None:
-        lines.append(f"{words.capital(finish)}.")
-        lines.append(words.capital(words.from_text(report, language)))
-    details = words.hardware_details(report, language)
+        lines.append(f"{capital(finish)}.")
+        lines.append(capital(from_text(report, language)))
+    details = hardware_details(report, language)
     if details:
         lines.append(language.text("note-hardware-assumed", details=details))
     return lines

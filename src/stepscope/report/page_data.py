@@ -18,7 +18,9 @@ from stepscope.core.units import NS
 from stepscope.forecast.pace import lay_out
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
-from stepscope.report import page_ahead, words
+from stepscope.report import page_ahead
+from stepscope.report.wording.sentence import capital
+from stepscope.report.wording.slow import drawn_phase, evidence_text, part_text
 from stepscope.run.model import Floats, Ints
 
 # Eight bytes each, a little over a megabyte as text.
@@ -46,7 +48,7 @@ def data(report: Report, language: Language) -> dict[str, Any]:
             "seconds": _packed(steps.dur_ns[rows] / NS, "<f4"),
         },
         "slow": [
-            {"index": place[slow.row], "phase": words.drawn_phase(slow), "text": text}
+            {"index": place[slow.row], "phase": drawn_phase(slow), "text": text}
             for slow, text in _slow_texts(report, language)
             if slow.row in place
         ],
@@ -100,9 +102,9 @@ def _words(report: Report, language: Language) -> dict[str, Any]:
 def _slow_texts(report: Report, language: Language) -> list[tuple[Any, str]]:
     found = []
     for slow in report.ledger.slow[:_MOST_SLOW]:
-        parts = " + ".join(words.part_text(part, language) for part in slow.parts)
+        parts = " + ".join(part_text(part, language) for part in slow.parts)
         head = language.text("page-tip", step=language.number(slow.step), took=language.duration(slow.seconds))
-        found.append((slow, f"{head} = {parts}. {words.capital(words.evidence_text(report, slow, language))}"))
+        found.append((slow, f"{head} = {parts}. {capital(evidence_text(report, slow, language))}"))
     return found
 
 

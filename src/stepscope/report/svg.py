@@ -10,7 +10,8 @@ import numpy as np
 
 from stepscope.analysis.report import Report
 from stepscope.i18n import Language
-from stepscope.report.words import drawn_phase, headline
+from stepscope.report.wording.headline import headline
+from stepscope.report.wording.slow import drawn_phase
 
 _WIDTH, _EDGE, _BAR, _STRIP = 960, 20, 34, 150
 _AXIS = 70  # left of the strip, for its labels

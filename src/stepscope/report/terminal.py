@@ -15,9 +15,13 @@ from stepscope.analysis.report import Report
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Phase, PhaseTotal
-from stepscope.report import words
 from stepscope.report.gpu import verdict_lines
 from stepscope.report.inferred import inferred_lines
+from stepscope.report.wording.change import change_lines, change_scope, no_change_text
+from stepscope.report.wording.finish import finish_lines
+from stepscope.report.wording.hardware import hardware_details
+from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
+from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
 
 _SHOWN_SLOW = 6
 _BAR = 24
@@ -80,22 +84,22 @@ class _Drawing:
 
     def _head(self) -> None:
         run, language = self.report.run, self.language
-        left, right = f"{run.format.title} · ", words.headline(self.report, language)
+        left, right = f"{run.format.title} · ", headline(self.report, language)
         room = self.console.width - cell_len(right) - cell_len(left) - 2
         path = redact(", ".join(run.paths), 1000)
         # The end of a path says more than its beginning.
         left += path if cell_len(path) <= room else "…" + path[-max(8, room - 1) :]
         gap = " " * max(2, self.console.width - cell_len(left) - cell_len(right))
         self.console.print(Text.assemble((left, "bold"), gap, (right, "bold cyan")))
-        for line in words.normal_lines(self.report, language):
+        for line in normal_lines(self.report, language):
             self.console.print(Text(_glued(line)))
-        details = words.hardware_details(self.report, language)
+        details = hardware_details(self.report, language)
         gpu = self.report.hardware.gpu if self.report.hardware else None
         if gpu and details:
             self.console.print(Text(language.text("run-gpu", gpu=gpu, details=details)))
         for line in verdict_lines(self.report, language):
             self.console.print(Text(_glued(line)))
-        settings = words.settings_line(self.report, language)
+        settings = settings_line(self.report, language)
         if settings:
             self.console.print(Text(_glued(settings), style="dim"))
 
@@ -147,7 +151,7 @@ class _Drawing:
         table.add_column()
         shown = sorted(ledger.slow[:_SHOWN_SLOW], key=lambda slow: slow.row)
         for slow in shown:
-            parts = " + ".join(words.part_text(part, language) for part in slow.parts)
+            parts = " + ".join(part_text(part, language) for part in slow.parts)
             style = "red" if slow.cause == "unexplained" else ""
             table.add_row(
                 Text("  " + language.number(slow.step)),
@@ -157,29 +161,29 @@ class _Drawing:
         self.console.print(table)
         hidden = list(ledger.slow[_SHOWN_SLOW:])
         if hidden:
-            self._say(words.more_slow(hidden, language))
-        for remark in words.slow_remarks(self.report, language):
+            self._say(more_slow(hidden, language))
+        for remark in slow_remarks(self.report, language):
             self._say(remark, "dim")
 
     def _finish(self) -> None:
         self._section("section-finish")
-        lines = words.finish_lines(self.report, self.language)
+        lines = finish_lines(self.report, self.language)
         self._say(lines[0], "bold")
         for line in lines[1:]:
             self._say(line)
 
     def _change(self) -> None:
         self._section("section-change")
-        changes = words.change_lines(self.report, self.language)
+        changes = change_lines(self.report, self.language)
         if not changes:
-            self._say(words.no_change_text(self.report, self.language))
+            self._say(no_change_text(self.report, self.language))
             return
         table = Table.grid(padding=(0, 1))
         for number, (line, _, costs) in enumerate(changes, 1):
             table.add_row(Text(f"  {number}.", style="bold"), Text(_glued(line), style="bold"))
             table.add_row("", Text(_glued(costs), style="dim"))
         self.console.print(table)
-        self._say(words.change_scope(self.report, self.language), "dim")
+        self._say(change_scope(self.report, self.language), "dim")
 
     def _inferred(self) -> None:
         lines = inferred_lines(self.report, self.language)
@@ -192,7 +196,7 @@ class _Drawing:
     def _read(self) -> None:
         if self.report.run.num_unread:
             self.console.print()
-            self.console.print(Text(words.unread_text(self.report, self.language), style="dim"))
+            self.console.print(Text(unread_text(self.report, self.language), style="dim"))
 
 
 def _glued(text: str) -> str:

@@ -13,8 +13,9 @@ from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Rhythm, SlowStep
-from stepscope.report import reasons, words
+from stepscope.report import reasons
 from stepscope.report.markdown import escape, fence
+from stepscope.report.wording.slow import evidence_text, part_text
 
 SCHEMA = "stepscope.why/1"
 _BESIDE = 2
@@ -94,7 +95,7 @@ def document(story: Story) -> dict[str, Any]:
             {"phase": part.phase, "seconds": part.seconds, "low_s": part.low_s, "high_s": part.high_s}
             for part in (slow.parts if slow else ())
         ],
-        "evidence": words.evidence_text(report, slow, english) if slow else None,
+        "evidence": evidence_text(report, slow, english) if slow else None,
         "evidence_lines": [{"line": line, "text": text} for line, text in _quotes(story)],
         "candidates": [reasons.as_data(finding, english) for finding in (slow.candidates if slow else ())],
         "turned_down": [english.say(message) for message in turned_down(story)],
@@ -192,7 +193,7 @@ def _normal(story: Story, language: Language) -> str:
 
 
 def _why(story: Story, slow: SlowStep, language: Language) -> list[str | tuple[str, list[str]]]:
-    parts = " + ".join(words.part_text(part, language) for part in slow.parts)
+    parts = " + ".join(part_text(part, language) for part in slow.parts)
     blocks: list[str | tuple[str, list[str]]] = [language.text("why-made-of", parts=parts)]
     considered = list(slow.candidates)
     if slow.cause == "unexplained":
@@ -200,7 +201,7 @@ def _why(story: Story, slow: SlowStep, language: Language) -> list[str | tuple[s
         blocks.append(language.text("why-unexplained", duration=Seconds(stall)))
     else:
         named = next((own for own in considered if own.code == slow.code), None)
-        evidence = language.say(named.evidence) if named else words.evidence_text(story.report, slow, language)
+        evidence = language.say(named.evidence) if named else evidence_text(story.report, slow, language)
         blocks.append(
             language.text(
                 "why-cause",

@@ -15,7 +15,10 @@ from stepscope.core.errors import StepscopeError
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
-from stepscope.report import comparison_html, html, words
+from stepscope.report import comparison_html, html
+from stepscope.report.wording.finish import left_text
+from stepscope.report.wording.headline import headline
+from stepscope.report.wording.slow import drawn_phase
 from stepscope.web.run_folder import ListedRun
 
 _POLICY = "; connect-src 'self'; form-action 'self'"
@@ -74,11 +77,11 @@ def _row(entry: ListedRun, language: Language) -> str:
         size = f"{language.number(entry.size / 1e6)} MB"
         return f"<tr><td></td><td>{link}</td><td></td><td>{escape(size)}</td><td></td><td></td></tr>"
     end, ledger = report.forecast, report.ledger
-    left = words.left_text(end, language) if isinstance(end, Forecast) and not end.is_finished else ""
+    left = left_text(end, language) if isinstance(end, Forecast) and not end.is_finished else ""
     overhead = language.percent(1 - ledger.seconds("step") / ledger.wall_s) if ledger.wall_s else ""
     name = escape(redact(entry.name, 200), quote=True)
     box = f'<input type="checkbox" name="path" value="{escape(entry.name, quote=True)}" aria-label="{name}">'
-    texts = (escape(words.headline(report, language)), escape(left))
+    texts = (escape(headline(report, language)), escape(left))
     cells = "".join(f"<td>{cell}</td>" for cell in (box, link, _sparkline(report), *texts))
     label = escape(language.text("web-column-overhead"), quote=True)
     return f'<tr>{cells}<td{NUMBER} data-label="{label}">{escape(overhead)}</td></tr>'
@@ -89,7 +92,7 @@ def _sparkline(report: Report) -> str:
     seconds = report.run.steps.dur_ns
     if not len(seconds):
         return ""
-    slow = {one.row: words.drawn_phase(one) for one in report.ledger.slow}
+    slow = {one.row: drawn_phase(one) for one in report.ledger.slow}
     edges = np.unique(np.linspace(0, len(seconds), _SPARK + 1).astype(np.int64))
     rows = [a + int(seconds[a:b].argmax()) for a, b in itertools.pairwise(edges.tolist())]
     high = max(float(seconds[row]) for row in rows) or 1.0

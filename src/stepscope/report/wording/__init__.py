@@ -1,0 +1,1 @@
+"""Sentences that several renderers say, one module per subject."""

@@ -1,0 +1,113 @@
+"""The advice: what to change, what it saves, and why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from stepscope.analysis.report import Report
+from stepscope.core.message import Decimal, Seconds, Share
+from stepscope.core.settings import Value
+from stepscope.i18n import Language
+
+if TYPE_CHECKING:
+    from stepscope.advice._base import Advice
+
+# What to call a change of these where the trainer has no setting of that name.
+_IN_WORDS = {
+    "eval_interval": "change-eval-interval",
+    "eval_iters": "change-eval-iters",
+    "checkpoint_interval": "change-checkpoint-interval",
+    "log_interval": "change-log-interval",
+}
+# Evaluations and saves that cost no more than this need no reason why nothing is proposed.
+_CHEAP = 0.015
+
+
+def change_lines(
+    report: Report, language: Language, *, code: Callable[[str], str] = str, most: int = 3
+) -> list[tuple[str, str, str]]:
+    """Each piece of advice: what to change, why, what it costs. `code` marks up what is to be typed."""
+    found = []
+    for advice in report.advice[:most]:
+        change = _change_text(report, advice, language, code)
+        if advice.saves_s or advice.saves_bytes is None:
+            line = language.text(
+                "change-line",
+                change=change,
+                duration=Seconds(advice.saves_s),
+                span=language.span(advice.saves_low_s, advice.saves_high_s),
+            )
+        else:
+            line = language.text("change-frees", change=change, size=Decimal(advice.saves_bytes / 1e9, 0))
+        found.append((line, language.say(advice.evidence), language.say(advice.costs)))
+    return found
+
+
+def _change_text(report: Report, advice: Advice, language: Language, code: Callable[[str], str]) -> str:
+    """The change under the trainer's own name for the setting; in words where it has none."""
+    if advice.change is not None:
+        text = language.say(advice.change)
+        return text[:1].upper() + text[1:]
+    own = report.run.format.controls.own_name(advice.setting)
+    key = _IN_WORDS.get(advice.setting)
+    epoch = report.run.settings.count("steps_per_epoch")
+    if own is None and advice.setting == "eval_interval" and epoch and _in_epochs(advice, epoch):
+        # A trainer that evaluates by the epoch is told by the epoch.
+        now, proposed = (int(value) // epoch for value in (advice.now or 0, advice.proposed))
+        text = language.text("change-eval-epochs", now=now, proposed=proposed)
+        return text[:1].upper() + text[1:]
+    if own is None and advice.now is not None and key is not None:
+        text = language.text(key, now=_plain(advice.now), proposed=_plain(advice.proposed))
+        return text[:1].upper() + text[1:]
+    return code(f"{own or advice.setting} {advice.now} → {advice.proposed}")
+
+
+def _in_epochs(advice: Advice, epoch: int) -> bool:
+    return all(
+        isinstance(value, int) and value >= epoch and value % epoch == 0 for value in (advice.now, advice.proposed)
+    )
+
+
+def _plain(value: Value) -> str | int:
+    return value if isinstance(value, int | str) else str(value)
+
+
+def no_change_text(report: Report, language: Language) -> str:
+    """Why there is no advice."""
+    ledger, run = report.ledger, report.run
+    if not report.has_steps or not ledger.wall_s:
+        return language.text("change-no-steps")
+    situation = report.situation
+    stops_s = ledger.seconds("evaluation") + ledger.seconds("checkpoint")
+    if situation.is_future:
+        stops_s = situation.evaluations_s + situation.saves_s
+    if not ledger.seconds("evaluation") and run.events.kind.count("evaluation"):
+        return language.text("change-unknown")
+    if not ledger.seconds("evaluation") + ledger.seconds("checkpoint"):
+        return language.text("change-none-seen")
+    share = Share(stops_s / situation.horizon_s if situation.horizon_s else 0.0)
+    return language.text("change-none" if share.value < _CHEAP else "change-none-few", share=share)
+
+
+def together_text(report: Report, language: Language) -> str | None:
+    """What all of the advice saves at once; None where there are not two pieces of it."""
+    from stepscope.advice import together
+
+    timed = [advice for advice in report.advice if advice.phases]
+    if len(timed) < 2:
+        return None
+    saved, before = together(report.situation, timed), report.situation.horizon_s
+    return language.text(
+        "change-together",
+        duration=Seconds(saved),
+        after=Seconds(max(0.0, before - saved)),
+        before=Seconds(before),
+    )
+
+
+def change_scope(report: Report, language: Language) -> str:
+    """Over what the savings count."""
+    kind = "rest" if report.situation.is_future else "run"
+    # With a single change there is nothing to add up.
+    return language.text(f"change-scope-{kind}" if len(report.advice) > 1 else f"change-scope-{kind}-one")

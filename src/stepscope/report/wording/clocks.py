@@ -1,0 +1,42 @@
+"""Two more views of the run's time: the clocks of the log, and the trace from inside the process."""
+
+from __future__ import annotations
+
+from stepscope.analysis.report import Report
+from stepscope.core.message import Seconds, say
+from stepscope.core.redact import redact
+from stepscope.i18n import Language
+
+# Clocks that differ by less than this share of the whole are not worth a sentence.
+_WORTH_A_CLOCK = 0.03
+
+
+def clock_remarks(report: Report, language: Language) -> list[str]:
+    """Where two clocks of the log differ by more than rounding: what each says, and the difference."""
+    clocks = {clock.name: clock for clock in report.clocks}
+    stamps, printed = clocks.get("stamps"), clocks.get("printed")
+    if stamps is None or printed is None or not stamps.used:
+        return []
+    rest = stamps.seconds - printed.seconds
+    if rest < _WORTH_A_CLOCK * stamps.seconds:
+        return []
+    both = {"stamps": Seconds(stamps.seconds), "printed": Seconds(printed.seconds), "rest": Seconds(rest)}
+    return [language.say(say("clocks-differ", **both))]
+
+
+def inside_text(report: Report, language: Language) -> str | None:
+    """What was seen from inside the process."""
+    if not report.traced:
+        return None
+    items = [
+        language.text(
+            f"inside-{one.kind}", count=one.num, duration=Seconds(one.seconds), longest=Seconds(one.longest_s)
+        )
+        for one in report.traced
+    ]
+    text = language.text("inside-line", items=", ".join(items))
+    skipped = report.trace.skipped if report.trace is not None else ()
+    if skipped:
+        names = ", ".join(redact(name.partition(":")[0], 60) for name in skipped)
+        text += " " + language.text("inside-skipped", names=names)
+    return text

@@ -1,0 +1,78 @@
+"""The run as a whole: how far it got, its normal step, its settings, and how much of the log was understood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stepscope.analysis.report import Report
+from stepscope.core.message import Seconds, Share
+from stepscope.i18n import Language
+
+_SHOWN_SETTINGS = (
+    "max_steps",
+    "eval_interval",
+    "eval_iters",
+    "log_interval",
+    "batch_size",
+    "gradient_accumulation_steps",
+    "block_size",
+)
+
+
+def headline(report: Report, language: Language) -> str:
+    """How far the run got."""
+    run = report.run
+    if not len(run):
+        return language.text("run-none")
+    step, total = int(run.steps.step[-1]), run.settings.count("max_steps")
+    if total is None or run.settings["max_steps"].origin == "default":
+        return language.text("run-progress-open", step=step)
+    return language.text("run-progress", step=step, total=total, share=Share(min(1.0, step / total)))
+
+
+def normal_lines(report: Report, language: Language) -> list[str]:
+    """What a normal step takes, and how its level changed."""
+    step = report.ledger.step
+    if step is None:
+        return []
+    if step.low_s == step.high_s:
+        lines = [language.text("run-normal-one", duration=Seconds(step.typical_s))]
+    else:
+        span = language.span(step.low_s, step.high_s)
+        lines = [language.text("run-normal", duration=Seconds(step.typical_s), span=span)]
+    if report.tokens_per_s:
+        lines[0] += " " + language.text("run-tokens", tokens=round(report.tokens_per_s))
+    if len(step.regimes) > 1:
+        levels = [
+            language.text("run-level", duration=Seconds(regime.typical_s), step=regime.first_step)
+            for regime in step.regimes[:6]
+        ]
+        lines.append(language.text("run-regimes", levels=", ".join(levels)))
+    every = report.run.settings.count("log_interval")
+    if every and every > 1 and report.run.clock.is_per_step:
+        lines.append(language.text("run-sampled", count=every))
+    return lines
+
+
+def settings_line(report: Report, language: Language, *, code: Callable[[str], str] = str) -> str | None:
+    """The settings that matter here by the trainer's own names, with where they came from."""
+    names = {canonical: own for own, canonical in report.run.format.controls.names.items()}
+    by_origin: dict[str, list[str]] = {}
+    for name in _SHOWN_SETTINGS:
+        setting = report.run.settings.get(name)
+        if setting is not None:
+            by_origin.setdefault(setting.origin, []).append(code(f"{names.get(name, name)} {setting.value}"))
+    shown = [
+        language.text("setting-from", settings=", ".join(found), origin=language.text(f"origin-{origin}"))
+        for origin, found in by_origin.items()
+    ]
+    return language.text("run-settings", settings="; ".join(shown)) if shown else None
+
+
+def unread_text(report: Report, language: Language) -> str:
+    """How much of the log was understood."""
+    run = report.run
+    if not run.num_unread:
+        return language.text("read-all", lines=run.num_lines)
+    line, text = run.first_unread[0]
+    return language.text("read-unread", unread=run.num_unread, lines=run.num_lines, line=line, text=text)
