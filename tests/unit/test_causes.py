@@ -46,7 +46,7 @@ def test_the_phases_still_add_up_when_seconds_move():
 
 
 def test_a_single_stall_stays_unexplained_with_what_would_settle_it():
-    from stepscope.report.reasons import what_would_settle
+    from stepscope.analysis.settle import what_would_settle
 
     lines = training(400, every=10)
     lines[20] = "iter 200: loss 3.0, time 1900.00ms"

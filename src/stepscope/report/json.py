@@ -9,6 +9,7 @@ from typing import Any
 
 from stepscope import __version__
 from stepscope.analysis.report import Report
+from stepscope.analysis.settle import what_would_settle
 from stepscope.core.redact import redact
 from stepscope.core.settings import COUNTS, Setting
 from stepscope.forecast.finish import Forecast
@@ -16,7 +17,7 @@ from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.report.gpu import samples_data
 from stepscope.report.inferred import assumption_text
-from stepscope.report.reasons import as_data, level_data, rhythm_data, what_would_settle
+from stepscope.report.reasons import as_data, level_data, rhythm_data
 from stepscope.report.wording.slow import evidence_text
 from stepscope.run.model import Run
 from stepscope.run.ranks import find_slowest, typical_s

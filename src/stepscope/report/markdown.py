@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from stepscope.analysis.report import Report
+from stepscope.analysis.settle import TIMESTAMP_COMMAND
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
-from stepscope.report import reasons
 from stepscope.report.gpu import verdict_lines
 from stepscope.report.inferred import inferred_lines
 from stepscope.report.wording.change import change_lines, change_scope, no_change_text
@@ -85,9 +85,7 @@ def _slow(report: Report, language: Language) -> list[str]:
         blocks += [language.text("note-slow-lines"), fence(quotes)]
     remarks = slow_remarks(report, language)
     if remarks:
-        blocks.append(
-            " ".join(remark.replace(reasons.STAMP_COMMAND, f"`{reasons.STAMP_COMMAND}`") for remark in remarks)
-        )
+        blocks.append(" ".join(remark.replace(TIMESTAMP_COMMAND, f"`{TIMESTAMP_COMMAND}`") for remark in remarks))
     return blocks
 
 

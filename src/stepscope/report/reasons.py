@@ -1,4 +1,4 @@
-"""What the catalogue of causes found, in words and as JSON: candidates, rhythms, levels, and what would settle them."""
+"""What the catalogue of causes found, in words and as JSON: candidates, rhythms, levels, findings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import numpy as np
 
 from stepscope.analysis.report import Report
 from stepscope.causes import SURE
-from stepscope.core.message import Decimal, Message, Seconds, Share, say
+from stepscope.core.message import Decimal, Seconds, Share
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
-from stepscope.ledger.periods import ENOUGH_EVENTS
-from stepscope.ledger.phases import ExplainedLevel, Finding, Rhythm, SlowStep
+from stepscope.ledger.phases import ExplainedLevel, Finding, Rhythm
 
-STAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
 _SHOWN_LEVELS = 3
 _SHOWN_RHYTHMS = 3
 _WORTH_NAMING = 0.2
@@ -57,12 +55,6 @@ def rhythm_data(rhythm: Rhythm, english: Language) -> dict[str, Any]:
         "evidence": english.say(guess.evidence) if guess else None,
         "events": period.num_events,
     }
-
-
-def evidence_lines(slow: SlowStep, language: Language) -> list[str]:
-    """What the candidates of a slow step rest on: the cause itself, and whatever else is worth naming."""
-    worth = [finding for finding in slow.candidates if finding.confidence >= _WORTH_NAMING]
-    return [language.say(finding.evidence) for finding in worth[:3]]
 
 
 def short(finding: Finding, language: Language) -> str:
@@ -129,31 +121,6 @@ def finding_lines(report: Report, language: Language) -> list[str]:
         language.text("finding-line", evidence=language.say(finding.evidence), code=finding.code)
         for finding in report.ledger.findings
     ]
-
-
-def what_would_settle(report: Report, slow: SlowStep | None = None) -> list[Message]:
-    """What to look at or print so that the unexplained would have a cause; empty when nothing is unexplained."""
-    run, ledger = report.run, report.ledger
-    steps = [slow] if slow is not None else list(ledger.slow)
-    open_steps = [own for own in steps if own.cause == "unexplained"]
-    levels = [] if slow is not None else [own for own in ledger.levels if own.change is not None and own.change > 0]
-    found = []
-    if open_steps:
-        if not len(run.steps.t_ns):
-            found.append(say("settle-stamps", command=STAMP_COMMAND))
-        if not np.isfinite(run.steps.data_s).any() and "data" not in run.events.kind:
-            found.append(say("settle-data"))
-        if any(finding.code == "C08" for own in open_steps for finding in own.candidates):
-            found.append(say("settle-gc"))
-        # Said only of iterations that are listed: of bumps too small for that nobody would know which are meant.
-        if 3 <= ledger.periods.unresolved <= min(len(open_steps), ENOUGH_EVENTS - 1):
-            found.append(say("settle-events", count=ledger.periods.unresolved, enough=ENOUGH_EVENTS))
-        if (run.settings.count("world_size") or 1) > 1 and not run.ranks:
-            found.append(say("settle-ranks"))
-    on_cpu = str(run.settings["device"].value).startswith("cpu") if "device" in run.settings else False
-    if (open_steps or levels) and report.hardware is None and not on_cpu:
-        found.append(say("settle-gpu"))
-    return found
 
 
 def quoted(report: Report, lines: tuple[int, ...]) -> list[tuple[int, str]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from stepscope import __version__
 from stepscope.analysis.report import Report
+from stepscope.analysis.settle import what_would_settle
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Rhythm, SlowStep
@@ -99,7 +100,7 @@ def document(story: Story) -> dict[str, Any]:
         "evidence_lines": [{"line": line, "text": text} for line, text in _quotes(story)],
         "candidates": [reasons.as_data(finding, english) for finding in (slow.candidates if slow else ())],
         "turned_down": [english.say(message) for message in turned_down(story)],
-        "settle": [english.say(message) for message in (reasons.what_would_settle(report, slow) if slow else [])],
+        "settle": [english.say(message) for message in (what_would_settle(report, slow) if slow else [])],
         "period": reasons.rhythm_data(story.rhythm, english) if story.rhythm else None,
         "neighbours": [
             {"step": int(steps.step[near]), "seconds": float(steps.dur_ns[near] / 1e9)} for near in _neighbours(story)
@@ -165,7 +166,7 @@ def _blocks(story: Story, language: Language) -> list[str | tuple[str, list[str]
     if near:
         blocks.append(language.text("why-neighbours", items=", ".join(near)))
     if slow is not None:
-        settle = [language.say(message) for message in reasons.what_would_settle(report, slow)]
+        settle = [language.say(message) for message in what_would_settle(report, slow)]
         if settle:
             blocks.append((language.text("why-settle"), settle))
         if slow.code is not None:

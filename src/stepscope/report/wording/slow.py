@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from stepscope.analysis.report import Report
+from stepscope.analysis.settle import about_split, what_would_settle
 from stepscope.core.message import Seconds
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, Phase, SlowStep
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
     from stepscope.run.model import Run
 
 _WORTH_NAMING = 0.3
-# A save that is not known to a fifth either way is not settled.
-_UNSETTLED = 0.2
-# On made-up logs a second cost of the same steps was found in 12 of 100 with 6 to 12 events, in 98 of 100 with more
-# than 20.
-_RESOLVABLE = 20
 
 
 def part_text(part: Part, language: Language) -> str:
@@ -66,36 +62,31 @@ def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
 
 def slow_remarks(report: Report, language: Language) -> list[str]:
     """What there is to say about the slow steps as a whole."""
-    ledger, run = report.ledger, report.run
-    remarks = []
-    first = next((slow for slow in ledger.slow if slow.step == 0), None)
-    if first is not None and _is_known_not_to_save(run, first):
+    inside = inside_text(report, language)
+    remarks = [inside] if inside else []
+    first = next((slow for slow in report.ledger.slow if slow.step == 0), None)
+    if first is not None and _is_known_not_to_save(report.run, first):
         remarks.append(language.text("slow-first-no-save"))
-    save = next((total for total in ledger.phases if total.phase == "checkpoint"), None)
-    # A log that prints how long its saves took leaves nothing to guess.
-    is_told = save is not None and save.basis == "measured" and ledger.split in {"model", "guess"}
-    if ledger.split != "none" and save is not None and not is_told:
-        # Only a trainer that evaluates so many batches of each split can be told how many those are.
-        is_plain = ledger.split == "guess" and run.format.habits.evaluation.num_splits is None
-        remarks.append(language.text("split-guess-plain" if is_plain else f"split-{ledger.split}"))
-        is_wide = save.high_s - save.low_s > 2 * _UNSETTLED * save.seconds
-        if is_wide and ledger.split == "contrast" and report.num_evaluations < _RESOLVABLE:
-            remarks.append(language.text("split-not-yet", count=report.num_evaluations, needed=_RESOLVABLE))
-        if is_wide and run.stamps is None and ledger.split in {"first-step", "model", "guess"}:
-            remarks.append(language.text("split-settle", command=reasons.STAMP_COMMAND))
-    if ledger.stamps_unusable:
+    remarks += [language.say(message) for message in about_split(report)]
+    if report.ledger.stamps_unusable:
         remarks.append(language.text("stamps-unusable"))
     remarks += clock_remarks(report, language)
     remarks += reasons.rhythm_lines(report, language)
-    unexplained = [slow for slow in ledger.slow if any(part.phase == "stall" for part in slow.parts)]
-    if unexplained:
-        seconds = sum(part.seconds for slow in unexplained for part in slow.parts if part.phase == "stall")
-        remarks.append(language.text("slow-unexplained", count=len(unexplained), duration=Seconds(seconds)))
+    remarks += _stall_remarks(report, language)
     remarks += reasons.level_lines(report, language)
     remarks += reasons.finding_lines(report, language)
-    remarks += [language.say(message) for message in reasons.what_would_settle(report)]
-    inside = inside_text(report, language)
-    return [inside, *remarks] if inside else remarks
+    remarks += [language.say(message) for message in what_would_settle(report)]
+    return remarks
+
+
+def _stall_remarks(report: Report, language: Language) -> list[str]:
+    """How many slow steps hold seconds that nothing explains, and how many seconds those are."""
+    stalls = [[part.seconds for part in slow.parts if part.phase == "stall"] for slow in report.ledger.slow]
+    num_stalled = sum(bool(seconds) for seconds in stalls)
+    if not num_stalled:
+        return []
+    total_s = sum(second for seconds in stalls for second in seconds)
+    return [language.text("slow-unexplained", count=num_stalled, duration=Seconds(total_s))]
 
 
 def _is_known_not_to_save(run: Run, first: SlowStep) -> bool:
