@@ -231,40 +231,29 @@ class Watch:
         return fresh
 
     def _alarms(self, pulse: Pulse, quiet_s: float) -> tuple[Alarm, ...]:
-        found = list(self._report.alarms) if self._report is not None else []
-        if self._report is not None:
-            run = self._report.run
-            is_talking = quiet_s < _LAST_WORDS_S and not self._is_over and self._is_caught_up
-            since = run.last_words[0].line if run.last_words and is_talking else None
-            lines = {int(run.steps.line[row]) for row in self._stalled_rows if row < len(run)}
-            found = [
-                alarm
-                for alarm in found
-                if not (alarm.code == "stall" and alarm.line in lines)
-                and not (since is not None and alarm.code in _ENDING and (alarm.line or 0) >= since)
-            ]
-        if pulse.doing == "finished" and self._report is not None and (self._is_over or quiet_s >= _LAST_WORDS_S):
-            last = int(self._report.run.steps.step[-1])
+        """The alarms of this moment: a stall that lasts, those of the log, and the end of the run."""
+        if self._report is None:
+            return ()
+        steps = self._report.run.steps
+        found = self._log_alarms(self._report, quiet_s)
+        if pulse.doing == "finished" and (self._is_over or quiet_s >= _LAST_WORDS_S):
+            last = int(steps.step[-1])
             found.append(Alarm("finished", "info", last, None, say("alarm-finished", step=last)))
-        if pulse.doing == "stalled" and self._report is not None:
-            steps = self._report.run.steps
+        if pulse.doing == "stalled":
             self._stalled_rows.add(len(steps))
-            found.insert(
-                0,
-                Alarm(
-                    code="stall",
-                    severity="error",
-                    step=int(steps.step[-1]) if len(steps) else None,
-                    line=None,
-                    message=say(
-                        "alarm-stall",
-                        duration=Seconds(pulse.since_s),
-                        usual=Seconds(pulse.usual_s or 0.0),
-                        limit=Seconds(pulse.limit_s or 0.0),
-                    ),
-                ),
-            )
+            found.insert(0, _stall_alarm(int(steps.step[-1]) if len(steps) else None, pulse))
         return tuple(found)
+
+    def _log_alarms(self, report: Report, quiet_s: float) -> list[Alarm]:
+        """The alarms of the log, without stalls that were reported live and without an end that may not be one."""
+        run = report.run
+        reported_lines = {int(run.steps.line[row]) for row in self._stalled_rows if row < len(run)}
+        found = [alarm for alarm in report.alarms if not (alarm.code == "stall" and alarm.line in reported_lines)]
+        may_go_on = quiet_s < _LAST_WORDS_S and not self._is_over and self._is_caught_up
+        if not run.last_words or not may_go_on:
+            return found
+        since = run.last_words[0].line
+        return [alarm for alarm in found if not (alarm.code in _ENDING and (alarm.line or 0) >= since)]
 
     @property
     def is_over(self) -> bool:
@@ -308,6 +297,16 @@ def _reader(name: str) -> LogReader:
     reader = LogReader(paths=[name])
     reader.begin_file()
     return reader
+
+
+def _stall_alarm(last_step: int | None, pulse: Pulse) -> Alarm:
+    message = say(
+        "alarm-stall",
+        duration=Seconds(pulse.since_s),
+        usual=Seconds(pulse.usual_s or 0.0),
+        limit=Seconds(pulse.limit_s or 0.0),
+    )
+    return Alarm(code="stall", severity="error", step=last_step, line=None, message=message)
 
 
 def _identity(alarm: Alarm) -> tuple[str, int | None, int | None]:

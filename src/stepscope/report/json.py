@@ -37,115 +37,50 @@ def render(report: Report, language: Language) -> str:
 def document(report: Report) -> dict[str, Any]:
     """The document as plain data."""
     english = Language.load("en")
-    run, ledger = report.run, report.ledger
-    steps = run.steps
-    has_rows = len(run) > 0
-    slowest = find_slowest(run)
+    run = report.run
     return {
         "schema": SCHEMA,
         "tool_version": __version__,
-        "source": {
-            "paths": list(run.paths),
-            "format": run.format.name,
-            "lines": run.num_lines,
-            "lines_unread": run.num_unread,
-            "first_step": int(steps.step[0]) if has_rows else None,
-            "last_step": int(steps.step[-1]) if has_rows else None,
-            "segments": len(run.segments),
-            "encoding": run.encoding,
-            "trainings": _trainings(report),
-            "order": run.order,
-            "repeated_paths": list(run.repeated_paths),
-            "other_writer_steps": run.num_other_rows,
-            "inferred": _inferred(run, english),
-            "first_unread": [{"line": line, "text": text} for line, text in run.first_unread],
-        },
+        "source": _source(report, english),
         "settings": {name: _setting(run.settings.get(name)) for name in _SETTINGS},
         "clock": {"covers": run.clock.covers, "includes": list(run.clock.includes), "note": run.clock.note},
         "step": _step(report),
-        "slow": [
-            {
-                "step": slow.step,
-                "line": slow.line,
-                "seconds": slow.seconds,
-                "cause": slow.cause,
-                "confidence": slow.confidence,
-                "parts": [_part(part) for part in slow.parts],
-                "evidence": evidence_text(report, slow, english),
-                "code": slow.code,
-                "candidates": [as_data(finding, english) for finding in slow.candidates],
-            }
-            for slow in ledger.slow[:MAX_SLOW]
-        ],
-        "slow_count": len(ledger.slow),
-        "slow_s": math.fsum(slow.seconds for slow in ledger.slow),
-        "settle": [english.say(message) for message in what_would_settle(report)],
-        "levels": [level_data(level, english) for level in ledger.levels],
-        "findings": [as_data(finding, english) for finding in ledger.findings],
-        "ledger": [{**_part(total), "share": total.share, "count": total.num} for total in ledger.phases],
-        "wall_s": ledger.wall_s if report.has_times and math.isfinite(ledger.wall_high_s) else None,
-        "wall_low_s": ledger.wall_low_s if report.has_times else None,
-        "wall_high_s": ledger.wall_high_s if report.has_times and math.isfinite(ledger.wall_high_s) else None,
-        "split": ledger.split,
+        **_slow(report, english),
+        **_causes(report, english),
+        **_ledger(report),
         "cadence": _cadence(report, english),
         "forecast": _forecast(report, english),
-        "backtests": [
-            {
-                "share": one.share,
-                "step": one.step,
-                "target_step": one.target_step,
-                "elapsed_s": one.elapsed_s,
-                "remaining_s": one.remaining_s,
-                "low_s": one.low_s,
-                "high_s": one.high_s,
-                "actual_s": one.actual_s,
-                "error": one.error,
-                "inside": one.is_inside,
-            }
-            for one in report.backtests
-        ],
-        "advice": [
-            {
-                "code": advice.code,
-                "setting": advice.setting,
-                "now": advice.now,
-                "proposed": advice.proposed,
-                "saves_s": advice.saves_s,
-                "saves_low_s": advice.saves_low_s,
-                "saves_high_s": advice.saves_high_s,
-                "costs": english.say(advice.costs),
-                "evidence": english.say(advice.evidence),
-                "changes_result": advice.changes_result,
-                "effect": advice.effect,
-                "basis": "measured" if advice.assumed is None else "assumed",
-                "precision": english.say(advice.precision) if advice.precision else None,
-                "saves_bytes": advice.saves_bytes,
-                "paste": advice.paste,
-            }
-            for advice in report.advice
-        ],
-        "alarms": [
-            {
-                "code": alarm.code,
-                "severity": alarm.severity,
-                "step": alarm.step,
-                "line": alarm.line,
-                "message": english.say(alarm.message),
-            }
-            for alarm in report.alarms
-        ],
+        "backtests": _backtests(report),
+        "advice": _advice(report, english),
+        "alarms": _alarms(report, english),
         "hardware": _hardware(report),
         "clocks": [clock._asdict() for clock in report.clocks],
         "gpu_series": samples_data(report),
-        "inside": None
-        if report.traced is None
-        else [
-            {"kind": one.kind, "count": one.num, "seconds": one.seconds, "longest_s": one.longest_s}
-            for one in report.traced
-        ],
-        "inside_skipped": None if report.trace is None else list(report.trace.skipped),
-        "ranks": [{"rank": rank.number, "steps": rank.num_steps, "typical_s": typical_s(rank)} for rank in run.ranks],
-        "slowest_rank": slowest.number if slowest is not None else None,
+        **_inside(report),
+        **_ranks(run),
+    }
+
+
+def _source(report: Report, english: Language) -> dict[str, Any]:
+    """The log itself: its files, its format, its steps, and how much of it was understood."""
+    run = report.run
+    steps = run.steps
+    has_rows = len(run) > 0
+    return {
+        "paths": list(run.paths),
+        "format": run.format.name,
+        "lines": run.num_lines,
+        "lines_unread": run.num_unread,
+        "first_step": int(steps.step[0]) if has_rows else None,
+        "last_step": int(steps.step[-1]) if has_rows else None,
+        "segments": len(run.segments),
+        "encoding": run.encoding,
+        "trainings": _trainings(report),
+        "order": run.order,
+        "repeated_paths": list(run.repeated_paths),
+        "other_writer_steps": run.num_other_rows,
+        "inferred": _inferred(run, english),
+        "first_unread": [{"line": line, "text": text} for line, text in run.first_unread],
     }
 
 
@@ -214,6 +149,52 @@ def _step(report: Report) -> dict[str, Any]:
     }
 
 
+def _slow(report: Report, english: Language) -> dict[str, Any]:
+    """The slow steps, the longest `MAX_SLOW` of them one by one."""
+    slow_steps = report.ledger.slow
+    return {
+        "slow": [
+            {
+                "step": slow.step,
+                "line": slow.line,
+                "seconds": slow.seconds,
+                "cause": slow.cause,
+                "confidence": slow.confidence,
+                "parts": [_part(part) for part in slow.parts],
+                "evidence": evidence_text(report, slow, english),
+                "code": slow.code,
+                "candidates": [as_data(finding, english) for finding in slow.candidates],
+            }
+            for slow in slow_steps[:MAX_SLOW]
+        ],
+        "slow_count": len(slow_steps),
+        "slow_s": math.fsum(slow.seconds for slow in slow_steps),
+    }
+
+
+def _causes(report: Report, english: Language) -> dict[str, Any]:
+    """What would explain more, the levels of the run, and what is true of all of it."""
+    ledger = report.ledger
+    return {
+        "settle": [english.say(message) for message in what_would_settle(report)],
+        "levels": [level_data(level, english) for level in ledger.levels],
+        "findings": [as_data(finding, english) for finding in ledger.findings],
+    }
+
+
+def _ledger(report: Report) -> dict[str, Any]:
+    """Where the time went; the wall time is null where the log has no times, or no upper bound for it."""
+    ledger, has_times = report.ledger, report.has_times
+    is_bounded = has_times and math.isfinite(ledger.wall_high_s)
+    return {
+        "ledger": [{**_part(total), "share": total.share, "count": total.num} for total in ledger.phases],
+        "wall_s": ledger.wall_s if is_bounded else None,
+        "wall_low_s": ledger.wall_low_s if has_times else None,
+        "wall_high_s": ledger.wall_high_s if is_bounded else None,
+        "split": ledger.split,
+    }
+
+
 def _cadence(report: Report, english: Language) -> dict[str, Any]:
     run, ledger = report.run, report.ledger
     stops = last_stops(run)
@@ -270,6 +251,61 @@ def _forecast(report: Report, english: Language) -> dict[str, Any]:
     }
 
 
+def _backtests(report: Report) -> list[dict[str, Any]]:
+    """Forecasts of earlier moments, each with the time that was actually left."""
+    return [
+        {
+            "share": one.share,
+            "step": one.step,
+            "target_step": one.target_step,
+            "elapsed_s": one.elapsed_s,
+            "remaining_s": one.remaining_s,
+            "low_s": one.low_s,
+            "high_s": one.high_s,
+            "actual_s": one.actual_s,
+            "error": one.error,
+            "inside": one.is_inside,
+        }
+        for one in report.backtests
+    ]
+
+
+def _advice(report: Report, english: Language) -> list[dict[str, Any]]:
+    return [
+        {
+            "code": advice.code,
+            "setting": advice.setting,
+            "now": advice.now,
+            "proposed": advice.proposed,
+            "saves_s": advice.saves_s,
+            "saves_low_s": advice.saves_low_s,
+            "saves_high_s": advice.saves_high_s,
+            "costs": english.say(advice.costs),
+            "evidence": english.say(advice.evidence),
+            "changes_result": advice.changes_result,
+            "effect": advice.effect,
+            "basis": "measured" if advice.assumed is None else "assumed",
+            "precision": english.say(advice.precision) if advice.precision else None,
+            "saves_bytes": advice.saves_bytes,
+            "paste": advice.paste,
+        }
+        for advice in report.advice
+    ]
+
+
+def _alarms(report: Report, english: Language) -> list[dict[str, Any]]:
+    return [
+        {
+            "code": alarm.code,
+            "severity": alarm.severity,
+            "step": alarm.step,
+            "line": alarm.line,
+            "message": english.say(alarm.message),
+        }
+        for alarm in report.alarms
+    ]
+
+
 def _iso(moment: dt.datetime | None) -> str | None:
     return moment.isoformat(timespec="seconds") if moment else None
 
@@ -294,4 +330,24 @@ def _hardware(report: Report) -> dict[str, Any] | None:
         "clock": hardware.clock if hardware else None,
         "throttle": list(hardware.throttle) if hardware and hardware.throttle is not None else None,
         "time": _iso(hardware.time) if hardware else None,
+    }
+
+
+def _inside(report: Report) -> dict[str, Any]:
+    """What was seen from inside the process; null where it was not traced."""
+    totals = None
+    if report.traced is not None:
+        totals = [
+            {"kind": one.kind, "count": one.num, "seconds": one.seconds, "longest_s": one.longest_s}
+            for one in report.traced
+        ]
+    return {"inside": totals, "inside_skipped": None if report.trace is None else list(report.trace.skipped)}
+
+
+def _ranks(run: Run) -> dict[str, Any]:
+    """Each rank that prints its own steps, and the one that the others wait for."""
+    slowest = find_slowest(run)
+    return {
+        "ranks": [{"rank": rank.number, "steps": rank.num_steps, "typical_s": typical_s(rank)} for rank in run.ranks],
+        "slowest_rank": slowest.number if slowest is not None else None,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,35 +45,50 @@ def what_if_base(report: Report) -> dict[str, Any] | None:
     end = report.forecast
     if not isinstance(end, Forecast) or end.is_finished:
         return None
-    left, settings, schedule = end.left, report.run.settings, end.schedule
-    interval = settings.count("eval_interval")
-    num = schedule.num_evaluations or 0
-    priced = bool(interval and num and left["evaluation"].seconds is not None)
-    done = schedule.max_steps // interval - num if interval and priced else 0
-    known = sum(one.seconds or 0.0 for one in left.values())
-    classes = {name: left[name].seconds or 0.0 for name in ("step", "evaluation", "checkpoint")}
+    schedule = end.schedule
+    known_s = sum(left.seconds or 0.0 for left in end.left.values())
+    classes = {name: end.left[name].seconds or 0.0 for name in ("step", "evaluation", "checkpoint")}
+    evaluations = _evaluations_left(report, end)
+    last_printed = int(report.run.steps.step[-1])
     follows = report.run.format.habits.saves_only_after_evaluation is True
-    saves = settings.count("checkpoint_interval") if not follows and classes["checkpoint"] else None
+    saves_apart = bool(classes["checkpoint"]) and not follows
     return {
         "last_step": schedule.max_steps - schedule.num_steps,
-        "done_step": max(int(report.run.steps.step[-1]), done * (interval or 0)),
+        "done_step": max(last_printed, evaluations.last_step) if evaluations else max(last_printed, 0),
         "max_steps": schedule.max_steps,
         "steps": schedule.num_steps,
         "step_s": classes["step"],
-        "evaluations": num if priced else 0,
+        "evaluations": evaluations.num if evaluations else 0,
         "evaluation_s": classes["evaluation"],
         "checkpoint_s": classes["checkpoint"],
-        "other_s": known - sum(classes.values()) + (end.remaining_s - known),
-        "saves_follow": follows and priced,
-        "eval_interval": interval if priced else None,
-        "eval_iters": settings.count("eval_iters") if priced else None,
-        "checkpoint_interval": saves,
+        "other_s": known_s - sum(classes.values()) + (end.remaining_s - known_s),
+        "saves_follow": follows and evaluations is not None,
+        "eval_interval": evaluations.interval if evaluations else None,
+        "eval_iters": report.run.settings.count("eval_iters") if evaluations else None,
+        "checkpoint_interval": report.run.settings.count("checkpoint_interval") if saves_apart else None,
         "remaining_s": end.remaining_s,
         "low_s": end.low_s,
         "high_s": end.high_s,
-        "loss_sd": batch_loss_sd(report.run) if priced else None,
+        "loss_sd": batch_loss_sd(report.run) if evaluations else None,
         "moment": report.moment.isoformat() if report.moment is not None and not report.has_ended else None,
     }
+
+
+class _EvaluationsLeft(NamedTuple):
+    """How many evaluations are to come, how many steps apart, and the step of the last one done."""
+
+    num: int
+    interval: int
+    last_step: int
+
+
+def _evaluations_left(report: Report, end: Forecast) -> _EvaluationsLeft | None:
+    """The evaluations to come; None where there are none, or where their interval or their price is unknown."""
+    interval = report.run.settings.count("eval_interval")
+    num = end.schedule.num_evaluations
+    if not interval or not num or end.left["evaluation"].seconds is None:
+        return None
+    return _EvaluationsLeft(num, interval, (end.schedule.max_steps // interval - num) * interval)
 
 
 def slider_ranges(base: dict[str, Any]) -> list[tuple[str, int, int, int]]:

@@ -75,37 +75,63 @@ def turned_down(story: Story) -> list[Message]:
 def document(story: Story) -> dict[str, Any]:
     """The story as plain data, in English."""
     english = Language.load("en")
-    report, slow, row, steps = story.report, story.slow, story.row, story.report.run.steps
-    has_time = row is not None and steps.span[row] > 0
+    steps = story.report.run.steps
     return {
         "schema": SCHEMA,
         "tool_version": __version__,
-        "paths": list(report.run.paths),
+        "paths": list(story.report.run.paths),
         "step": story.step,
-        "printed": row is not None and int(steps.step[row]) == story.step,
-        "line": int(steps.line[row]) if row is not None else None,
-        "line_step": int(steps.step[row]) if row is not None else None,
-        "covers": int(steps.span[row]) if row is not None else None,
-        "seconds": _seconds(story) if has_time else None,
-        "normal_s": _level(story) if has_time else None,
-        "slow": slow is not None,
-        "cause": slow.cause if slow else None,
-        "code": slow.code if slow else None,
-        "confidence": slow.confidence if slow else None,
-        "parts": [
-            {"phase": part.phase, "seconds": part.seconds, "low_s": part.low_s, "high_s": part.high_s}
-            for part in (slow.parts if slow else ())
-        ],
-        "evidence": evidence_text(report, slow, english) if slow else None,
-        "evidence_lines": [{"line": line, "text": text} for line, text in _quotes(story)],
-        "candidates": [reasons.as_data(finding, english) for finding in (slow.candidates if slow else ())],
+        **_row_data(story),
+        **_slow_data(story, english),
         "turned_down": [english.say(message) for message in turned_down(story)],
-        "settle": [english.say(message) for message in (what_would_settle(report, slow) if slow else [])],
+        "settle": [english.say(message) for message in _settle(story)],
         "period": reasons.rhythm_data(story.rhythm, english) if story.rhythm else None,
         "neighbours": [
             {"step": int(steps.step[near]), "seconds": float(steps.dur_ns[near] / 1e9)} for near in _neighbours(story)
         ],
     }
+
+
+def _row_data(story: Story) -> dict[str, Any]:
+    """The printed line that the step is on, and the time it took; null where no line covers the step."""
+    row, steps = story.row, story.report.run.steps
+    if row is None:
+        names = ("line", "line_step", "covers", "seconds", "normal_s")
+        return {"printed": False, **dict.fromkeys(names)}
+    has_time = steps.span[row] > 0
+    return {
+        "printed": int(steps.step[row]) == story.step,
+        "line": int(steps.line[row]),
+        "line_step": int(steps.step[row]),
+        "covers": int(steps.span[row]),
+        "seconds": _seconds(story) if has_time else None,
+        "normal_s": _level(story) if has_time else None,
+    }
+
+
+def _slow_data(story: Story, english: Language) -> dict[str, Any]:
+    """What a slow step is made of and why; null and empty for a step that is not slow."""
+    slow = story.slow
+    if slow is None:
+        nothing: dict[str, Any] = {"slow": False, **dict.fromkeys(("cause", "code", "confidence"))}
+        return nothing | {"parts": [], "evidence": None, "evidence_lines": [], "candidates": []}
+    return {
+        "slow": True,
+        "cause": slow.cause,
+        "code": slow.code,
+        "confidence": slow.confidence,
+        "parts": [
+            {"phase": part.phase, "seconds": part.seconds, "low_s": part.low_s, "high_s": part.high_s}
+            for part in slow.parts
+        ],
+        "evidence": evidence_text(story.report, slow, english),
+        "evidence_lines": [{"line": line, "text": text} for line, text in _quotes(story)],
+        "candidates": [reasons.as_data(finding, english) for finding in slow.candidates],
+    }
+
+
+def _settle(story: Story) -> list[Message]:
+    return what_would_settle(story.report, story.slow) if story.slow is not None else []
 
 
 def render_json(story: Story) -> str:
@@ -166,7 +192,7 @@ def _blocks(story: Story, language: Language) -> list[str | tuple[str, list[str]
     if near:
         blocks.append(language.text("why-neighbours", items=", ".join(near)))
     if slow is not None:
-        settle = [language.say(message) for message in what_would_settle(report, slow)]
+        settle = [language.say(message) for message in _settle(story)]
         if settle:
             blocks.append((language.text("why-settle"), settle))
         if slow.code is not None:
