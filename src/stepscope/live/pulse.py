@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from stepscope.analysis.report import Report
 from stepscope.forecast.finish import Forecast
-from stepscope.live.silence import Silences, measure
+from stepscope.live.silence import Silences, is_evaluation_due, measure
 from stepscope.run.model import Run
 
 Doing = Literal["waiting", "warmup", "training", "evaluation", "checkpoint", "stalled", "finished", "ended"]
@@ -91,7 +91,7 @@ def _stages(report: Report, silent_s: float, silences: Silences) -> list[tuple[D
     stages: list[tuple[Doing, float | None]] = []
     if not _is_pending(run, "evaluation"):
         stages.append(("training", silent_s * _SLACK))
-        if _comes_due(run):
+        if _is_next_evaluation_due(run):
             stages.append(("evaluation", evaluation_s or silences.planned_s or None))
             if save_s is not None and "checkpoint" in run.events.kind:
                 stages.append(("checkpoint", save_s))
@@ -126,11 +126,9 @@ def _has_ended_before(run: Run, kind: str) -> bool:
     )
 
 
-def _comes_due(run: Run) -> bool:
-    """Whether by the settings an evaluation lies between the last printed step and the next."""
-    interval = run.settings.count("eval_interval")
-    if not interval or not run.clock.runs_during("evaluation"):
-        return False
+def _is_next_evaluation_due(run: Run) -> bool:
+    """Whether the settings put an evaluation between the last printed step and the next."""
     steps = run.steps.step
     every = run.settings.count("log_interval") or (int(steps[-1] - steps[-2]) if len(steps) > 1 else 1)
-    return (int(steps[-1]) + max(1, every)) // interval > int(steps[-1]) // interval
+    last = steps[-1:]
+    return bool(is_evaluation_due(run, last, last + max(1, every))[0])

@@ -22,6 +22,7 @@ _PAUSE = 5.0
 _HARM = {"stall", "gap", "warmup"}
 
 Bools = npt.NDArray[np.bool_]
+Steps = npt.NDArray[np.int64]
 
 
 class Silences(NamedTuple):
@@ -56,7 +57,8 @@ def measure(report: Report) -> Silences | None:
     gaps = np.diff(moments, prepend=moments[:1])
     row = np.minimum(np.searchsorted(steps.line, lines), len(steps) - 1)  # the step that a line leads to
     is_harmless = ~(_is_first(run) | _is_harmed(report))[row]
-    is_planned = is_due(run)[row]
+    before = np.concatenate((steps.step[:1], steps.step[:-1]))
+    is_planned = is_evaluation_due(run, before, steps.step)[row]
     first = int(steps.first_rows[-1])
     begins = moments[at[first]] if len(steps.first_rows) > 1 else 0.0
     return Silences(
@@ -69,13 +71,12 @@ def measure(report: Report) -> Silences | None:
     )
 
 
-def is_due(run: Run) -> Bools:
-    """Per row, whether by the settings an evaluation lies between it and the row before."""
+def is_evaluation_due(run: Run, before: Steps, after: Steps) -> Bools:
+    """Per pair of steps, whether the settings put an evaluation after the step `before`, up to the step `after`."""
     interval = run.settings.count("eval_interval")
     if not interval or not run.clock.runs_during("evaluation"):
-        return np.zeros(len(run), dtype=bool)
-    rounds = run.steps.step // interval
-    due: Bools = np.diff(rounds, prepend=rounds[:1]) > 0
+        return np.zeros(len(after), dtype=bool)
+    due: Bools = after // interval > before // interval
     return due
 
 
