@@ -4,7 +4,7 @@ A process of its own, so that nothing that happens to the one showing the run re
 the recorder goes on. A disk that is full loses log, never the run. POSIX only.
 
 Started as `python -m stepscope.live.recorder FOLDER CONTROL -- CMD…`, where CONTROL is the number of an inherited
-socket: one-byte commands with a length come in on it (input for the terminal, its size, signals).
+socket: one-byte commands with a length come in on it (the size of the terminal, signals).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stepscope.source.recording import EXIT, LOG, STAMPS, SUSPENDS
 _READ_BYTES = 1 << 16
 # A program that has ended may leave children that hold its terminal: they get this long to finish their sentence.
 _GRACE_S = 2.0
-INPUT, SIZE, SIGNAL = b"I", b"W", b"S"
+SIZE, SIGNAL = b"W", b"S"
 _HEADER = struct.Struct("<cI")
 
 
@@ -159,9 +159,7 @@ class _Recorder:
             return
         kind, length = _HEADER.unpack(header)
         data = _read_exactly(self._control, length) or b""
-        if kind == INPUT:
-            os.write(self._master, data)
-        elif kind == SIZE and len(data) == 8:
+        if kind == SIZE and len(data) == 8:
             import fcntl
             import termios
 

@@ -1,4 +1,4 @@
-"""Start a command under a recorder, and stand between the user and it: input, window size, signals, exit code."""
+"""Start a command under a recorder and connect the user to it: window size, signals, exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from stepscope.live.recorder import INPUT, SIGNAL, SIZE, pack
+from stepscope.live.recorder import SIGNAL, SIZE, pack
 from stepscope.source.recording import EXIT, LOG, META, STAMPS
 from stepscope.source.trace_file import TRACE
 
@@ -47,10 +47,6 @@ class Runner:
     def recorder_pid(self) -> int:
         """The recorder's process; the command descends from it."""
         return self._process.pid
-
-    def send_input(self, data: bytes) -> None:
-        """What the user typed."""
-        self._send(INPUT, data)
 
     def send_signal(self, number: int) -> None:
         """A signal for the command."""
