@@ -15,7 +15,7 @@ Example
 
 What to change
     Pass the config that the run was started with, or state the value with `--set eval_interval=100`. Where the MFU
-    disagrees: look whether this copy of the trainer divides by another card's peak than nanoGPT's 312 TFLOPS.
+    disagrees: look whether this copy of the trainer divides by another GPU's peak than nanoGPT's 312 TFLOPS.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
     for setting, stated, seen, by_mfu in contradictions(evidence.run):
         key = "alarm-contradiction-mfu" if by_mfu else "alarm-contradiction"
         message = say(key, setting=setting, stated=str(stated), seen=str(seen))
-        # A fork may count its MFU against another card: worth a look, not a warning.
+        # A fork may count its MFU against another GPU: worth a look, not a warning.
         severity: Severity = "info" if by_mfu else "warning"
         found.append(Alarm(code=CODE, severity=severity, step=None, line=None, message=message))
     return found

@@ -1,7 +1,7 @@
 """ended_early: the run stopped before its last step.
 
 What it looks at
-    The last step against `max_iters`, where the log also tells of an end (a traceback, a signal, a kill).
+    The last step against `max_iters`, where the log also shows an end (a traceback, a signal, a kill).
     A log that merely stops may belong to a run that is still going.
 
 Why it matters

@@ -27,7 +27,7 @@ _NEAR_LINES = 40
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
-    """One alarm: for the last line of the log that says so wrongly, else for an earlier launch."""
+    """One alarm: for the last line that wrongly says the run is done, else for an earlier launch."""
     run = evidence.run
     claims = [notice for notice in run.notices if notice.kind == "done"]
     final = [notice for notice in claims if notice.row == len(run)]
@@ -35,7 +35,7 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
     if final and len(run) and total is not None and not run.has_stopped_early:
         last = int(run.steps.step[-1])
         every = run.settings.count("log_interval") or 1
-        # A step that is not due to be printed is not missing.
+        # A last step that the trainer would not print is not missing.
         if last <= total - every:
             message = say("alarm-false-done", line=final[-1].line, step=last, total=total, count=total - last)
             return [Alarm(code=CODE, severity="warning", step=last, line=final[-1].line, message=message)]

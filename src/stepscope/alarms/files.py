@@ -1,16 +1,16 @@
 """files: the files of the run were put in another order than given, or one of them repeats another.
 
 What it looks at
-    The first and last steps and stamps of each file.
+    The first and last steps and timestamps of each file.
 
 Why it matters
     Parts in the wrong order look like restarts, and the same lines twice like lost work.
 
 Example
-    `part-2.log part-1.log`: read the other way round, by their time stamps.
+    `part-2.log part-1.log`: read the other way round, by their timestamps.
 
 What to change
-    Nothing, if the order told is right.
+    Nothing, if the order is right.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ What it looks at
 
 Why it matters
     The run is over. What stopped is on another rank than the one that complains, often minutes earlier: a crash, a
-    stalled loader, an evaluation or a save that only one rank ran.
+    stalled loader, an evaluation or a checkpoint that only one rank ran.
 
 Example
     `Watchdog caught collective operation timeout: WorkNCCL(SeqNum=51, OpType=ALLREDUCE, Timeout(ms)=600000)`
@@ -23,7 +23,7 @@ CODE = "hang"
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
-    """One alarm, at the first such line."""
+    """One alarm, at the first line that says so."""
     lines = [notice for notice in evidence.run.notices if notice.kind == "hang"]
     if not lines:
         return []

@@ -1,10 +1,10 @@
 """interrupted: somebody or something stopped the run.
 
 What it looks at
-    Ctrl-C, SIGTERM, a scheduler's time limit or cancellation, as the log tells them.
+    Ctrl-C, SIGTERM, a scheduler's time limit or cancellation, as the log shows them.
 
 Why it matters
-    The run ended because it was told to, not because of a fault of its own.
+    The run ended because it was asked to, not because of a fault of its own.
 
 Example
     `KeyboardInterrupt`, `Signal 15 (SIGTERM) received by PID 1454089`
@@ -22,7 +22,7 @@ CODE = "interrupted"
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
-    """One alarm, at the first such line."""
+    """One alarm, at the first line that says so."""
     lines = [notice for notice in evidence.run.notices if notice.kind == "interrupted"]
     if not lines:
         return []

@@ -1,11 +1,11 @@
-"""near_oom: the card's memory is nearly full.
+"""near_oom: the GPU's memory is nearly full.
 
 What it looks at
-    The memory that `nvidia-smi` or NVML says is used, against what the card has.
+    The memory that `nvidia-smi` or NVML says is used, against what the GPU has.
 
 Why it matters
     A longer sequence, an evaluation with larger batches or a fragmented allocator needs a little more, and the run ends
-    in the middle. PyTorch keeps what it has freed, so nearly full is no proof; TensorFlow and JAX take most of the card
+    in the middle. PyTorch keeps what it has freed, so nearly full is no proof; TensorFlow and JAX take most of the GPU
     at the start on purpose.
 
 Example
@@ -22,21 +22,21 @@ from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Decimal, say
 
 CODE = "near_oom"
-# Of a card of 12 GiB that leaves 370 MiB: less than one more attention matrix.
+# On a GPU with 12 GiB that leaves 370 MiB: less than one more attention matrix.
 _NEARLY_FULL = 0.97
 _GIB = 1 << 30
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
-    """One alarm, while the card is nearly full."""
-    card = evidence.hardware
-    if card is None or not card.memory_used or not card.memory_total:
+    """One alarm, while the GPU's memory is nearly full."""
+    gpu = evidence.hardware
+    if gpu is None or not gpu.memory_used or not gpu.memory_total:
         return []
-    if card.memory_used < _NEARLY_FULL * card.memory_total or evidence.run.last_words:
+    if gpu.memory_used < _NEARLY_FULL * gpu.memory_total or evidence.run.last_words:
         return []
     message = say(
         "alarm-near-oom",
-        used=Decimal(card.memory_used / _GIB, 1),
-        total=Decimal(card.memory_total / _GIB, 1),
+        used=Decimal(gpu.memory_used / _GIB, 1),
+        total=Decimal(gpu.memory_total / _GIB, 1),
     )
     return [Alarm(code=CODE, severity="warning", step=None, line=None, message=message)]

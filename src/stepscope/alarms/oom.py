@@ -22,7 +22,7 @@ CODE = "oom"
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
-    """One alarm, at the first such line."""
+    """One alarm, at the first line that says so."""
     lines = [notice for notice in evidence.run.notices if notice.kind == "oom"]
     if not lines:
         return []

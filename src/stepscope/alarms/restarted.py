@@ -47,9 +47,9 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
 
 
 def lost_seconds(run: Run, index: int, typical_s: float | None) -> float:
-    """Seconds of the steps before segment `index` that it did once more, unprinted ones at the level of the others.
+    """Seconds of the steps before segment `index` that it repeats; unprinted steps count at the level of the others.
 
-    Where too few of them are printed for a level, that of the whole run, `typical_s`, is taken.
+    Where too few of these steps are printed for a level, `typical_s` of the whole run is used.
     """
     steps, segment = run.steps, run.segments[index]
     previous = run.segments[index - 1]

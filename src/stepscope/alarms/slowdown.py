@@ -1,7 +1,7 @@
 """slowdown: steps have become slower and stayed so.
 
 What it looks at
-    The levels of the run: stretches of steps whose time differs by more than 3 %. Where the card is seen too (live, or
+    The levels of the run: stretches of steps whose time differs by more than 3 %. Where the GPU is seen too (live, or
     with --nvidia-smi), what holds it back now: heat, its power limit, another process, memory that is full.
 
 Why it matters
@@ -11,8 +11,8 @@ Example
     170 ms up to step 4,000, 230 ms since.
 
 What to change
-    The log alone cannot tell a hot card from a neighbour or a slow loader. `nvidia-smi -q -d PERFORMANCE,CLOCK`
-    while it lasts tells the first; `nvidia-smi` and `top` the second.
+    The log alone cannot distinguish a hot GPU from a neighbour or a slow loader. `nvidia-smi -q -d PERFORMANCE,CLOCK`
+    while it lasts shows the first; `nvidia-smi` and `top` the second.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _FULL = 0.97
 _PINNED = 0.97
 
 
-def _key(card: Hardware | None) -> str:
-    """The sentence with the reason that the card's figures show, else without one."""
-    if card is None:
+def _key(gpu: Hardware | None) -> str:
+    """The sentence with the reason that the GPU's figures show, else without one."""
+    if gpu is None:
         return "alarm-slowdown"
-    throttle = card.throttle or ()
+    throttle = gpu.throttle or ()
     if "thermal" in throttle or "hw_slowdown" in throttle:
         return "alarm-slowdown-thermal"
-    if card.others:
+    if gpu.others:
         return "alarm-slowdown-neighbour"
-    if card.memory_used and card.memory_total and card.memory_used >= _FULL * card.memory_total:
+    if gpu.memory_used and gpu.memory_total and gpu.memory_used >= _FULL * gpu.memory_total:
         return "alarm-slowdown-memory"
-    is_pinned = card.power is not None and card.power_limit and card.power >= _PINNED * card.power_limit
+    is_pinned = gpu.power is not None and gpu.power_limit and gpu.power >= _PINNED * gpu.power_limit
     if is_pinned or "power_cap" in throttle or "power_brake" in throttle:
         return "alarm-slowdown-power"
     return "alarm-slowdown"

@@ -1,18 +1,18 @@
 """stall: long stretches that nothing in the log explains.
 
 What it looks at
-    Iterations far above their neighbours whose seconds no evaluation, save, collection or wait accounts for; an
+    Iterations far above their neighbours whose seconds no evaluation, checkpoint, collection or wait accounts for; an
     evaluation that took many times what the others did.
 
 Why it matters
-    Minutes or hours in which nothing was trained, and which no printed figure shows: often only the stamps do.
+    Minutes or hours in which nothing was trained, and which no printed figure shows: often only the timestamps do.
 
 Example
     Two lines of a detection run are three hours apart, around an evaluation that takes three minutes elsewhere.
 
 What to change
     Look at what else ran on the machine then: a suspended laptop, a full disk, a network file system, a job of
-    somebody else. `stepscope run` stamps every line, so that the next one can be placed to the second.
+    somebody else. `stepscope run` timestamps every line, so that the next one can be placed to the second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, say
 
 CODE = "stall"
-# Worth a word: a minute that is also this share of all the time, or an hour whatever the share.
+# Stalls worth an alarm: a minute that is also this share of all the time, or an hour at any share.
 _LEAST_S, _LEAST_SHARE = 60.0, 0.005
 _LONG_S = 3600.0
 _MAX_ALARMS = 5

@@ -2,7 +2,7 @@
 
 What it looks at
     The steps that every rank prints itself, compared step by step. Ranks that wait for each other in every step print
-    the same times; then there is nothing to tell, and nothing is said.
+    the same times; then there is nothing to compare, and nothing is said.
 
 Why it matters
     All ranks wait for the slowest one.
@@ -11,7 +11,7 @@ Example
     Rank 3 takes 212 ms a step, the others 170 ms.
 
 What to change
-    Look at that rank's card (`nvidia-smi -i`), its host's load, and its data.
+    Look at that rank's GPU (`nvidia-smi -i`), its host's load, and its data.
 """
 
 from __future__ import annotations

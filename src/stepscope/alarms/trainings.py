@@ -1,7 +1,7 @@
 """trainings: the log holds several trainings, one after the other.
 
 What it looks at
-    A step number that begins anew after the last step of a total, under another total, or after another kind of
+    A step number that begins again after the last step of a total, under another total, or after another kind of
     header: nanochat's phases, a second `fit`, another run appended to the same file.
 
 Why it matters

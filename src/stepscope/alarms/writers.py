@@ -5,7 +5,7 @@ What it looks at
 
 Why it matters
     Only one of them is the run that the answer is about; the steps of the other are left out, so that none counts
-    twice. Often a second launch of the same job was forgotten, and both share the card.
+    twice. Often a second launch of the same job was forgotten, and both share the GPU.
 
 Example
     Steps 12, 13, 1, 14, 2, 15.

@@ -22,7 +22,7 @@ from stepscope.run.model import Floats
 Align = Literal["step", "tokens"]
 _RESAMPLES = 500
 _LEAST_ROWS = 8
-_SEED = 7  # the same answer every time
+_SEED = 7  # fixed, so that the answer is the same every time
 
 
 class PhaseDifference(NamedTuple):
@@ -31,11 +31,11 @@ class PhaseDifference(NamedTuple):
     phase: Phase
     before_s: float
     after_s: float
-    share: float | None  # of the whole difference; None where there is none
+    share: float | None  # share of the whole difference; None where the runs do not differ
 
     @property
     def difference_s(self) -> float:
-        """What the other run spends more."""
+        """Seconds that the other run spends more."""
         return self.after_s - self.before_s
 
 
@@ -43,13 +43,13 @@ class Compared(NamedTuple):
     """Another run against the first."""
 
     report: Report
-    settings: dict[str, tuple[Value | None, Value | None]]  # those that differ: (first, this)
-    unit_s: tuple[float, float]  # seconds per unit in the first and in this one
+    settings: dict[str, tuple[Value | None, Value | None]]  # settings that differ: (first run, this run)
+    unit_s: tuple[float, float]  # seconds per unit in the first run and in this one
     phases: tuple[PhaseDifference, ...]
-    step_ratio: float | None  # typical step here over the first's
-    ratio_low: float | None  # the interval of that ratio at the stated confidence
+    step_ratio: float | None  # typical step of this run over that of the first
+    ratio_low: float | None  # the interval of `step_ratio` at the stated confidence
     ratio_high: float | None
-    is_noise: bool | None  # whether the steps' difference may be chance; None where there are too few
+    is_noise: bool | None  # whether the difference may be chance; None with too few steps
 
 
 class Comparison(NamedTuple):
@@ -65,7 +65,7 @@ def compare(reports: list[Report], *, align: Align = "step", confidence: float =
     """Compare the first run with each of the others. All of them have steps."""
     first, *others = reports
     if align == "tokens" and any(_tokens(report) is None for report in reports):
-        align = "step"  # what a token costs is not known for all of them
+        align = "step"  # the tokens per step are not known for every run
     found = tuple(_against(first, other, align, confidence) for other in others)
     return Comparison(first=first, others=found, align=align, confidence=confidence)
 
@@ -128,7 +128,7 @@ def _different(first: Report, other: Report) -> dict[str, tuple[Value | None, Va
 
 
 def _ratio(first: Report, other: Report, align: Align, confidence: float) -> tuple[float, float, float] | None:
-    """The ratio of the mean normal steps with its interval by block bootstrap; None with too few of them."""
+    """The ratio of the mean normal steps with its interval by block bootstrap; None with too few steps."""
     samples = [_normal(report, align) for report in (first, other)]
     if any(len(sample) < _LEAST_ROWS for sample in samples):
         return None

@@ -14,43 +14,43 @@ from stepscope.plan.training import training_of
 
 
 class Verdict(NamedTuple):
-    """The card, the utilisation of its own peak, and the range a step of such a model should take (seconds)."""
+    """The GPU, the utilisation of its own peak, and the seconds a step of such a model should take, as a range."""
 
-    card: GpuSpec
+    gpu: GpuSpec
     utilisation: float
     expected: tuple[float, float] | None
 
 
 def judge(report: Report) -> Verdict | None:
-    """What can be said; None when the card is unknown or nothing tells how much work a step is."""
-    card = known_gpu(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
-    if card is None or report.ledger.step is None or not report.ledger.step.typical_s:
+    """The verdict; None when the GPU is unknown or nothing says how much work a step is."""
+    gpu = known_gpu(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
+    if gpu is None or report.ledger.step is None or not report.ledger.step.typical_s:
         return None
     settings, fmt = report.run.settings, report.run.format
     devices = settings.count("world_size") or 1
     shape = _shape(report)
     if report.mfu is not None and fmt.habits.mfu_peak_tflops:
-        utilisation = report.mfu * fmt.habits.mfu_peak_tflops / card.tflops
+        utilisation = report.mfu * fmt.habits.mfu_peak_tflops / gpu.tflops
     elif shape is not None and report.tokens_per_s:
-        utilisation = shape.flops_per_token * report.tokens_per_s / (devices * card.tflops * 1e12)
+        utilisation = shape.flops_per_token * report.tokens_per_s / (devices * gpu.tflops * 1e12)
     else:
         return None
-    return Verdict(card=card, utilisation=utilisation, expected=_expected(report, card, shape, devices))
+    return Verdict(gpu=gpu, utilisation=utilisation, expected=_expected(report, gpu, shape, devices))
 
 
 def fitting_sizes(report: Report) -> Derived | None:
-    """For a model whose size nobody stated: the sizes at which this step time is what the card usually does."""
-    card = known_gpu(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
+    """For a model whose size is not stated: the sizes at which this step time is usual for the GPU."""
+    gpu = known_gpu(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
     settings = report.run.settings
     context, step = settings.count("block_size"), report.ledger.step
-    if card is None or step is None or not step.typical_s or context is None or report.gpu_verdict is not None:
+    if gpu is None or step is None or not step.typical_s or context is None or report.gpu_verdict is not None:
         return None
     if any(name not in settings or settings[name].origin == "default" for name in ("batch_size", "block_size")):
         return None
     training = training_of({name: setting.value for name, setting in settings.items()})
     return derive_shape(
         training,
-        card,
+        gpu,
         step_s=step.typical_s,
         context=context,
         first_loss=first_loss(report.run),
@@ -77,21 +77,21 @@ def _shape(report: Report) -> ModelShape | None:
         return None
 
 
-def _expected(report: Report, card: GpuSpec, shape: ModelShape | None, devices: int) -> tuple[float, float] | None:
+def _expected(report: Report, gpu: GpuSpec, shape: ModelShape | None, devices: int) -> tuple[float, float] | None:
     """What a step of the model should take; None when its size or its batch is not known."""
     settings = report.run.settings
     names = ("batch_size", "gradient_accumulation_steps", "block_size")
     batch, accumulation, block = (settings.count(name) for name in names)
     if shape is None or not batch or not accumulation or not block:
         return None
-    own = accumulation // devices if report.run.format.controls.accumulation_is_total else accumulation
-    said = step(
+    per_device = accumulation // devices if report.run.format.controls.accumulation_is_total else accumulation
+    estimate = step(
         shape,
-        card,
+        gpu,
         micro_batch=batch,
-        accumulation=max(1, own),
+        accumulation=max(1, per_device),
         software="eager" if settings.truth("compile") is False else "compiled",
         devices=devices,
         dtype=settings.text("dtype") or "bfloat16",
     )
-    return said.span()
+    return estimate.span()

@@ -1,4 +1,4 @@
-"""The card as NVML sees it now; nothing where there is no card, no driver or no library."""
+"""The GPU as NVML sees it now; None where there is no GPU, no driver or no library."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _T = TypeVar("_T")
 
 
 def read_gpu(pid: int | None = None) -> Hardware | None:
-    """The card that a process and its children are on, else the busiest one; None where there is none."""
+    """The GPU that a process and its children use, else the busiest one; None where there is none."""
     nvml = _nvml()
     if nvml is None:
         return None
     try:
-        cards = [_read(nvml, number) for number in range(nvml.nvmlDeviceGetCount())]
+        gpus = [_read(nvml, number) for number in range(nvml.nvmlDeviceGetCount())]
     except nvml.NVMLError:
-        return None  # the driver is being replaced, or the card fell off the bus
+        return None  # the driver is being replaced, or the GPU fell off the bus
     family = set(family_of(pid)) if pid is not None else set()
-    own = [card for card in cards if any(process.pid in family for process in card.processes)]
-    card = busiest(own or cards)
-    if card is None or not own:
-        return card
-    others = tuple(process for process in card.processes if process.pid not in family)
-    return card._replace(others=others)
+    own = [gpu for gpu in gpus if any(process.pid in family for process in gpu.processes)]
+    gpu = busiest(own or gpus)
+    if gpu is None or not own:
+        return gpu
+    others = tuple(process for process in gpu.processes if process.pid not in family)
+    return gpu._replace(others=others)
 
 
 def family_of(pid: int) -> Iterable[int]:
-    """A process and all that descend from it, by Linux's /proc; only itself elsewhere."""
+    """A process and all its descendants, by Linux's /proc; only the process itself elsewhere."""
     found, queue = [], [pid]
     while queue:
         one = queue.pop()
@@ -42,7 +42,7 @@ def family_of(pid: int) -> Iterable[int]:
             for task in (Path("/proc") / str(one) / "task").iterdir():
                 queue += [int(child) for child in (task / "children").read_text().split()]
         except (OSError, ValueError):
-            continue  # it has ended, or this is no Linux
+            continue  # the process has ended, or this is not Linux
     return found
 
 
@@ -65,7 +65,7 @@ def _read(nvml: Any, number: int) -> Hardware:
     handle = nvml.nvmlDeviceGetHandleByIndex(number)
 
     def ask(question: Callable[[], _T]) -> _T | None:
-        """A figure that not every card or driver gives."""
+        """A figure that not every GPU or driver gives."""
         try:
             return question()
         except (nvml.NVMLError, AttributeError):
@@ -96,7 +96,7 @@ def _read(nvml: Any, number: int) -> Hardware:
 
 
 def _name_of(pid: int) -> str:
-    """What a process is called, where that may be seen."""
+    """The name of a process; empty where it may not be read."""
     try:
         return (Path("/proc") / str(pid) / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

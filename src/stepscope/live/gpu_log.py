@@ -1,4 +1,4 @@
-"""Keeps what the card did beside a recording, while somebody looks anyway: `source/gpu_series.py` reads it back."""
+"""Keeps the GPU's figures in the folder of a recording while a view is open: `source/gpu_series.py` reads them back."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from stepscope.core.clock import ClockSource
 from stepscope.source.gpu_series import NAME
 from stepscope.source.hardware import Hardware, mask_of
 
-# Often enough to see a card warm up. When so many are kept, every second one goes and the spacing doubles: an hour and
-# a month take as much room.
+# Often enough to see a GPU warm up. At the most samples, every second one is dropped and the spacing doubles: a month
+# takes as much room as an hour.
 _EVERY_S = 5.0
 _MOST_SAMPLES = 4096
 _MIB = 1 << 20
@@ -21,7 +21,7 @@ _HEAD = (
 
 
 class Keeper:
-    """Reads the card as often as asked, and writes down one reading in five seconds, later fewer."""
+    """Reads the GPU as often as it is called, and keeps one reading in five seconds, later fewer."""
 
     def __init__(
         self, read: Callable[[], Hardware | None], folder: Path, clock: ClockSource, *, most: int = _MOST_SAMPLES
@@ -31,28 +31,28 @@ class Keeper:
         self._every_s, self._num = _EVERY_S, 0
 
     def __call__(self) -> Hardware | None:
-        """The card now."""
-        card = self._read()
-        if card is not None and self._clock.monotonic() >= self._next:
+        """The GPU now."""
+        gpu = self._read()
+        if gpu is not None and self._clock.monotonic() >= self._next:
             self._next = self._clock.monotonic() + self._every_s
-            self._keep(card)
-        return card
+            self._keep(gpu)
+        return gpu
 
-    def _keep(self, card: Hardware) -> None:
+    def _keep(self, gpu: Hardware) -> None:
         moment = self._clock.now().astimezone().strftime("%Y/%m/%d %H:%M:%S.%f")[:-3]
         figures = (
-            None if card.utilisation is None else card.utilisation * 100,
-            None if card.memory_used is None else card.memory_used / _MIB,
-            None if card.memory_total is None else card.memory_total / _MIB,
-            card.power,
-            card.temperature,
-            card.power_limit,
-            card.clock,
-            card.clock_most,
+            None if gpu.utilisation is None else gpu.utilisation * 100,
+            None if gpu.memory_used is None else gpu.memory_used / _MIB,
+            None if gpu.memory_total is None else gpu.memory_total / _MIB,
+            gpu.power,
+            gpu.temperature,
+            gpu.power_limit,
+            gpu.clock,
+            gpu.clock_most,
         )
         shown = ", ".join("[N/A]" if figure is None else f"{figure:.1f}" for figure in figures)
-        name = (card.gpu or "").replace(",", " ")
-        reasons = "[N/A]" if card.throttle is None else f"0x{mask_of(card.throttle):016x}"
+        name = (gpu.gpu or "").replace(",", " ")
+        reasons = "[N/A]" if gpu.throttle is None else f"0x{mask_of(gpu.throttle):016x}"
         try:
             is_new = not self._path.exists()
             with self._path.open("a", encoding="utf-8") as file:

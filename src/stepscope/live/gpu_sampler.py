@@ -1,4 +1,4 @@
-"""Asks the card how it is, not too often."""
+"""Reads the GPU, not too often."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from stepscope.core.clock import ClockSource
 from stepscope.live.gpu import read_gpu
 from stepscope.source.hardware import Hardware
 
-# Asking takes milliseconds, and utilisation is a mean over as long as this.
+# A reading takes milliseconds, and utilisation is a mean over about a second.
 _EVERY_S = 1.0
 
 
 class Sampler:
-    """The card of a process, or the busiest one; called whenever somebody wants to know."""
+    """The GPU of a process, or the busiest one; call it as often as needed."""
 
     def __init__(
         self,
@@ -24,12 +24,12 @@ class Sampler:
     ) -> None:
         self._clock, self._pid, self._read = clock, pid, read
         self._next = clock.monotonic()
-        self._card: Hardware | None = None
+        self._latest: Hardware | None = None
 
     def __call__(self) -> Hardware | None:
-        """The latest figures; None where there is no card."""
+        """The latest figures; None where there is no GPU."""
         now_s = self._clock.monotonic()
         if now_s >= self._next:
             self._next = now_s + _EVERY_S
-            self._card = self._read(self._pid)
-        return self._card
+            self._latest = self._read(self._pid)
+        return self._latest

@@ -1,4 +1,4 @@
-"""Sending alarms without waiting for whoever receives them: a slow or dead address never holds up the watching."""
+"""Sends alarms without waiting for the receiver: a slow or dead address never holds up the watch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-# More than this many unsent messages is no news any more.
+# With more than this many unsent messages, new ones are dropped.
 _MOST_WAITING = 100
 
 Send = Callable[[str, str], bool]
@@ -25,7 +25,7 @@ class Notifier:
         threading.Thread(target=self._work, name="stepscope-notify", daemon=True).start()
 
     def tell(self, title: str, body: str) -> None:
-        """Take a message for sending; one too many counts as failed."""
+        """Queue a message for sending; one that finds the queue full counts as failed."""
         try:
             self._waiting.put_nowait((title, body))
             self._num_open += 1
@@ -33,7 +33,7 @@ class Notifier:
             self.num_failed += 1
 
     def close(self, patience_s: float) -> None:
-        """Give what is on its way some seconds to arrive; the rest counts as failed."""
+        """Give queued messages `patience_s` seconds to arrive; the rest count as failed."""
         deadline = time.monotonic() + patience_s
         while self._num_open and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -44,7 +44,7 @@ class Notifier:
             title, body = self._waiting.get()
             try:
                 is_sent = self._send(title, body)
-            except Exception:  # somebody else's plug-in for somebody else's service: anything may happen in it
+            except Exception:  # a third-party plug-in for a third-party service may raise anything
                 is_sent = False
             self.num_failed += not is_sent
             self._num_open -= 1

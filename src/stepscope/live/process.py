@@ -1,6 +1,6 @@
-"""A process that somebody else started: where its output goes, whether it lives, what its Python is doing.
+"""A process that Stepscope did not start: where its output goes, whether it lives, what its Python is doing.
 
-Linux's /proc tells where; py-spy tells what, where it is allowed to look. What cannot be had is said, not guessed.
+Linux's /proc shows where the output goes; py-spy, where permitted, shows what runs. Unknowns are stated, not guessed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from stepscope.core.errors import InputError
 
-# Functions that say what a trainer is doing, by how their names begin; the innermost that is known names it.
+# Functions that show what a trainer is doing, by the beginning of their names; the innermost known one counts.
 _KNOWN = {
     "torch.save": ("save", "torch/serialization"),
     "safetensors": ("save_file", "safetensors"),
@@ -55,7 +55,7 @@ def output_of(pid: int) -> Path | None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process runs; one that ended and that nobody has asked after does not."""
+    """Whether the process runs; one that ended and waits to be reaped does not."""
     try:
         status = (Path("/proc") / str(pid) / "stat").read_text()
     except OSError:
@@ -64,7 +64,7 @@ def is_alive(pid: int) -> bool:
 
 
 def sample(pid: int) -> tuple[list[Frame], str | None]:
-    """The main thread's stack, innermost first, or why it cannot be had."""
+    """The main thread's stack, innermost first, or the reason it cannot be read."""
     command = shutil.which("py-spy", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if command is None:
         return [], "py-spy"

@@ -1,7 +1,7 @@
-"""What a run is doing at this moment: from its last line, how long it has been quiet, and what comes next by its plan.
+"""What a run is doing now, by its last line, the silence since then, and the next event of its schedule.
 
-Between two printed lines lie the silent steps, then the evaluation and the save if they are due, then the printed step.
-Whoever waits for a line knows from that which of them must be going on, and how long it usually takes.
+Between two printed lines come the unprinted steps, then the evaluation and the checkpoint if they are due, then the
+printed step. The length of the silence shows which of them is going on, and how long it usually takes.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from stepscope.run.model import Run
 
 Doing = Literal["waiting", "warmup", "training", "evaluation", "checkpoint", "stalled", "finished", "ended"]
 
-# Quiet for this many times what should have passed, and never less than so many seconds: something is wrong.
-# Evaluations vary by a tenth, saves on a busy disk by a factor of three; a step of 170 ms is stalled after a minute,
-# an evaluation of 25 s not after 20.
+# A run has stalled when it is silent for this many times the expected seconds, and for at least the seconds below.
+# Evaluations vary by a tenth, checkpoints on a busy disk by a factor of three. A step of 170 ms has stalled after a
+# minute; an evaluation of 25 s has not after 20 s.
 _STALL_FACTOR = 5.0
 _STALL_LEAST_S = 45.0
-# A pause that no plan foresees, when it comes again, may take twice as long.
+# A pause that is in no schedule may take twice as long when it comes again.
 _AGAIN_FACTOR = 2.0
-# The first pause of a run that has shown none: an evaluation seldom takes longer than half the training before it.
+# The limit for the first pause of a run: an evaluation seldom takes longer than half the training before it.
 _FIRST_SHARE = 0.5
-# What has begun for the first time, and a start with its compile and autotune, may take this long.
+# The first evaluation or checkpoint, and a start with its compile and autotune, may take this long.
 _UNKNOWN_LIMIT_S = 1800.0
-# The step that is going on may take half as long again before another explanation is looked for, an evaluation a tenth.
+# A step may take half as long again, and an evaluation a tenth longer, before the next stage is assumed.
 _SLACK, _EVALUATION_SLACK = 1.5, 1.1
-# With fewer printed steps than this behind it, nobody knows how far apart they are.
+# With fewer printed steps than this, the time between them is unknown.
 _ENOUGH_ROWS = 3
 
 
 class Pulse(NamedTuple):
-    """What goes on, for how long already, how long it usually takes, and from when on it counts as stalled."""
+    """The present activity, its seconds so far, its usual seconds, and the silence that counts as a stall."""
 
     doing: Doing
     since_s: float
@@ -44,7 +44,7 @@ class Pulse(NamedTuple):
 def feel(report: Report | None, quiet_s: float, silences: Silences | None = None) -> Pulse:
     """The pulse of a run whose last line came `quiet_s` ago; `report` is None while nothing was understood yet.
 
-    `silences` are those of the report, for whoever asks again and again about the same one.
+    Pass the `silences` of the report to measure them only once.
     """
     if report is None:
         return Pulse("waiting", quiet_s, None, None)
@@ -84,7 +84,7 @@ def _between_lines(report: Report, level_s: float, silences: Silences, quiet_s: 
 
 
 def _stages(report: Report, silent_s: float, silences: Silences) -> list[tuple[Doing, float | None]]:
-    """What comes before the next printed step, in order, and how long each takes; None where nothing says yet."""
+    """The activities before the next printed step, in order, each with its usual seconds; None where unknown."""
     run, ledger = report.run, report.ledger
     evaluation_s = ledger.evaluation_price.seconds if ledger.evaluation_price else None
     save_s = ledger.checkpoint_price.seconds if ledger.checkpoint_price else None
@@ -96,7 +96,7 @@ def _stages(report: Report, silent_s: float, silences: Silences) -> list[tuple[D
             if save_s is not None and "checkpoint" in run.events.kind:
                 stages.append(("checkpoint", save_s))
     elif not _has_ended_before(run, "evaluation"):
-        stages.append(("evaluation", evaluation_s))  # some say so when it begins
+        stages.append(("evaluation", evaluation_s))  # some trainers print a line when it begins
     if _is_pending(run, "checkpoint"):
         stages.append(("checkpoint", save_s if save_s is not None or _has_ended_before(run, "checkpoint") else None))
     return stages
@@ -113,14 +113,14 @@ def _has_finished(report: Report) -> bool:
 
 
 def _is_pending(run: Run, kind: str) -> bool:
-    """Whether such an event was printed after the last step."""
+    """Whether an event of this kind was printed after the last step."""
     return any(
         name == kind and row == len(run) for name, row in zip(run.events.kind[-8:], run.events.row[-8:], strict=True)
     )
 
 
 def _has_ended_before(run: Run, kind: str) -> bool:
-    """Whether steps came after such an event before."""
+    """Whether an earlier event of this kind was followed by steps."""
     return any(
         name == kind and row < len(run) for name, row in zip(run.events.kind, run.events.row.tolist(), strict=True)
     )

@@ -1,7 +1,7 @@
-"""The recorder: holds a command's pseudo-terminal, writes what it prints and when each line came.
+"""The recorder: holds a command's pseudo-terminal, writes what it prints and when each line arrived.
 
-A process of its own, so that nothing that happens to the one showing the run reaches the run: when that one goes away,
-the recorder goes on. A disk that is full loses log, never the run. POSIX only.
+It is a process of its own, so that a failure of the view never reaches the run: when the view goes away, the recorder
+goes on. A full disk loses log lines, never the run. POSIX only.
 
 Started as `python -m stepscope.live.recorder FOLDER CONTROL -- CMD…`, where CONTROL is the number of an inherited
 socket: one-byte commands with a length come in on it (the size of the terminal, signals).
@@ -24,7 +24,7 @@ from pathlib import Path
 from stepscope.source.recording import EXIT, LOG, STAMPS, SUSPENDS
 
 _READ_BYTES = 1 << 16
-# A program that has ended may leave children that hold its terminal: they get this long to finish their sentence.
+# A program that has ended may leave children that hold its terminal: they get this long to finish printing.
 _GRACE_S = 2.0
 SIZE, SIGNAL = b"W", b"S"
 _HEADER = struct.Struct("<cI")
@@ -35,34 +35,34 @@ def pack(kind: bytes, data: bytes) -> bytes:
     return _HEADER.pack(kind, len(data)) + data
 
 
-# Shorter than this is the clocks' own jitter.
+# A shorter difference is the jitter of the clocks.
 _LEAST_SLEEP_S = 1.0
 
 
 def asleep_s() -> float:
-    """Seconds that the machine has been suspended since some moment: the clock that counts them less the one that does
-    not. Where there is no such clock, the wall clock, which may also be set."""
+    """Seconds that the machine has been suspended since a fixed moment: the clock that counts them minus the one that
+    does not. Where there is no such clock the wall clock is used, which may also be set."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
     return time.time() - time.monotonic()
 
 
 class Sleeps:
-    """Notices that the machine was suspended since it was last asked."""
+    """Measures how long the machine was suspended between two calls."""
 
     def __init__(self, clock: Callable[[], float] = asleep_s) -> None:
         self._clock = clock
         self._before = clock()
 
     def last_s(self) -> float | None:
-        """How long it slept; None when it did not."""
+        """Seconds suspended since the last call; None when it was not."""
         now = self._clock()
         slept, self._before = now - self._before, now
         return slept if slept >= _LEAST_SLEEP_S else None
 
 
 class _Writer:
-    """Appends to a file and survives a full disk: what does not fit is lost, what fits later is kept."""
+    """Appends to a file and survives a full disk: bytes that do not fit are lost, later ones are kept."""
 
     def __init__(self, path: Path) -> None:
         self._number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -70,7 +70,7 @@ class _Writer:
         self.num_lost = 0
 
     def write(self, data: bytes) -> bool:
-        """Whether all of it was written."""
+        """Append `data`; whether all of it was written."""
         view = memoryview(data)
         while view:
             try:
@@ -127,7 +127,7 @@ class _Recorder:
         try:
             data = os.read(self._master, _READ_BYTES)
         except OSError as problem:
-            if problem.errno == errno.EIO:  # how Linux says that nobody has the other end any more
+            if problem.errno == errno.EIO:  # Linux's answer when the other end is closed
                 return False
             raise
         if not data:
@@ -155,7 +155,7 @@ class _Recorder:
         header = _read_exactly(self._control, _HEADER.size)
         if header is None:
             os.close(self._control)
-            self._control = None  # whoever showed the run is gone: the run goes on
+            self._control = None  # the view is gone: the run goes on
             return
         kind, length = _HEADER.unpack(header)
         data = _read_exactly(self._control, length) or b""
@@ -191,7 +191,7 @@ class _Recorder:
 
 
 def _become(command: list[str]) -> None:
-    """The child: the command, or a message why not."""
+    """In the child process: run the command, or print why it cannot be run."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -219,7 +219,7 @@ def _read_exactly(number: int, length: int) -> bytes | None:
 
 def main(arguments: list[str]) -> None:
     """Record a command until it ends."""
-    # Whoever sends these means the run, and sends them through the control socket.
+    # Signals meant for the run come through the control socket.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     folder, control, dashes, *command = arguments

@@ -49,11 +49,11 @@ class Runner:
         return self._process.pid
 
     def send_signal(self, number: int) -> None:
-        """A signal for the command."""
+        """Send a signal to the command."""
         self._send(SIGNAL, bytes([number]))
 
     def send_size(self) -> None:
-        """The size of the user's terminal."""
+        """Send the size of the user's terminal."""
         try:
             columns, rows = os.get_terminal_size(sys.stdout.fileno())
         except (OSError, ValueError):
@@ -73,7 +73,7 @@ class Runner:
         return self._process.poll() is None and not (self.folder / EXIT).exists()
 
     def exit_code(self) -> int:
-        """The command's exit code, 128 + the signal where one ended it; waits for the recorder to say so."""
+        """The command's exit code, or 128 + the signal that ended it; waits for the recorder."""
         self._process.wait()
         try:
             found = json.loads((self.folder / EXIT).read_text(encoding="utf-8"))
@@ -82,14 +82,14 @@ class Runner:
             return self._process.returncode if self._process.returncode >= 0 else 128 - self._process.returncode
 
     def pass_signals_on(self) -> None:
-        """From now on Ctrl-C, a polite kill and a new window size reach the command."""
+        """Pass Ctrl-C, SIGTERM, SIGQUIT and a new window size on to the command from now on."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
             signal.signal(number, lambda received, _: self.send_signal(received))
         signal.signal(signal.SIGWINCH, lambda *_: self.send_size())
 
 
 def _traced(folder: Path) -> dict[str, str]:
-    """The environment of a command whose Python is to be seen from inside."""
+    """The environment of a command whose Python process is traced."""
     inject = str(Path(__file__).parent / "inject")
     paths = [inject, *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "STEPSCOPE_TRACE": str((folder / TRACE).resolve())}

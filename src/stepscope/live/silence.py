@@ -1,7 +1,7 @@
-"""How long a run is usually silent: between two printed steps, and in pauses that no plan foresees.
+"""How long a run is usually silent: between two printed steps, and in pauses that are in no schedule.
 
-Most trainers pause for things they do not print, at moments they do not announce. What happened before without harm is
-no reason for alarm when it happens again, so the silences of the run itself are the measure.
+Most trainers pause for things they do not print, at moments they do not announce. A pause that did no harm before is no
+reason for an alarm when it comes again, so the run's own silences are the measure.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from stepscope.analysis.report import Report
 from stepscope.live.arrivals import arrivals
 from stepscope.run.model import Run
 
-# A run changes its pace: the latest rows tell how far apart lines are.
+# A run changes its pace: only this many of the latest rows show how far apart lines are.
 _LATEST_ROWS = 30
-# This many times as long as from row to row is a pause.
+# A silence this many times as long as the usual one between two rows is a pause.
 _PAUSE = 5.0
 _HARM = {"stall", "gap", "warmup"}
 
@@ -28,8 +28,9 @@ Steps = npt.NDArray[np.int64]
 class Silences(NamedTuple):
     """Seconds without a line. `row_s`: from one printed step to the next; the longest pauses so far, 0 for none.
 
-    `planned_s` are those at which an evaluation was due, `unplanned_s` all others. Of the last launch: `elapsed_s` is
-    its age, `num_rows` its steps after the first, `has_paused` whether it has evaluated, saved or been silent for long.
+    `planned_s` is the longest pause at which an evaluation was due, `unplanned_s` the longest other one. Of the last
+    launch: `elapsed_s` is its age, `num_rows` its steps after the first, `has_paused` whether it has evaluated, saved
+    or been silent for long.
     """
 
     row_s: float
@@ -87,7 +88,7 @@ def _is_first(run: Run) -> Bools:
 
 
 def _is_harmed(report: Report) -> Bools:
-    """Rows most of whose seconds nothing explains, or that belong to a start: no measure for others."""
+    """Per row, whether most of its seconds are unexplained or part of a start: no measure for other rows."""
     found = np.zeros(len(report.run), dtype=bool)
     for slow in report.ledger.slow:
         lost = sum(part.seconds for part in slow.parts if part.phase in _HARM)

@@ -1,7 +1,7 @@
-"""Follow a growing log: feed what comes to the same reader, explain now and then, tell what is new.
+"""Follow a growing log: feed new bytes to the same reader, explain now and then, report what is new.
 
-The cost per new line is that of reading it. Explaining costs more the longer the log is, so it is done on a budget:
-never more than a small share of the time, however long the log.
+A new line costs what reading it costs. Explaining costs more the longer the log is, so it has a budget: a small share
+of the time, however long the log.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from stepscope.source.tail import News
 
 # Explaining may take this share of the time.
 _BUDGET = 0.1
-# A traceback comes line by line, from several ranks one after the other: its cause may stand in its last line. And
-# what looks like an end may be an exception that was caught: a run that goes on has not ended.
+# A traceback arrives line by line, from several ranks one after the other, and its cause may be in its last line. An
+# apparent end may also be an exception that was caught: a run that goes on has not ended.
 _LAST_WORDS_S = 5.0
 _RECENT_BYTES, _RECENT_LINES = 4096, 8
-# What a recording puts before each line.
+# The arrival time that a recording puts before each line.
 _ARRIVAL = re.compile(r"^\d{9,11}\.\d{6} ")
 _ENDING = {"crash", "ended_early", "interrupted", "hang", "oom"}
 
@@ -44,13 +44,13 @@ class Tail(Protocol):
 
     @property
     def mtime(self) -> float:
-        """When it was last written."""
+        """When the source was last written, in seconds since the epoch."""
 
     def look(self) -> News:
-        """What came since the last look."""
+        """The bytes since the last look."""
 
     def rewind(self) -> bool:
-        """Hand out everything from the start again; False where that cannot be done."""
+        """Start again from the first byte; False where the source cannot."""
 
 
 class Facts(NamedTuple):
@@ -63,7 +63,7 @@ class Facts(NamedTuple):
 
 
 class View(NamedTuple):
-    """All there is to show at one moment. `fresh` are the alarms that were not there at the last one."""
+    """Everything to show at one moment. `fresh` are the alarms that the last view did not have."""
 
     report: Report | None
     pulse: Pulse
@@ -71,13 +71,27 @@ class View(NamedTuple):
     fresh: tuple[Alarm, ...]
     hardware: Hardware | None
     now: dt.datetime
-    problem: InputError | None  # why nothing was understood yet
-    place: str | None = None  # where in its code the process is, where somebody looked
-    last_lines: tuple[str, ...] = ()  # of the log, as they were printed
+    problem: InputError | None  # the reason nothing was understood yet
+    place: str | None = None  # the line of code the process is in, if it was sampled
+    last_lines: tuple[str, ...] = ()  # the last lines of the log, as they were printed
 
 
 class Watch:
-    """A run being watched."""
+    """A run being watched.
+
+    name
+        The path that the report shows for the log.
+    facts
+        What the user stated about the run.
+    clock
+        The time, and the means to sleep.
+    hardware
+        Reads the GPU; called once per view.
+    interval_s
+        The least seconds between two views.
+    is_alive
+        Whether the process still runs, where that is known: the watch ends when it does not.
+    """
 
     def __init__(
         self,
@@ -99,7 +113,7 @@ class Watch:
         self._name = name
         self._reader = _reader(name)
         self._report: Report | None = None
-        self._card: Hardware | None = None
+        self._gpu: Hardware | None = None
         self._silences: Silences | None = None
         self._problem: InputError | None = None
         self._recent = b""
@@ -108,13 +122,13 @@ class Watch:
         self._is_document = False
         self._is_over = False
         self._has_news = False
-        self._has_heard_all = False  # of a run that ended: its last line too, though it has no end
+        self._has_heard_all = False  # whether an ended run was explained with its last, unterminated line
         self._next_view = clock.monotonic() + interval_s
-        self._told: set[tuple[str, int | None, int | None]] = set()
-        self._stalled_rows: set[int] = set()  # told while it lasted: not told again once it is past
+        self._reported: set[tuple[str, int | None, int | None]] = set()
+        self._stalled_rows: set[int] = set()  # stalls reported while they lasted: not reported again once over
 
     def step(self) -> View | None:
-        """Read what came; the view when it is time for one, else None."""
+        """Read the new bytes; the view when one is due, else None."""
         was_settled = self._is_caught_up, self._is_over
         has_come = self._read()
         now = self._clock.monotonic()
@@ -122,18 +136,18 @@ class Watch:
             self._has_news = True
             self._has_heard_all = False
             self._quiet_since = now
-        # At once when everything there is has been read, and when it ended; else at its pace.
+        # A view is due at once when the log has been caught up with or has ended, else after the interval.
         if now < self._next_view and was_settled == (self._is_caught_up, self._is_over):
             return None
         return self._view(now)
 
     def _read(self) -> bool:
-        """Take what came; whether anything did."""
+        """Feed the new bytes to the reader; whether there were any."""
         if self._is_over:
             return False
         news = self._tail.look()
         if self._is_document and (news.data or news.is_new_file) and self._tail.rewind():
-            # A table or a document is written anew, or at its end: it is read from its start either way.
+            # A table or a document may be rewritten or appended to: either way it is read from its start again.
             self._reader = _reader(self._name)
             news = self._tail.look()
         elif news.is_new_file:
@@ -143,7 +157,7 @@ class Watch:
             self._reader.feed(news.data)
             self._recent = (self._recent + news.data)[-_RECENT_BYTES:]
         elif not self._is_caught_up:
-            # What is there has been read: silence counts from when it was last written, not from now.
+            # The log has been caught up with: silence counts from when it was last written, not from now.
             self._is_caught_up = True
             age = self._clock.now().timestamp() - self._tail.mtime
             self._quiet_since = self._clock.monotonic() - max(0.0, age)
@@ -154,7 +168,7 @@ class Watch:
 
     def _view(self, now: float) -> View:
         quiet_s = now - self._quiet_since
-        self._card = self._hardware()
+        self._gpu = self._hardware()
         if self._has_news or self._report is None or self._is_over:
             self._has_news = False
             self._explain(quiet_s)
@@ -165,7 +179,7 @@ class Watch:
         self._next_view = self._clock.monotonic() + max(self._interval_s, cost / _BUDGET)
         pulse = feel(self._report, quiet_s, self._silences)
         if self._is_over and self._report is not None and pulse.doing != "finished":
-            pulse = Pulse("ended", quiet_s, None, None)  # whatever it was doing, nothing more will come
+            pulse = Pulse("ended", quiet_s, None, None)  # the source is closed: nothing more will come
         alarms = self._alarms(pulse, quiet_s)
         fresh = self._fresh(alarms)
         return View(
@@ -173,7 +187,7 @@ class Watch:
             pulse=pulse,
             alarms=alarms,
             fresh=fresh,
-            hardware=self._card,
+            hardware=self._gpu,
             now=self._clock.now(),
             problem=self._problem,
             last_lines=self._last_lines(),
@@ -187,7 +201,7 @@ class Watch:
             return
         num_before = len(self._report.run) if self._report is not None and self._is_document else 0
         if len(run) < num_before and quiet_s < _LAST_WORDS_S and not self._is_over:
-            self._has_news = True  # caught while it was being written anew
+            self._has_news = True  # the document was read while it was being rewritten
             return
         self._problem = None
         self._silences = None
@@ -196,8 +210,8 @@ class Watch:
             run,
             config=facts.config,
             flags=facts.flags,
-            # Its time is this moment, not that of the last line.
-            hardware=self._card._replace(time=None) if self._card is not None else None,
+            # The figures are of this moment, not of the last line.
+            hardware=self._gpu._replace(time=None) if self._gpu is not None else None,
             gpu=facts.gpu,
             fallback_now=self._clock.now(),
             confidence=facts.confidence,
@@ -206,7 +220,7 @@ class Watch:
         self._silences = measure(self._report)
 
     def _run_so_far(self, quiet_s: float) -> Run:
-        """The run up to the last whole line; a document, and what ends in last words, up to the last byte."""
+        """The run up to the last whole line; up to the last byte for a document and for a run that has ended."""
         is_final = self._report is not None and self._report.has_ended and quiet_s >= _LAST_WORDS_S
         reader = self._reader
         if not self._is_over and (reader.is_document or reader.is_undecided or is_final):
@@ -215,7 +229,7 @@ class Watch:
         return reader.run(mtime=self._tail.mtime)
 
     def _last_lines(self) -> tuple[str, ...]:
-        """The last whole lines as a terminal would show them; none of what is no text of lines."""
+        """The last whole lines as a terminal would show them; empty for a source that is not lines of text."""
         if self._is_document or b"\0" in self._recent:
             return ()
         whole = self._recent[: self._recent.rfind(b"\n") + 1].replace(b"\r", b"\n")
@@ -223,15 +237,16 @@ class Watch:
         return tuple(line for line in lines if line.strip())[-_RECENT_LINES:]
 
     def _fresh(self, alarms: tuple[Alarm, ...]) -> tuple[Alarm, ...]:
-        """The alarms that were not told yet. One that went away and comes back is told again."""
+        """The alarms not reported yet. A stall or slowdown that went away and comes back is reported again."""
         identities = {_identity(alarm) for alarm in alarms}
-        self._told -= {told for told in self._told if told[0] in {"stall", "slowdown"} and told not in identities}
-        fresh = tuple(alarm for alarm in alarms if _identity(alarm) not in self._told)
-        self._told |= identities
+        gone = self._reported - identities
+        self._reported -= {identity for identity in gone if identity[0] in {"stall", "slowdown"}}
+        fresh = tuple(alarm for alarm in alarms if _identity(alarm) not in self._reported)
+        self._reported |= identities
         return fresh
 
     def _alarms(self, pulse: Pulse, quiet_s: float) -> tuple[Alarm, ...]:
-        """The alarms of this moment: a stall that lasts, those of the log, and the end of the run."""
+        """The alarms of this moment: a stall that still lasts, the alarms of the log, and the end of the run."""
         if self._report is None:
             return ()
         steps = self._report.run.steps
@@ -257,17 +272,17 @@ class Watch:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the source is closed: nothing more will come."""
         return self._is_over
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether everything that was there has been read."""
+        """Whether the log has been read up to its present end."""
         return self._is_caught_up
 
     @property
     def end(self) -> End | None:
-        """How it ended, once it has: `lost` when the source went away before the last step."""
+        """How the run ended, None while it goes on; `lost` when the source went away before the last step."""
         if self._report is not None and (self._is_caught_up or self._is_over) and not self._has_news:
             doing = feel(self._report, 0.0, self._silences).doing
             quiet_s = self._clock.monotonic() - self._quiet_since
@@ -279,7 +294,7 @@ class Watch:
         return "lost" if self._is_over else None
 
     def run_to_end(self, show: Callable[[View], None]) -> End:
-        """Watch until it ends; `show` gets every view."""
+        """Watch until the run ends; `show` gets every view."""
         while True:
             view = self.step()
             if view is not None:
@@ -310,5 +325,5 @@ def _stall_alarm(last_step: int | None, pulse: Pulse) -> Alarm:
 
 
 def _identity(alarm: Alarm) -> tuple[str, int | None, int | None]:
-    """What makes an alarm the same one as before: where a slowdown began becomes clearer with every line."""
+    """What two reports of the same alarm share. The step at which a slowdown began may move with every new line."""
     return (alarm.code, None, None) if alarm.code == "slowdown" else (alarm.code, alarm.step, alarm.line)

@@ -121,7 +121,7 @@ def _details(advice: Advice, language: Language, code: Callable[[str], str]) -> 
 
 
 def _about_saves(report: Report, language: Language) -> list[list[str]]:
-    """What a crash may cost, where the user said what may be lost, and what saves take on disk, where that is known."""
+    """What a crash may cost, if the user stated what may be lost, and the disk space of the checkpoints, if known."""
     blocks = []
     found = safety(report.situation)
     if found is not None:
@@ -154,7 +154,7 @@ def _disk_text(space: Disk, language: Language) -> str:
 
 
 def saves_document(report: Report) -> dict[str, Any]:
-    """What is known about saves, for the JSON document."""
+    """What is known about the checkpoints, for the JSON document."""
     found, space = safety(report.situation), disk(report.situation)
     return {
         "interval": save_interval(report.run),
@@ -208,7 +208,7 @@ def _outcome(report: Report, outcome: WhatIf, language: Language) -> list[list[s
 
 
 def _time_lines(report: Report, outcome: WhatIf, language: Language) -> list[str]:
-    """What is left, or a run like this one, and each class that changes."""
+    """The time left, or the time of a run like this one, and each class of work that changes."""
     before_s = outcome.after_s + outcome.saves_s
     if outcome.is_future:
         line = language.text(

@@ -90,7 +90,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 
 def run_data(report: Report) -> dict[str, Any]:
-    """A run's own figures; what one evaluation and one save took, warm-up and unexplained seconds in all."""
+    """A run's own figures: seconds of one evaluation and one checkpoint, total warm-up and unexplained seconds."""
     step, evaluation, save = report.ledger.step, report.ledger.evaluation_price, report.ledger.checkpoint_price
     return {
         "paths": list(report.run.paths),
@@ -106,7 +106,7 @@ def run_data(report: Report) -> dict[str, Any]:
 
 
 def name_of(report: Report) -> str:
-    """What a run is called here: its files."""
+    """The name of a run: its files."""
     return redact(", ".join(report.run.paths), 200)
 
 
@@ -174,7 +174,7 @@ def rows(comparison: Comparison, other: Compared, language: Language) -> list[tu
 
 
 def unit_text(comparison: Comparison, language: Language) -> str:
-    """What the seconds are counted per."""
+    """The unit of work that the seconds are counted per."""
     return language.text("compare-unit-tokens" if comparison.align == "tokens" else "compare-unit-steps")
 
 
@@ -192,5 +192,5 @@ def _settings(other: Compared, language: Language) -> str:
 
 
 def value_text(value: object) -> str:
-    """A setting's value; a question mark where a log does not tell."""
+    """A setting's value; a question mark where a log does not state it."""
     return "?" if value is None else str(value)

@@ -9,7 +9,7 @@ from stepscope.analysis.report import Report
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
-from stepscope.report import comparison as told
+from stepscope.report import comparison as in_words
 from stepscope.report import html
 
 _MOST_SETTINGS = 60
@@ -17,7 +17,7 @@ _MOST_SETTINGS = 60
 
 def render(comparison: Comparison, language: Language) -> str:
     """The page."""
-    title = " · ".join(told.name_of(report) for report in _all(comparison))
+    title = " · ".join(in_words.name_of(report) for report in _all(comparison))
     return html.page(title, body(comparison, language), language)
 
 
@@ -25,7 +25,7 @@ def body(comparison: Comparison, language: Language) -> str:
     """Everything inside the page's `main`."""
     blocks = [_head(comparison, language), _each(comparison, language)]
     blocks += [_difference(comparison, other, index, language) for index, other in enumerate(comparison.others)]
-    return "\n".join([*blocks, html.embedded("comparison", told.document(comparison))])
+    return "\n".join([*blocks, html.embedded("comparison", in_words.document(comparison))])
 
 
 def _all(comparison: Comparison) -> list[Report]:
@@ -40,12 +40,12 @@ def _letter(index: int) -> str:
 def _head(comparison: Comparison, language: Language) -> str:
     """The verdict of the first comparison, and every run as a bar of the same scale."""
     names = [
-        f"<li><strong>{_letter(index)}</strong> {escape(told.name_of(report))}</li>"
+        f"<li><strong>{_letter(index)}</strong> {escape(in_words.name_of(report))}</li>"
         for index, report in enumerate(_all(comparison))
     ]
     lines = [f"<h1>{escape(language.text('compare-title'))}</h1>", f'<ul class="runs">{"".join(names)}</ul>']
     first, *_ = comparison.others
-    verdict, *rest = told.verdict(comparison, first, language)
+    verdict, *rest = in_words.verdict(comparison, first, language)
     lines.append(f'<p class="finish">{escape(verdict)}</p>')
     lines += [f"<p>{escape(text)}</p>" for text in rest]
     lines.append(_bars(comparison, language))
@@ -58,7 +58,7 @@ def _bars(comparison: Comparison, language: Language) -> str:
     columns = [{one.phase: one.before_s for one in first.phases}]
     columns += [{one.phase: one.after_s for one in other.phases} for other in comparison.others]
     longest = max(sum(column.values()) for column in columns) or 1.0
-    unit = told.unit_text(comparison, language)
+    unit = in_words.unit_text(comparison, language)
     drawn, used = [], set()
     for index, column in enumerate(columns):
         left, pieces = 0.0, []
@@ -90,7 +90,7 @@ def _bars(comparison: Comparison, language: Language) -> str:
 
 def _each(comparison: Comparison, language: Language) -> str:
     """What one of each takes in every run."""
-    runs = [told.run_data(report) for report in _all(comparison)]
+    runs = [in_words.run_data(report) for report in _all(comparison)]
     head = ["", *(_letter(index) for index in range(len(runs)))]
     rows = []
     for name in ("typical_s", "evaluation_each_s", "checkpoint_each_s", "warmup_s", "stall_s", "wall_s"):
@@ -108,8 +108,8 @@ def _difference(comparison: Comparison, other: Compared, index: int, language: L
     title = language.text("compare-section-why", first="A", other=letter)
     lines = []
     if len(comparison.others) > 1:
-        lines += [f"<p>{escape(text)}</p>" for text in told.verdict(comparison, other, language)]
-    head, *rows = told.rows(comparison, other, language)
+        lines += [f"<p>{escape(text)}</p>" for text in in_words.verdict(comparison, other, language)]
+    head, *rows = in_words.rows(comparison, other, language)
     head = (head[0], "A", letter, f"{letter} − A", head[4])
     *phases, total = rows
     keys = [one.phase for one in other.phases]
@@ -119,7 +119,7 @@ def _difference(comparison: Comparison, other: Compared, index: int, language: L
     else:
         name = language.text("compare-section-settings")
         settings = [
-            tuple(redact(text, 120) for text in (key, told.value_text(a), told.value_text(b)))
+            tuple(redact(text, 120) for text in (key, in_words.value_text(a), in_words.value_text(b)))
             for key, (a, b) in list(other.settings.items())[:_MOST_SETTINGS]
         ]
         lines += [f"<h3>{escape(name)}</h3>", html.table(["", "A", letter], settings, numbers=set(), title=name)]

@@ -1,4 +1,4 @@
-"""What is said of the GPU: whether the speed is normal for it, and what its samples come to."""
+"""The GPU in words: whether the speed is normal for it, and its samples in a few figures."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def verdict_lines(report: Report, language: Language) -> list[str]:
     verdict = report.gpu_verdict
     if verdict is None or report.ledger.step is None:
         return _size_lines(report, language)
-    peak = language.number(verdict.card.tflops, 1 if verdict.card.tflops < 100 else 0)
-    found = [language.text("card-mfu", gpu=verdict.card.name, share=Share(verdict.utilisation), peak=peak)]
+    peak = language.number(verdict.gpu.tflops, 1 if verdict.gpu.tflops < 100 else 0)
+    found = [language.text("card-mfu", gpu=verdict.gpu.name, share=Share(verdict.utilisation), peak=peak)]
     if verdict.expected is not None:
         low, high = verdict.expected
         took = report.ledger.step.typical_s
@@ -31,15 +31,15 @@ def verdict_lines(report: Report, language: Language) -> list[str]:
 
 
 def _size_lines(report: Report, language: Language) -> list[str]:
-    """Without the model's size: for which sizes this would be normal, and what to state."""
+    """For a model of unknown size: the sizes at which this speed would be normal, and what to state."""
     sizes = report.fitting_sizes
     if sizes is None or report.ledger.step is None or report.hardware is None:
         return []
-    card = known_gpu(report.hardware.gpu or "")
+    spec = known_gpu(report.hardware.gpu or "")
     return [
         language.text(
             "card-size-unknown",
-            gpu=card.name if card else "",
+            gpu=spec.name if spec else "",
             duration=Seconds(report.ledger.step.typical_s),
             low=language.number(sizes.low / 1e6),
             high=language.number(sizes.high / 1e6),
@@ -48,7 +48,7 @@ def _size_lines(report: Report, language: Language) -> list[str]:
 
 
 def samples_data(report: Report) -> dict[str, Any] | None:
-    """The samples beside the log in a few figures, for the JSON document; None where there are none."""
+    """The GPU samples next to the log in a few figures, for the JSON document; None where there are none."""
     series = report.gpu_series
     if series is None:
         return None
@@ -66,7 +66,7 @@ def samples_data(report: Report) -> dict[str, Any] | None:
 
 
 def samples_line(report: Report, language: Language) -> str | None:
-    """The same as a sentence."""
+    """The GPU samples as a sentence; None where there are none."""
     data = samples_data(report)
     if data is None:
         return None

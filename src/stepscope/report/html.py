@@ -81,13 +81,13 @@ def body(report: Report, language: Language, *, name: str | None = None) -> str:
     elif report.has_times:
         blocks.append(_time(report, language))
     blocks += [_finish(report, language, drawn["ahead"]), _backtests(report, language), _change(report, language)]
-    blocks += [_curves(drawn, language), _cards(report, language), _log(report, language)]
+    blocks += [_curves(drawn, language), _gpu_samples(report, language), _log(report, language)]
     blocks += [embedded("data", drawn), embedded("report", document.document(report))]
     return "\n".join(block for block in blocks if block)
 
 
 def embedded(name: str, content: object) -> str:
-    """Data for the script, and for whoever has the page: the report's own document is in it."""
+    """Data for the page's script, and for the reader who saved the page: it holds the JSON document too."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     # Inside a script element only "</" could end it.
     return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
@@ -157,7 +157,7 @@ def _strip(report: Report, language: Language) -> str:
 
 
 def _marks(report: Report, language: Language) -> list[str]:
-    """What the colours of the strip mean: only those that are in it."""
+    """The legend of the strip: only the colours that are in it."""
     found = [("step", language.text("page-normal"))]
     shown = {drawn_phase(slow) for slow in report.ledger.slow}
     found += [(phase, language.text(f"phase-{phase}")) for phase in ORDER if phase in shown and phase != "step"]
@@ -239,9 +239,9 @@ def _finish(report: Report, language: Language, drawn: dict[str, Any] | None) ->
 
 
 def _backtests(report: Report, language: Language) -> str:
-    """What would have been said earlier, and what happened."""
-    told = report.backtests
-    if not told:
+    """Forecasts of earlier moments, and what happened."""
+    earlier = report.backtests
+    if not earlier:
         return ""
     head = [language.text(f"backtest-column-{name}") for name in ("at", "said", "range", "took", "off")]
     rows = [
@@ -252,10 +252,10 @@ def _backtests(report: Report, language: Language) -> str:
             language.duration(one.actual_s) + (" ✓" if one.is_inside else " ✗"),
             ("+" if one.error >= 0 else "−") + language.percent(abs(one.error)),
         )
-        for one in told
+        for one in earlier
     ]
-    held = sum(one.is_inside for one in told)
-    summary = language.text("backtest-summary", count=len(told), held=held, step=told[0].target_step)
+    held = sum(one.is_inside for one in earlier)
+    summary = language.text("backtest-summary", count=len(earlier), held=held, step=earlier[0].target_step)
     title = language.text("section-backtest")
     return section(
         language.text("section-backtest"),
@@ -310,8 +310,8 @@ def _curves(drawn: dict[str, Any], language: Language) -> str:
     return "\n".join(blocks)
 
 
-def _cards(report: Report, language: Language) -> str:
-    """What the card did on the way, where somebody kept samples."""
+def _gpu_samples(report: Report, language: Language) -> str:
+    """The GPU's load and power during the run, where samples were kept."""
     line = samples_line(report, language)
     if line is None:
         return ""
@@ -345,9 +345,18 @@ def table(
     total: Sequence[str] = (),
     stacks: bool = False,
 ) -> str:
-    """A table that scrolls by itself where it is too wide, with the keyboard too.
+    """A table that scrolls where it is too wide, with the keyboard too.
 
-    `phases` give rows their colours; `stacks` puts the last column below the others on a phone.
+    numbers
+        The columns that are aligned as numbers.
+    title
+        What a screen reader calls the table.
+    phases
+        The phase of each row, for its colour.
+    total
+        The cells of a last row, set apart from the others.
+    stacks
+        Whether the last column goes below the others on a phone.
     """
 
     def cells(kind: str, values: Sequence[str], mark: str = "") -> str:
@@ -360,7 +369,7 @@ def table(
         f'<svg class="key" aria-hidden="true" viewBox="0 0 10 10"><rect class="{phase}" width="10" height="10"/></svg>'
         for phase in phases
     ]
-    lines = [f"<tr>{cells('th', head)}</tr>".replace("<th></th>", "<td></td>")]  # nothing is no heading
+    lines = [f"<tr>{cells('th', head)}</tr>".replace("<th></th>", "<td></td>")]  # an empty cell is not a heading
     lines += [f"<tr>{cells('td', row, keys[index] if keys else '')}</tr>" for index, row in enumerate(rows)]
     lines += [f'<tr class="total">{cells("td", total)}</tr>'] if total else []
     label = escape(title, quote=True)

@@ -1,4 +1,4 @@
-"""What a log that no format claims was taken for, in words: each assumption, why, and how sure it is."""
+"""The assumptions about an unrecognised log, in words: each with its reason and how sure it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepscope.lines.format import Assumption, Format
 
 
 def inferred_lines(report: Report, language: Language) -> list[str]:
-    """What was assumed about a log that no format claims, how sure each of it is, and how to put it right."""
+    """What was assumed about an unrecognised log, how sure each assumption is, and how to correct it."""
     inferred = report.run.format.inferred
     if inferred is None:
         return []
@@ -20,7 +20,7 @@ def inferred_lines(report: Report, language: Language) -> list[str]:
 
 
 def assumption_lines(fmt: Format, language: Language) -> list[str]:
-    """How sure a format is that was worked out from a log, and each thing it assumes; nothing for any other."""
+    """How sure an inferred format is, and each of its assumptions; empty for any other format."""
     if fmt.inferred is None:
         return []
     lines = [language.text("inferred-intro", confidence=Share(fmt.inferred.confidence))]
@@ -31,6 +31,6 @@ def assumption_lines(fmt: Format, language: Language) -> list[str]:
 
 
 def assumption_text(assumption: Assumption, language: Language) -> str:
-    """What is assumed, and why."""
+    """An assumption and its reason."""
     text = language.say(assumption.message)
     return text if assumption.because is None else f"{text} {language.say(assumption.because)}"

@@ -319,7 +319,7 @@ def _hardware(report: Report) -> dict[str, Any] | None:
         "gpu": hardware.gpu if hardware else None,
         "mfu": verdict.utilisation if verdict else mfu,
         "mfu_printed": mfu,
-        "peak_tflops": verdict.card.tflops if verdict else None,
+        "peak_tflops": verdict.gpu.tflops if verdict else None,
         "expected_step_s": list(verdict.expected) if verdict and verdict.expected else None,
         "utilisation": hardware.utilisation if hardware else None,
         "memory_used": hardware.memory_used if hardware else None,

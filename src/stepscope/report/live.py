@@ -34,7 +34,7 @@ _SHOWN_LINES = 5
 _LABELS = ("live-now", "live-left", "live-steps", "live-time", "live-loss", "live-gpu", "live-log")
 _NOW_STYLE = {"stalled": "bold red", "ended": "bold red", "finished": "bold green", "training": "green"}
 _ALARM_STYLE = {"error": "bold red", "warning": "yellow", "info": "cyan"}
-# Where a long row may go on in the next line.
+# The separators at which a long row may break.
 _BREAK = re.compile(r"(?<= · )|(?<=, )")
 
 Row = tuple[str, Text]
@@ -59,7 +59,7 @@ def screen(view: View, language: Language, *, width: int = 80) -> list[str]:
 
 
 def draw(view: View, language: Language, *, width: int = 80, height: int | None = None) -> list[Text]:
-    """The screen in colours; colours add to the words and replace none. `height` leaves out what has no room."""
+    """The screen in colours, which add to the words and replace none; `height` leaves out the lines that do not fit."""
     report = view.report
     rows: list[Row] = []
     lines: list[Text] = []
@@ -72,7 +72,7 @@ def draw(view: View, language: Language, *, width: int = 80, height: int | None 
         rows += _steps(report, language, width - column)
         rows.append(("live-time", _shares(report, language)))
         rows += _losses(report, language, width - column)
-    rows += _card(view, language)
+    rows += _gpu(view, language)
     for key, text in rows:
         lines += _labelled(language.text(key) if key else "", text, column, width)
     for alarm in view.alarms[:_SHOWN_ALARMS]:
@@ -150,7 +150,7 @@ def _steps(report: Report, language: Language, width: int) -> list[Row]:
 
 
 def _events(run: Run, first: int) -> dict[int, str]:
-    """Rows from `first` on that hold an evaluation or a save, however short it was."""
+    """Rows from `first` on that hold an evaluation or a checkpoint, however short."""
     found: dict[int, str] = {}
     for kind, row in zip(run.events.kind, run.events.row.tolist(), strict=True):
         if first <= row < len(run) and (kind == "evaluation" or (kind == "checkpoint" and row not in found)):
@@ -184,7 +184,7 @@ def _losses(report: Report, language: Language, width: int) -> list[Row]:
     return [("live-loss", Text.assemble((curve, "blue"), last))]
 
 
-def _card(view: View, language: Language) -> list[Row]:
+def _gpu(view: View, language: Language) -> list[Row]:
     details = hardware_text(view.hardware, language)
     if view.hardware is None or not details:
         return []
@@ -194,14 +194,14 @@ def _card(view: View, language: Language) -> list[Row]:
 
 
 def _labelled(label: str, text: Text, column: int, width: int) -> list[Text]:
-    """A row behind its label; what does not fit goes on below, as far as it can be broken."""
+    """A row after its label; the part that does not fit goes below, as far as it can be broken."""
     pieces = _wrapped(text, width - column)
     heads = [label + " " * (column - cell_len(label)), *[" " * column] * (len(pieces) - 1)]
     return [_cut(Text.assemble((head, "bold"), piece), width) for head, piece in zip(heads, pieces, strict=True)]
 
 
 def _wrapped(text: Text, room: int, *, indent: int = 0) -> list[Text]:
-    """The text in lines of `room`, broken behind a separator, or between words where that is too long."""
+    """The text in lines of `room`, broken after a separator, or between words where that is too long."""
     if cell_len(text.plain) <= room:
         return [text]
     marks: list[int] = []
@@ -238,5 +238,5 @@ def _cut(text: Text, width: int) -> Text:
 
 
 def _style(name: str) -> str:
-    """The colour of a phase or of a cause that is called like one."""
+    """The colour of a phase, or of a cause that has the name of a phase."""
     return next((style for phase, style in STYLE.items() if phase == name), "red")

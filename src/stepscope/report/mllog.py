@@ -1,6 +1,6 @@
-"""The timeline in MLPerf's logging format: `:::MLLOG {json}` lines with intervals of blocks, evaluations and saves.
+"""The timeline in MLPerf's logging format: `:::MLLOG {json}` lines with intervals for blocks, evaluations, checkpoints.
 
-Times are milliseconds since the epoch where the log tells its clock time, else since the run's first.
+Times are milliseconds since the epoch where the log's clock time is known, else since the run's first.
 """
 
 from __future__ import annotations

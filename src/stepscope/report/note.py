@@ -57,7 +57,7 @@ def eta_body(report: Report, language: Language) -> str:
 
 
 def _inferred(report: Report, language: Language) -> list[str]:
-    """What a log of no known format was taken for."""
+    """The assumptions about an unrecognised log."""
     lines = [markdown.escape(line) for line in inferred_lines(report, language)]
     return [f"### {language.text('section-inferred')}", _bullets(lines)] if lines else []
 

@@ -1,4 +1,4 @@
-"""What is ahead, as the page's script needs it: the fan of the forecast with its backtests, and the what-if sliders."""
+"""The future of the run, for the page's script: the forecast fan with its backtests, and the what-if sliders."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _MOST_POINTS = 400
 
 
 def fan(report: Report) -> dict[str, Any] | None:
-    """Steps over time so far, what is foretold from here, and what was foretold earlier; None without either."""
+    """Steps over time so far, the present forecast and earlier ones; None where there is no forecast at all."""
     end = report.forecast
     ahead = isinstance(end, Forecast) and not end.is_finished
     if report.ledger.step is None or not (ahead or report.backtests):
         return None
     own = report.run.training(-1)
     if own is not report.run:
-        return None  # the ledger's seconds are those of several trainings
+        return None  # the ledger adds up the seconds of several trainings
     steps, seconds = lay_out(own, report.ledger).clock
     kept = np.unique(np.linspace(0, len(steps) - 1, min(_MOST_POINTS, len(steps))).astype(np.int64))
     found: dict[str, Any] = {
@@ -41,7 +41,7 @@ def fan(report: Report) -> dict[str, Any] | None:
 
 
 def what_if_base(report: Report) -> dict[str, Any] | None:
-    """What is left, class by class, for the sliders; None when nothing is, or nobody knows how much."""
+    """The work left, class by class, for the sliders; None when nothing is left or the amount is unknown."""
     end = report.forecast
     if not isinstance(end, Forecast) or end.is_finished:
         return None
@@ -92,7 +92,7 @@ def _evaluations_left(report: Report, end: Forecast) -> _EvaluationsLeft | None:
 
 
 def slider_ranges(base: dict[str, Any]) -> list[tuple[str, int, int, int]]:
-    """The sliders: name, smallest (and step), largest, now. The present value is one that the slider can stand on."""
+    """The sliders: name, smallest value, largest, present. The smallest is also the step; it divides the present one."""
     found = []
     for name in ("eval_interval", "checkpoint_interval"):
         if base[name]:

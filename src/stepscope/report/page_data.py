@@ -1,7 +1,7 @@
-"""What the page's script draws: every step that was logged, loss, throughput, the card.
+"""What the page's script draws: every step that was logged, loss, throughput, the GPU.
 
 The file stays bounded and smooth: of each stretch of a long log the fastest and the slowest step are kept, so that no
-spike is lost, and every slow step that is named. Long columns go as packed numbers; what is ahead is in `page_ahead`.
+spike is lost, and every slow step that is named. Long columns go as packed numbers; the future is in `page_ahead`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.slow import drawn_phase, evidence_text, part_text
 from stepscope.run.model import Floats, Ints
 
-# Eight bytes each, a little over a megabyte as text.
+# At eight bytes a row, a little over a megabyte as text.
 _MOST_POINTS = 100_000
 _MOST_SLOW = 300
 _MOST_STOPS = 2000
@@ -56,7 +56,7 @@ def data(report: Report, language: Language) -> dict[str, Any]:
         "levels": _levels(report, language),
         "loss": _losses(report),
         "throughput": _throughput(report),
-        "cards": _cards(report),
+        "cards": _gpu_samples(report),
         "ahead": page_ahead.fan(report),
         "whatif": page_ahead.what_if_base(report),
         "words": _words(report, language),
@@ -121,7 +121,7 @@ def _kept_rows(report: Report) -> Ints:
 
 
 def extremes(values: Ints | Floats, most: int) -> Ints:
-    """Which of `values` to keep so that a drawing of them shows every spike: at most `most`, in their order."""
+    """The indices of at most `most` values, in order, whose drawing shows every spike."""
     if len(values) <= most:
         return np.arange(len(values), dtype=np.int64)
     edges = np.linspace(0, len(values), most // 2 + 1).astype(np.int64)[:-1]
@@ -133,7 +133,7 @@ def extremes(values: Ints | Floats, most: int) -> Ints:
 
 
 def stops_outside(report: Report) -> list[tuple[int, str]]:
-    """Evaluations and saves that no step's time holds: [step, phase]."""
+    """Evaluations and checkpoints outside the time of any step: [step, phase]."""
     found = [
         (stop.step, "evaluation" if stop.evaluated else "checkpoint")
         for stop in report.run.stops
@@ -168,9 +168,9 @@ def _losses(report: Report) -> dict[str, list[float | None]] | None:
     known = known[extremes(steps.loss[known], _MOST_LOSSES)]
     train = {int(step): float(loss) for step, loss in zip(steps.step[known], steps.loss[known], strict=True)}
     events = report.run.events
-    told = np.flatnonzero((events.step >= 0) & np.isfinite(events.val_loss))
-    told = told[extremes(events.val_loss[told], _MOST_LOSSES)]
-    validation = dict(zip(events.step[told].tolist(), events.val_loss[told].tolist(), strict=True))
+    evaluated = np.flatnonzero((events.step >= 0) & np.isfinite(events.val_loss))
+    evaluated = evaluated[extremes(events.val_loss[evaluated], _MOST_LOSSES)]
+    validation = dict(zip(events.step[evaluated].tolist(), events.val_loss[evaluated].tolist(), strict=True))
     places = sorted(set(train) | set(validation))
     return {
         "step": [float(place) for place in places],
@@ -180,7 +180,7 @@ def _losses(report: Report) -> dict[str, list[float | None]] | None:
 
 
 def _throughput(report: Report) -> dict[str, list[float]] | None:
-    """Tokens (or steps) a second over the run as the wall saw it, evaluations and saves included; None of too few."""
+    """Tokens (or steps) per second of wall time, evaluations and checkpoints included; None with too few steps."""
     own = report.run.training(-1)
     step, seconds = lay_out(own, report.ledger).clock if own is report.run else (np.zeros(0), np.zeros(0))
     if len(step) < 8:
@@ -196,22 +196,22 @@ def _throughput(report: Report) -> dict[str, list[float]] | None:
     return {"step": step[edges][1:][usable].tolist(), "rate": [float(f"{value:.5g}") for value in rate.tolist()]}
 
 
-def _cards(report: Report) -> dict[str, list[float | None]] | None:
-    """The card's samples, thinned; seconds since the first."""
-    cards = report.gpu_series
-    if cards is None or len(cards.seconds) < 2:
+def _gpu_samples(report: Report) -> dict[str, list[float | None]] | None:
+    """The GPU's samples, thinned; seconds since the first."""
+    series = report.gpu_series
+    if series is None or len(series.seconds) < 2:
         return None
-    load, used, total = (np.array(column) for column in (cards.utilisation, cards.memory_used, cards.memory_total))
+    load, used, total = (np.array(column) for column in (series.utilisation, series.memory_used, series.memory_total))
     kept = extremes(np.nan_to_num(load), _MOST_SAMPLES)
     columns = {
         "load": load * 100,
         "memory": np.divide(used * 100, total, out=np.full(len(used), np.nan), where=total > 0),
-        "power": np.array(cards.power),
-        "temperature": np.array(cards.temperature),
+        "power": np.array(series.power),
+        "temperature": np.array(series.temperature),
     }
     found: dict[str, list[float | None]] = {
         name: [round(value, 1) if math.isfinite(value) else None for value in column[kept].tolist()]
         for name, column in columns.items()
     }
-    found["seconds"] = (np.array(cards.seconds)[kept] - cards.seconds[0]).round(1).tolist()
+    found["seconds"] = (np.array(series.seconds)[kept] - series.seconds[0]).round(1).tolist()
     return found

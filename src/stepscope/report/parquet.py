@@ -13,7 +13,7 @@ from stepscope.report.csv import COLUMNS
 
 
 def render(report: Report, language: Language) -> bytes:
-    """The table; `language` is not used. Where the log came from stands in the file's own metadata."""
+    """The table; `language` is not used. The paths of the log are in the file's own metadata."""
     del language
     try:
         import pyarrow as arrow

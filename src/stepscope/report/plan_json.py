@@ -42,7 +42,7 @@ def document(report: PlanReport) -> dict[str, Any]:
             "checkpoint_bytes": shape.checkpoint_bytes,
         },
         "training": {**_settings(report.training), "tokens_per_step": report.training.sequences * shape.context},
-        "cards": [_card(report, plan) for plan in report.cards],
+        "cards": [_gpu_plan(report, plan) for plan in report.cards],
         "assumptions": [english.say(note) for note in report.notes],
     }
 
@@ -60,7 +60,7 @@ def _settings(training: Training) -> dict[str, Any]:
     }
 
 
-def _card(report: PlanReport, plan: CardPlan) -> dict[str, Any]:
+def _gpu_plan(report: PlanReport, plan: CardPlan) -> dict[str, Any]:
     return {
         "gpu": plan.card.name,
         "devices": plan.devices,

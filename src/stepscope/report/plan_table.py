@@ -1,4 +1,4 @@
-"""A plan as rows of text, for every renderer that draws a table: labels down the side, a column per card."""
+"""A plan as rows of text, for every renderer that draws a table: labels down the side, a column per GPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "context
 
 
 class StatedPrice(NamedTuple):
-    """What `--price` states: per hour of one card, or per kilowatt-hour."""
+    """What `--price` states: per hour of one GPU, or per kilowatt-hour."""
 
     value: float
     per_kwh: bool
@@ -41,7 +41,7 @@ class PlanReport(NamedTuple):
     notes: tuple[Message, ...]
     price: StatedPrice | None
     now: dt.datetime
-    config: Mapping[str, Value]  # nanoGPT's, as it was read; empty for any other
+    config: Mapping[str, Value]  # a nanoGPT config as it was read; empty for any other trainer
 
     def cost(self, plan: CardPlan, estimate: Estimate) -> float | None:
         """What the run costs, in the price's own currency."""
@@ -83,7 +83,7 @@ def training_line(report: PlanReport, language: Language) -> str:
 
 
 def rows(report: PlanReport, language: Language) -> list[tuple[str, list[str]]]:
-    """The labelled rows of the table, one cell per card."""
+    """The labelled rows of the table, one cell per GPU."""
     plans = report.cards
     table = [
         ("plan-row-memory", [_memory(plan, language) for plan in plans]),
@@ -106,7 +106,7 @@ def rows(report: PlanReport, language: Language) -> list[tuple[str, list[str]]]:
 
 
 def memory_rows(report: PlanReport, language: Language) -> list[tuple[str, str]]:
-    """What the memory goes to, part by part; the same on every card."""
+    """What the memory goes to, part by part; the same on every GPU."""
     held, other = report.cards[0].asked.memory, report.cards[0].known.memory_offset
     parts = [
         (language.text(f"plan-memory-{name}"), gib(getattr(held, name), language))
@@ -114,7 +114,7 @@ def memory_rows(report: PlanReport, language: Language) -> list[tuple[str, str]]
         if getattr(held, name)
     ]
     if other > _GIB / 10:
-        # What the log's card held beyond the formula: fragments, another program.
+        # Memory that the log's GPU held beyond the formula: fragments, another program.
         parts.append((language.text("plan-memory-other"), gib(other + held.total - sum(held), language)))
     return parts
 
@@ -146,7 +146,7 @@ def settings_lines(plan: CardPlan, config: Mapping[str, Value]) -> list[str]:
 
 
 def proposal_rows(report: PlanReport, language: Language) -> list[tuple[str, list[str]]]:
-    """The proposed settings beside those of now, and what they come to; the first cell is now, then one per card."""
+    """The present settings and the proposed ones with their results: the first cell is now, then one per GPU."""
     now = report.training
     found = [plan.proposed for plan in report.cards]
     table = [
@@ -173,7 +173,7 @@ def proposal_rows(report: PlanReport, language: Language) -> list[tuple[str, lis
 
 
 def _shown(report: PlanReport) -> tuple[tuple[str, str], ...]:
-    """The settings to show: the type only where it changes."""
+    """The settings to show: `dtype` only where it changes."""
     proposed = [plan.proposed.training for plan in report.cards if plan.proposed is not None]
     if all(own.dtype == report.training.dtype for own in proposed):
         return _SETTINGS
@@ -191,7 +191,7 @@ def _evaluations(own: Estimate, language: Language) -> str:
 
 
 def proposal_notes(report: PlanReport, language: Language) -> list[str]:
-    """What the proposed settings do to training, and the cards that nothing fits into."""
+    """What the proposed settings do to training, and the GPUs that nothing fits into."""
     lines = [language.text("plan-fits-nothing", gpu=plan.card.name) for plan in report.cards if plan.proposed is None]
     proposed = [plan.proposed.training for plan in report.cards if plan.proposed is not None]
     if proposed:

@@ -1,4 +1,4 @@
-"""A plan for a terminal of 80 columns: a table of cards, then the settings for each."""
+"""A plan for a terminal of 80 columns: a table of GPUs, then the settings for each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def render(report: PlanReport, language: Language, *, width: int = 80) -> str:
 
 
 def _table(names: list[str], table: list[tuple[str, list[str]]], width: int, first: str | None = None) -> list[str]:
-    """Rows of cells, as many cards abreast as go into the width; a first column that is no card is repeated."""
+    """Rows of cells, as many GPUs side by side as fit the width; a first column that is not a GPU is repeated."""
     label_width = max(cell_len(label) for label, _ in table)
     fixed = [] if first is None else [cells[0] for _, cells in table]
     fixed_width = 0 if first is None else 2 + max(cell_len(first), *map(cell_len, fixed))

@@ -1,4 +1,4 @@
-"""The picture of `svg.py` in dots, for where an SVG cannot go."""
+"""The picture of `svg.py` as pixels, where an SVG cannot be used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from stepscope.core.errors import UsageError
 from stepscope.i18n import Language
 from stepscope.report import svg
 
-# Two dots for one: sharp on today's screens, and wide enough for a slide.
+# Two pixels for one: sharp on today's screens, and wide enough for a slide.
 _ZOOM = 2
 
 

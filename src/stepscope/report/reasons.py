@@ -43,7 +43,7 @@ def level_data(level: ExplainedLevel, english: Language) -> dict[str, Any]:
 
 
 def rhythm_data(rhythm: Rhythm, english: Language) -> dict[str, Any]:
-    """A cost that comes back, for the JSON document."""
+    """A periodic cost, for the JSON document."""
     period, guess = rhythm.period, rhythm.guess
     return {
         "every": int(period.every) if period.is_whole else period.every,
@@ -64,7 +64,7 @@ def short(finding: Finding, language: Language) -> str:
 
 
 def rhythm_lines(report: Report, language: Language) -> list[str]:
-    """The costs that come back, most seconds first."""
+    """The periodic costs, most seconds first."""
     rhythms = sorted(report.ledger.rhythms, key=lambda own: -own.period.each_s * own.period.num_events)
     found = []
     for rhythm in rhythms[:_SHOWN_RHYTHMS]:
@@ -116,7 +116,7 @@ def level_lines(report: Report, language: Language) -> list[str]:
 
 
 def finding_lines(report: Report, language: Language) -> list[str]:
-    """What the header says of the whole run."""
+    """Findings that hold for the whole run, from the log's header."""
     return [
         language.text("finding-line", evidence=language.say(finding.evidence), code=finding.code)
         for finding in report.ledger.findings
@@ -124,5 +124,5 @@ def finding_lines(report: Report, language: Language) -> list[str]:
 
 
 def quoted(report: Report, lines: tuple[int, ...]) -> list[tuple[int, str]]:
-    """Kept lines of the log, fit to show."""
+    """Kept lines of the log with their numbers, redacted."""
     return [(line, redact(report.run.excerpts[line])) for line in lines if line in report.run.excerpts]

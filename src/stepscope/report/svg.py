@@ -14,7 +14,7 @@ from stepscope.report.wording.headline import headline
 from stepscope.report.wording.slow import drawn_phase
 
 _WIDTH, _EDGE, _BAR, _STRIP = 960, 20, 34, 150
-_AXIS = 70  # left of the strip, for its labels
+_AXIS = 70  # room left of the strip, for its labels
 _INK, _DIM, _LINE = "#16181d", "#5b6070", "#d9dce3"
 # The colours of the page in light (`page/page.css`); a test keeps them alike.
 COLORS = {
@@ -111,7 +111,7 @@ def _strip(report: Report, language: Language, top: int) -> tuple[list[str], int
 
 
 def _slowest(steps: np.ndarray, seconds: np.ndarray, first: int, last: int, num: int) -> Iterator[tuple[int, int]]:
-    """Per stretch of steps its place and its slowest row."""
+    """Per stretch of steps, its place and its slowest row."""
     place = (steps - first) * num // (last - first + 1)
     order = np.lexsort((seconds, place))
     ends = np.flatnonzero(np.diff(place[order], append=num) > 0)

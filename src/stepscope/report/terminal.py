@@ -35,7 +35,7 @@ STYLE: dict[Phase, str] = {
     "unlogged": "bright_black",
 }
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-# Stands for a blank that no line may break at: rich would break at a no-break space.
+# Replaces a blank at which no line may break, because rich breaks at a no-break space.
 _GLUE = "\ue000"
 _NUMBER_UNIT = re.compile(r"(?<=\d)[ \u00a0\u202f](?=(?:µs|ms|s|min|h|d|%|GiB|W|°C)(?![\w]))|[\u00a0\u202f]")
 
@@ -217,7 +217,7 @@ def _right(text: str, width: int) -> str:
 
 
 def bar(share: float, width: int) -> str:
-    """A bar of `share` of `width` cells, to an eighth of a cell; never empty for more than nothing."""
+    """A bar of `share` of `width` cells, to an eighth of a cell; never empty for a share above 0."""
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     if share > 0:
         eighths = max(1, eighths)

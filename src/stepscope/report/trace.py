@@ -1,4 +1,4 @@
-"""The run as a Chrome trace: opens in ui.perfetto.dev and beside the profiler's own traces.
+"""The run as a Chrome trace: opens in ui.perfetto.dev, next to the profiler's own traces.
 
 One track per family of phases, nothing overlapping on a track; times are microseconds since the run's first.
 """

@@ -19,12 +19,12 @@ from stepscope.report.markdown import escape, fence
 from stepscope.report.wording.slow import evidence_text, part_text
 
 SCHEMA = "stepscope.why/1"
-_BESIDE = 2
+_NUM_NEIGHBOURS = 2
 _PAUSE_STEPS = 50
 
 
 class Story(NamedTuple):
-    """One step of a report. `row` is the line it is on, or the one that covers it; None where none does."""
+    """One step of a report. `row` is the row that prints or covers the step; None where none does."""
 
     report: Report
     step: int
@@ -38,7 +38,7 @@ def tell(report: Report, step: int) -> Story:
     """The story of a step within the log's range."""
     steps = report.run.steps
     own = np.flatnonzero(steps.step == step)
-    # Of a step done twice, the slower time is the one that is asked about.
+    # For a step done twice, the question is about the slower time.
     row = int(own[np.argmax(steps.dur_ns[own])]) if len(own) else None
     if row is None:
         covering = np.flatnonzero((steps.step > step) & (steps.step - steps.span < step))
@@ -261,7 +261,7 @@ def _why(story: Story, slow: SlowStep, language: Language) -> list[str | tuple[s
 
 
 def _quotes(story: Story) -> list[tuple[int, str]]:
-    """The log's own lines that are evidence, in their order, with those of the candidates."""
+    """The lines of the log that are evidence, also of the candidates, in the order of the log."""
     if story.slow is None:
         return []
     lines = {*story.slow.evidence_lines, *(line for own in story.slow.candidates for line in own.lines)}
@@ -293,7 +293,7 @@ def _neighbours(story: Story) -> list[int]:
     if story.row is None:
         return list(story.nearest)
     steps = story.report.run.steps
-    near = [story.row + side for side in (*range(-_BESIDE, 0), *range(1, _BESIDE + 1))]
+    near = [story.row + side for side in (*range(-_NUM_NEIGHBOURS, 0), *range(1, _NUM_NEIGHBOURS + 1))]
     return [own for own in near if 0 <= own < len(steps) and steps.span[own] > 0]
 
 

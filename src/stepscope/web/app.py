@@ -80,7 +80,7 @@ class _App:
         return Response(json.render(report, self._language), media_type="application/json")
 
     async def fragment(self, request: Request) -> Response:
-        """What is inside a run's page, to put in place of what is there."""
+        """The content of a run's page, to replace what the browser shows."""
         try:
             name, report = await self._open(request)
         except StepscopeError as problem:
@@ -88,7 +88,7 @@ class _App:
         return HTMLResponse(html.body(report, self._language, name=name))
 
     async def events(self, request: Request) -> Response:
-        """A line whenever the log has changed, as long as somebody listens."""
+        """A line whenever the log has changed, until the browser disconnects."""
         try:
             path = self._shelf.path(request.query_params.get("path", ""))
         except StepscopeError as problem:

@@ -25,7 +25,7 @@ _HEADERS = (
 
 
 class Guard:
-    """Stands before the application."""
+    """Checks every request before the application sees it."""
 
     def __init__(self, app: ASGIApp, *, token: str, hosts: frozenset[str]) -> None:
         self._app = app
@@ -33,7 +33,7 @@ class Guard:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let through what may pass."""
+        """Pass a permitted request on, refuse any other."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -54,7 +54,7 @@ class Guard:
             return PlainTextResponse("requests from other sites are refused\n", status_code=403)
         given = request.query_params.get("token")
         if given is not None and secrets.compare_digest(given, self._token):
-            # From here on the cookie speaks; the token leaves the address bar and the history.
+            # From here on the cookie counts; the token leaves the address bar and the history.
             response = RedirectResponse(str(request.url.remove_query_params("token")), status_code=303)
             response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict", path="/")
             return response

@@ -46,7 +46,7 @@ def run_page(name: str, report: Report, language: Language) -> str:
 
 
 def list_page(entries: list[ListedRun], language: Language) -> str:
-    """The runs there are, and a place to drop another."""
+    """The list of runs, and a place to drop another log."""
     head = [language.text(f"web-column-{name}") for name in ("run", "steps", "state", "left", "overhead")]
     cells = "".join(f"<th{NUMBER if index == 4 else ''}>{escape(text)}</th>" for index, text in enumerate(head))
     rows = "".join(_row(entry, language) for entry in entries)
@@ -88,7 +88,7 @@ def _row(entry: ListedRun, language: Language) -> str:
 
 
 def _sparkline(report: Report) -> str:
-    """The step times as a small picture: of each stretch the slowest, in the colour of what it was."""
+    """The step times as a small picture: of each stretch the slowest step, in the colour of its phase."""
     seconds = report.run.steps.dur_ns
     if not len(seconds):
         return ""

@@ -18,14 +18,14 @@ from stepscope.source.files import resolve
 
 _MOST_RUNS = 100
 _MOST_REMEMBERED = 64
-# A list must come up soon: larger files are opened only when asked for.
+# The list must appear quickly: larger files are opened only on request.
 _LISTED_BYTES = 32 << 20
 # An archive of a few megabytes may hold terabytes: reading stops here.
 MOST_EXPANDED_BYTES = 1 << 30
 
 
 class ListedRun(NamedTuple):
-    """A log on the shelf. `report` is None where it was too large to read for a list."""
+    """A log in the folder. `report` is None for a file too large to read for a list."""
 
     name: str
     size: int
@@ -34,11 +34,11 @@ class ListedRun(NamedTuple):
 
 
 class _TooLargeError(InputError):
-    """More comes out of a file than anybody wants to read."""
+    """A file expands to more bytes than may be read."""
 
 
 def _limit(path: Path, most_bytes: int) -> Callable[[int], None]:
-    """Ends reading, by an error, once so many bytes have come out of a file that is smaller than that."""
+    """A check that raises once a file has expanded to more than `most_bytes`, or its own size if that is larger."""
     most_bytes = max(most_bytes, path.stat().st_size)
 
     def check(num_bytes: int) -> None:
@@ -57,7 +57,7 @@ class RunFolder:
         self._lock = threading.Lock()
 
     def entries(self) -> list[ListedRun]:
-        """The logs there are, newest first; files that are no logs are left out."""
+        """The logs in the folder, newest first; other files are left out."""
         found = []
         for path in self._files():
             status = path.stat()
@@ -100,7 +100,7 @@ class RunFolder:
         path = self.path(name)
         report = self._report(path, MOST_EXPANDED_BYTES)
         if report is None:
-            read(str(path), progress=_limit(path, MOST_EXPANDED_BYTES))  # for its error
+            read(str(path), progress=_limit(path, MOST_EXPANDED_BYTES))  # to raise its error
             raise InputError("not-a-training-log", place=name, path=name)
         return report
 
@@ -115,7 +115,7 @@ class RunFolder:
             run = read(str(path), progress=_limit(path, most_bytes))
             report: Report | None = explain(run, fallback_now=clock.now())
         except _TooLargeError:
-            raise  # not remembered: whoever opens it may read more of it than a list does
+            raise  # not remembered: opening the run may read more of it than the list does
         except StepscopeError:
             report = None
         with self._lock:
@@ -126,7 +126,7 @@ class RunFolder:
 
 
 def explain_bytes(data: bytes) -> Report:
-    """The report of a log that was pasted or dropped; it is kept nowhere."""
+    """The report of a log that was pasted or dropped; the log is not kept."""
     reader = LogReader(paths=["pasted"])
     reader.begin_file()
     reader.feed(data)

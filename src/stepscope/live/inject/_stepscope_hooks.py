@@ -1,10 +1,10 @@
-"""What `stepscope run --trace` sees from inside: optimizer steps, evaluations, saves, waits for data, compiles, pauses.
+"""What `stepscope run --trace` sees from inside: optimizer steps, evaluations, checkpoints, waits, compiles, pauses.
 
 Installed when torch is imported, and only then. Standard library only. Every hook is a wrapper that calls the original
 with the same arguments and returns what it returned; nothing touches the random generators, so results are the same to
-the bit. What cannot be hooked is skipped and written down as such.
+the bit. A function that cannot be hooked is skipped and recorded as such.
 
-A record is a line: kind, wall-clock start, seconds, detail. Optimizer steps are added up and told once a second.
+A record is a line: kind, wall-clock start, seconds, detail. Optimizer steps are added up and written once a second.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RETRIES_EVERY = 16
 
 
 class _Trace:
-    """Collects records and writes them now and then, in the process that began it only."""
+    """Collects records and writes them now and then, only in the process that created it."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -45,14 +45,14 @@ class _Trace:
             self.flush()
 
     def count(self, kind: str, start: float, seconds: float) -> None:
-        """Add to a sum that is told with the next flush."""
+        """Add to a sum that is written with the next flush."""
         first, total, num = self._sums.get(kind, (start, 0.0, 0))
         self._sums[kind] = first, total + seconds, num + 1
         if time.monotonic() > self._next:
             self.flush()
 
     def skip(self, what: str, problem: BaseException) -> None:
-        """A version of torch that we do not know: say so and go on."""
+        """Record that something in this version of torch could not be hooked, and go on."""
         self.add("skipped", time.time(), 0.0, f"{what}: {problem!r}".replace("\t", " ").replace("\n", " ")[:200])
 
     def flush(self) -> None:
@@ -89,7 +89,7 @@ class _Watcher:
         hook = self._hooks.pop(name, None)
         if hook is None:
             return None
-        spec = importlib.util.find_spec(name)  # asks the others: this name is no longer ours
+        spec = importlib.util.find_spec(name)  # the search goes to the other finders: this name is no longer in ours
         if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
             return spec
         execute = spec.loader.exec_module
@@ -98,7 +98,7 @@ class _Watcher:
             execute(module)
             try:
                 hook(self._trace, module)
-            except Exception as problem:  # whatever it is, the training is worth more than its trace
+            except Exception as problem:  # any error: the training matters more than its trace
                 self._trace.skip(name, problem)
 
         spec.loader.exec_module = then_hook  # type: ignore[method-assign]
@@ -144,7 +144,7 @@ def _hook_torch(trace: _Trace, torch: Any) -> None:
     for name, hook in hooks:
         try:
             hook()
-        except Exception as problem:  # one that cannot be had must not take the others with it
+        except Exception as problem:  # one hook that fails must not take the others with it
             trace.skip(name, problem)
 
 

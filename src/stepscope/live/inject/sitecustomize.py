@@ -1,7 +1,7 @@
 """Found by the child's Python before any other `sitecustomize`: lets that one run, then watches for torch.
 
-Must run in whatever Python the user trains with: standard library only, nothing of Stepscope imported, and no error of
-ours may ever reach the training.
+It must run in the Python that the user trains with: standard library only, no import from Stepscope, and no error of
+its own may ever reach the training.
 """
 
 import os
@@ -27,5 +27,5 @@ _run_the_other_one(_here)
 if os.environ.get("STEPSCOPE_TRACE"):
     try:
         __import__("_stepscope_hooks").install(os.environ["STEPSCOPE_TRACE"])
-    except Exception as _problem:  # whatever it is, the training is worth more than its trace
+    except Exception as _problem:  # any error: the training matters more than its trace
         sys.stderr.write(f"stepscope: not traced: {_problem}\n")

@@ -9,18 +9,19 @@ from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Seconds, Share
 from stepscope.core.settings import Value
 from stepscope.i18n import Language
+from stepscope.report.wording.sentence import capital
 
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice
 
-# What to call a change of these where the trainer has no setting of that name.
+# The message for a change of each setting where the trainer has no name for it.
 _IN_WORDS = {
     "eval_interval": "change-eval-interval",
     "eval_iters": "change-eval-iters",
     "checkpoint_interval": "change-checkpoint-interval",
     "log_interval": "change-log-interval",
 }
-# Evaluations and saves that cost no more than this need no reason why nothing is proposed.
+# Evaluations and checkpoints below this share of the time need no reason why nothing is proposed.
 _CHEAP = 0.015
 
 
@@ -47,19 +48,16 @@ def change_lines(
 def _change_text(report: Report, advice: Advice, language: Language, code: Callable[[str], str]) -> str:
     """The change under the trainer's own name for the setting; in words where it has none."""
     if advice.change is not None:
-        text = language.say(advice.change)
-        return text[:1].upper() + text[1:]
+        return capital(language.say(advice.change))
     own = report.run.format.controls.own_name(advice.setting)
     key = _IN_WORDS.get(advice.setting)
     epoch = report.run.settings.count("steps_per_epoch")
     if own is None and advice.setting == "eval_interval" and epoch and _in_epochs(advice, epoch):
-        # A trainer that evaluates by the epoch is told by the epoch.
+        # A trainer that evaluates once per n epochs has its interval stated in epochs.
         now, proposed = (int(value) // epoch for value in (advice.now or 0, advice.proposed))
-        text = language.text("change-eval-epochs", now=now, proposed=proposed)
-        return text[:1].upper() + text[1:]
+        return capital(language.text("change-eval-epochs", now=now, proposed=proposed))
     if own is None and advice.now is not None and key is not None:
-        text = language.text(key, now=_plain(advice.now), proposed=_plain(advice.proposed))
-        return text[:1].upper() + text[1:]
+        return capital(language.text(key, now=_plain(advice.now), proposed=_plain(advice.proposed)))
     return code(f"{own or advice.setting} {advice.now} → {advice.proposed}")
 
 
@@ -91,7 +89,7 @@ def no_change_text(report: Report, language: Language) -> str:
 
 
 def together_text(report: Report, language: Language) -> str | None:
-    """What all of the advice saves at once; None where there are not two pieces of it."""
+    """What all of the advice saves at once; None for fewer than two pieces of advice."""
     from stepscope.advice import together
 
     timed = [advice for advice in report.advice if advice.phases]
@@ -107,7 +105,7 @@ def together_text(report: Report, language: Language) -> str | None:
 
 
 def change_scope(report: Report, language: Language) -> str:
-    """Over what the savings count."""
+    """The period that the savings refer to."""
     kind = "rest" if report.situation.is_future else "run"
     # With a single change there is nothing to add up.
     return language.text(f"change-scope-{kind}" if len(report.advice) > 1 else f"change-scope-{kind}-one")

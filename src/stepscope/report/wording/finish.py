@@ -35,19 +35,19 @@ def finish_lines(report: Report, language: Language) -> list[str]:
 
 
 def interval_lines(end: Forecast, language: Language) -> list[str]:
-    """What the forecast takes for granted about how often the run evaluates, where nothing says it."""
+    """What the forecast assumes about the evaluation interval, where nothing states it."""
     return [language.say(message) for message in end.assumptions if message.key in _INTERVAL_UNKNOWN]
 
 
 def ask_again(step: int, seconds: float | None, language: Language) -> str:
-    """From when on there will be a forecast."""
+    """The step from which on there will be a forecast, and the time until then."""
     if seconds is None:
         return language.text("finish-ask-step", step=step)
     return language.text("finish-ask", step=step, duration=Seconds(seconds))
 
 
 def deadline_lines(report: Report, language: Language) -> list[str]:
-    """How likely the run is done by the deadline asked about; nothing when none was."""
+    """How likely the run meets the deadline; empty when none was asked about."""
     chance = report.deadline_probability
     if report.ask.deadline is None or chance is None:
         return []
@@ -84,7 +84,7 @@ def finish_text(report: Report, end: Forecast, language: Language) -> str | None
 
 
 def from_text(report: Report, language: Language) -> str:
-    """Which moment the clock times are counted from."""
+    """The moment that the clock times are counted from."""
     assert report.moment is not None
     return language.text(f"finish-from-{report.moment_from}", time=Moment(report.moment)).rstrip(".") + "."
 

@@ -12,12 +12,12 @@ _GIB = 1 << 30
 
 
 def hardware_details(report: Report, language: Language) -> str | None:
-    """The figures of the report's card, as far as they are known."""
+    """The figures of the report's GPU, as far as they are known."""
     return hardware_text(report.hardware, language)
 
 
 def hardware_text(hardware: Hardware | None, language: Language) -> str | None:
-    """A card's figures, as far as they are known."""
+    """The figures of a GPU, as far as they are known."""
     if hardware is None:
         return None
     found = []
@@ -40,7 +40,7 @@ def hardware_text(hardware: Hardware | None, language: Language) -> str | None:
 
 
 def hardware_trouble(hardware: Hardware | None, language: Language) -> str | None:
-    """What holds a card back, and who else is on it; None where nothing is known to."""
+    """What slows the GPU down, and the other processes on it; None where neither is known."""
     if hardware is None:
         return None
     found = []

@@ -20,7 +20,7 @@ _WORTH_NAMING = 0.3
 
 
 def part_text(part: Part, language: Language) -> str:
-    """One part of a slow step; its range only where that says something."""
+    """One part of a slow step; its range only where it is wide."""
     phase = language.text(f"phase-{part.phase}")
     narrow = part.high_s - part.low_s <= 0.1 * part.seconds or part.phase == "step"
     if narrow:
@@ -31,7 +31,7 @@ def part_text(part: Part, language: Language) -> str:
 
 
 def drawn_phase(slow: SlowStep) -> Phase:
-    """The phase in whose colour a slow step is drawn: the largest part of it that is no training."""
+    """The phase in whose colour a slow step is drawn: its largest part other than training."""
     parts = [part for part in slow.parts if part.phase != "step"]
     return max(parts, key=lambda part: part.seconds).phase if parts else "stall"
 
@@ -52,9 +52,9 @@ def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
     stall = sum(part.seconds for part in slow.parts if part.phase == "stall")
     if stall:
         found.append(language.text("evidence-none", duration=Seconds(stall)))
-    told = {"C01", "C02", "C04"}  # their lines and parts have said it already
+    already_said = {"C01", "C02", "C04"}  # the quoted lines and the parts above say what these would
     for finding in slow.candidates[:3]:
-        if (finding.code not in told or finding.phase is not None) and finding.confidence >= _WORTH_NAMING:
+        if (finding.code not in already_said or finding.phase is not None) and finding.confidence >= _WORTH_NAMING:
             found.append(language.say(finding.evidence))
             found += [f"“{text}”" for _, text in reasons.quoted(report, finding.lines) if text not in quotes]
     return "; ".join(dict.fromkeys(found))
@@ -94,13 +94,13 @@ def _is_known_not_to_save(run: Run, first: SlowStep) -> bool:
     phases = {part.phase for part in first.parts}
     if run.format.habits.saves_at_first_step is not False or not {"warmup", "evaluation"} <= phases:
         return False
-    # A fork may save there all the same, and then its log says so.
+    # A fork of the trainer may save there all the same, and then its log says so.
     events = zip(run.events.kind, run.events.row.tolist(), strict=True)
     return "checkpoint" not in phases and ("checkpoint", first.row) not in events
 
 
 def more_slow(hidden: list[SlowStep], language: Language) -> str:
-    """The slow steps that are not listed, by cause, and what they took beyond their training."""
+    """The slow steps that are not listed, by cause, and their seconds beyond training."""
     counts = Counter(slow.cause for slow in hidden)
     causes = []
     for cause, count in counts.most_common():
