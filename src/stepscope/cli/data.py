@@ -38,8 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the folder and say what is in it."""
-    from stepscope.trainer import data
-
     language = _answer.chosen_languages(args)[0]
     name = args.what[0] if args.what[0] in _NAMES else None
     files = [Path(path) for path in args.what[1 if name else 0 :]]
@@ -50,13 +48,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.out) if args.out else Path("data") / default
     with _trainer.translated_errors():
         try:
-            if name == "stdlib" and not files:
-                data.prepare_stdlib(folder)
-            elif tokens == "gpt2":
-                several = name == "openwebtext" or any(path.suffix == ".jsonl" for path in files)
-                data.write_gpt2_folder(_texts(files, language), folder, separate=several)
-            else:
-                data.write_char_folder("".join(_texts(files, language)), folder)
+            _write(folder, name, files, tokens, language)
         except OSError as problem:
             reason = problem.strerror or str(problem)
             raise InputError("train-out-dir", place=str(folder), reason=reason) from None
@@ -66,6 +58,19 @@ def run(args: argparse.Namespace) -> int:
     print(language.text("data-ready", folder=str(folder), train=sizes[0], val=sizes[1]))
     print(language.text("data-use", command=f"stepscope train CONFIG.py --dataset={folder}"), file=sys.stderr)
     return 0
+
+
+def _write(folder: Path, name: str | None, files: list[Path], tokens: str, language: Language) -> None:
+    """Write the dataset called `name`, or the texts of `files`, as tokens of one kind."""
+    from stepscope.trainer import data
+
+    if name == "stdlib" and not files:
+        data.prepare_stdlib(folder)
+    elif tokens == "gpt2":
+        several = name == "openwebtext" or any(path.suffix == ".jsonl" for path in files)
+        data.write_gpt2_folder(_texts(files, language), folder, separate=several)
+    else:
+        data.write_char_folder("".join(_texts(files, language)), folder)
 
 
 def _texts(files: list[Path], language: Language) -> Iterator[str]:

@@ -6,6 +6,7 @@ Where a trainer's own lines stand among them, `mlperf.py` or that trainer's form
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -57,8 +58,8 @@ def to_lines(blob: bytes) -> Iterator[str]:
     """One line per event line, so that numbers of lines stay what they are; most of them blank."""
     texts = blob.decode("utf-8", "replace").splitlines()
     events = [event for number, text in enumerate(texts) if (event := _parse(number, text)) is not None]
-    told: dict[int, str] = {}
-    blocks = _read(events, told)
+    lines: dict[int, str] = {}
+    blocks = _read(events, lines)
     scale = _FINE if any(block.upto != int(block.upto) for block in blocks) else 1
     counts = [round(block.upto * scale) for block in blocks]
     gaps = [after - before for before, after in pairwise(counts)]
@@ -67,57 +68,98 @@ def to_lines(blob: bytes) -> Iterator[str]:
     for block, count, steps in zip(blocks, counts, [first, *gaps], strict=False):
         loss = "" if block.loss is None else f" loss {block.loss:g}"
         if steps > 0 and count < _MAX_COUNT:
-            told[block.line] = (
+            lines[block.line] = (
                 f"{_NAME}: step {count} of_these {steps} dur_s {block.seconds:.3f} unix_s {block.t_s:.3f}{loss}"
             )
     for number in range(len(texts)):
-        yield told.get(number, "")
+        yield lines.get(number, "")
 
 
-def _read(events: list[_Event], told: dict[int, str]) -> list[_Block]:
-    """The stretches of training; what else is worth a line goes to `told`."""
-    # Steps are counted finest by tracked_stats; else by whatever an epoch, a block or an evaluation counts.
-    by_stats = any(event.key == "tracked_stats" and _number(event.about.get("step")) for event in events)
-    is_counted = any(event.key in _ENDS and _count(event, 0) for event in events)
-    ends = {"tracked_stats"} if by_stats else _ENDS
-    blocks: list[_Block] = []
-    since: float | None = None
-    evaluating: float | None = None
-    evaluated: float | None = None  # the count of the last evaluation: several ranks may tell of it
-    length = 0.0
-    stop: _Event | None = None  # the end of a block that does not tell its count: an evaluation does
-    for event in events:
-        key, t_s, about = event.key, event.t_s, event.about
-        if key == "run_start" and since is None:
-            since = t_s
-            told[event.line] = f"{_NAME}: start unix_s {t_s:.3f}"
-        elif key == "run_stop" and since is not None:
-            told[event.line] = f"{_NAME}: stop unix_s {t_s:.3f}"
-            break
-        if since is None:
-            continue
-        if key == "block_start":
-            length = 0.0 if is_counted else _number(about.get("epoch_count")) or 0.0
-        count = _number(about.get("step")) if by_stats else _count(event, length)
-        if key in ends and evaluating is None and count and (not blocks or count > blocks[-1].upto):
-            end = stop if stop is not None and key == "eval_accuracy" and stop.t_s > since else event
-            blocks.append(_Block(end.line, count, end.t_s, end.t_s - since, _loss(event)))
-            since, stop = end.t_s, None
-        elif key in {"block_stop", "epoch_stop"} and not by_stats and not count:
-            stop = event
+def _read(events: list[_Event], lines: dict[int, str]) -> list[_Block]:
+    """The stretches of training between run_start and run_stop; lines for all other events are added to `lines`."""
+    first = next((index for index, event in enumerate(events) if event.key == "run_start"), None)
+    if first is None:
+        return []
+    last = next((index for index in range(first, len(events)) if events[index].key == "run_stop"), len(events))
+    lines[events[first].line] = f"{_NAME}: start unix_s {events[first].t_s:.3f}"
+    if last < len(events):
+        lines[events[last].line] = f"{_NAME}: stop unix_s {events[last].t_s:.3f}"
+    intervals = _Intervals(_Counting.of(events), events[first].t_s)
+    for event in events[first:last]:
+        count = intervals.count_of(event)
+        intervals.end_block(event, count)
+        evaluation = intervals.end_evaluation(event, count)
+        if evaluation is not None:
+            lines[event.line] = evaluation
+    return intervals.blocks
+
+
+class _Counting(NamedTuple):
+    """What counts the steps of this file: tracked_stats where they do, else epochs, blocks and evaluations."""
+
+    by_stats: bool
+    ends_are_counted: bool  # some end of an epoch, block or evaluation has a count of its own
+
+    @classmethod
+    def of(cls, events: list[_Event]) -> _Counting:
+        by_stats = any(event.key == "tracked_stats" and _number(event.about.get("step")) for event in events)
+        return cls(by_stats, any(event.key in _ENDS and _count(event, 0) for event in events))
+
+    @property
+    def ends(self) -> frozenset[str]:
+        """The events that end a stretch of training."""
+        return frozenset({"tracked_stats"}) if self.by_stats else _ENDS
+
+
+class _Intervals:
+    """Makes stretches of training and evaluations out of the events, one event after the other."""
+
+    def __init__(self, counting: _Counting, start_s: float) -> None:
+        self.blocks: list[_Block] = []
+        self._counting = counting
+        self._training_since = start_s
+        self._evaluating_since: float | None = None
+        self._last_evaluated: float | None = None  # the count: several ranks may report the same evaluation
+        self._epochs_per_block = 0.0
+        self._uncounted_end: _Event | None = None  # the end of a block whose count only its evaluation gives
+
+    def count_of(self, event: _Event) -> float | None:
+        """What `event` counts up to; None when it has no count."""
+        if event.key == "block_start":
+            length = None if self._counting.ends_are_counted else _number(event.about.get("epoch_count"))
+            self._epochs_per_block = length or 0.0
+        return _number(event.about.get("step")) if self._counting.by_stats else _count(event, self._epochs_per_block)
+
+    @property
+    def _counted_upto(self) -> float:
+        return self.blocks[-1].upto if self.blocks else -math.inf
+
+    def end_block(self, event: _Event, count: float | None) -> None:
+        """End the stretch of training here if `event` is the end of one."""
+        is_training = self._evaluating_since is None
+        if event.key in self._counting.ends and is_training and count and count > self._counted_upto:
+            end, earlier = event, self._uncounted_end
+            if earlier is not None and event.key == "eval_accuracy" and earlier.t_s > self._training_since:
+                end = earlier
+            self.blocks.append(_Block(end.line, count, end.t_s, end.t_s - self._training_since, _loss(event)))
+            self._training_since, self._uncounted_end = end.t_s, None
+        elif event.key in {"block_stop", "epoch_stop"} and not self._counting.by_stats and not count:
+            self._uncounted_end = event
+
+    def end_evaluation(self, event: _Event, count: float | None) -> str | None:
+        """Begin or end an evaluation if `event` does; the line of an evaluation that has its result."""
+        key, t_s, begun = event.key, event.t_s, self._evaluating_since
         if key == "eval_start":
-            evaluating = t_s
-        elif key == "eval_accuracy" and (count is None or count != evaluated) and event.line not in told:
-            took = "" if evaluating is None else f" took_s {t_s - evaluating:.3f}"
+            self._evaluating_since = t_s
+        elif key == "eval_accuracy" and (count is None or count != self._last_evaluated):
+            self._training_since = self._training_since if begun is None else t_s
+            self._evaluating_since, self._last_evaluated = None, count
+            took = "" if begun is None else f" took_s {t_s - begun:.3f}"
             value = _number(event.value)
-            told[event.line] = f"{_NAME}: evaluation{took} unix_s {t_s:.3f}" + (
-                "" if value is None else f" value {value:g}"
-            )
-            since = t_s if evaluating is not None else since
-            evaluating, evaluated = None, count
-        elif key == "eval_stop" or (key in {"block_start", "epoch_start"} and evaluating is not None):
-            evaluating, since = None, t_s
-    return blocks
+            return f"{_NAME}: evaluation{took} unix_s {t_s:.3f}" + ("" if value is None else f" value {value:g}")
+        elif key == "eval_stop" or (key in {"block_start", "epoch_start"} and begun is not None):
+            self._evaluating_since, self._training_since = None, t_s
+        return None
 
 
 def _count(event: _Event, length: float) -> float | None:

@@ -19,6 +19,8 @@ _MAX_STEP = 1 << 53
 _WALL_TIMES = (1e8, 1e11)
 # Where a record may begin again after garbage: a length below 16 MiB, a checksum, and the wall time's key.
 _NEXT_RECORD = re.compile(rb"(?=[\s\S]{3}\0{5}[\s\S]{4}\x09)")
+# The fields of an Event that are read, by number.
+_WALL_TIME, _STEP, _SUMMARY, _SESSION_LOG = 1, 2, 5, 7
 _SESSION = {1: "start", 3: "checkpoint"}
 # TensorProto: how each type of number is laid out, in `tensor_content` or in a field of its own.
 _TENSOR_TYPES = {1: ("<f", 5), 2: ("<d", 6), 3: ("<i", 7), 9: ("<q", 10)}
@@ -117,20 +119,26 @@ def _length_at(blob: bytes, position: int) -> int | None:
 
 
 def _event(blob: bytes) -> SummaryEvent | None:
+    """The event in a record; None when it has neither a scalar nor a session, or no sound time and step."""
     wall_s, step, session = math.nan, 0, None
     scalars: list[tuple[str, float]] = []
     for number, wire, value in read_fields(blob):
-        if number == 1 and wire == FIXED64 and isinstance(value, bytes):
+        if isinstance(value, int):
+            step = value if number == _STEP else step
+        elif (number, wire) == (_WALL_TIME, FIXED64):
             wall_s = struct.unpack("<d", value)[0]
-        elif number == 2 and wire == VARINT and isinstance(value, int):
-            step = value
-        elif number == 5 and isinstance(value, bytes):
+        elif number == _SUMMARY:
             scalars += [scalar for scalar in map(_scalar, _messages(value, 1)) if scalar is not None]
-        elif number == 7 and isinstance(value, bytes):
-            session = next((_SESSION.get(v) for n, _, v in read_fields(value) if n == 1 and isinstance(v, int)), None)
-    if not _is_wall_time(wall_s) or not 0 <= step < _MAX_STEP or not (scalars or session):
-        return None
-    return SummaryEvent(wall_s, step, tuple(scalars), session)
+        elif number == _SESSION_LOG:
+            session = _session(value)
+    is_sound = _is_wall_time(wall_s) and 0 <= step < _MAX_STEP
+    return SummaryEvent(wall_s, step, tuple(scalars), session) if is_sound and (scalars or session) else None
+
+
+def _session(blob: bytes) -> str | None:
+    """What a session log's status says: a start, a checkpoint, or something of no interest here."""
+    statuses = (value for number, _, value in read_fields(blob) if number == 1 and isinstance(value, int))
+    return _SESSION.get(next(statuses, 0))
 
 
 def _messages(blob: bytes, number: int) -> Iterator[bytes]:

@@ -42,6 +42,9 @@ SURE = {
 _PER_STEP_SURE = 0.9
 LEAST_SURE = 0.5
 _STAMPS_SURE = 0.9
+_COARSE_STAMPS_SURE = 0.6
+# Evidence of another kind inside the log: a figure that agrees with it is taken before a running clock.
+_CONFIRMING: frozenset[Reason] = frozenset({"stamps", "clock", "rate", "left"})
 # Nobody waits for a step of ten seconds and prints it in milliseconds when it is one of many; and a bare number up to
 # ten is seconds: a step of a few milliseconds would be printed as 3.2 only under a name that says so.
 _LONG_MS = 10_000.0
@@ -96,42 +99,63 @@ def as_one_step(doubt: Doubt) -> Choice:
 def choose(columns: list[TimeColumn], rows: StepLines) -> Choice | Doubt | None:
     """The clock, or the doubt that forbids one; None when there is no time at all."""
     stamps = stamp_pace(rows.t_ns, rows.since, rows.resolution_ns)
-    running = [column for column in columns if "clock" in column.readings and is_running(column.values, rows.resets)]
-    figures = [
-        column
-        for column in columns
-        if {"step", "interval"} & set(column.readings) and not any(column is other for other in running)
-    ]
-    rates = [column for column in columns if column.readings == ("rate",)]
+    running, rates, figures = _by_use(columns, rows)
     evidence = _evidence(columns, rows, running, rates, stamps)
     meanings = [meaning for column in figures if (meaning := _settle(column, rows, evidence)) is not None]
-    sure = sorted(
-        (meaning for meaning in meanings if meaning.confidence > 0),
-        key=lambda meaning: (meaning.confidence, meaning.pace_s),
-        reverse=True,
-    )
     clocks = [choice for column in running if (choice := _running(column, rows)) is not None]
+    sure = _surest_first(meanings)
     if clocks:
         # A mean since the start hides what the clock it was made from shows.
         sure = [meaning for meaning in sure if not _is_mean(meaning, rows, running)]
     if stamps is not None and stamps[1]:
-        fitting = [meaning for meaning in sure if meaning.reason == "stamps" and not _is_mean(meaning, rows, running)]
-        if fitting and not rows.is_abbreviated:
-            return _figure(fitting[0], rows, running)
-        return Choice("stamp", None, "stamps", _STAMPS_SURE)
-    if sure and sure[0].reason in {"stamps", "clock", "rate", "left"}:
-        return _figure(sure[0], rows, running)
+        return _confirmed_by_stamps(sure, rows, running) or Choice("stamp", None, "stamps", _STAMPS_SURE)
+    best = sure[0] if sure else None
+    if best is not None and (best.reason in _CONFIRMING or not clocks):
+        return _figure(best, rows, running)
     if clocks:
         return max(clocks, key=lambda choice: choice.confidence)
-    if sure:
-        return _figure(sure[0], rows, running)
-    if rates:
-        pace = middle(paces_of(rates[0], "rate", rows.since, rows.resets, rows.left))
-        if pace is not None:
-            meaning = Meaning(rates[0], "rate", 1.0, "unit", SURE["unit"], pace)
-            return Choice("window" if np.median(rows.since) > 1 else "step", meaning, "unit", SURE["unit"])
-    if stamps is not None:
-        return Choice("stamp", None, "stamps", _STAMPS_SURE if stamps[1] else 0.6)
+    return _rate(rates, rows) or _coarse_stamps(stamps) or _doubt(meanings, rows)
+
+
+def _by_use(columns: list[TimeColumn], rows: StepLines) -> tuple[list[TimeColumn], list[TimeColumn], list[TimeColumn]]:
+    """The running clocks, the printed rates, and the other figures, which may be the time of one step or of several."""
+    running = [column for column in columns if "clock" in column.readings and is_running(column.values, rows.resets)]
+    rates = [column for column in columns if column.readings == ("rate",)]
+    figures = [
+        column
+        for column in columns
+        if {"step", "interval"} & set(column.readings) and not any(column is clock for clock in running)
+    ]
+    return running, rates, figures
+
+
+def _surest_first(meanings: list[Meaning]) -> list[Meaning]:
+    """The meanings that are not in doubt, by confidence; of equal ones the longer time first."""
+    known = (meaning for meaning in meanings if meaning.confidence > 0)
+    return sorted(known, key=lambda meaning: (meaning.confidence, meaning.pace_s), reverse=True)
+
+
+def _confirmed_by_stamps(sure: list[Meaning], rows: StepLines, running: list[TimeColumn]) -> Choice | None:
+    """The surest figure that agrees with the timestamps and is no mean; none where steps are abbreviated (`50K`)."""
+    fitting = [meaning for meaning in sure if meaning.reason == "stamps" and not _is_mean(meaning, rows, running)]
+    return _figure(fitting[0], rows, running) if fitting and not rows.is_abbreviated else None
+
+
+def _rate(rates: list[TimeColumn], rows: StepLines) -> Choice | None:
+    """The first printed rate, where it gives a pace."""
+    pace = middle(paces_of(rates[0], "rate", rows.since, rows.resets, rows.left)) if rates else None
+    if pace is None:
+        return None
+    meaning = Meaning(rates[0], "rate", 1.0, "unit", SURE["unit"], pace)
+    return Choice("window" if np.median(rows.since) > 1 else "step", meaning, "unit", SURE["unit"])
+
+
+def _coarse_stamps(stamps: tuple[float, bool] | None) -> Choice | None:
+    """Timestamps that are too coarse to time every line, where there is nothing better."""
+    return None if stamps is None else Choice("stamp", None, "stamps", _COARSE_STAMPS_SURE)
+
+
+def _doubt(meanings: list[Meaning], rows: StepLines) -> Doubt | None:
     return Doubt(meanings[0].column, int(np.median(rows.since))) if meanings else None
 
 

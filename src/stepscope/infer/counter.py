@@ -177,7 +177,7 @@ def _values(columns: list[_CountColumn], at: int) -> Ints:
 
 
 def _by_epoch(kind: Kind, columns: list[_CountColumn]) -> list[Counter]:
-    """A count that starts anew with each epoch, beside the epoch's number."""
+    """Counters that start again with each epoch, next to the epoch's number."""
     found = []
     totals = {_total_behind(kind, column, columns) for column in columns}
     for batch in columns:
@@ -187,34 +187,41 @@ def _by_epoch(kind: Kind, columns: list[_CountColumn]) -> list[Counter]:
         if (weight < 0.6 and not is_bare) or batch.at in totals:
             continue
         for epoch in columns:
-            if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch):
-                continue
-            is_named = bool(_EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch)
-            epochs = _total_behind(kind, epoch, columns)
-            if not is_named and (epochs is None or total is None):
-                continue
-            length = _epoch_length(batch, total, columns)
-            first_epoch = 0 if int(epoch.values.min()) == 0 else 1
-            if length is None:
-                continue
-            numbers = (epoch.values - first_epoch) * length + batch.values
-            found.append(
-                Counter(
-                    step=None,
-                    epoch=epoch.at,
-                    batch=batch.at,
-                    total=total,
-                    epochs=epochs,
-                    numbers=numbers,
-                    first_step=0 if int(batch.values.min()) == 0 else 1,
-                    first_epoch=first_epoch,
-                    key=batch.field.key or epoch.field.key,
-                    # Batches that start anew just where the epoch goes on can hardly be anything else.
-                    epochs_seen=int(epoch.values.max()) - first_epoch + 1,
-                    weight=1.05 if (np.diff(batch.values) < 0).any() else 0.95 if is_named and weight >= 0.8 else 0.7,
-                )
-            )
+            counter = _epoch_and_batch(kind, columns, epoch, batch, weight)
+            if counter is not None:
+                found.append(counter)
     return found
+
+
+def _epoch_and_batch(
+    kind: Kind, columns: list[_CountColumn], epoch: _CountColumn, batch: _CountColumn, weight: float
+) -> Counter | None:
+    """The counter of two columns, if one numbers the epochs and the other the batches of each (of this `weight`)."""
+    total, epochs = _total_behind(kind, batch, columns), _total_behind(kind, epoch, columns)
+    if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch):
+        return None
+    is_named = bool(_EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch)
+    if not is_named and (epochs is None or total is None):
+        return None
+    length = _epoch_length(batch, total, columns)
+    if length is None:
+        return None
+    first_epoch = 0 if int(epoch.values.min()) == 0 else 1
+    starts_again = bool((np.diff(batch.values) < 0).any())
+    return Counter(
+        step=None,
+        epoch=epoch.at,
+        batch=batch.at,
+        total=total,
+        epochs=epochs,
+        numbers=(epoch.values - first_epoch) * length + batch.values,
+        first_step=0 if int(batch.values.min()) == 0 else 1,
+        first_epoch=first_epoch,
+        key=batch.field.key or epoch.field.key,
+        epochs_seen=int(epoch.values.max()) - first_epoch + 1,
+        # Batches that start again just where the epoch goes on can hardly be anything else.
+        weight=1.05 if starts_again else 0.95 if is_named and weight >= 0.8 else 0.7,
+    )
 
 
 def _says_epoch(kind: Kind, epoch: _CountColumn) -> bool:

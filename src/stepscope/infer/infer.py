@@ -15,16 +15,18 @@ import numpy as np
 
 from stepscope.infer.assumptions import assumptions_of
 from stepscope.infer.candidate import MAX_KINDS, Candidate, find_candidates
-from stepscope.infer.clock_choice import Choice, Doubt, as_one_step
+from stepscope.infer.clock_choice import Choice, Doubt, StepLines, as_one_step
 from stepscope.infer.counter import LEAST_ROWS, find_counter
-from stepscope.infer.kinds import SortedKinds, sort_lines
+from stepscope.infer.kinds import SeenLine, SortedKinds, sort_lines
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
-from stepscope.infer.stop_lines import Happenings, find_happenings, gaps_of
+from stepscope.infer.stop_lines import Happenings, StopLines, find_happenings, gaps_of
+from stepscope.infer.time_figures import Floats
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
 NAME = "generic"
 # Below this, what was found is no better than a guess.
 LEAST_CONFIDENCE = 0.4
+_LONGER = 1.3  # as much longer than usual, a step line holds an evaluation or a checkpoint
 _GROUPS = {
     ("dur", 1e-3): "dur_ms",
     ("dur", 1.0): "dur_s",
@@ -163,32 +165,44 @@ def _step_groups(best: Candidate) -> dict[int, str]:
     return groups
 
 
-def _includes(best: Candidate, told: Happenings) -> tuple[str, ...]:
-    """Whether the clock runs during evaluations and saves: the rows behind them take longer, or do not."""
-    clock, rows = best.clock, best.rows
+def _includes(best: Candidate, stops: Happenings) -> tuple[str, ...]:
+    """Whether the clock runs during evaluations and checkpoints: the step lines after them take longer, or do not."""
+    clock = best.clock
     if not isinstance(clock, Choice) or clock.covers == "stamp":
         return ("evaluation", "checkpoint")
+    spent = _seconds_spent(clock, best.rows)
+    evaluations = [stops.evaluation] if stops.evaluation else []
+    runs_during = {
+        name: _is_longer_after(events, best.entries, spent)
+        for name, events in (("evaluation", evaluations), ("checkpoint", stops.saves))
+    }
+    # Without a step line to judge by, a running clock is the only one that surely does not stop.
+    is_cumulative = clock.covers == "cumulative"
+    return tuple(name for name, runs in runs_during.items() if (is_cumulative if runs is None else runs))
+
+
+def _seconds_spent(clock: Choice, rows: StepLines) -> Floats:
+    """The time of all steps of each line by the clock, in its own unit."""
     assert clock.meaning is not None
-    numbers = [entry.number for entry in best.entries]
     values = clock.meaning.column.values
     if clock.covers == "cumulative":
-        spent = np.concatenate([[math.nan], np.diff(values)])
-    elif clock.meaning.reading == "rate":
+        return np.concatenate([[math.nan], np.diff(values)])
+    spent = values.copy()
+    if clock.meaning.reading == "rate":
         with np.errstate(all="ignore"):
             spent = 1 / values
-    else:
-        spent = values.copy()
-    since = np.concatenate([[1.0], np.maximum(rows.since, 1)])
     if clock.covers == "window" and not clock.is_total:
-        spent = spent * since
-    usual = float(np.nanmedian(spent)) if np.isfinite(spent).any() else math.nan
-    inside = []
-    for name, events in (("evaluation", [told.evaluation] if told.evaluation else []), ("checkpoint", told.saves)):
-        seen = [number for event in events for number in event.numbers if number < numbers[-1]]
-        behind = {gap for gap in gaps_of(seen, numbers) if 0 < gap < len(numbers)}
-        held = spent[sorted(behind)] if behind else np.array([])
-        held = held[np.isfinite(held)]
-        default = clock.covers == "cumulative"
-        if (len(held) and float(np.median(held)) > 1.3 * usual) or (not len(held) and default):
-            inside.append(name)
-    return tuple(inside)
+        spent = spent * np.concatenate([[1.0], np.maximum(rows.since, 1)])
+    return spent
+
+
+def _is_longer_after(events: list[StopLines], entries: list[SeenLine], spent: Floats) -> bool | None:
+    """Whether the step lines right after such events took longer than usual; None when there are none."""
+    numbers = [entry.number for entry in entries]
+    seen = [number for event in events for number in event.numbers if number < numbers[-1]]
+    after = sorted({gap for gap in gaps_of(seen, numbers) if 0 < gap < len(numbers)})
+    times = spent[after] if after else np.array([])
+    times = times[np.isfinite(times)]
+    if not len(times):
+        return None
+    return float(np.median(times)) > _LONGER * float(np.nanmedian(spent))

@@ -14,6 +14,10 @@ from stepscope.source.hardware import THROTTLE_NAMES, Hardware, short_name, thro
 _MIB = 1 << 20
 _FIGURE = re.compile(r"-?\d{1,18}(?:\.\d+)?")
 _STAMP = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d")
+_SIZE = re.compile(r"\d{1,9} MiB")
+_POWER = re.compile(r"\d{1,6}(?:\.\d+)? W")
+_LOAD = re.compile(r"\d{1,3} %")
+_GPU_NAME = re.compile(r"(?:NVIDIA|Tesla|Quadro|GeForce) ?\S")
 _UNIT = re.compile(r"\s*\[[^\]]*\]\s*$")
 _HEADS = {
     "timestamp": "time",
@@ -78,29 +82,25 @@ def _by_head(heads: list[str], cells: list[str]) -> dict[str, str]:
 
 def _by_unit(cells: list[str]) -> dict[str, str]:
     """What a row without a header says outright: its time, its name, and figures whose unit leaves no doubt."""
-    facts: dict[str, str] = {}
-    sizes = sorted(
-        (cell for cell in cells if re.fullmatch(r"\d{1,9} MiB", cell)), key=lambda cell: int(cell.split()[0])
-    )
-    powers = [cell for cell in cells if re.fullmatch(r"\d{1,6}(?:\.\d+)? W", cell)]
-    loads = [cell for cell in cells if re.fullmatch(r"\d{1,3} %", cell)]
-    if not (sizes or powers or loads):
+    figures = _memory(cells)
+    powers = [cell for cell in cells if _POWER.fullmatch(cell)]
+    figures |= dict(zip(("power", "limit"), powers, strict=False))
+    loads = [cell for cell in cells if _LOAD.fullmatch(cell)]
+    figures |= {"util": loads[0]} if loads else {}
+    if not (figures or any(_SIZE.fullmatch(cell) for cell in cells)):
         return {}
-    if len(sizes) >= 2:
-        others = [cell for cell in cells if cell in sizes and cell != sizes[-1]]
-        facts["used"], facts["total"] = (others or sizes)[0], sizes[-1]
-    if powers:
-        facts["power"] = powers[0]
-        if len(powers) > 1:
-            facts["limit"] = powers[1]
-    if loads:
-        facts["util"] = loads[0]
-    for cell in cells:
-        if _STAMP.match(cell):
-            facts.setdefault("time", cell)
-        elif re.match(r"(?:NVIDIA|Tesla|Quadro|GeForce) ?\S", cell):
-            facts.setdefault("name", cell)
-    return facts
+    labels = {"time": _STAMP, "name": _GPU_NAME}
+    found = {key: next(filter(pattern.match, cells), None) for key, pattern in labels.items()}
+    return figures | {key: cell for key, cell in found.items() if cell is not None}
+
+
+def _memory(cells: list[str]) -> dict[str, str]:
+    """Of two sizes or more the largest is the memory there is, the first of the others what is used of it."""
+    sizes = sorted((cell for cell in cells if _SIZE.fullmatch(cell)), key=lambda cell: int(cell.split()[0]))
+    if len(sizes) < 2:
+        return {}
+    others = [cell for cell in cells if cell in sizes and cell != sizes[-1]]
+    return {"used": (others or sizes)[0], "total": sizes[-1]}
 
 
 def _card(facts: dict[str, str]) -> Hardware | None:

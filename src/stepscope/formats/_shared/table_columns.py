@@ -188,36 +188,54 @@ def _counts(name: str, rows: Sequence[Row]) -> bool:
     return whole > 0 and whole >= _MIN_SOUND * len(numbers)
 
 
+class _ClockName(NamedTuple):
+    """What the name of a column says about time; `kind` is None where only the values can show which kind it is."""
+
+    kind: Kind | None
+    scale: float
+    is_rate: bool = False
+
+
 def _clock(name: str, rows: Sequence[Row]) -> TimeColumn | None:
-    """What a column says about time; None when it says nothing, or it cannot be told what."""
-    if is_evaluation(name):
+    """What a column says about time; None when it says nothing, or nothing that is clear."""
+    named = None if is_evaluation(name) else _clock_name(name)
+    if named is None:
         return None
+    if named.is_rate:
+        return TimeColumn(name, "duration", 1.0, is_rate=True)
+    values = [value for row in rows if (value := row.get(name)) not in (None, "")]
+    if values and all(isinstance(value, str) and _ISO.match(value.strip()) for value in values):
+        return TimeColumn(name, "stamp", 1.0)
+    trial = TimeColumn(name, "elapsed", named.scale)
+    numbers = [n for row in rows if (n := _raw_seconds(row, trial)) is not None]
+    unix = _unix_scale(numbers)
+    if unix is not None:
+        return TimeColumn(name, "stamp", named.scale * unix)
+    if not numbers or named.kind == "stamp":
+        return None
+    kind = named.kind or ("elapsed" if _grows(numbers) else "duration")
+    if named.kind == "elapsed" and not _runs_on(numbers):
+        kind = "duration"  # a clock that goes back and forth is none
+    return TimeColumn(name, kind, named.scale)
+
+
+def _clock_name(name: str) -> _ClockName | None:
+    """What the name alone says; None when it is not a name for a time."""
     plain = _PER.sub(r"\1_per_\2", _plain(name)).rpartition("/")[2]
     base, _, unit = plain.rpartition("_")
     scale = _UNITS.get(unit) if base else None
     names = {plain} if scale is None else {plain, base}
     # `ms_per_step` names its unit in front.
     scale = scale or (1e-3 if plain.startswith("ms_per_") else 1.0)
-    values = [value for row in rows if (value := row.get(name)) not in (None, "")]
     if names & _RATES:
-        return TimeColumn(name, "duration", 1.0, is_rate=True)
-    kind: Kind | None = "stamp" if names & _STAMPS else "elapsed" if names & _ELAPSED else None
-    if kind is None:
-        kind = "duration" if names & _DURATIONS else None
-    if kind is None and not names & _UNCLEAR:
-        return None
-    if values and all(isinstance(value, str) and _ISO.match(value.strip()) for value in values):
-        return TimeColumn(name, "stamp", 1.0)
-    trial = TimeColumn(name, "elapsed", scale)
-    numbers = [n for row in rows if (n := _raw_seconds(row, trial)) is not None]
-    unix = _unix_scale(numbers)
-    if unix is not None:
-        return TimeColumn(name, "stamp", scale * unix)
-    if not numbers or kind == "stamp":
-        return None
-    if kind == "elapsed" and not _runs_on(numbers):
-        kind = "duration"  # a clock that goes back and forth is none
-    return TimeColumn(name, kind or ("elapsed" if _grows(numbers) else "duration"), scale)
+        return _ClockName("duration", 1.0, is_rate=True)
+    kinds: tuple[tuple[frozenset[str], Kind], ...] = (
+        (_STAMPS, "stamp"),
+        (_ELAPSED, "elapsed"),
+        (_DURATIONS, "duration"),
+    )
+    kind = next((kind for known, kind in kinds if names & known), None)
+    return _ClockName(kind, scale) if kind is not None or names & _UNCLEAR else None
 
 
 def _raw_seconds(row: Row, clock: TimeColumn) -> float | None:
