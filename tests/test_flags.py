@@ -54,6 +54,7 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         (["watch", LOG, "--set", "eval_interval"], "bad-setting", "eval_interval"),
         (["watch", LOG, "--set", "evl_interval=5"], "unknown-setting", "evl_interval=5"),
         (["watch", LOG, "--set", "eval_interval=0"], "bad-count", "eval_interval=0"),
+        (["watch", LOG, "--set", "num_workers=-1"], "bad-count", "num_workers=-1"),
         (["plan", "--set", "n_layer=0"], "bad-count", "--set n_layer=0"),
         (["plan", "--set", "n_layer=few"], "bad-count", "--set n_layer=few"),
         (["watch", LOG, "--interval", "0"], "bad-interval", "--interval 0"),
@@ -80,6 +81,12 @@ def test_a_bad_value_is_a_message_with_a_place(cli, arguments, key, place):
     assert err.startswith(f"error[{key}]: ")
     assert place is None or f"\n  --> {place}\n" in err
     assert "\n  try: " in err
+
+
+def test_a_run_may_have_no_loader_workers(cli):
+    """0 is PyTorch's default: the batches are loaded in the training process."""
+    status, _, err = cli("explain", LOG, "--set", "num_workers=0")
+    assert (status, err) == (0, "")
 
 
 @pytest.mark.parametrize("command", [["explain", LOG], ["plan", "--gpu", "4070", "--params", "124M"]])

@@ -22,6 +22,8 @@ EXPORTS = ("html", "trace", "csv", "parquet", "mllog", "svg", "png")
 # Settings that count something: those of a run, and those of a model.
 _RUN_COUNTS = frozenset({*COUNTS, "max_iters", "num_workers", "steps_per_epoch"})
 _MODEL_COUNTS = frozenset({"n_layer", "n_head", "n_embd", "vocab_size"})
+# Counts that may be 0: without workers, PyTorch loads the batches in the training process, which is its default.
+_MAY_BE_ZERO = frozenset({"num_workers"})
 _MAX_SHOWN = 40
 
 # -- groups of flags --------------------------------------------------------------------------------------
@@ -234,12 +236,13 @@ def split_setting(text: str) -> tuple[str, Value]:
 
 
 def check_count(key: str, value: Value, *, place: str) -> Value:
-    """The value; for a setting that counts something, a whole number of at least 1, also when written as 124M."""
+    """The value; for a setting that counts something, a whole number of at least 1 (or 0), also when written as 124M."""
     if key not in _RUN_COUNTS | _MODEL_COUNTS:
         return value
     if isinstance(value, str) and (count := units.parse_count(value.upper())) is not None:
         value = int(count)
-    if isinstance(value, bool | str) or value < 1 or value != int(value):
+    least = 0 if key in _MAY_BE_ZERO else 1
+    if isinstance(value, bool | str) or value < least or value != int(value):
         raise UsageError("bad-count", place=place, setting=key)
     return value
 
