@@ -119,6 +119,57 @@ def test_nothing_outside_the_root_is_read(root, path, name):
     assert result["content"][0]["text"] == "only files below the server's root are read"
 
 
+def test_a_link_in_a_folder_is_not_followed_out_of_the_root(root):
+    """A linked file and a linked folder of files."""
+    outside = root.parent / "elsewhere"
+    outside.mkdir()
+    (outside / "train.log").write_text((root / "a.log").read_text())
+    for name, target in {"train.log": outside / "train.log", "linked": outside}.items():
+        folder = root / f"with {name}"
+        folder.mkdir()
+        (folder / name).symlink_to(target)
+        result = call(root, "explain", path=folder.name)
+        assert result["isError"], name
+        assert "folder-without-log" in result["content"][0]["text"]
+        (folder / "own.txt").write_text((root / "b.log").read_text())
+        result = call(root, "explain", path=folder.name)
+        assert "own.txt" in json.dumps(result["structuredContent"]["source"])
+
+
+@pytest.mark.parametrize("name", ["log.txt", "stamps.tsv", "trace.tsv", "suspends.tsv", "gpu.csv"])
+def test_no_link_next_to_a_log_is_followed_out_of_the_root(root, name, monkeypatch):
+    run_folder, outside = root / "run", root.parent / "elsewhere"
+    run_folder.mkdir()
+    outside.mkdir()
+    for each in ("log.txt", "stamps.tsv"):
+        (run_folder / each).write_text((root / "a.log").read_text() if each == "log.txt" else "6\t1700000000\t1\n")
+    (outside / name).write_text((root / "a.log").read_text())
+    (run_folder / name).unlink(missing_ok=True)
+    (run_folder / name).symlink_to(outside / name)
+    opened = []
+    own_open = Path.open
+    monkeypatch.setattr(Path, "open", lambda path, *rest, **more: opened.append(path) or own_open(path, *rest, **more))
+    call(root, "explain", path="run")
+    call(root, "eta", path="run")
+    assert not [path for path in opened if path.resolve().is_relative_to(outside)]
+
+
+def test_an_mlflow_run_is_read_without_links_out_of_the_root(root):
+    run_folder, outside = root / "store" / "run", root.parent / "loss"
+    (run_folder / "metrics").mkdir(parents=True)
+    (run_folder / "meta.yaml").write_text("")
+    outside.write_text("".join(f"{1700000000000 + 1000 * step} 1.0 {step}\n" for step in range(20)))
+    (run_folder / "metrics" / "loss").symlink_to(outside)
+    assert call(root, "explain", path="store")["isError"]
+
+
+@pytest.mark.parametrize("step", ["50", "--config=/etc/passwd", 5.5, -1, True, None, [50]])
+def test_the_step_of_why_is_an_integer(root, step):
+    result = call(root, "why", path="a.log", step=step)
+    assert result["isError"]
+    assert result["content"][0]["text"] == "step is an integer of at least 0"
+
+
 @pytest.mark.parametrize("arguments", [{}, {"path": "none.log"}, {"path": "a.log", "max_steps": 0}])
 def test_what_a_tool_cannot_do_is_in_its_result(root, arguments):
     assert call(root, "explain", **arguments)["isError"]

@@ -236,7 +236,7 @@ def split_setting(text: str) -> tuple[str, Value]:
 
 
 def check_count(key: str, value: Value, *, place: str) -> Value:
-    """The value; for a setting that counts something, a whole number of at least 1 (or 0), also when written as 124M."""
+    """The value; for a setting that counts something, a whole number of at least 1 (some: 0), also written as 124M."""
     if key not in _RUN_COUNTS | _MODEL_COUNTS:
         return value
     if isinstance(value, str) and (count := units.parse_count(value.upper())) is not None:

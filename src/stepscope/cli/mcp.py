@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope import __version__
 from stepscope.core.errors import UsageError
+from stepscope.source.boundary import confined_to, is_readable
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -169,15 +170,22 @@ def _describe(name: str) -> dict[str, Any]:
 
 def _call(name: str, given: dict[str, Any], root: Path) -> dict[str, Any]:
     """Run the command itself and pass on its document, so that an assistant hears what a person reads."""
-    from stepscope.cli import main
-
-    _, _, flags = _TOOLS[name]
     missing = [key for key in _REQUIRED.get(name, ["path"]) if key not in given]
     if missing:
         return _failed(f"missing: {', '.join(missing)}")
+    if name == "why" and (isinstance(given["step"], bool) or not isinstance(given["step"], int) or given["step"] < 0):
+        return _failed("step is an integer of at least 0")
     paths = [given[key] for key in ("path", "other", "config") if key in given]
-    if not all(isinstance(path, str) and _is_below(root, path) for path in paths):
-        return _failed("only files below the server's root are read")
+    with confined_to(root):
+        if not all(isinstance(path, str) and "\0" not in path and is_readable(root / path) for path in paths):
+            return _failed("only files below the server's root are read")
+        return _run_command(name, given, root)
+
+
+def _run_command(name: str, given: dict[str, Any], root: Path) -> dict[str, Any]:
+    from stepscope.cli import main
+
+    _, _, flags = _TOOLS[name]
     arguments = [name, *(str(root / given[key]) for key in ("path", "other") if key in given)]
     if name == "why":
         arguments.append(str(given["step"]))
@@ -201,7 +209,3 @@ def _call(name: str, given: dict[str, Any], root: Path) -> dict[str, Any]:
 
 def _failed(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
-
-
-def _is_below(root: Path, path: str) -> bool:
-    return "\0" not in path and (root / path).resolve().is_relative_to(root)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from stepscope.core.errors import InputError
+from stepscope.source.boundary import is_readable, open_file
 from stepscope.source.mlflow import last_written, newest_run, run_document
 from stepscope.source.recording import recorded_log, stamped_chunks
 
@@ -88,7 +89,7 @@ class Source(NamedTuple):
         if self.path is None or self.is_mlflow:
             return b""
         try:
-            with self.path.open("rb") as stream:
+            with open_file(self.path) as stream:
                 is_packed = any(stream.read(6).startswith(magic) for magic in _MAGIC)
                 length = stream.seek(0, 2)
                 if is_packed or length <= CHUNK_BYTES:
@@ -131,7 +132,7 @@ def _folder(folder: Path) -> list[Source]:
             if path.suffix.lower() in _NOT_LOGS or path.name.startswith(".") or not path.is_file():
                 continue
             stat = path.stat()
-            if stat.st_size:
+            if stat.st_size and is_readable(path):
                 looks_like_log = any(part in path.name.lower() for part in ("log", "out", "train", "txt"))
                 found.append((not looks_like_log, depth, -stat.st_size, path, stat.st_mtime))
             if len(found) >= _MAX_FOLDER_FILES:
@@ -166,7 +167,7 @@ def _open(source: Source) -> Iterator[tuple[_Readable, bool]]:
             yield opened
         return
     try:
-        raw = source.path.open("rb")
+        raw = open_file(source.path)
     except OSError as problem:
         raise InputError("unreadable", place=source.name, reason=problem.strerror or str(problem)) from None
     with raw:

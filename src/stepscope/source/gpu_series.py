@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from stepscope.source.boundary import open_file
+
 NAME = "gpu.csv"
 # A week at one sample in five seconds; what is beyond is left out.
 _MOST_BYTES = 16 << 20
@@ -48,7 +50,7 @@ def read_gpu_series(log: Path) -> GpuSeries | None:
     """The busiest card's samples beside a log (or in a recording's folder); None where nobody kept any."""
     path = (log if log.is_dir() else log.parent) / NAME
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             text = file.read(_MOST_BYTES).decode("utf-8", errors="replace")
     except OSError:
         return None

@@ -9,6 +9,8 @@ import json
 from itertools import islice
 from pathlib import Path
 
+from stepscope.source.boundary import is_readable
+
 HEAD = b'{"mlflow_run":'
 _MAX_FILES = 2_000
 _MAX_PARAM_CHARS = 500
@@ -45,4 +47,5 @@ def run_document(run: Path) -> bytes:
 def _files(folder: Path) -> list[Path]:
     # What the machine did has a clock of its own.
     paths = islice(folder.rglob("*"), _MAX_FILES) if folder.is_dir() else ()
-    return sorted(path for path in paths if path.is_file() and "system" not in path.relative_to(folder).parts[:1])
+    files = (path for path in paths if path.is_file() and is_readable(path))
+    return sorted(path for path in files if "system" not in path.relative_to(folder).parts[:1])

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from stepscope.source.boundary import is_readable, open_file
 from stepscope.source.tail import News
 
 LOG, STAMPS, EXIT, META = "log.txt", "stamps.tsv", "exit.json", "meta.json"
@@ -22,7 +23,7 @@ def recorded_log(path: Path) -> Path | None:
     """The log of the recording at a folder or a log file; None where there is none."""
     folder = path if path.is_dir() else path.parent
     log = folder / LOG
-    has_stamps = (folder / STAMPS).is_file() and log.is_file()
+    has_stamps = all(file.is_file() and is_readable(file) for file in (folder / STAMPS, log))
     return log if has_stamps and path in {folder, log} else None
 
 
@@ -41,8 +42,8 @@ class RecordingTail:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._log = (folder / LOG).open("rb")
-        self._stamps = (folder / STAMPS).open("rb")
+        self._log = open_file(folder / LOG)
+        self._stamps = open_file(folder / STAMPS)
         self._half = b""  # the first part of a record that is still being written
         self._offset = 0
 

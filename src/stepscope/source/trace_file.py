@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.source.boundary import open_file
 from stepscope.source.recording import SUSPENDS
 
 TRACE = "trace.tsv"
@@ -52,7 +53,7 @@ def read_trace(path: Path) -> Trace | None:
     found: dict[str, list[tuple[float, float, int]]] = {}
     skipped: list[str] = []
     try:
-        with trace.open("rb") as file:
+        with open_file(trace) as file:
             for record in file.read(_MOST_BYTES).split(b"\n"):
                 fields = record.split(b"\t")
                 if len(fields) != 4:
@@ -81,7 +82,9 @@ def read_suspends(path: Path) -> Spans:
     folder = path if path.is_dir() else path.parent
     found = []
     try:
-        for record in (folder / SUSPENDS).read_bytes().split(b"\n")[:_MOST_SLEEPS]:
+        with open_file(folder / SUSPENDS) as file:
+            records = file.read().split(b"\n")[:_MOST_SLEEPS]
+        for record in records:
             fields = record.split(b"\t")
             try:
                 end, seconds = float(fields[0]), float(fields[1])
