@@ -68,7 +68,6 @@ class Prefix(NamedTuple):
     match: re.Match[str] | None = None  # of the stamp
     # Where the trainer's own line may begin, the likeliest last: what looks like a logger's name may be its own word.
     cuts: tuple[int, ...] = ()
-    rank_span: tuple[int, int] = (0, 0)  # where the rank's digits stand
     is_bare: bool = False  # the rank is a number that nothing calls a rank
 
 
@@ -82,7 +81,7 @@ class _Stamp(NamedTuple):
 
 def split_prefix(text: str) -> Prefix | None:
     """The prefix of `text`, or None when it has none."""
-    position, rank, span, is_bare = 0, None, (0, 0), False
+    position, rank, is_bare = 0, None, False
     stamp: _Stamp | None = None
     match: re.Match[str] | None = None
     cuts: list[int] = []
@@ -96,7 +95,7 @@ def split_prefix(text: str) -> Prefix | None:
         elif tag is not None:
             which = next(name for name in "abcd" if tag[name])
             if rank is None:  # a launcher's tag before the trainer's own: the outer one tells
-                rank, span = int(tag[which]), tag.span(which)
+                rank = int(tag[which])
                 is_bare = which == "c" or (which == "a" and not tag["word"])
             position = tag.end()
         elif logger is not None:
@@ -121,10 +120,9 @@ def split_prefix(text: str) -> Prefix | None:
             rank=rank,
             length=position,
             cuts=places,
-            rank_span=span,
             is_bare=is_bare,
         )
-    return Prefix(*stamp, rank=rank, length=position, match=match, cuts=places, rank_span=span, is_bare=is_bare)
+    return Prefix(*stamp, rank=rank, length=position, match=match, cuts=places, is_bare=is_bare)
 
 
 def _stamp_at(text: str, position: int) -> tuple[_Stamp, re.Match[str]] | None:
