@@ -91,7 +91,7 @@ def has_screen(args: argparse.Namespace) -> bool:
     return not args.plain and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-class Teller:
+class AlarmSender:
     """Sends each alarm once: to a command, to addresses."""
 
     def __init__(self, args: argparse.Namespace, language: Language) -> None:
@@ -99,7 +99,7 @@ class Teller:
         self._language = language
         self._notifier = Notifier(_apprise(args.notify)) if args.notify else None
 
-    def tell(self, alarms: tuple[Alarm, ...]) -> None:
+    def send(self, alarms: tuple[Alarm, ...]) -> None:
         """Pass on what is new."""
         import os
 
@@ -140,9 +140,9 @@ def _apprise(addresses: list[str]) -> Callable[[str, str], bool]:
 class PlainShow:
     """One line per view, and one per new alarm."""
 
-    def __init__(self, language: Language, teller: Teller) -> None:
+    def __init__(self, language: Language, sender: AlarmSender) -> None:
         self._language = language
-        self._teller = teller
+        self._sender = sender
         self._last = ""
 
     def __call__(self, view: View) -> None:
@@ -152,24 +152,24 @@ class PlainShow:
         self._last = text
         for alarm in view.fresh:
             print(live.alarm_text(alarm, self._language), flush=True)
-        self._teller.tell(view.fresh)
+        self._sender.send(view.fresh)
 
     def __enter__(self) -> PlainShow:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._teller.close()
+        self._sender.close()
 
 
 class ScreenShow:
     """A screen that is drawn again with each view."""
 
-    def __init__(self, language: Language, teller: Teller) -> None:
+    def __init__(self, language: Language, sender: AlarmSender) -> None:
         from rich.console import Console
         from rich.live import Live
 
         self._language = language
-        self._teller = teller
+        self._sender = sender
         self._console = Console(highlight=False)
         # The whole screen, so that a new window size leaves no scraps; what was shown last stays behind at the end.
         self._live = Live(console=self._console, auto_refresh=False, screen=True)
@@ -178,7 +178,7 @@ class ScreenShow:
     def __call__(self, view: View) -> None:
         self._live.update(self._drawn(view, height=self._console.height), refresh=True)
         self._last = self._drawn(view, height=None)
-        self._teller.tell(view.fresh)
+        self._sender.send(view.fresh)
 
     def _drawn(self, view: View, *, height: int | None) -> Text:
         from rich.text import Text
@@ -197,32 +197,32 @@ class ScreenShow:
         self._live.stop()
         if self._last is not None:
             self._console.print(self._last)
-        self._teller.close()
+        self._sender.close()
 
 
 class AlarmShow:
     """Nothing but alarms, on stderr, while the command prints its own output."""
 
-    def __init__(self, language: Language, teller: Teller) -> None:
+    def __init__(self, language: Language, sender: AlarmSender) -> None:
         self._language = language
-        self._teller = teller
+        self._sender = sender
 
     def __call__(self, view: View) -> None:
         for alarm in view.fresh:
             print(live.alarm_text(alarm, self._language), file=sys.stderr, flush=True)
-        self._teller.tell(view.fresh)
+        self._sender.send(view.fresh)
 
     def __enter__(self) -> AlarmShow:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._teller.close()
+        self._sender.close()
 
 
 def make_show(args: argparse.Namespace, language: Language) -> PlainShow | ScreenShow:
     """The way to show views that suits the output."""
-    teller = Teller(args, language)
-    return ScreenShow(language, teller) if has_screen(args) else PlainShow(language, teller)
+    sender = AlarmSender(args, language)
+    return ScreenShow(language, sender) if has_screen(args) else PlainShow(language, sender)
 
 
 def exit_code(end: End) -> int:

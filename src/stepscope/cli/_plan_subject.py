@@ -28,7 +28,7 @@ _FASTEST = 1.1
 # What a forward pass can take of a micro-step; beyond that, the log's evaluations are not such as nanoGPT's.
 _FORWARD = (0.1, 0.7)
 # The same formula for two GPUs: what it gets wrong about the model cancels, what it gets wrong about the GPUs does not.
-_SAME_CARD_LOG_SD, _OTHER_CARD_LOG_SD = 0.05, 0.15
+_SAME_GPU_LOG_SD, _OTHER_GPU_LOG_SD = 0.05, 0.15
 
 
 class Subject(NamedTuple):
@@ -45,7 +45,7 @@ class Subject(NamedTuple):
 class Seen(NamedTuple):
     """A run with a log: its GPU, its typical step, the memory it held, how long its stops took."""
 
-    card: GpuSpec
+    gpu: GpuSpec
     step_s: float
     memory_used: float | None
     devices: int = 1
@@ -79,7 +79,7 @@ def find_subject(args: argparse.Namespace) -> Subject:
         shape = derived.shape
     elif seen is not None:
         _check_pace(args, seen, shape, training)
-        notes.append(say("plan-note-from", duration=Seconds(seen.step_s), gpu=seen.card.name))
+        notes.append(say("plan-note-from", duration=Seconds(seen.step_s), gpu=seen.gpu.name))
     if training.assumed:
         notes.append(say("plan-note-defaults", names=", ".join(training.assumed)))
     return Subject(shape=shape, training=training, derived=derived, seen=seen, notes=notes, config=stated)
@@ -105,10 +105,10 @@ def _stated_shape(
 
 def _check_pace(args: argparse.Namespace, seen: Seen, shape: ModelShape, training: Training) -> None:
     """Refuse a log whose GPU would have worked above its peak: it did not run this model."""
-    peak = seen.devices * seen.card.tflops * 1e12
+    peak = seen.devices * seen.gpu.tflops * 1e12
     share = training.sequences * shape.context * shape.flops_per_token / seen.step_s / peak
     if share > _FASTEST:
-        raise UsageError("plan-from-impossible", place=f"--from {args.log}", gpu=seen.card.name, share=f"{share:.0%}")
+        raise UsageError("plan-from-impossible", place=f"--from {args.log}", gpu=seen.gpu.name, share=f"{share:.0%}")
 
 
 def _say_derived(derived: Derived, seen: Seen, training: Training) -> Message:
@@ -118,7 +118,7 @@ def _say_derived(derived: Derived, seen: Seen, training: Training) -> Message:
         high=_millions(derived.high),
         duration=Seconds(seen.step_s),
         tokens=training.sequences * derived.shape.context,
-        gpu=seen.card.name,
+        gpu=seen.gpu.name,
     )
 
 
@@ -175,7 +175,7 @@ def _seen(args: argparse.Namespace, log: Report | None) -> Seen | None:
     used = hardware.memory_used if hardware else None
     evaluation, save = log.ledger.evaluation_price, log.ledger.checkpoint_price
     return Seen(
-        card=find_card(name),
+        gpu=find_card(name),
         step_s=log.ledger.step.typical_s,
         memory_used=used,
         devices=log.run.settings.count("world_size") or 1,
@@ -190,7 +190,7 @@ def _derive(training: Training, seen: Seen, log: Report, args: argparse.Namespac
         raise UsageError("plan-needs-context", place=f"--from {args.log}")
     derived = derive_shape(
         training,
-        seen.card,
+        seen.gpu,
         step_s=seen.step_s,
         context=int(block),
         first_loss=first_loss(log.run),
@@ -201,14 +201,14 @@ def _derive(training: Training, seen: Seen, log: Report, args: argparse.Namespac
     return derived
 
 
-def known_about(subject: Subject, card: GpuSpec) -> Known:
+def known_about(subject: Subject, gpu: GpuSpec) -> Known:
     """What the log says in place of the formula."""
     if subject.seen is None:
         return Known()
     training, seen = subject.training, subject.seen
     said = step(
         subject.shape,
-        seen.card,
+        seen.gpu,
         micro_batch=training.batch_size,
         accumulation=training.accumulation,
         software=training.software,
@@ -225,6 +225,6 @@ def known_about(subject: Subject, card: GpuSpec) -> Known:
         forward_share=forward if forward is not None and _FORWARD[0] < forward < _FORWARD[1] else None,
         checkpoint_s=seen.checkpoint_s,
         calibration=calibration,
-        log_sd=_SAME_CARD_LOG_SD if card.name == seen.card.name else _OTHER_CARD_LOG_SD,
+        log_sd=_SAME_GPU_LOG_SD if gpu.name == seen.gpu.name else _OTHER_GPU_LOG_SD,
         memory_offset=offset,
     )

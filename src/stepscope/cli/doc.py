@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"{code:<15}{(module.__doc__ or '').partition(chr(10))[0].partition(': ')[2]}")
         return 0
     found = by_lower.get(args.code.lower())
-    if found is None and (text := _card_page(args.code)) is not None:
+    if found is None and (text := _gpu_page(args.code)) is not None:
         print(text)
         return 0
     if found is None:
@@ -39,25 +39,25 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _card_page(text: str) -> str | None:
+def _gpu_page(text: str) -> str | None:
     """What the table says about a GPU, or about all of them; None when `text` is neither."""
     from stepscope.plan.gpus import CARDS, known_gpu
 
     if text.lower() == "cards":
         names = "\n".join(
-            f"{card.name:<18} {card.tflops:>6g} TFLOPS {card.gbps:>5g} GB/s {card.gb:>4g} GB {card.watts:>5g} W"
-            for card in CARDS
+            f"{gpu.name:<18} {gpu.tflops:>6g} TFLOPS {gpu.gbps:>5g} GB/s {gpu.gb:>4g} GB {gpu.watts:>5g} W"
+            for gpu in CARDS
         )
         return names + "\n\n16-bit inputs, 32-bit accumulation, dense. `stepscope doc 4070` says where a row is from."
-    card = known_gpu(text)
-    if card is None:
+    gpu = known_gpu(text)
+    if gpu is None:
         return None
     return (
-        f"{card.name}\n"
-        f"  {card.tflops:g} TFLOPS (16-bit inputs, 32-bit accumulation, dense): "
-        f"{card.units} x {card.ops} x {card.mhz} MHz\n"
-        f"  {card.gbps:g} GB/s, {card.gb:g} GB, {card.watts:g} W; bfloat16: {'yes' if card.has_bf16 else 'emulated'}\n"
-        f"  large matrix products reach {card.reaches:.0%} of it (public measurements)\n"
-        f"  from: {card.source}"
-        + ("" if card.is_compared else " (rate by units and clock, not compared with a published one)")
+        f"{gpu.name}\n"
+        f"  {gpu.tflops:g} TFLOPS (16-bit inputs, 32-bit accumulation, dense): "
+        f"{gpu.units} x {gpu.ops} x {gpu.mhz} MHz\n"
+        f"  {gpu.gbps:g} GB/s, {gpu.gb:g} GB, {gpu.watts:g} W; bfloat16: {'yes' if gpu.has_bf16 else 'emulated'}\n"
+        f"  large matrix products reach {gpu.reaches:.0%} of it (public measurements)\n"
+        f"  from: {gpu.source}"
+        + ("" if gpu.is_compared else " (rate by units and clock, not compared with a published one)")
     )

@@ -206,7 +206,7 @@ def _gpus(args: argparse.Namespace, seen: Seen | None) -> list[GpuSpec]:
             raise UsageError("plan-needs-card", place=f"--gpu {args.gpu}")
         return list(dict.fromkeys(found))
     if seen is not None:
-        return [seen.card]
+        return [seen.gpu]
     from stepscope.cli._gpu import installed_hardware
 
     hardware = installed_hardware()

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
                 _follow(watch, show)
         elif args.exec or args.notify:
             # The output is the command's own; alarms go to stderr and to where they were asked for.
-            with _live.AlarmShow(language, _live.Teller(args, language)) as show:
+            with _live.AlarmShow(language, _live.AlarmSender(args, language)) as show:
                 _pass_through(runner.is_alive, folder / LOG, lambda: _show_next(watch, show))
                 _follow(watch, show)
         else:

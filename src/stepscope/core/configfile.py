@@ -95,10 +95,10 @@ def _flatten(tree: object) -> dict[str, Value]:
         inner: list[object] = []
         for node in level:
             if isinstance(node, dict):
-                for name, told in node.items():
+                for name, entry in node.items():
                     # W&B writes every setting as a table of its value and a description.
-                    is_boxed = isinstance(told, dict) and "value" in told and told.keys() <= {"value", "desc"}
-                    value = told["value"] if is_boxed else told
+                    is_boxed = isinstance(entry, dict) and "value" in entry and entry.keys() <= {"value", "desc"}
+                    value = entry["value"] if is_boxed else entry
                     if isinstance(value, bool | str) or (isinstance(value, int | float) and abs(value) < 1e15):
                         values.setdefault(str(name), value)
                     else:

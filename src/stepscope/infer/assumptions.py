@@ -10,25 +10,28 @@ from stepscope.infer.candidate import Candidate
 from stepscope.infer.clock_choice import Doubt
 from stepscope.infer.counter import Counter
 from stepscope.infer.kinds import Kind
-from stepscope.infer.stop_lines import Happenings
+from stepscope.infer.stop_lines import Stops
 from stepscope.lines.format import Assumption
 
 # Steps without times: they are there, but half of what was asked is not.
 UNTIMED = 0.5
 
 
-def assumptions_of(best: Candidate, told: Happenings) -> list[Assumption]:
+def assumptions_of(best: Candidate, stops: Stops) -> list[Assumption]:
     """What is taken for granted: first the steps, then their time, then the rest."""
     counter, kind = best.counter, best.kind
     found = [Assumption(_step_message(kind, counter), None, round(best.step_sure, 2)), _time_assumption(best)]
     if counter.total is not None:
         key = "infer-total" if counter.step is not None else "infer-batches"
         found.append(Assumption(say(key, text=_show(kind, counter.total)), None, 0.9))
-    if told.total is not None:
-        found.append(Assumption(say("infer-total", text=redact(told.total.sample.text, 60)), None, 0.85))
-    if told.evaluation is not None:
-        found.append(Assumption(say("infer-evaluation", text=redact(told.evaluation.sample.text, 60)), None, 0.85))
-    found += [Assumption(say("infer-checkpoint", text=redact(save.sample.text, 60)), None, 0.85) for save in told.saves]
+    if stops.total is not None:
+        found.append(Assumption(say("infer-total", text=redact(stops.total.sample.text, 60)), None, 0.85))
+    if stops.evaluation is not None:
+        found.append(Assumption(say("infer-evaluation", text=redact(stops.evaluation.sample.text, 60)), None, 0.85))
+    found += [
+        Assumption(say("infer-checkpoint", text=redact(checkpoint.sample.text, 60)), None, 0.85)
+        for checkpoint in stops.checkpoints
+    ]
     return found
 
 

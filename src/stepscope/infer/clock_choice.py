@@ -20,7 +20,7 @@ from stepscope.infer.time_figures import (
     clock_pace,
     is_converging,
     is_running,
-    middle,
+    median_pace,
     paces_of,
     stamp_pace,
 )
@@ -29,7 +29,7 @@ from stepscope.lines.format import Covers
 Bools = npt.NDArray[np.bool_]
 # How sure a reading is, by what speaks for it. Evidence of another kind inside the log settles it nearly; a printed
 # unit leaves open what the figure covers; a bare number of a likely size leaves open both.
-SURE = {
+CONFIDENCE = {
     "stamps": 0.95,
     "clock": 0.95,
     "rate": 0.9,
@@ -101,8 +101,8 @@ def choose(columns: list[TimeColumn], rows: StepLines) -> Choice | Doubt | None:
     stamps = stamp_pace(rows.t_ns, rows.since, rows.resolution_ns)
     running, rates, figures = _by_use(columns, rows)
     evidence = _evidence(columns, rows, running, rates, stamps)
-    meanings = [meaning for column in figures if (meaning := _settle(column, rows, evidence)) is not None]
-    clocks = [choice for column in running if (choice := _running(column, rows)) is not None]
+    meanings = [meaning for column in figures if (meaning := _meaning_of(column, rows, evidence)) is not None]
+    clocks = [choice for column in running if (choice := _running_clock(column, rows)) is not None]
     sure = _surest_first(meanings)
     if clocks:
         # A mean since the start hides what the clock it was made from shows.
@@ -111,10 +111,10 @@ def choose(columns: list[TimeColumn], rows: StepLines) -> Choice | Doubt | None:
         return _confirmed_by_stamps(sure, rows, running) or Choice("stamp", None, "stamps", _STAMPS_SURE)
     best = sure[0] if sure else None
     if best is not None and (best.reason in _CONFIRMING or not clocks):
-        return _figure(best, rows, running)
+        return _choice_of(best, rows, running)
     if clocks:
         return max(clocks, key=lambda choice: choice.confidence)
-    return _rate(rates, rows) or _coarse_stamps(stamps) or _doubt(meanings, rows)
+    return _printed_rate(rates, rows) or _coarse_stamps(stamps) or _doubt(meanings, rows)
 
 
 def _by_use(columns: list[TimeColumn], rows: StepLines) -> tuple[list[TimeColumn], list[TimeColumn], list[TimeColumn]]:
@@ -138,16 +138,16 @@ def _surest_first(meanings: list[Meaning]) -> list[Meaning]:
 def _confirmed_by_stamps(sure: list[Meaning], rows: StepLines, running: list[TimeColumn]) -> Choice | None:
     """The surest figure that agrees with the timestamps and is no mean; none where steps are abbreviated (`50K`)."""
     fitting = [meaning for meaning in sure if meaning.reason == "stamps" and not _is_mean(meaning, rows, running)]
-    return _figure(fitting[0], rows, running) if fitting and not rows.is_abbreviated else None
+    return _choice_of(fitting[0], rows, running) if fitting and not rows.is_abbreviated else None
 
 
-def _rate(rates: list[TimeColumn], rows: StepLines) -> Choice | None:
+def _printed_rate(rates: list[TimeColumn], rows: StepLines) -> Choice | None:
     """The first printed rate, where it gives a pace."""
-    pace = middle(paces_of(rates[0], "rate", rows.since, rows.resets, rows.left)) if rates else None
+    pace = median_pace(paces_of(rates[0], "rate", rows.since, rows.resets, rows.left)) if rates else None
     if pace is None:
         return None
-    meaning = Meaning(rates[0], "rate", 1.0, "unit", SURE["unit"], pace)
-    return Choice("window" if np.median(rows.since) > 1 else "step", meaning, "unit", SURE["unit"])
+    meaning = Meaning(rates[0], "rate", 1.0, "unit", CONFIDENCE["unit"], pace)
+    return Choice("window" if np.median(rows.since) > 1 else "step", meaning, "unit", CONFIDENCE["unit"])
 
 
 def _coarse_stamps(stamps: tuple[float, bool] | None) -> Choice | None:
@@ -172,12 +172,12 @@ def _evidence(
         if column.unit_s is not None and (pace := clock_pace(column, rows.since, rows.resets)):
             found.append(("clock", pace))
     for column in rates:
-        if pace := middle(paces_of(column, "rate", rows.since, rows.resets, rows.left)):
+        if pace := median_pace(paces_of(column, "rate", rows.since, rows.resets, rows.left)):
             found.append(("rate", pace))
     for column in columns:
         if column.readings == ("left",) and column.unit_s is not None:
             paces = paces_of(column, "left", rows.since, rows.resets, rows.left)
-            if (pace := middle(paces)) and _is_steady(paces):
+            if (pace := median_pace(paces)) and _is_steady(paces):
                 found.append(("left", pace * column.unit_s))
     return found
 
@@ -188,7 +188,7 @@ def _is_steady(paces: Floats) -> bool:
     return bool(high < 1.5 * low)
 
 
-def _settle(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason, float]]) -> Meaning | None:
+def _meaning_of(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason, float]]) -> Meaning | None:
     """The reading of a figure that the evidence agrees with, else the likeliest; confidence 0 where none is."""
     units = (column.unit_s,) if column.unit_s is not None else (1.0, 1e-3)
     readings: tuple[Reading, ...] = tuple(reading for reading in column.readings if reading in {"step", "interval"})
@@ -196,7 +196,7 @@ def _settle(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason, fl
         readings = ("step",)
     guesses: list[tuple[float, Reading, float]] = []
     for reading in readings:
-        pace = middle(paces_of(column, reading, rows.since, rows.resets, rows.left))
+        pace = median_pace(paces_of(column, reading, rows.since, rows.resets, rows.left))
         if pace is not None:
             guesses += [(pace * unit, reading, unit) for unit in units]
     guesses = [guess for guess in guesses if _PACES[0] < guess[0] < _PACES[1]]
@@ -207,7 +207,7 @@ def _settle(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason, fl
         is_clear = len(ranked) == 1 or ranked[1][0] - ranked[0][0] > CLEAR
         if ranked[0][0] < NEAR and is_clear:
             _, (guess, reading, unit) = ranked[0]
-            return Meaning(column, reading, unit, reason, SURE[reason], guess)
+            return Meaning(column, reading, unit, reason, CONFIDENCE[reason], guess)
     return _without_evidence(column, rows, guesses)
 
 
@@ -221,15 +221,17 @@ def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[f
     readings = {guess[1] for guess in guesses}
     if len(readings) == 1:
         if stated:
-            return Meaning(column, reading, unit, "unit", SURE["unit"], first_pace)
+            return Meaning(column, reading, unit, "unit", CONFIDENCE["unit"], first_pace)
         is_likely = 0 < typical < _BARE_S or rows.counts_epochs
-        return doubt._replace(unit_s=1.0, reason="size", confidence=SURE["size"] if is_likely else 0.0)
-    told = _by_spacing(column, rows)
-    if told is not None and (stated or typical < _BARE_S):
-        pace = next(guess[0] for guess in guesses if guess[1] == told)
-        return Meaning(column, told, unit, "spacing", SURE["spacing"] if stated else SURE["size"], pace)
+        return doubt._replace(unit_s=1.0, reason="size", confidence=CONFIDENCE["size"] if is_likely else 0.0)
+    by_spacing = _by_spacing(column, rows)
+    if by_spacing is not None and (stated or typical < _BARE_S):
+        pace = next(guess[0] for guess in guesses if guess[1] == by_spacing)
+        return Meaning(
+            column, by_spacing, unit, "spacing", CONFIDENCE["spacing"] if stated else CONFIDENCE["size"], pace
+        )
     if column.field.unit == "ms" and typical < _LONG_MS:
-        return Meaning(column, "step", unit, "unit", SURE["size"], first_pace)
+        return Meaning(column, "step", unit, "unit", CONFIDENCE["size"], first_pace)
     return doubt
 
 
@@ -249,10 +251,10 @@ def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
         return None
     as_step = np.abs(np.log(np.maximum(values[odd + 1], 1e-12) / level))
     as_interval = np.abs(np.log(np.maximum(values[odd + 1], 1e-12) / (level * since[odd] / usual)))
-    return _told_apart(float(np.median(as_step)), float(np.median(as_interval)))
+    return _clear_reading(float(np.median(as_step)), float(np.median(as_interval)))
 
 
-def _told_apart(as_step: float, as_interval: float) -> Reading | None:
+def _clear_reading(as_step: float, as_interval: float) -> Reading | None:
     """The reading whose error is small where the other's is large (as logarithms of a ratio)."""
     if as_step < _AGREES and as_interval > 2 * _AGREES:
         return "step"
@@ -275,14 +277,14 @@ def _is_mean(meaning: Meaning, rows: StepLines, running: list[TimeColumn]) -> bo
     return False
 
 
-def _figure(meaning: Meaning, rows: StepLines, running: list[TimeColumn]) -> Choice:
+def _choice_of(meaning: Meaning, rows: StepLines, running: list[TimeColumn]) -> Choice:
     is_total, is_mean = meaning.reading == "interval", _is_mean(meaning, rows, running)
-    is_window = is_total or (float(np.median(rows.since)) > 1 and is_mean) or _is_tight(meaning, rows)
+    is_window = is_total or (float(np.median(rows.since)) > 1 and is_mean) or _covers_all_steps(meaning, rows)
     confidence = meaning.confidence * (0.8 if is_mean else 1.0)
     return Choice("window" if is_window else "step", meaning, meaning.reason, confidence, is_total)
 
 
-def _is_tight(meaning: Meaning, rows: StepLines) -> bool:
+def _covers_all_steps(meaning: Meaning, rows: StepLines) -> bool:
     """Whether a figure times the steps since the last line is the time between their stamps: a mean, not a sample."""
     if float(np.median(rows.since)) <= 1 or not np.isfinite(rows.t_ns).any():
         return False
@@ -293,7 +295,7 @@ def _is_tight(meaning: Meaning, rows: StepLines) -> bool:
     return len(ratio) > 3 and float(np.median(np.abs(ratio - 1))) < 0.03
 
 
-def _running(column: TimeColumn, rows: StepLines) -> Choice | None:
+def _running_clock(column: TimeColumn, rows: StepLines) -> Choice | None:
     """A clock that runs: of a stated unit, or a bare number under a name that says so."""
     pace = clock_pace(column, rows.since, rows.resets)
     if pace is None or not _PACES[0] < pace < _PACES[1]:
@@ -302,5 +304,5 @@ def _running(column: TimeColumn, rows: StepLines) -> Choice | None:
     if column.unit_s is not None:
         sure = 0.9 if says_so or column.field.kind != "number" else 0.8
         return Choice("cumulative", Meaning(column, "clock", column.unit_s, "unit", sure, pace), "unit", sure)
-    sure = SURE["name"] if says_so else SURE["size"]
+    sure = CONFIDENCE["name"] if says_so else CONFIDENCE["size"]
     return Choice("cumulative", Meaning(column, "clock", 1.0, "name", sure, pace), "name", sure)

@@ -1,6 +1,6 @@
 """Which number of an unknown log's line counts the steps: a whole number that grows, under a word that says so.
 
-It may count through the run, or through each epoch beside a number of the epoch; the total may stand behind a stroke.
+It may count through the run, or through each epoch beside a number of the epoch; the total may stand after a stroke.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def _whole_columns(kind: Kind) -> list[_CountColumn]:
     return columns
 
 
-def _total_behind(kind: Kind, column: _CountColumn, columns: list[_CountColumn]) -> int | None:
-    """The index of the total behind a stroke: it is never less than the count, and hardly ever changes."""
+def _total_after(kind: Kind, column: _CountColumn, columns: list[_CountColumn]) -> int | None:
+    """The index of the total after a stroke: it is never less than the count, and hardly ever changes."""
     follower = next((other for other in columns if other.at == column.at + 1), None)
     if follower is None or not _STROKE.match(kind.shape.texts[column.at + 1]):
         return None
@@ -129,7 +129,7 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
         return None
     steps = np.diff(values)
     downs, ups = int((steps < 0).sum()), int((steps > 0).sum())
-    total = _total_behind(kind, column, columns)
+    total = _total_after(kind, column, columns)
     weight = _weigh(column, has_total=total is not None, at_start=column.at == 0)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
     if (
@@ -179,9 +179,9 @@ def _values(columns: list[_CountColumn], at: int) -> Ints:
 def _by_epoch(kind: Kind, columns: list[_CountColumn]) -> list[Counter]:
     """Counters that start again with each epoch, next to the epoch's number."""
     found = []
-    totals = {_total_behind(kind, column, columns) for column in columns}
+    totals = {_total_after(kind, column, columns) for column in columns}
     for batch in columns:
-        total = _total_behind(kind, batch, columns)
+        total = _total_after(kind, batch, columns)
         weight = _weigh(batch, has_total=total is not None, at_start=False)
         is_bare = not batch.field.key and batch.at > 0 and total is not None
         if (weight < 0.6 and not is_bare) or batch.at in totals:
@@ -197,7 +197,7 @@ def _epoch_and_batch(
     kind: Kind, columns: list[_CountColumn], epoch: _CountColumn, batch: _CountColumn, weight: float
 ) -> Counter | None:
     """The counter of two columns, if one numbers the epochs and the other the batches of each (of this `weight`)."""
-    total, epochs = _total_behind(kind, batch, columns), _total_behind(kind, epoch, columns)
+    total, epochs = _total_after(kind, batch, columns), _total_after(kind, epoch, columns)
     if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch):
         return None
     is_named = bool(_EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch)
@@ -225,9 +225,9 @@ def _epoch_and_batch(
 
 
 def _says_epoch(kind: Kind, epoch: _CountColumn) -> bool:
-    """`in 0 epoch`: the word stands behind the number, or opens the line."""
-    before, behind = kind.shape.texts[epoch.at], kind.shape.texts[epoch.at + 1]
-    return bool(re.match(r"\s*epochs?\b", behind, re.IGNORECASE)) or bool(
+    """`in 0 epoch`: the word stands after the number, or opens the line."""
+    before, after = kind.shape.texts[epoch.at], kind.shape.texts[epoch.at + 1]
+    return bool(re.match(r"\s*epochs?\b", after, re.IGNORECASE)) or bool(
         re.search(r"(?i)\b(?:epoch|train)\b\W*(?:train\W*)?$", before)
     )
 

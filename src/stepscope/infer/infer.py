@@ -19,7 +19,7 @@ from stepscope.infer.clock_choice import Choice, Doubt, StepLines, as_one_step
 from stepscope.infer.counter import LEAST_ROWS, find_counter
 from stepscope.infer.kinds import SeenLine, SortedKinds, sort_lines
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
-from stepscope.infer.stop_lines import Happenings, StopLines, find_happenings, gaps_of
+from stepscope.infer.stop_lines import StopLines, Stops, find_stops, gaps_of
 from stepscope.infer.time_figures import Floats
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
@@ -51,14 +51,14 @@ def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None
         return None
     best = max(candidates, key=lambda candidate: candidate.value)
     others = [kind for kind in found.kinds if kind is not best.kind]
-    told = find_happenings(others, best.numbers, best.counter, best.kind.shape)
-    assumptions = assumptions_of(best, told)
+    stops = find_stops(others, best.numbers, best.counter, best.kind.shape)
+    assumptions = assumptions_of(best, stops)
     if settle_doubts and isinstance(best.clock, Doubt):
         best = best._replace(clock=as_one_step(best.clock))
-    return _assemble(best, told, assumptions, found)
+    return _assemble(best, stops, assumptions, found)
 
 
-def _assemble(best: Candidate, told: Happenings, assumptions: list[Assumption], found: SortedKinds) -> Format | None:
+def _assemble(best: Candidate, stops: Stops, assumptions: list[Assumption], found: SortedKinds) -> Format | None:
     counter, kind, clock = best.counter, best.kind, best.clock
     groups = _step_groups(best)
     shapes = list({entry.shape.skeleton: entry.shape for entry in [kind.entries[0], *best.entries]}.values())
@@ -68,7 +68,7 @@ def _assemble(best: Candidate, told: Happenings, assumptions: list[Assumption], 
     sample = next((entry.text for entry in reversed(kind.entries) if step.regex.match(entry.text)), None)
     if sample is None:
         return None
-    events = [event for event in told.all if step.regex.match(event.sample.text) is None]
+    events = [event for event in stops.all if step.regex.match(event.sample.text) is None]
     confidence = math.prod(assumption.confidence for assumption in assumptions[:2])
     if confidence < LEAST_CONFIDENCE or (clock is None and counter.weight < 0.9):
         return None
@@ -77,11 +77,16 @@ def _assemble(best: Candidate, told: Happenings, assumptions: list[Assumption], 
         name=NAME,
         title=NAME,
         url="",
-        lines=(step, *_more_steps(best, step, groups, found), *(event.line for event in events), *_stamped(best)),
+        lines=(
+            step,
+            *_other_step_lines(best, step, groups, found),
+            *(event.line for event in events),
+            *_timestamp_line(best),
+        ),
         samples=(Sample(sample, "step"), *(event.sample for event in events)),
         clock=Clock(
             covers=covers,
-            includes=_includes(best, told),
+            includes=_includes(best, stops),
             note="",
             is_sum=isinstance(clock, Choice) and clock.is_total,
         ),
@@ -96,7 +101,7 @@ def _assemble(best: Candidate, told: Happenings, assumptions: list[Assumption], 
     )
 
 
-def _more_steps(best: Candidate, step: Line, groups: dict[int, str], found: SortedKinds) -> list[Line]:
+def _other_step_lines(best: Candidate, step: Line, groups: dict[int, str], found: SortedKinds) -> list[Line]:
     """Step lines of another shape with the same counter and the same figures: another stage of the same program."""
     fields = best.kind.shape.fields
     lines = []
@@ -127,7 +132,7 @@ def _more_steps(best: Candidate, step: Line, groups: dict[int, str], found: Sort
     return lines[:3]
 
 
-def _stamped(best: Candidate) -> list[Line]:
+def _timestamp_line(best: Candidate) -> list[Line]:
     """Any other line that begins like the step line up to its stamp: it tells the time, if nothing else."""
     if best.moment is None or best.moment[0] != 0:
         return []
@@ -165,7 +170,7 @@ def _step_groups(best: Candidate) -> dict[int, str]:
     return groups
 
 
-def _includes(best: Candidate, stops: Happenings) -> tuple[str, ...]:
+def _includes(best: Candidate, stops: Stops) -> tuple[str, ...]:
     """Whether the clock runs during evaluations and checkpoints: the step lines after them take longer, or do not."""
     clock = best.clock
     if not isinstance(clock, Choice) or clock.covers == "stamp":
@@ -174,7 +179,7 @@ def _includes(best: Candidate, stops: Happenings) -> tuple[str, ...]:
     evaluations = [stops.evaluation] if stops.evaluation else []
     runs_during = {
         name: _is_longer_after(events, best.entries, spent)
-        for name, events in (("evaluation", evaluations), ("checkpoint", stops.saves))
+        for name, events in (("evaluation", evaluations), ("checkpoint", stops.checkpoints))
     }
     # Without a step line to judge by, a running clock is the only one that surely does not stop.
     is_cumulative = clock.covers == "cumulative"

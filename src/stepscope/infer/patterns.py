@@ -29,11 +29,11 @@ def write_pattern(
     copied = max(anchor, min(last, common_fields(shapes) - 1))
     pattern = copy_fields(first, copied + 1, groups)
     # Behind the last number that all have in common, the next word may be one that is looked for.
-    pattern += _unit_behind(first, copied) if copied == last or first.fields[copied].unit else r"(?![\d.])"
+    pattern += _unit_after(first, copied) if copied == last or first.fields[copied].unit else r"(?![\d.])"
     for index in sorted(groups):
         if index > copied:
             field = literal(_key_text(first.texts[index])) + _value(first.fields[index], groups[index])
-            pattern += rf"(?:(?=.{{0,{_FAR}}}?{field}{_unit_behind(first, index)})|)"
+            pattern += rf"(?:(?=.{{0,{_FAR}}}?{field}{_unit_after(first, index)})|)"
     return pattern.replace(f"<step>{_WHOLE})", f"<step>{_WHOLE}[KM]?)") if abbreviated else pattern
 
 
@@ -81,7 +81,7 @@ def _value(field: Field, group: str | None) -> str:
     return f"(?P<{group}>{inner})"
 
 
-def _unit_behind(shape: LineParts, index: int) -> str:
+def _unit_after(shape: LineParts, index: int) -> str:
     """What stands right behind a number, so that a line cut in the middle of it is not taken for a whole one."""
     behind = shape.texts[index + 1]
     word = re.match(r"\S{1,12}", behind)

@@ -39,11 +39,11 @@ class StopLines(NamedTuple):
     sample: Sample
 
 
-class Happenings(NamedTuple):
+class Stops(NamedTuple):
     """What is told between the steps."""
 
     evaluation: StopLines | None
-    saves: list[StopLines]
+    checkpoints: list[StopLines]
     resumes: list[StopLines]
     total: StopLines | None
 
@@ -51,16 +51,16 @@ class Happenings(NamedTuple):
     def all(self) -> list[StopLines]:
         """Every one of them."""
         single = [event for event in (self.evaluation, self.total) if event is not None]
-        return [*single, *self.saves, *self.resumes]
+        return [*single, *self.checkpoints, *self.resumes]
 
 
-def find_happenings(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: LineParts) -> Happenings:
+def find_stops(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: LineParts) -> Stops:
     """Look for all of them; `rows` are the numbers of the step lines, `step` is the shape of one."""
     # A count through each epoch needs the number of epochs beside that of its steps.
     has_total = (counter.total if counter.epoch is None else counter.epochs) is not None
-    return Happenings(
+    return Stops(
         evaluation=find_evaluation(kinds, rows, counter, step),
-        saves=find_saves(kinds, rows),
+        checkpoints=find_checkpoints(kinds, rows),
         resumes=find_resumes(kinds),
         total=None if has_total else find_totals(kinds, rows, counter),
     )
@@ -124,7 +124,7 @@ def _is_duration(shape: LineParts, index: int) -> bool:
     return bool(is_time) and (field.kind in {"clock", "words"} or field.unit in {"s", "ms", "sec", "secs", "seconds"})
 
 
-def find_saves(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLines]:
+def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLines]:
     """The line that tells of a save."""
     found: dict[str, StopLines] = {}
     for kind in kinds:

@@ -112,7 +112,7 @@ _PER_MANY = re.compile(r"(?P<unit>ms|s)(?:ec(?:ond)?s?)?\s?(?:/|per|for)$")
 # how much nearer it must be than the next one.
 NEAR = math.log(1.35)
 CLEAR = math.log(1.6)
-_LEAST = 3
+_LEAST_PACES = 3
 
 
 class TimeColumn(NamedTuple):
@@ -253,7 +253,7 @@ def is_converging(values: Floats) -> bool:
 def stamp_pace(t_ns: Floats, since: Floats, resolution_ns: int) -> tuple[float, bool] | None:
     """Seconds of a step by the stamps, and whether they are fine enough to time every line."""
     usable = np.isfinite(t_ns[1:]) & np.isfinite(t_ns[:-1]) & (since > 0)
-    if usable.sum() < _LEAST:
+    if usable.sum() < _LEAST_PACES:
         return None
     elapsed = np.diff(t_ns)[usable]
     if (elapsed < 0).sum() > 0.05 * len(elapsed) or elapsed.sum() <= 0:
@@ -262,7 +262,7 @@ def stamp_pace(t_ns: Floats, since: Floats, resolution_ns: int) -> tuple[float, 
     # Lines closer together than the stamps can tell: in stretches that they can.
     stride = max(1, math.ceil(10 * resolution_ns / max(1.0, float(np.mean(elapsed)))))
     if stride > 1:
-        if stride * _LEAST > len(elapsed):
+        if stride * _LEAST_PACES > len(elapsed):
             return float(elapsed.sum() / since[usable].sum()) / NS, False
         ends = np.arange(0, len(elapsed) - stride + 1, stride)
         paces = np.add.reduceat(elapsed, ends)[:-1] / np.maximum(np.add.reduceat(since[usable], ends)[:-1], 1)
@@ -290,9 +290,9 @@ def paces_of(
     return paces[good]
 
 
-def middle(paces: Floats) -> float | None:
+def median_pace(paces: Floats) -> float | None:
     """The median of at least a few paces."""
-    return float(np.median(paces)) if len(paces) >= _LEAST else None
+    return float(np.median(paces)) if len(paces) >= _LEAST_PACES else None
 
 
 def clock_pace(column: TimeColumn, since: Floats, resets: npt.NDArray[np.bool_]) -> float | None:
@@ -300,7 +300,7 @@ def clock_pace(column: TimeColumn, since: Floats, resets: npt.NDArray[np.bool_])
     values = column.values * (column.unit_s or 1.0)
     steps = np.where(resets, 0, np.diff(values))
     good = (steps >= 0) & np.isfinite(steps) & (since > 0) & ~resets
-    if good.sum() < _LEAST or steps[good].sum() <= 0:
+    if good.sum() < _LEAST_PACES or steps[good].sum() <= 0:
         return None
     ticks = steps[good][steps[good] > 0]
     if len(ticks) > 0.7 * good.sum():

@@ -81,7 +81,7 @@ _EARLY_STOP = (
 )
 # Most lines of most logs are nobody's: each pattern is tried, and compiled, only where one of its words is there.
 _SLURM_NAMES = ("slurm", "srun")
-_TOLD: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
+_NOTICES: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
     ("traceback", ("Traceback (",), _TRACEBACK),
     ("hang", ("NCCL", "Watchdog", "gloo"), _HANG),
     ("oom", ("mem", "Mem", "MEM", "oom"), _OOM),
@@ -114,7 +114,7 @@ def classify(text: str) -> NoticeKind | None:
     # A line may be of any length; the scheduler's last words stand wherever the trainer's own line broke off.
     at = text.find(_SLURM_WORDS, _HEAD_CHARS) if len(text) > _HEAD_CHARS else -1
     text = text[at : at + _HEAD_CHARS] if at > 0 else text[:_HEAD_CHARS]
-    for kind, words, pattern in _TOLD:
+    for kind, words, pattern in _NOTICES:
         for word in words:
             if word in text:
                 if _compile(pattern).search(text):

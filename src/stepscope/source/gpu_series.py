@@ -1,4 +1,4 @@
-"""What the card did while the run went: samples kept beside its log, in the form of `nvidia-smi --query-gpu`.
+"""What the GPU did while the run went: samples kept beside its log, in the form of `nvidia-smi --query-gpu`.
 
     nvidia-smi --query-gpu=timestamp,index,name,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu \\
                --format=csv -l 5 > gpu.csv
@@ -27,7 +27,7 @@ FIELDS = ("utilization.gpu", "memory.used", "memory.total", "power.draw", "tempe
 
 
 class GpuSeries(NamedTuple):
-    """Samples of one card, oldest first. NaN where the card gave no figure; memory in bytes, power in watts."""
+    """Samples of one GPU, oldest first. NaN where the GPU gave no figure; memory in bytes, power in watts."""
 
     gpu: str | None
     seconds: tuple[float, ...]  # since the epoch
@@ -47,19 +47,19 @@ class GpuSeries(NamedTuple):
 
 
 def read_gpu_series(log: Path) -> GpuSeries | None:
-    """The busiest card's samples beside a log (or in a recording's folder); None where nobody kept any."""
+    """The busiest GPU's samples beside a log (or in a recording's folder); None where nobody kept any."""
     path = (log if log.is_dir() else log.parent) / NAME
     try:
         with open_file(path) as file:
             text = file.read(_MOST_BYTES).decode("utf-8", errors="replace")
     except OSError:
         return None
-    cards = parse_gpu_series(text.splitlines())
-    return max(cards, key=lambda card: _mean(card.utilisation), default=None)
+    gpus = parse_gpu_series(text.splitlines())
+    return max(gpus, key=lambda gpu: _mean(gpu.utilisation), default=None)
 
 
 def parse_gpu_series(lines: Sequence[str]) -> list[GpuSeries]:
-    """Each card's samples. Lines that are none (a torn one, a second heading) are passed over."""
+    """Each GPU's samples. Lines that are none (a torn one, a second heading) are passed over."""
     rows = csv.reader(lines, skipinitialspace=True)
     columns: dict[str, int] = {}
     found: dict[str, list[tuple[float, ...]]] = {}
@@ -73,12 +73,12 @@ def parse_gpu_series(lines: Sequence[str]) -> list[GpuSeries]:
         moment = _moment(row[columns["timestamp"]])
         if moment is None:
             continue
-        card = row[columns["index"]].strip() if "index" in columns else "0"
+        gpu = row[columns["index"]].strip() if "index" in columns else "0"
         if "name" in columns:
-            names[card] = row[columns["name"]].strip().removeprefix("NVIDIA ").removeprefix("GeForce ")
+            names[gpu] = row[columns["name"]].strip().removeprefix("NVIDIA ").removeprefix("GeForce ")
         values = (_number(row[columns[name]]) if name in columns else math.nan for name in FIELDS)
-        found.setdefault(card, []).append((moment, *values))
-    return [_series(names.get(card), sorted(samples)) for card, samples in found.items()]
+        found.setdefault(gpu, []).append((moment, *values))
+    return [_series(names.get(gpu), sorted(samples)) for gpu, samples in found.items()]
 
 
 def _series(name: str | None, samples: list[tuple[float, ...]]) -> GpuSeries:

@@ -1,4 +1,4 @@
-"""A card at a moment, however it was asked: NVML, a saved `nvidia-smi` table, its long form or its CSV."""
+"""A GPU at a moment, however it was asked: NVML, a saved `nvidia-smi` table, its long form or its CSV."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ THROTTLE_NAMES = {
 
 
 class Process(NamedTuple):
-    """A process on a card; memory in bytes."""
+    """A process on a GPU; memory in bytes."""
 
     pid: int
     name: str
@@ -34,9 +34,9 @@ class Process(NamedTuple):
 
 
 class Hardware(NamedTuple):
-    """One card at one moment. Memory in bytes, power in watts, clocks in MHz, utilisation as a share of 1.
+    """One GPU at one moment. Memory in bytes, power in watts, clocks in MHz, utilisation as a share of 1.
 
-    Of a card that is divided (MIG), memory is that of its fullest part. `throttle` holds words of `THROTTLES`; None
+    Of a GPU that is divided (MIG), memory is that of its fullest part. `throttle` holds words of `THROTTLES`; None
     where nobody looked.
     """
 
@@ -66,13 +66,13 @@ def mask_of(words: tuple[str, ...]) -> int:
     return sum(bit for bit, word in THROTTLES.items() if word in words and bit != 0x20)
 
 
-def busiest(cards: list[Hardware]) -> Hardware | None:
-    """The card that does most, by utilisation, then by memory."""
-    return max(cards, key=lambda card: (card.utilisation or 0.0, card.memory_used or 0), default=None)
+def busiest(gpus: list[Hardware]) -> Hardware | None:
+    """The GPU that does most, by utilisation, then by memory."""
+    return max(gpus, key=lambda gpu: (gpu.utilisation or 0.0, gpu.memory_used or 0), default=None)
 
 
 def short_name(name: str) -> str | None:
-    """A card's name without the maker's; None where the table had too little room for it."""
+    """A GPU's name without the maker's; None where the table had too little room for it."""
     text = name.strip().removesuffix("...").strip()
     for maker in ("NVIDIA ", "GeForce "):
         text = text.removeprefix(maker)

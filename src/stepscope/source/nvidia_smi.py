@@ -20,7 +20,7 @@ _MOST_BYTES = 8 << 20
 
 
 def read_nvidia_smi(path: Path) -> Hardware:
-    """The busiest card of the last reading in a saved output."""
+    """The busiest GPU of the last reading in a saved output."""
     try:
         text = path.read_bytes()[-_MOST_BYTES:].decode("utf-8", errors="replace")
     except FileNotFoundError:
@@ -28,17 +28,17 @@ def read_nvidia_smi(path: Path) -> Hardware:
     except OSError as problem:
         raise InputError("unreadable", place=str(path), reason=problem.strerror or str(problem)) from None
     readings = parse_nvidia_smi(text)
-    card = busiest(readings[-1]) if readings else None
-    if card is None:
+    gpu = busiest(readings[-1]) if readings else None
+    if gpu is None:
         raise InputError("not-nvidia-smi", place=str(path))
-    return card
+    return gpu
 
 
 def parse_nvidia_smi(text: str) -> list[list[Hardware]]:
-    """Every reading in a text, in order; a reading is the cards in their order."""
+    """Every reading in a text, in order; a reading is the GPUs in their order."""
     text = text.replace("\0", "").lstrip("\ufeff")
     for parse in (parse_tables, parse_query, parse_csv):
-        readings = [cards for cards in parse(text) if cards]
+        readings = [gpus for gpus in parse(text) if gpus]
         if readings:
             return readings
     return []

@@ -41,7 +41,7 @@ _REASON = re.compile(r"clocks_(?:throttle|event)_reasons\.(?P<name>\w+)$")
 
 
 def parse_csv(text: str) -> list[list[Hardware]]:
-    """The cards of each reading: a new one begins when a card, or the first one, comes again."""
+    """The GPUs of each reading: a new one begins when a GPU, or the first one, comes again."""
     heads: list[str] | None = None
     readings: list[list[Hardware]] = [[]]
     for line in text.splitlines():
@@ -53,21 +53,21 @@ def parse_csv(text: str) -> list[list[Hardware]]:
             heads = names
             continue
         facts = _by_head(heads, cells) if heads is not None and len(heads) == len(cells) else _by_unit(cells)
-        card = _card(facts)
-        if card is None:
+        gpu = _hardware(facts)
+        if gpu is None:
             continue
-        if readings[-1] and _is_next(readings[-1], card):
+        if readings[-1] and _is_next(readings[-1], gpu):
             readings.append([])
-        readings[-1].append(card._replace(number=len(readings[-1])) if card.number is None else card)
+        readings[-1].append(gpu._replace(number=len(readings[-1])) if gpu.number is None else gpu)
     return readings
 
 
-def _is_next(reading: list[Hardware], card: Hardware) -> bool:
-    if card.number is not None:
-        return any(card.number == other.number for other in reading)
+def _is_next(reading: list[Hardware], gpu: Hardware) -> bool:
+    if gpu.number is not None:
+        return any(gpu.number == other.number for other in reading)
     before = reading[-1].time
-    # Cards of one reading are asked within milliseconds, readings are a second apart or more.
-    return card.time is not None and before is not None and abs((card.time - before).total_seconds()) > 0.5
+    # GPUs of one reading are asked within milliseconds, readings are a second apart or more.
+    return gpu.time is not None and before is not None and abs((gpu.time - before).total_seconds()) > 0.5
 
 
 def _by_head(heads: list[str], cells: list[str]) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _memory(cells: list[str]) -> dict[str, str]:
     return {"used": (others or sizes)[0], "total": sizes[-1]}
 
 
-def _card(facts: dict[str, str]) -> Hardware | None:
+def _hardware(facts: dict[str, str]) -> Hardware | None:
     load, used, total = _figure(facts.get("util")), _figure(facts.get("used")), _figure(facts.get("total"))
     power, temperature, index = _figure(facts.get("power")), _figure(facts.get("temp")), _figure(facts.get("index"))
     if load is None and used is None and power is None and temperature is None:

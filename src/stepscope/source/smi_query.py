@@ -21,9 +21,9 @@ Path = tuple[str, ...]
 
 
 def parse_query(text: str) -> list[list[Hardware]]:
-    """The cards of each log in a text."""
+    """The GPUs of each log in a text."""
     readings: list[list[Hardware]] = []
-    cards: list[Hardware] = []
+    gpus: list[Hardware] = []
     moment: dt.datetime | None = None
     facts: dict[Path, str] = {}
     processes: list[dict[str, str]] = []
@@ -31,12 +31,12 @@ def parse_query(text: str) -> list[list[Hardware]]:
     index = -1
     for line in text.splitlines():
         if "NVSMI LOG" in line:
-            cards = _closed(cards, facts, processes, index, moment)
-            readings.append(cards)
-            cards, facts, processes, index, moment = [], {}, [], -1, None
+            gpus = _closed(gpus, facts, processes, index, moment)
+            readings.append(gpus)
+            gpus, facts, processes, index, moment = [], {}, [], -1, None
             continue
         if _GPU.match(line):
-            cards = _closed(cards, facts, processes, index, moment)
+            gpus = _closed(gpus, facts, processes, index, moment)
             facts, processes, opened = {}, [], []
             index += 1
             continue
@@ -54,26 +54,26 @@ def parse_query(text: str) -> list[list[Hardware]]:
         if value and index >= 0:
             facts.setdefault((*(name for _, name in opened), key), value)
         opened.append((indent, key))
-    readings.append(_closed(cards, facts, processes, index, moment))
+    readings.append(_closed(gpus, facts, processes, index, moment))
     return readings
 
 
 def _closed(
-    cards: list[Hardware],
+    gpus: list[Hardware],
     facts: dict[Path, str],
     processes: list[dict[str, str]],
     index: int,
     moment: dt.datetime | None,
 ) -> list[Hardware]:
-    """The cards with the one that was being read, if it has anything to say."""
+    """The GPUs with the one that was being read, if it has anything to say."""
     if index < 0 or not facts:
-        return cards
+        return gpus
     power = _section(facts, "gpu power readings") or _section(facts, "power readings")
     memory, load = _section(facts, "fb memory usage"), _section(facts, "utilization")
     clocks, most = _section(facts, "clocks"), _section(facts, "max clocks")
     name = facts.get(("product name",))
     utilisation = _figure(load.get("gpu"))
-    card = Hardware(
+    gpu = Hardware(
         gpu=short_name(name) if name else None,
         number=index,
         utilisation=min(1.0, utilisation / 100) if utilisation is not None else None,
@@ -92,7 +92,7 @@ def _closed(
             if own["pid"].isascii() and own["pid"].isdigit() and len(own["pid"]) < 12
         ),
     )
-    return [*cards, card]
+    return [*gpus, gpu]
 
 
 def _section(facts: dict[Path, str], name: str) -> dict[str, str]:

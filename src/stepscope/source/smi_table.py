@@ -1,4 +1,4 @@
-"""The table of `nvidia-smi`: drivers 470 to 590, several cards, MIG, processes, Windows; one table or a series.
+"""The table of `nvidia-smi`: drivers 470 to 590, several GPUs, MIG, processes, Windows; one table or a series.
 
 Column widths differ between driver generations and a pasted table loses blanks, so a row is known by its bars and a
 figure by its unit, never by its place. `N/A` and `ERR!` are figures that are not there.
@@ -31,7 +31,7 @@ _PROCESS = re.compile(
 
 
 def parse_tables(text: str) -> list[list[Hardware]]:
-    """The cards of each table in a text."""
+    """The GPUs of each table in a text."""
     readings: list[list[Hardware]] = []
     moment: dt.datetime | None = None
     table = _Table(None)
@@ -40,11 +40,11 @@ def parse_tables(text: str) -> list[list[Hardware]]:
         if stamp is not None and "|" not in line:
             moment = units.parse_moment(stamp.group(), day=dt.date(2000, 1, 1))
         elif _BEGIN.search(line):
-            readings.append(table.cards())
+            readings.append(table.gpus())
             table, moment = _Table(moment), None
         elif "|" in line:
             table.take(line[line.index("|") :])
-    readings.append(table.cards())
+    readings.append(table.gpus())
     return readings
 
 
@@ -54,7 +54,7 @@ class _Table:
     def __init__(self, moment: dt.datetime | None) -> None:
         self._moment = moment
         self._name: tuple[int, str] | None = None
-        self._cards: list[Hardware] = []
+        self._gpus: list[Hardware] = []
         self._slices: dict[int, tuple[int, int]] = {}
         self._processes: dict[int, list[Process]] = {}
 
@@ -67,13 +67,13 @@ class _Table:
             return
         cells = line.strip().strip("|").split("|")
         if len(cells) == 3:
-            self._take_card(cells)
+            self._take_gpu(cells)
         elif len(cells) >= 4:
             part, memory = _SLICE.match(cells[0]), _MEMORY.search(cells[1])
             if part is not None and memory is not None:
                 self._take_slice(int(part["index"]), int(memory["used"]) * _MIB, int(memory["total"]) * _MIB)
 
-    def _take_card(self, cells: list[str]) -> None:
+    def _take_gpu(self, cells: list[str]) -> None:
         named = _NAME.match(cells[0])
         if named is not None:
             self._name = int(named["index"]), named["name"]
@@ -82,7 +82,7 @@ class _Table:
         if load is None or self._name is None:
             return
         memory, loaded = _MEMORY.search(cells[1]), _LOADED.search(cells[2])
-        self._cards.append(
+        self._gpus.append(
             Hardware(
                 gpu=short_name(self._name[1]),
                 number=self._name[0],
@@ -98,18 +98,18 @@ class _Table:
         self._name = None
 
     def _take_slice(self, index: int, used: int, total: int) -> None:
-        """Of a divided card, the part that is fullest by share is where memory runs out first."""
+        """Of a divided GPU, the part that is fullest by share is where memory runs out first."""
         before = self._slices.get(index)
         if total and (before is None or used * before[1] > before[0] * total):
             self._slices[index] = used, total
 
-    def cards(self) -> list[Hardware]:
+    def gpus(self) -> list[Hardware]:
         found = []
-        for card in self._cards:
-            assert card.number is not None
-            used, total = self._slices.get(card.number, (card.memory_used, card.memory_total))
-            own = tuple(self._processes.get(card.number, ()))
-            found.append(card._replace(memory_used=used, memory_total=total, processes=own))
+        for gpu in self._gpus:
+            assert gpu.number is not None
+            used, total = self._slices.get(gpu.number, (gpu.memory_used, gpu.memory_total))
+            own = tuple(self._processes.get(gpu.number, ()))
+            found.append(gpu._replace(memory_used=used, memory_total=total, processes=own))
         return found
 
 
