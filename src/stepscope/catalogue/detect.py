@@ -1,8 +1,9 @@
 """The catalogue: which formats there are, in which order to ask them, and which ones could have written a file.
 
-The order is worked out from the samples (`work_out_order`): whoever also claims my samples is asked after me. With
-dozens of formats that takes a while, so `tools/gen.py` writes it down in `order.py`, together with a few words that a
-line of each format must contain: a format whose words are not in a file need not even be imported to be ruled out.
+The order is worked out from the samples (`work_out_order`): a format that also claims another's samples is asked
+after it. With dozens of formats that takes a while, so `tools/gen.py` writes it down in `order.py`, together with a few
+words that a line of each format must contain: a format whose words are not in a file need not even be imported to be
+ruled out.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def _unordered() -> tuple[str, ...]:
 def find_blob(head: bytes) -> Format | None:
     """The format of a file that is no text of lines, by its first bytes."""
     first = head.lstrip()[:400].split(b"\n")[0]
-    # Nothing of what such files begin with: most logs need not ask any of those formats.
+    # Most logs begin like none of these files, so none of those formats is asked.
     is_table = b"," in first and b": " not in first
     if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML")) and not is_table:
         return None
@@ -132,13 +133,13 @@ def work_out_order() -> list[tuple[str, list[str]]]:
 
 
 def words_of(fmt: Format) -> set[str]:
-    """Words of which a line that tells of a format contains one; the empty word where nothing is certain."""
+    """Words of which every identifying line of a format contains one; the empty word where nothing is certain."""
     if fmt.document is not None:
         return set()
     settling = {word for line in fmt.lines if line.kind in SETTLING for word in certain_words(line.pattern)}
     others = {word for line in fmt.lines if line.kind in _TELLING - SETTLING for word in certain_words(line.pattern)}
     words = settling | {word for word in others if word}
-    # A word that holds another one is found with it.
+    # A word that contains another one is found with it.
     return {word for word in words if not any(other != word and other in word for other in words)}
 
 

@@ -18,7 +18,7 @@ def _parsed(pattern: str) -> Any:
 
 @cache
 def _first_pieces(pattern: str, size: int) -> re.Pattern[str]:
-    """The pattern's first so many pieces."""
+    """The first `size` pieces of the pattern."""
     compiler: Any = re._compiler  # type: ignore[attr-defined]
     compiled: re.Pattern[str] = compiler.compile(_parsed(pattern)[:size])
     return compiled
@@ -40,7 +40,7 @@ def give_up_at(pattern: str, text: str) -> int:
 
 
 def furthest(fmt: Format, text: str) -> int:
-    """How far the best line of a format gets with a line of a log, behind its prefix if it has one."""
+    """How far the best line of a format gets with a line of a log, after its prefix if it has one."""
     prefix = split_prefix(text)
     cuts = {0, *(prefix.cuts if prefix else ())}
     best = 0

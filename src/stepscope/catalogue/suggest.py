@@ -36,14 +36,14 @@ def to_toml(fmt: Format, *, title: str, say: Callable[[Assumption], str], remark
 
 
 def quoted(text: str) -> str:
-    """A TOML string: as it stands where that is possible, else with escapes."""
+    """A TOML string: unchanged where that is possible, else with escapes."""
     if "'" not in text and text.isprintable():
         return f"'{text}'"
     return json.dumps(text, ensure_ascii=True)
 
 
 def blank(texts: Sequence[str]) -> Format:
-    """A format to fill in, for a log in which nothing counts: its lines are those of the log, taken as chatter."""
+    """A format to fill in, for a log without a step counter: its lines are lines of the log, read as chatter."""
     lines = [Line("step", r"step (?P<step>\d+) time (?P<dur_s>[\d.]+)")]
     lines += [Line("chatter", re.escape(text[:40])) for text in texts[:_BLANK_LINES]]
     return Format(

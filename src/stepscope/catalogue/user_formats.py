@@ -1,7 +1,8 @@
 """Formats that a user teaches: small TOML files, whose keys `flat_keys.py` maps to the fields of a `Format`.
 
 They lie in Stepscope's folder of the user's configuration, or are named on the command line, and are asked before the
-catalogue. Every mistake is told with the file, the line and what to do; a pattern that could take forever is refused.
+catalogue. Every mistake is reported with the file, the line and what to do. A pattern that could take forever is
+refused.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ GROUPS = frozenset(SCALES) | frozenset(COUNTS) | frozenset(
 
 
 def config_folder() -> Path:
-    """Where the user's formats lie: `%APPDATA%` on Windows, else XDG's folder of settings."""
+    """The folder of the user's formats: `%APPDATA%` on Windows, else XDG's folder of settings."""
     if sys.platform == "win32":
         base = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
     else:
@@ -44,7 +45,7 @@ def config_folder() -> Path:
     return base / "stepscope" / "formats"
 
 
-_named: dict[str, Format] = {}  # by the flag, in this process
+_named: dict[str, Format] = {}  # formats given by a flag, in this process
 
 
 def teach(path: str) -> Format:
@@ -94,7 +95,7 @@ def read_format(path: Path) -> Format:
 
 
 class _TomlKey:
-    """Turns the tables of one file into a format; knows where in the file each of them stands."""
+    """Turns the tables of one file into a format; knows the line at which each table begins."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -228,7 +229,7 @@ def bound_repeats(pattern: str) -> str:
 
 
 def nests_repeats(pattern: str) -> bool:
-    """Whether a repeat without an end stands inside another: the kind of pattern that can take forever."""
+    """Whether a repeat without an end is inside another: the kind of pattern that can take forever."""
     parser: Any = re._parser  # type: ignore[attr-defined]
     return _nests(parser.parse(pattern), inside=False)
 

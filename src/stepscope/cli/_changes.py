@@ -12,7 +12,7 @@ from stepscope.core.errors import UsageError
 from stepscope.core.settings import COUNTS, Value, parse_value
 from stepscope.lines.format import Format
 
-# As near as a slip of the finger.
+# The similarity of a name that was mistyped.
 _ALIKE = 0.8
 
 
@@ -61,8 +61,8 @@ def named_changes(changes: dict[str, Value], fmt: Format) -> dict[str, Value]:
 def canonical_name(key: str, fmt: Format) -> str:
     """Stepscope's name for a setting that somebody calls `eval_steps`, `--eval-interval` or `TEST.EVAL_PERIOD`.
 
-    The log's own trainer is asked first, then what most others mean by it. What nobody knows stays as it is, unless
-    it looks like a known name that was mistyped: that is an error with a hint.
+    The log's own trainer is asked first, then what most others mean by it. A name that no trainer has stays as it
+    is, unless it looks like a known name that was mistyped: that is an error with a hint.
     """
     from stepscope.catalogue.detect import catalogue
 

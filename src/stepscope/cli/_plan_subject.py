@@ -39,7 +39,7 @@ class Subject(NamedTuple):
     derived: Derived | None
     seen: Seen | None
     notes: list[Message]
-    config: dict[str, Value]  # of nanoGPT, as stated; empty for any other
+    config: dict[str, Value]  # nanoGPT's settings, as stated; empty for any other trainer
 
 
 class Seen(NamedTuple):

@@ -24,7 +24,7 @@ class Progress:
             return
         self._last, self._is_shown = now, True
         share = ""
-        if num_bytes <= self._total:  # of an archive, more is read than there is
+        if num_bytes <= self._total:  # an archive gives more bytes than its file has
             share = f" / {self._total / 1e6:.0f} MB ({100 * num_bytes / self._total:.0f} %)"
         text = f"{self._path}: {num_bytes / 1e6:.0f} MB{share}"
         print(f"\r{text}", end="\x1b[K", file=sys.stderr, flush=True)

@@ -118,14 +118,14 @@ def stated_settings(args: argparse.Namespace) -> dict[str, Value]:
 
 
 def _stated_moment(args: argparse.Namespace, run: Run, table_time: dt.datetime | None) -> dt.datetime | None:
-    """`--now`; a bare clock time lies on the day of the nvidia-smi table or the last stamp, else today."""
+    """`--now`; a bare clock time lies on the day of the nvidia-smi table or the last timestamp, else today."""
     if args.now is None:
         return None
     day = clock.now().date()
     if table_time is not None:
         day = table_time.date()
     elif run.stamps is not None and run.stamps.dated:
-        # A stamp without an offset is local time already.
+        # A timestamp without an offset is local time already.
         zone = None if run.stamps.zoned else dt.UTC
         day = dt.datetime.fromtimestamp(run.stamps.last_ns / units.NS, zone).date()
     return units.parse_moment(args.now, day=day)

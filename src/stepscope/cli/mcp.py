@@ -31,7 +31,7 @@ _UNTRUSTED = (
 )
 _PATH = {"type": "string", "description": "a log file or folder, relative to the server's root"}
 _NUMBER = {"type": "integer", "minimum": 0}
-# Tool → what it is for, its arguments beside the paths, and how those become flags.
+# Tool → what it is for, its arguments, and the flags that some of them become.
 _TOOLS: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
     "explain": (
         "Where the time of a training run went, why iterations were slow, when it finishes, what to change.",

@@ -135,7 +135,7 @@ def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[st
         layers.append(values)
         header += [f"Overriding config with {path}:", text]
     if not args.config:
-        # Who says how many iterations wants just as many.
+        # A stated number of iterations is not changed.
         small = {**SMALL, "budget": 0.0} if "max_iters" in flags else SMALL
         layers.append(small)
         header += [f"Overriding: {name} = {value}" for name, value in small.items()]
@@ -144,7 +144,7 @@ def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[st
 
 
 def _read(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Plain], str]:
-    """The settings in a nanoGPT config file. What only running could tell is refused: a guess would train wrongly."""
+    """The settings in a nanoGPT config file. What only running could show is refused: a guess would train wrongly."""
     from stepscope.core.configfile import parse_python, read_config
 
     values = read_config(path)  # also says what is wrong with the file

@@ -1,6 +1,6 @@
 """Columns that grow at the end, one value or a block of them at a time, as narrow as their values allow.
 
-A block can be *staged* behind the visible end and shown row by row later: that costs nothing per row, and what reads
+A block can be *staged* after the visible end and shown row by row later: that costs nothing per row, and what reads
 the column in between sees exactly the rows that came before it in the file.
 """
 
@@ -23,12 +23,12 @@ class Column:
     __slots__ = ("_data", "_end", "_missing", "_num", "_num_shared")
 
     def __init__(self, dtype: npt.DTypeLike, missing: float = 0) -> None:
-        """`missing` is what rows have that came before the first one with a value."""
+        """`missing` is the value of rows before the first one that has a value."""
         self._missing = missing
         self._data: npt.NDArray[Any] = np.empty(_FIRST_ROWS, dtype=dtype)
         self._num = 0
-        self._end = 0  # of what is staged
-        self._num_shared = 0  # so many rows are also somebody else's: copied before they are changed
+        self._end = 0  # the end of the staged rows
+        self._num_shared = 0  # rows that were shared: copied before they are changed
 
     def __len__(self) -> int:
         return self._num
@@ -77,7 +77,7 @@ class Column:
             self._num = row
 
     def stage(self, values: npt.NDArray[Any]) -> None:
-        """Put rows behind the end, not yet visible; they go to the place of what was staged before."""
+        """Put rows after the end, not yet visible; they replace rows staged before."""
         end = self._num + len(values)
         self._reserve(end)
         may_not_fit = self._data.dtype == np.int32 and values.itemsize > 4 and len(values)
@@ -98,22 +98,22 @@ class Column:
         self._num = num
 
     def share(self) -> npt.NDArray[Any]:
-        """The rows so far, never to change: without a copy, because rows are only ever added behind them."""
+        """The rows so far, never to change: without a copy, because rows are only ever added after them."""
         self._num_shared = self._num
         rows = self._data[: self._num]
         rows.flags.writeable = False
         return rows
 
     def recode(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> None:
-        """Keep something else instead of each value, of the staged rows too."""
+        """Replace each value by another, those of the staged rows too."""
         self._data, self._num_shared = change(self.with_staged()), 0
 
     def with_staged(self) -> npt.NDArray[Any]:
-        """The rows so far and those staged behind them."""
+        """The rows so far and those staged after them."""
         return self._data[: max(self._num, self._end)]
 
     def expect(self, num: int) -> None:
-        """Make room for so many rows in all. Memory that is never written to costs nothing; copying it later does."""
+        """Make room for `num` rows in all. Memory that is never written to costs nothing; copying it later does."""
         if num > len(self._data):
             self._grow(num)
 
@@ -129,7 +129,7 @@ class Column:
 
 
 def _room(num: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Memory for so many values.
+    """Memory for `num` values.
 
     NumPy asks for huge pages, which the kernel clears two megabytes at a time, out of the cache again before they are
     written to; a column grows by less than that between two looks at it, so small pages are much cheaper here.

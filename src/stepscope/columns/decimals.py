@@ -1,7 +1,7 @@
 """Numbers as a log prints them: whole numbers of 32 bits, and what one of them counts.
 
 `170.12ms` and `3.4159` are the whole numbers 17012 and 34159 with two and four decimals. A column of those takes half
-the memory of the values they stand for, which are made from it exactly when they are asked for.
+the memory of the values themselves, which are computed from it exactly when they are asked for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stepscope.columns.column import Column
 from stepscope.columns.run_length import Pieces
 
-_NO_TIME = np.iinfo(np.int64).min  # what `run`, which builds on this, calls NO_TIME
+_NO_TIME = np.iinfo(np.int64).min  # NO_TIME of the package `run`, which builds on this one
 MISSING = -(1 << 31)
 _MOST = (1 << 31) - 1
 _LEAST_UNIT_NS = 100
@@ -26,26 +26,26 @@ Numbers = npt.NDArray[Any]
 
 
 class Nanos(NamedTuple):
-    """Times in units of so many nanoseconds. One that is missing is no time."""
+    """Times as multiples of `unit` nanoseconds. A missing time is NO_TIME."""
 
     unit: int = 10**6
 
     def encode(self, value: float) -> int | None:
-        """The whole number that stands for a value; None where none does."""
+        """The whole number for a value; None where there is none."""
         if value == _NO_TIME:
             return MISSING
         number, rest = divmod(int(value), self.unit)
         return number if not rest and -_MOST <= number <= _MOST else None
 
     def decode(self, numbers: Numbers) -> Numbers:
-        """The values that whole numbers stand for."""
+        """The values of whole numbers."""
         values = numbers.astype(np.int64)
         values *= self.unit
         values[numbers == MISSING] = _NO_TIME
         return values
 
     def value(self, number: int) -> int:
-        """The value that one whole number stands for."""
+        """The value of one whole number."""
         return _NO_TIME if number == MISSING else number * self.unit
 
     def finer(self) -> Nanos | None:
@@ -58,12 +58,12 @@ class Nanos(NamedTuple):
 
 
 class Decimals(NamedTuple):
-    """Numbers with so many decimals. One that is missing is NaN."""
+    """Numbers with `num` decimals. A missing number is NaN."""
 
     num: int = 2
 
     def encode(self, value: float) -> int | None:
-        """The whole number that stands for a value; None where none does."""
+        """The whole number for a value; None where there is none."""
         if math.isnan(value):
             return MISSING
         scaled = value * 10**self.num
@@ -73,13 +73,13 @@ class Decimals(NamedTuple):
         return number if number / 10**self.num == value else None
 
     def decode(self, numbers: Numbers) -> Numbers:
-        """The values that whole numbers stand for."""
+        """The values of whole numbers."""
         values: Numbers = numbers / 10.0**self.num
         values[numbers == MISSING] = math.nan
         return values
 
     def value(self, number: int) -> float:
-        """The value that one whole number stands for."""
+        """The value of one whole number."""
         return math.nan if number == MISSING else number / 10**self.num
 
     def finer(self) -> Decimals | None:
@@ -101,11 +101,11 @@ class Printed(NamedTuple):
     code: Code
 
     def unpack(self) -> Numbers:
-        """The values they stand for."""
+        """The values of the numbers."""
         return self.code.decode(self.numbers)
 
     def take(self, rows: slice | npt.NDArray[np.bool_]) -> Printed:
-        """Some of them."""
+        """The numbers of some rows."""
         return Printed(self.numbers[rows], self.code)
 
 
@@ -120,12 +120,12 @@ def take(kept: Printed | Numbers | None, rows: slice | npt.NDArray[np.bool_]) ->
 
 
 def fits_narrow(numbers: Numbers) -> bool:
-    """Whether whole numbers can be kept in 32 bits, of which one stands for a number that is missing."""
+    """Whether whole numbers can be kept in 32 bits, of which one means a missing number."""
     return numbers.itemsize == 4 or not len(numbers) or bool(-_MOST <= numbers.min() <= numbers.max() <= _MOST)
 
 
 class DecimalColumn:
-    """One growing column of such numbers. As soon as one of them does not fit, all are kept as values."""
+    """One growing column of printed numbers. As soon as a number does not fit, all are kept as values."""
 
     __slots__ = ("_code", "_data", "_dtype")
 
@@ -153,7 +153,7 @@ class DecimalColumn:
         self._data.append(number)
 
     def stage(self, values: Printed | Numbers) -> None:
-        """Put rows behind the end, not yet visible; they go to the place of what was staged before."""
+        """Put rows after the end, not yet visible; they replace rows staged before."""
         if not isinstance(values, Printed):
             self._spell_out()
         elif self._code is not None:
@@ -184,7 +184,7 @@ class DecimalColumn:
         self._data.cut(num)
 
     def expect(self, num: int) -> None:
-        """Make room for so many rows in all."""
+        """Make room for `num` rows in all."""
         self._data.expect(num)
 
     def share(self) -> Printed | Numbers:
@@ -193,7 +193,7 @@ class DecimalColumn:
         return rows if self._code is None else Printed(rows, self._code)
 
     def _encode(self, value: float) -> float:
-        """What stands for a value here; the column is made to hold it."""
+        """The number kept for a value; the column's code is refined until it can hold it."""
         while self._code is not None:
             number = self._code.encode(value)
             if number is not None:
@@ -204,7 +204,7 @@ class DecimalColumn:
         return value
 
     def _fit(self, code: Code) -> int:
-        """Keep numbers so that those of another code can join them: by how much to multiply those; 0 for not at all."""
+        """Prepare for numbers of another code: the factor to multiply them by, or 0 where they cannot be kept."""
         assert self._code is not None
         times = self._code.times_finer(code)
         if not times:

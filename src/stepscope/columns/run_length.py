@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from stepscope.columns.column import Column
 
-_FEW_PIECES = 64  # never worth a thought
-_LOOKED_AT = 9
+_FEW_PIECES = 64  # this few are always kept as pieces
+_LOOKED_AT = 9  # rises that are looked at to find the usual one
 _ROWS_PER_PIECE = 16  # fewer than this, and single numbers are smaller
 
 Ints = npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ class RunLengthColumn:
         self._firsts: list[int] = []
         self._rises: list[int] = []
         self._num = 0
-        self._dense: Column | None = None  # once the numbers turned out to follow no order
+        self._dense: Column | None = None  # the numbers one by one, once they turned out to follow no order
 
     def __len__(self) -> int:
         return self._num if self._dense is None else len(self._dense)
@@ -103,7 +103,7 @@ class RunLengthColumn:
         self._check_order()
 
     def stage(self, values: Ints) -> None:
-        """Put rows behind the end, not yet visible; they go to the place of what was staged before."""
+        """Put rows after the end, not yet visible; they replace rows staged before."""
         if self._dense is not None:
             self._dense.stage(values)
             return
@@ -112,7 +112,7 @@ class RunLengthColumn:
         self._drop_staged()
         num = len(values)
         rises = values[1:] - values[:-1]
-        # Whatever most of a few of them are: one alone may stand where a line of something else came between.
+        # The most frequent of a few rises: a single one may be off because of another kind of line in between.
         some = rises[:: max(1, num // _LOOKED_AT)].tolist()
         rise = max(some, key=some.count, default=0)
         breaks = (np.flatnonzero(rises != rise) + 1).tolist()
@@ -165,7 +165,7 @@ class RunLengthColumn:
         return np.where(piece < 0, 0, starts[own] + inside)
 
     def expect(self, num: int) -> None:
-        """Make room for so many rows in all."""
+        """Make room for `num` rows in all."""
         if self._dense is not None:
             self._dense.expect(num)
 

@@ -13,7 +13,7 @@ def now() -> dt.datetime:
 
 
 class ClockSource(Protocol):
-    """What lives on a clock gets one handed over; tests hand over one of their own."""
+    """The clock that time-dependent code is given; tests give one of their own."""
 
     def now(self) -> dt.datetime:
         """This moment, local."""
@@ -26,7 +26,7 @@ class ClockSource(Protocol):
 
 
 class SystemClock:
-    """The real one."""
+    """The machine's own clock."""
 
     def now(self) -> dt.datetime:
         """This moment, local, with its offset."""

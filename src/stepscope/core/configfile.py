@@ -88,7 +88,7 @@ def _parse_toml(text: str, path: Path) -> object:
 
 
 def _flatten(tree: object) -> dict[str, Value]:
-    """Leaves by their own name; of two leaves with one name the outer one counts."""
+    """The values of nested tables by their own names; where two share a name, the outer one counts."""
     values: dict[str, Value] = {}
     level: list[object] = [tree]
     while level:

@@ -55,7 +55,7 @@ def _is_harmless(value: str) -> bool:
 
 def redact(text: str, limit: int = MAX_LENGTH) -> str:
     """`text` as one safe, masked line of at most `limit` characters."""
-    # Masked before it is cut: half a key is still half a secret, and would no longer match. What is cut first, so that
-    # a monstrous line costs nothing, is cut far behind what will be shown.
+    # Masked before it is cut: half a key is still half a secret, and would no longer match. The first cut, so that a
+    # monstrous line costs nothing, lies far beyond the part that is shown.
     text = mask(_CONTROL.sub("", text[: limit + _BEYOND]).replace("\t", " ").replace("\n", " ").strip())
     return text if len(text) <= limit else text[: limit - 1] + "…"

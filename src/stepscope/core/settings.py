@@ -45,7 +45,7 @@ class Settings(Mapping[str, Setting]):
         self, values: Mapping[str, Setting] | None = None, overruled: Mapping[str, Setting] | None = None
     ) -> None:
         self._values = dict(values or {})
-        self.overruled = dict(overruled or {})  # what was stated, where something else is believed
+        self.overruled = dict(overruled or {})  # settings as stated, where another value is believed
 
     def __getitem__(self, name: str) -> Setting:
         return self._values[name]
@@ -66,7 +66,7 @@ class Settings(Mapping[str, Setting]):
         return Settings(merged, self.overruled)
 
     def replaced(self, name: str, value: Value, origin: Origin) -> Settings:
-        """These settings with `name` overruled whatever its origin was."""
+        """These settings with `name` overruled, also where its origin is stronger."""
         known = self._values.get(name)
         overruled = dict(self.overruled)
         if known is not None and _RANK[known.origin] > _RANK[origin] and known.value != value:
@@ -74,12 +74,12 @@ class Settings(Mapping[str, Setting]):
         return Settings({**self._values, name: Setting(value, origin)}, overruled)
 
     def as_stated(self) -> Settings:
-        """Without what was detected: what was stated stands in its place."""
+        """Without what was detected: what was stated takes its place."""
         stated = {name: setting for name, setting in self._values.items() if setting.origin != "detected"}
         return Settings({**stated, **self.overruled})
 
     def number(self, name: str) -> float | None:
-        """The value as a number, or None when it is unknown or none."""
+        """The value as a number, or None when it is unknown or not a number."""
         setting = self._values.get(name)
         if setting is None or isinstance(setting.value, bool | str) or not math.isfinite(setting.value):
             return None
@@ -150,7 +150,7 @@ def evaluate_constant(node: ast.expr, names: Mapping[str, Value]) -> Value | Non
 
 
 def _finite(value: float) -> float | None:
-    """A number that is one, and of a size that a setting can have."""
+    """`value` if it is finite and no larger than a setting can be; else None."""
     return value if math.isfinite(value) and abs(value) < _MAX_VALUE else None
 
 

@@ -111,7 +111,7 @@ def parse_moment(text: str, *, day: dt.date) -> dt.datetime | None:
 
 
 def _parse_ctime(text: str) -> dt.datetime:
-    """`Sat Nov 15 02:30:07 2025`, whatever the process's locale says about month names."""
+    """`Sat Nov 15 02:30:07 2025`, with English month names in any locale of the process."""
     _, month, day, clock, year = text.split()[:5]
     hour, minute, second = (int(part) for part in clock.split(":"))
     return dt.datetime(int(year), MONTHS[month], int(day), hour, minute, second)

@@ -52,7 +52,7 @@ def parse_yaml(text: str, place: str) -> object:
             while loader.check_node():
                 data: object = loader.get_data()
                 if data is not None:
-                    loader.check_node()  # what follows is another document or the end, else the first was cut short
+                    loader.check_node()  # fails unless another document or the end follows: the first was cut short
                     return data
         finally:
             loader.dispose()
@@ -79,7 +79,7 @@ def _error(key: str, text: str, place: str, line: int, **args: object) -> InputE
 
 
 class _OutOfBoundsError(Exception):
-    """More, or deeper, than settings are; `line` counts from 0, as PyYAML's do."""
+    """Raised for more, or deeper, values than settings have; `line` counts from 0, as PyYAML's do."""
 
     def __init__(self, key: str, limit: int, line: int) -> None:
         super().__init__(key)
@@ -146,7 +146,7 @@ def _read_float(text: str) -> float:
     return float(plain.replace(".inf", "inf").replace(".nan", "nan"))
 
 
-# In this order: the first whose pattern fits a scalar without a tag reads it.
+# Types in the order they are tried: the first whose pattern fits reads a scalar without a tag.
 _SCALARS: dict[str, tuple[re.Pattern[str], Callable[[str], object]]] = {
     "null": (_NULL, lambda _: None),
     "bool": (_BOOL, lambda text: _TRUTHS[text.lower()]),
@@ -183,6 +183,6 @@ for _name, (_pattern, _read) in _SCALARS.items():
     _Loader.add_implicit_resolver(_YAML + _name, _pattern, None)
     _Loader.add_constructor(_YAML + _name, partial(_scalar, _pattern, _read))
 _Loader.add_implicit_resolver(_YAML + "merge", re.compile(r"<<\Z"), ["<"])
-_Loader.add_constructor(_YAML + "merge", _text)  # as a value it merges nothing
+_Loader.add_constructor(_YAML + "merge", _text)  # `<<` as a value merges nothing
 _Loader.add_constructor(_YAML + "str", _text)
 _Loader.add_constructor(None, _untagged)

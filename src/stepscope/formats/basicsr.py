@@ -1,4 +1,4 @@
-"""BasicSR, its forerunner MMSR and what was made from them, also in Paddle. Only the time stamps tell the time."""
+"""BasicSR, its forerunner MMSR and what was made from them, also in Paddle. Only the timestamps show the time."""
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 

@@ -14,7 +14,7 @@ FORMAT = Format(
             rf"step +(?P<step>\d+)(?: \||,) loss: (?P<loss>{_NUMBER})(?: \||,)(?: [a-z]{{1,12}}:? {_NUMBER} \|){{0,4}}"
             r" dt: (?P<dur_ms>[\d.]+)ms(?: \||,) tok/sec: ",
         ),
-        # Anchored, because behind another trainer's words these would be that trainer's lines.
+        # Anchored, because after another trainer's words these would be that trainer's lines.
         Line("evaluation", r"^validation loss: (?P<val_loss>\d+\.\d{4}|nan|inf)\s*$"),
         Line("evaluation", r"^HellaSwag accuracy: \d+/\d+=[\d.]+"),
         Line("checkpoint", r"^writing checkpoint to (?P<path>.+)"),
@@ -22,7 +22,7 @@ FORMAT = Format(
         Line("start", r"=> calculated gradient accumulation steps: (?P<gradient_accumulation_steps>\d+)"),
         Line("chatter", r"found \d+ shards for split (?:train|val)|loaded \d+ tokens|1 epoch = \d+ batches"),
         Line("chatter", r"using device: \w+|using fused AdamW: (?:True|False)"),
-        # nanoGPT's words too: they cannot tell the two apart.
+        # nanoGPT prints the same words: they cannot distinguish the two.
         Line("chatter", r"num (?:non-)?decayed parameter tensors: \d+, with [\d,]+ parameters"),
         Line("chatter", r"rank \d+ sample \d+: "),
     ),

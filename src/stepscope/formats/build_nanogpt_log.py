@@ -1,4 +1,4 @@
-"""The log.txt that build-nanogpt writes beside its output: step, kind and value, and no time whatever."""
+"""The log.txt that build-nanogpt writes next to its output: step, kind and value, and no time whatever."""
 
 from stepscope.formats._shared.untimed_log import untimed_log
 from stepscope.lines.format import Line, Sample

@@ -8,7 +8,7 @@ FORMAT = Format(
     title="Caffe",
     url="https://github.com/BVLC/caffe",
     lines=(
-        # At iteration 0 the time is that of one pass, whatever the line says of a hundred iterations.
+        # At iteration 0 the time is that of one pass, though the line says a hundred iterations.
         Line(
             "step",
             rf"Iteration (?P<step>0) \({_NUMBER} iter/s, (?P<dur_s>[\d.e-]+)s/\d+ iters?\), loss = (?P<loss>{_NUMBER})",
@@ -18,7 +18,7 @@ FORMAT = Format(
             rf"Iteration (?P<step>[1-9]\d*) \({_NUMBER} iter/s, (?P<dur_s>[\d.e+-]+)s/(?P<per_steps>\d+) iters?\), "
             rf"loss = (?P<loss>{_NUMBER})",
         ),
-        Line("step", rf"Iteration (?P<step>\d+), loss = (?P<loss>{_NUMBER})"),  # before 2016: only the moments tell
+        Line("step", rf"Iteration (?P<step>\d+), loss = (?P<loss>{_NUMBER})"),  # before 2016: only timestamps
         Line("evaluation", r"Iteration (?P<step>\d+), Testing net \(#0\)"),
         Line("checkpoint", r"Snapshotting to (?:binary proto|HDF5) file (?P<path>\S+\.caffemodel\S*)"),
         Line("resume", r"Restoring previous solver status from (?P<path>\S+)"),

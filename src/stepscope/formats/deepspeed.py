@@ -1,4 +1,4 @@
-"""DeepSpeed's engine, and DeepSpeed-Chat around it. It prints rates, no step time: the stamps are the clock."""
+"""DeepSpeed's engine, and DeepSpeed-Chat around it. It prints rates, no step time: the timestamps are the clock."""
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
@@ -15,7 +15,7 @@ FORMAT = Format(
             rf"{_STAMP}\[INFO\] \[timer\.py:\d+:stop\] (?:\[Rank \d+\] )?epoch=\d+/micro_step=\d+/"
             r"global_step=(?P<step>\d+), RunningAvgSamplesPerSec=",
         ),
-        # It is announced without a moment and ends with its result: the next step's stamp comes after both.
+        # An evaluation is announced without a time and ends with its result: the next timestamp comes after both.
         Line("evaluation", r"\*{5} Evaluating (?:perplexity|reward), Epoch \d+/\d+ \*{5}"),
         Line(
             "checkpoint",
@@ -27,7 +27,7 @@ FORMAT = Format(
         Line("chatter", r"(?:ppl|perplexity): [\d.naif]+|average reward score: |chosen_last_scores"),
         Line("chatter", r"epoch: \d+\|step: \d+\|ppo_ep: |Epoch: \d+ \| Step: \d+ \| PPO Epoch: "),
         Line("chatter", r"\|?E2E latency=[\d.]+s \||-{40,}$|Model Parameters: [\d.]+ B, Latency: "),
-        # Everything else its logger says; the two step lines and the save are told apart by what follows.
+        # Everything else its logger says; the two step lines and the checkpoint line differ in what follows.
         Line(
             "chatter",
             rf"{_STAMP}\[(?:INFO|WARNING|ERROR)\] \[(?:[\w./]+\.py|__init__\.py):\d+:\w+\] "

@@ -1,10 +1,10 @@
-"""detectron2. Its printed `time` is the mean since the start of training, so the time stamps are the clock."""
+"""detectron2. Its printed `time` is the mean since the start of training, so the timestamps are the clock."""
 
 from stepscope.formats._shared import coco
 from stepscope.lines.format import Clock, Controls, Format, Habits, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
-# After the stamp: `d2.utils.events INFO: ` in log.txt, `d2.utils.events]: ` on the terminal.
+# After the timestamp: `d2.utils.events INFO: ` in log.txt, `d2.utils.events]: ` on the terminal.
 _LOGGER = r"(?:[\w.]+(?: INFO|\]): +)"
 _EVALUATOR = r"(?:d2|detectron2)\.evaluation\.evaluator(?: INFO|\]): +"
 

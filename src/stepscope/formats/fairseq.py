@@ -47,7 +47,7 @@ FORMAT = Format(
             r"(?:\| |fairseq\.checkpoint_utils \| )?[Ss]aved checkpoint (?P<path>\S+) \(epoch \d+ @ (?P<step>\d+) "
             r"updates(?:[^)]*\) \(writing took (?P<took_s>[\d.]+) seconds)?",
         ),
-        # Only a limit above nothing is one: fairseq writes 0 for none.
+        # Only a limit above 0 is read: fairseq writes 0 for no limit.
         Line(
             "start",
             r"(?:fairseq_cli\.train \| )?(?:\{|Namespace\().{0,20000}?\bmax_update(?:': |=)(?P<total>[1-9]\d*)\b",

@@ -1,4 +1,4 @@
-"""Gluon's image classification scripts: no stamps, rates without a known batch; only a whole epoch has a time."""
+"""Gluon's image classification scripts: no timestamps, rates without a known batch; only a whole epoch has a time."""
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
@@ -9,7 +9,7 @@ FORMAT = Format(
         Line("step", r"\[Epoch (?P<step>\d+)\] speed: [\d.]+ samples/sec\s+time cost: (?P<dur_s>[\d.]+)"),
         Line("evaluation", r"\[Epoch \d+\] validation: "),
         Line("start", r"Namespace\(.{0,3000}?\bnum_epochs=(?P<total>\d+), num_gpus=\d+"),
-        # The last field tells these from the lines of MXNet's Module.
+        # The last field distinguishes these lines from those of MXNet's Module.
         Line("chatter", r"Epoch\[\d+\] Batch \[\d+\]\s+Speed: [\d.]+ samples/sec\s.{0,200}\blr=[\d.e+-]+"),
         Line("chatter", r"\[Epoch \d+\] training: "),
     ),

@@ -1,6 +1,6 @@
 """Hugging Face's Trainer and what is built on it (TRL, Unsloth, axolotl, accelerate scripts): its bar is the clock.
 
-The dicts it prints have neither a step nor a time; both are in the tqdm bar beside them, and the bars of its
+The dicts it prints have neither a step nor a time; both are in the tqdm bar next to them, and the bars of its
 evaluations look the same but for their total.
 """
 

@@ -1,4 +1,4 @@
-"""NVIDIA HugeCTR: the time of the last so many iterations together, evaluation inside."""
+"""NVIDIA HugeCTR: the time of all iterations since the last line, evaluation inside."""
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 

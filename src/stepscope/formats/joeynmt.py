@@ -1,4 +1,4 @@
-"""Joey NMT: time stamps on every line; validation decodes whole sentences and says how long that took."""
+"""Joey NMT: timestamps on every line; validation decodes whole sentences and says how long that took."""
 
 from stepscope.lines.format import Clock, Controls, EvaluationHabits, Format, Habits, Layout, Line, Sample
 

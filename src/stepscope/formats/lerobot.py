@@ -1,4 +1,4 @@
-"""LeRobot: from a thousand on its steps are printed as 1K, so the number alone does not tell them apart."""
+"""LeRobot: from a thousand on its steps are printed as 1K, so several steps share a number."""
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 

@@ -1,4 +1,4 @@
-"""Lightning's progress bars, drawn by tqdm or by rich: one per epoch, with a clock that begins anew with each."""
+"""Lightning's progress bars, drawn by tqdm or by rich: one per epoch, with a clock that begins again with each."""
 
 from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
@@ -9,7 +9,7 @@ FORMAT = Format(
     title="Lightning",
     url="https://github.com/Lightning-AI/pytorch-lightning",
     lines=(
-        # The number of the version gives it away: any loop may have a bar that is called Epoch.
+        # The version number identifies Lightning's bar: any loop may have a bar that is called Epoch.
         Line(
             "step",
             r"Epoch (?P<epoch>\d+): +\d+%\|[^|]{0,400}\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) "

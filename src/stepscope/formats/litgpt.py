@@ -8,7 +8,7 @@ FORMAT = Format(
     title="LitGPT",
     url="https://github.com/Lightning-AI/litgpt",
     lines=(
-        # Step is the iter: that is what the time is of and what the validation lines count in.
+        # A step is an iter: the time is that of an iter, and validation lines count iters.
         Line(
             "step",
             rf"Epoch \d+ \| iter (?P<step>\d+)(?: \|)? step \d+(?: \||:) loss train: (?P<loss>{_NUMBER}),"

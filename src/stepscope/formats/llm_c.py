@@ -21,7 +21,7 @@ FORMAT = Format(
             rf"step +(?P<step>\d+)(?:/(?P<total>\d+))?: train loss (?P<loss>{_NUMBER})"
             rf"(?: norm {_NUMBER})?(?: lr {_NUMBER})?(?: \(acc {_NUMBER}\))? \((?:took )?(?P<dur_ms>[\d.]+) ms\b",
         ),
-        # Anchored and with all its decimals, because "val loss" is in many a trainer's mouth.
+        # Anchored and with all its decimals, because many trainers print "val loss".
         Line("evaluation", r"^val loss +(?P<val_loss>\d+\.\d{6,}|-?nan|-?inf)\s*$"),
         Line("evaluation", r"^HellaSwag: \d+/\d+ = [\d.]+"),
         Line("checkpoint", r"Writing checkpoint at step (?P<step>\d+)"),

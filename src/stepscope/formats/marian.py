@@ -1,4 +1,4 @@
-"""Marian: a report every so many updates, with the seconds since the report before it."""
+"""Marian: a report every N updates, with the seconds since the report before it."""
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 

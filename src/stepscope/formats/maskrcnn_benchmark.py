@@ -1,4 +1,4 @@
-"""maskrcnn-benchmark. Its `time: a (b)` is a median of 20 and a mean since the start: the time stamps are the clock."""
+"""maskrcnn-benchmark. Its `time: a (b)` is a median of 20 and a mean since the start: the timestamps are the clock."""
 
 from stepscope.formats._shared import coco
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample

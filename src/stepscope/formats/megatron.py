@@ -1,4 +1,4 @@
-"""Megatron-LM, Megatron-DeepSpeed and GPT-NeoX. The clock stands still while the model is evaluated or saved."""
+"""Megatron-LM, Megatron-DeepSpeed and GPT-NeoX. The clock stops while the model is evaluated or saved."""
 
 from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 

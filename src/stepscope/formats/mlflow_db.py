@@ -11,7 +11,7 @@ from stepscope.lines.format import Clock, Document, Format, Sample
 _NAME = "mlflow_db"
 _MAGIC = b"SQLite format 3\0"
 _METRICS = "SELECT key, value, timestamp, step, is_nan FROM metrics WHERE run_uuid = ? ORDER BY step, timestamp"
-# Of the run whose metrics go on the longest; system metrics have a clock of their own.
+# The metrics of the run that goes on longest; system metrics have a clock of their own.
 _LAST_RUN = "SELECT run_uuid FROM metrics WHERE key NOT LIKE 'system/%' ORDER BY timestamp DESC, rowid DESC LIMIT 1"
 
 

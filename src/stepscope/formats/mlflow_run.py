@@ -12,7 +12,7 @@ from stepscope.source.mlflow import HEAD
 
 _NAME = "mlflow_run"
 _VALUE = re.compile(r"(1\d{12}) (\S+)(?: (\d{1,15}))?")
-# What trainers call the number of steps, and nothing else of their parameters: names differ too much.
+# Names of the number of steps; other parameters are not read, as their names differ too much.
 _TOTALS = ("max_steps", "max_iters", "total_steps", "num_steps", "num_train_steps", "max_iterations")
 
 

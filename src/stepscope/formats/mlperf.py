@@ -31,7 +31,7 @@ FORMAT = Format(
         Line("start", _NEW.format("run_start")),
         Line("start", _OLD.format("run_start")),
         Line("fact", _NEW.format("max_steps") + r"\"value\": (?P<total>\d+)"),
-        # Those that merely tell the time
+        # Events that carry nothing but their time
         Line("fact", _NEW.format(rf"(?!eval_start\"{_COUNTED}){_MARKS}")),
         Line("fact", _OLD.format(_MARKS)),
         Line(

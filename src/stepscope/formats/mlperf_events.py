@@ -1,6 +1,6 @@
 """Files of MLPerf event lines and nothing else: the intervals between their moments, training apart from evaluation.
 
-Where a trainer's own lines stand among them, `mlperf.py` or that trainer's format reads the file as it comes.
+Where a trainer's own lines are among them, `mlperf.py` or that trainer's format reads the file as it comes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def sniff(head: bytes) -> bool:
 
 
 def to_lines(blob: bytes) -> Iterator[str]:
-    """One line per event line, so that numbers of lines stay what they are; most of them blank."""
+    """One line per event line, so that line numbers stay the same; most lines are blank."""
     texts = blob.decode("utf-8", "replace").splitlines()
     events = [event for number, text in enumerate(texts) if (event := _parse(number, text)) is not None]
     lines: dict[int, str] = {}

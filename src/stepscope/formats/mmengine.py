@@ -22,7 +22,7 @@ FORMAT = Format(
             "step",
             rf"{_LOGGER}?Iter(?:\(train\))? +\[ *(?P<step>\d+)/(?P<total>\d+)\]\s+(?:base_)?lr: {_FIGURES}",
         ),
-        # Its progress has an eta, its result has none.
+        # The progress of an evaluation has an eta, its result has none.
         Line("chatter", rf"{_LOGGER}?(?:Epoch|Iter)\((?:val|test)\) +(?:\[\d+\])?\[ *\d+/\d+\]\s+eta: "),
         Line(
             "evaluation",

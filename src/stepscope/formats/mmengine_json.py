@@ -1,4 +1,4 @@
-"""The JSON lines that MMEngine (vis_data/scalars.json) and mmcv (None.log.json) write beside their text log."""
+"""The JSON lines that MMEngine (vis_data/scalars.json) and mmcv (None.log.json) write next to their text log."""
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
@@ -22,7 +22,7 @@ FORMAT = Format(
             rf'(?:.{{0,200}}?"data_time": (?P<data_s>{_NUMBER}), )?'
             rf'(?:.{{0,2000}}?"loss": (?P<loss>{_NUMBER}), )?.{{0,4000}}?"time": (?P<dur_s>{_NUMBER})[,}}]',
         ),
-        # Of an evaluation `step` is the epoch.
+        # The `step` of an evaluation is the epoch.
         Line(
             "evaluation",
             r'\{"[^"{}]{1,60}": [^"{}]{1,40}, "[^{}]{0,4000}"data_time": [\d.e-]+, "time": [\d.e-]+, "step": \d+\}',

@@ -1,10 +1,10 @@
-"""modded-nanogpt's speedrun logs. A running clock that stops for validation and, in 2024, began anew at step 10."""
+"""modded-nanogpt's speedrun logs. A running clock that stops for validation and, in 2024, began again at step 10."""
 
 from stepscope.lines.format import Clock, Format, Habits, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
 _CLOCK = r"train_time:(?:(?P<elapsed_ms>[\d.]+)ms|(?P<elapsed_s>[\d.]+)s) step_avg:"
-# What its programs call a batch or an attention window that grows; a window at all may be one that does.
+# What its programs call a batch or an attention window that grows; any attention window may be one that grows.
 _GROWS = r"(?i)window|(?:ws|bs|batch_size|seq_len)s?_schedule|blocksize|get_(?:ws|bs)\b"
 
 FORMAT = Format(
@@ -22,7 +22,7 @@ FORMAT = Format(
         Line("chatter", r"Running (?:Python|Triton version) \d"),
         Line("chatter", r"(?:Training|Validation) DataLoader: total number of tokens: \d+ across \d+ files"),
         Line("chatter", r"={20,}\s*$|nvidia-smi:\s*$|inductor_output_code: |peak memory \w+: \d+"),
-        # nvidia-smi's date, once: as a stamp it would be every later line's. (Or nothing: behind a tag it is a stamp.)
+        # nvidia-smi's date: as a timestamp it would hold for all later lines. (Or nothing: after a tag it is one)
         Line("chatter", r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d \d{4})?\s*$"),
         Line(
             "chatter",

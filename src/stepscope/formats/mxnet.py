@@ -1,4 +1,4 @@
-"""MXNet's Module.fit with its Speedometer: only a rate of samples, so the time stamps are the clock."""
+"""MXNet's Module.fit with its Speedometer: only a rate of samples, so the timestamps are the clock."""
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 

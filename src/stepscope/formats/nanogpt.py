@@ -44,7 +44,7 @@ FORMAT = Format(
     clock=Clock(
         covers="step",
         # Its timer runs from the end of one step to the end of the next, so the
-        # first step after an evaluation also contains the evaluation and the save.
+        # first step after an evaluation also contains the evaluation and the checkpoint.
         includes=("evaluation", "checkpoint", "logging"),
         note="The time of one iteration, the printed one, from the end of the iteration before it; evaluation and "
         "checkpoint are inside. One iteration in log_interval is printed.",

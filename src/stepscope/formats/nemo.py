@@ -23,7 +23,7 @@ FORMAT = Format(
         ),
         Line("start", rf"{_LOGGER}Experiments will be logged at (?P<path>\S+)"),
         Line("resume", rf"{_LOGGER}Resuming training from checkpoint ?:? ?(?P<path>\S+)"),
-        # Its first batch stands for the whole validation, which has no line of its own.
+        # The first batch is taken for the whole validation, which has no line of its own.
         Line("evaluation", r"Validation: iteration 1/\d+$"),
         Line("chatter", r"Validation: iteration (?!1/)\d+/\d+"),
         Line(
@@ -41,7 +41,7 @@ FORMAT = Format(
         "saving are outside. A validation's loss stands on the lines after it until the next. No ETA is printed.",
     ),
     layout=Layout(
-        # Not the first iteration's number (0), but with it the last one's is what follows the slash.
+        # The first iteration is number 0, but counted from 1 the last one has the number after the slash.
         first_step=1,
         events_follow_step=True,
     ),

@@ -1,4 +1,4 @@
-"""NVIDIA's SSD for MLPerf: samples per second, a time only because an MLPerf line tells the batch size."""
+"""NVIDIA's SSD for MLPerf: samples per second, a time only because an MLPerf line states the batch size."""
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 

@@ -27,7 +27,7 @@ _TENSOR_TYPES = {1: ("<f", 5), 2: ("<d", 6), 3: ("<i", 7), 9: ("<q", 10)}
 
 
 class SummaryEvent(NamedTuple):
-    """What one record says: metrics of a step, or a session that starts or saves."""
+    """What one record says: metrics of a step, or a session that starts or writes a checkpoint."""
 
     wall_s: float
     step: int
@@ -80,7 +80,7 @@ def to_lines(blob: bytes) -> Iterator[str]:
             written, evaluated = event.step, None
             loss = f" loss {scalars[loss_tag]:.7g}" if loss_tag in scalars else ""
             yield f"tfevents: {place}{loss}"
-        # The metrics of one evaluation come as many records: the first stands for all.
+        # The metrics of one evaluation come as many records: only the first is kept.
         losses = [value for tag, value in event.scalars if is_evaluation(tag) and loss_rank(tag) is not None]
         if any(is_evaluation(tag) for tag in scalars) and (evaluated is None or evaluated[0] != event.step):
             evaluated = (event.step, event.wall_s)
@@ -88,7 +88,7 @@ def to_lines(blob: bytes) -> Iterator[str]:
 
 
 def read_events(blob: bytes) -> Iterator[SummaryEvent]:
-    """The events of a file; what is cut or broken is left out."""
+    """The events of a file; records that are cut or broken are left out."""
     position = 0
     while position + _HEADER_BYTES <= len(blob):
         length = _length_at(blob, position)

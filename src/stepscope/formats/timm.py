@@ -1,4 +1,4 @@
-"""timm's train.py. The first time on the line is one step's, the one in brackets the epoch's mean; no time stamps."""
+"""timm's train.py. The first time on the line is one step's, the one in brackets the epoch's mean; no timestamps."""
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 

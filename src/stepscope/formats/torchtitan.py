@@ -1,4 +1,4 @@
-"""torchtitan. A step line has no time, only tokens per second since the last one: the stamps are the clock."""
+"""torchtitan. A step line has no time, only tokens per second since the last one: the timestamps are the clock."""
 
 from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
@@ -17,7 +17,7 @@ FORMAT = Format(
         ),
         Line("gc", rf"{_TITAN}\[GC\] .{{1,80}} took (?P<took_s>[\d.]+) seconds"),
         Line("evaluation", rf"{_TITAN}validate step: +(?P<step>\d+)  loss: +(?P<val_loss>{_NUMBER})"),
-        # The last save of a run has no line of its own at its end.
+        # The last checkpoint of a run has no line of its own at its end.
         Line("checkpoint", rf"{_TITAN}Saving the checkpoint \(or staging"),
         Line("checkpoint", rf"{_TITAN}Finished saving the checkpoint .{{0,60}}in (?P<took_s>[\d.]+) seconds"),
         Line(

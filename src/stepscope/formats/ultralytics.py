@@ -4,7 +4,7 @@ from stepscope.formats._shared import yolo
 from stepscope.lines.format import Controls, Format, Layout, Line, Sample
 
 # Epoch, memory, losses, instances, image size. YOLOv5 and YOLOv7 draw the same, but count from 0 to epochs - 1: a row
-# of theirs that is not the first is told by its last digit.
+# of theirs, except the first, is identified by its last digit.
 _ROW = r"(?P<epoch>[1-9]\d*)/(?P<epochs>\d*[0-8])\s+[\d.]+[GM]?\s+(?P<loss>[\d.]+|nan)(?:\s+(?:[\d.]+|nan)){2,8}: +\d+%"
 
 FORMAT = Format(

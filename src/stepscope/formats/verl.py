@@ -14,7 +14,7 @@ FORMAT = Format(
             rf"{_RAY}step:(?P<step>\d+) - (?:.{{0,20000}}? - )?timing_s/step:"
             rf"{_VALUE}(?P<dur_s>\d+(?:\.\d+)?(?:e[-+]\d+)?)",
         ),
-        # The first validation has a line to itself; later ones stand among the metrics of their step.
+        # The first validation has a line to itself; later ones are among the metrics of their step.
         Line("evaluation", rf"{_RAY}step:(?P<step>\d+) - (?:val[-/]\S+:\S+(?: - |\s*$)){{1,200}}$"),
         Line("fact", rf"{_RAY}Total training steps: (?P<total>\d+)"),
         Line("fact", rf"{_RAY}Training Progress: +\d+%\|[^|]{{0,60}}\| \d+/(?P<total>\d+) \["),
@@ -25,7 +25,7 @@ FORMAT = Format(
     ),
     clock=Clock(
         covers="step",
-        # Since the middle of 2025 the validation and the save come after the step's timer; before, they were inside it.
+        # Since the middle of 2025 validation and checkpoint come after the step's timer; before, they were inside it.
         includes=(),
         note="The time of one step (generation, scoring, update), the printed one; loading the batch is outside, and "
         "so are validation and saving, which older versions count inside. The only ETA is that of the progress bar.",

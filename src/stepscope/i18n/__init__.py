@@ -69,7 +69,7 @@ class Language:
         return frozenset(self._source)
 
     def source(self, key: str) -> str:
-        """A message as it stands in the file."""
+        """A message as it is in the file."""
         return self._source[key]
 
     # -- messages -----------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ class Language:
 
         pattern = "#,##0" + ("." + "0" * digits if digits else "")
         if not abs(value) < _LARGEST:
-            return f"{value:.3g}"  # not a number that anybody writes out
+            return f"{value:.3g}"  # too large a number to write out
         # Half up, as people round: 5.985 s is 5.99 s.
         step = decimal.Decimal(1).scaleb(-digits)
         rounded = decimal.Decimal(repr(float(value))).quantize(step, decimal.ROUND_HALF_UP)

@@ -13,7 +13,7 @@ from stepscope.infer.kinds import Kind
 from stepscope.infer.stop_lines import Stops
 from stepscope.lines.format import Assumption
 
-# Steps without times: they are there, but half of what was asked is not.
+# Confidence in steps without times: half of the answer is missing.
 UNTIMED = 0.5
 
 
@@ -71,7 +71,7 @@ def _time_assumption(best: Candidate) -> Assumption:
 
 
 def _show(kind: Kind, index: int) -> str:
-    """A number as it stands in the log, with the words around it."""
+    """A number as the log prints it, with the words around it."""
     entry = kind.entries[0]
     field = entry.shape.fields[index]
     start = entry.shape.fields[index - 1].end if index else 0

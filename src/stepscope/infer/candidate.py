@@ -19,7 +19,7 @@ from stepscope.lines.prefix import split_prefix
 
 MAX_KINDS = 40
 _TRIED = 4
-# A step line that is this rare beside another one that counts is no step line.
+# A counting line that is this rare compared with another one is not the step line.
 _LEAST_SHARE = 0.05
 _MANY = 30
 _METRIC_KEY = re.compile(r"(?:^|[_ /])(?:loss|lr|learning_rate|accuracy|acc|ppl)$")
@@ -32,9 +32,9 @@ class Candidate(NamedTuple):
     kind: Kind
     counter: Counter
     entries: list[SeenLine]
-    numbers: list[int]  # of all its lines, also those that are no entries
+    numbers: list[int]  # line numbers of all its lines, including those that are not in `entries`
     rows: StepLines
-    moment: tuple[int, str] | None  # the field that holds a stamp inside the line, and its group
+    moment: tuple[int, str] | None  # the field that holds a timestamp inside the line, and its group
     clock: Choice | Doubt | None
     step_sure: float
     value: float
@@ -69,7 +69,7 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
 
 
 def _likeness(kind: Kind) -> float:
-    """How much a line looks like one of a training: it has a loss, or at least another word of that trade."""
+    """How much a line looks like one of a training: it has a loss, or at least another word of training."""
     if any("loss" in field.key for field in kind.shape.fields):
         return 1.0
     return 0.8 if kind.is_training else 0.6
@@ -101,8 +101,8 @@ def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Can
     rows = StepLines(steps, t_ns, left, np.diff(steps) < 0, resolution, counter.counts_epochs, counter.is_abbreviated)
     clock = choose(find_columns(fields, kind.shape.texts, texts, taken), rows)
     sure = min(0.95, counter.weight) * (1.0 if kind.is_training else 0.8)
-    # What counts best is the step line, even where its time is in doubt: another kind's would be an answer to
-    # another question.
+    # The kind that counts best is the step line, even where its time is in doubt: the time of another kind would
+    # answer another question.
     timed = 1.0 if isinstance(clock, Choice) else 0.9 if isinstance(clock, Doubt) else 0.7
     return Candidate(kind, counter, entries, numbers, rows, moment, clock, sure, value * timed)
 
@@ -173,7 +173,7 @@ def _float(text: str) -> float:
 def _moments(
     kind: Kind, entries: list[SeenLine], texts: list[list[str]], resolution_ns: int
 ) -> tuple[tuple[int, str] | None, Floats, int]:
-    """The stamps of the lines: before them, or inside."""
+    """The timestamps of the lines: before them, or inside."""
     t_ns = np.array([math.nan if entry.t_ns is None else float(entry.t_ns) for entry in entries])
     if np.isfinite(t_ns).mean() > 0.8:
         return None, t_ns - np.nanmin(t_ns), resolution_ns
@@ -195,7 +195,7 @@ def _moments(
 
 
 def _is_time_of_day(kind: Kind, index: int) -> bool:
-    """A clock right behind a date of another form than the prefix reader knows: `21-09-27 21:26:52`."""
+    """A clock right after a date of another form than the prefix reader knows: `21-09-27 21:26:52`."""
     texts, field = kind.shape.texts, kind.shape.fields[index]
     return field.kind == "clock" and index >= 2 and texts[index].isspace() and texts[index - 1] in {"-", "/", "."}
 

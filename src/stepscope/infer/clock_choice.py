@@ -1,4 +1,4 @@
-"""Chooses the clock of an unknown log among its figures and stamps, and says what speaks for the choice."""
+"""Chooses the clock of an unknown log among its figures and timestamps, and says what supports the choice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from stepscope.infer.time_figures import (
 from stepscope.lines.format import Covers
 
 Bools = npt.NDArray[np.bool_]
-# How sure a reading is, by what speaks for it. Evidence of another kind inside the log settles it nearly; a printed
+# How sure a reading is, by what supports it. Evidence of another kind inside the log settles it nearly; a printed
 # unit leaves open what the figure covers; a bare number of a likely size leaves open both.
 CONFIDENCE = {
     "stamps": 0.95,
@@ -56,12 +56,12 @@ _SAME = 0.02
 
 
 class StepLines(NamedTuple):
-    """The step lines: their numbers, stamps (NaN where none), steps left by their own total, and which begin anew."""
+    """The step lines: their numbers, timestamps (NaN where none), steps left by their total, where counts restart."""
 
     steps: Floats
     t_ns: Floats
     left: Floats
-    resets: Bools  # between a line and the next: another process, or epoch
+    resets: Bools  # between a line and the next: another process or epoch begins
     resolution_ns: int
     counts_epochs: bool
     is_abbreviated: bool
@@ -73,7 +73,7 @@ class StepLines(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The clock: a figure read one way, or the stamps alone (`meaning` None)."""
+    """The clock: a figure read one way, or the timestamps alone (`meaning` None)."""
 
     covers: Covers
     meaning: Meaning | None
@@ -83,7 +83,7 @@ class Choice(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """A figure that can be read in several ways, with nothing in the log to tell them apart."""
+    """A figure that can be read in several ways, with nothing in the log to decide between them."""
 
     column: TimeColumn
     interval: int
@@ -166,7 +166,7 @@ def _evidence(
     rates: list[TimeColumn],
     stamps: tuple[float, bool] | None,
 ) -> list[tuple[Reason, float]]:
-    """The paces that other things in the log tell, the most trustworthy first."""
+    """The paces that other parts of the log imply, the most trustworthy first."""
     found: list[tuple[Reason, float]] = [("stamps", stamps[0])] if stamps else []
     for column in running:
         if column.unit_s is not None and (pace := clock_pace(column, rows.since, rows.resets)):
@@ -183,7 +183,7 @@ def _evidence(
 
 
 def _is_steady(paces: Floats) -> bool:
-    """A time left that goes with the steps left; one for the whole run beside a total of one epoch does not."""
+    """A time left that goes with the steps left; one for the whole run next to a total of one epoch does not."""
     low, high = np.quantile(paces, (0.25, 0.75))
     return bool(high < 1.5 * low)
 
@@ -215,7 +215,7 @@ def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[f
     first_pace, reading, unit = guesses[0]
     stated = column.unit_s is not None
     doubt = Meaning(column, reading, unit, "name", 0.0, first_pace)
-    if len(column.readings) == 1 and stated:  # it says itself what it is of
+    if len(column.readings) == 1 and stated:  # its name says what it measures
         return Meaning(column, reading, unit, "unit", _PER_STEP_SURE, first_pace)
     typical = float(np.nanmedian(column.values))
     readings = {guess[1] for guess in guesses}
@@ -285,7 +285,7 @@ def _choice_of(meaning: Meaning, rows: StepLines, running: list[TimeColumn]) -> 
 
 
 def _covers_all_steps(meaning: Meaning, rows: StepLines) -> bool:
-    """Whether a figure times the steps since the last line is the time between their stamps: a mean, not a sample."""
+    """Whether the figure times the steps since the last line is the time between timestamps: a mean, not a sample."""
     if float(np.median(rows.since)) <= 1 or not np.isfinite(rows.t_ns).any():
         return False
     elapsed = np.diff(rows.t_ns) / 1e9

@@ -1,6 +1,6 @@
 """Which number of an unknown log's line counts the steps: a whole number that grows, under a word that says so.
 
-It may count through the run, or through each epoch beside a number of the epoch; the total may stand after a stroke.
+It may count through the run, or through each epoch next to the epoch's number; the total may follow a slash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GLOBAL = re.compile(r"global|num_updates|total_it")
 _BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$")
 _EPOCH = re.compile(r"(?:^|[_ /.-])(?:epochs?|ep|e)(?:[_ ](?:no|num|number|n))?$")
 _LETTER = re.compile(r"(?:^|\s)[sitkn]$")
-# Whole numbers that grow and are no steps.
+# Names of whole numbers that grow and do not count steps.
 _NEVER = re.compile(
     r"warm|sav|skip|nan|max|total|every|interval|micro|val|eval|test|remain|left|line|pid|port|seq|ttl|seed|rank|worker|"
     r"gpu|mem|byte|tok|sampl|exampl|consum|param|lr|loss|size|dim|layer|patien|best|fold|resum|attempt|retr"
@@ -94,7 +94,7 @@ def _whole_columns(kind: Kind) -> list[_CountColumn]:
 
 
 def _total_after(kind: Kind, column: _CountColumn, columns: list[_CountColumn]) -> int | None:
-    """The index of the total after a stroke: it is never less than the count, and hardly ever changes."""
+    """The index of the total after a slash: it is never less than the count, and hardly ever changes."""
     follower = next((other for other in columns if other.at == column.at + 1), None)
     if follower is None or not _STROKE.match(kind.shape.texts[column.at + 1]):
         return None
@@ -140,9 +140,9 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
     ):
         return None
     if weight < 0.8 and not _is_regular(steps):
-        return None  # without a word that says step, it must at least go up like one
+        return None  # without a word that says step, the number must at least grow like one
     if downs >= 2 and len({int(value) for value in values[:-1][steps < 0]}) == 1 and total is None:
-        weight *= 0.5  # it starts anew whenever it has reached the same number: epochs, and no line says which
+        weight *= 0.5  # the count starts again at the same number each time: epochs, and no line says which
     counts_epochs = bool(_EPOCH.search(column.field.key))
     return Counter(
         step=column.at,
@@ -225,7 +225,7 @@ def _epoch_and_batch(
 
 
 def _says_epoch(kind: Kind, epoch: _CountColumn) -> bool:
-    """`in 0 epoch`: the word stands after the number, or opens the line."""
+    """`in 0 epoch`: the word follows the number, or opens the line."""
     before, after = kind.shape.texts[epoch.at], kind.shape.texts[epoch.at + 1]
     return bool(re.match(r"\s*epochs?\b", after, re.IGNORECASE)) or bool(
         re.search(r"(?i)\b(?:epoch|train)\b\W*(?:train\W*)?$", before)
@@ -233,7 +233,7 @@ def _says_epoch(kind: Kind, epoch: _CountColumn) -> bool:
 
 
 def _fits_epoch(epoch: _CountColumn, batch: _CountColumn) -> bool:
-    """The epoch goes up by one where the batches start anew, and stays otherwise."""
+    """The epoch goes up by one where the batches start again, and stays otherwise."""
     if len(set(batch.values.tolist())) < 3:
         # One line per epoch, at the same batch.
         return len(set(batch.values.tolist())) == 1 and bool((np.diff(epoch.values) >= 0).mean() > 0.9)
@@ -241,7 +241,7 @@ def _fits_epoch(epoch: _CountColumn, batch: _CountColumn) -> bool:
     if (up < 0).sum() > 0.02 * len(up) + 2:
         return False
     if not (up > 0).any():
-        # One epoch only, so far: the batches must not have started anew.
+        # One epoch only, so far: the batches must not have started again.
         return not down.any() and int(epoch.values[0]) <= 1
     return bool((up[down] == 1).sum() >= 0.8 * max(1, down.sum())) and bool(
         (down[up > 0]).sum() >= 0.8 * (up > 0).sum()

@@ -1,7 +1,7 @@
 """A format for a log that no format of the catalogue claims, worked out from the log's own structure.
 
 The result is an ordinary `Format` (patterns and a clock), so the whole log is then read the way every log is. It says
-what it assumes and how sure it is. Where the log can be read in two ways and nothing in it tells which, the steps are
+what it assumes and how sure it is. Where the log can be read in two ways and nothing in it decides, the steps are
 read and their times are not; where nothing counts steps of a training, there is no format at all.
 """
 
@@ -24,9 +24,9 @@ from stepscope.infer.time_figures import Floats
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
 NAME = "generic"
-# Below this, what was found is no better than a guess.
+# Below this confidence, an inferred format is no better than a guess.
 LEAST_CONFIDENCE = 0.4
-_LONGER = 1.3  # as much longer than usual, a step line holds an evaluation or a checkpoint
+_LONGER = 1.3  # times the usual: a step line that took longer holds an evaluation or a checkpoint
 _GROUPS = {
     ("dur", 1e-3): "dur_ms",
     ("dur", 1.0): "dur_s",
@@ -111,7 +111,7 @@ def _other_step_lines(best: Candidate, step: Line, groups: dict[int, str], found
         if len(kind.entries) < LEAST_ROWS or kind.is_evaluation or not kind.is_training:
             continue
         if kind.numbers[0] < best.numbers[-1] and kind.numbers[-1] > best.numbers[0]:
-            continue  # printed beside the step line, not after it
+            continue  # printed among the step lines, not after them
         counter = find_counter(kind)
         if counter is None or counter.key != best.counter.key or (counter.step is None) != (best.counter.step is None):
             continue
@@ -133,7 +133,7 @@ def _other_step_lines(best: Candidate, step: Line, groups: dict[int, str], found
 
 
 def _timestamp_line(best: Candidate) -> list[Line]:
-    """Any other line that begins like the step line up to its stamp: it tells the time, if nothing else."""
+    """Any other line that begins like the step line up to its timestamp: it gives at least the time."""
     if best.moment is None or best.moment[0] != 0:
         return []
     shape = best.kind.shape

@@ -1,7 +1,7 @@
-"""The lines of an unknown log sorted into kinds: lines of one shape, with what stood before them.
+"""The lines of an unknown log sorted into kinds: lines of one shape, with their prefixes.
 
-A prefix (stamp, rank, logger) is taken off by the ordinary prefix reader, so that the patterns made from a kind find
-their lines the way every format's do.
+A prefix (timestamp, rank, logger) is taken off by the ordinary prefix reader, so that the patterns made from a kind
+find their lines the way every format's do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stepscope.infer.line_parts import MAX_CHARS, LineParts, take_apart
 from stepscope.lines.prefix import DAY_NS, Prefix, split_prefix
 
-# Words that tell of training, and of looking at a model without training it.
+# Words of training, and of evaluating a model without training it.
 TRAINING = re.compile(
     r"(?i)(?<![a-z])(?:\w*loss\w*|lr|learning.?rate|acc|accuracy|grad\w*|gnorm|ppl|perplexity|reward\w*|bleu|mfu|epochs?|"
     r"nll|bpc|elbo|(?:samples?|images?|imgs?|tok(?:en)?s?|examples?|seqs?)(?:/|_per_| per )s\w*|wer|auc|psnr|"
@@ -24,14 +24,14 @@ EVALUATION = re.compile(
     r"(?i)(?<![a-z])(?:val|valid|validat\w*|eval|evaluat\w*|test|testing|dev|predict\w*|infer\w*)(?![a-z])"
 )
 _LEAST_RANKS = 8
-# So many lines of a kind are taken apart; of the others it is enough to know that they are there.
+# At most this many lines of a kind are taken apart; the others are only counted.
 _MAX_ENTRIES = 3000
 _LEAST_TABLE = 4
 _DIGITS = re.compile(r"\d+")
 
 
 class SeenLine(NamedTuple):
-    """A line: its number among the lines looked at, its shape, its stamp (days added), and the line itself."""
+    """A line: its number among the lines looked at, its shape, its timestamp (days added), and the line itself."""
 
     number: int
     shape: LineParts
@@ -44,7 +44,7 @@ class Kind(NamedTuple):
 
     skeleton: tuple[str, ...]
     entries: list[SeenLine]
-    numbers: list[int]  # of all its lines, also those that are no entries
+    numbers: list[int]  # line numbers of all its lines, including those that are not in `entries`
 
     @property
     def shape(self) -> LineParts:
@@ -63,7 +63,7 @@ class Kind(NamedTuple):
 
     @property
     def is_evaluation(self) -> bool:
-        """Whether its lines tell of an evaluation and of nothing else."""
+        """Whether its lines report an evaluation and nothing else."""
         if EVALUATION.search(self.lead):
             return not re.search(r"(?i)(?<![a-z])train", self.lead)
         keys = [field.key.replace("_", " ").replace("/", " ") for field in self.shape.fields]
@@ -78,7 +78,7 @@ class Kind(NamedTuple):
 
 
 class SortedKinds(NamedTuple):
-    """All kinds, most frequent first, and the resolution of the stamps in nanoseconds (0 without)."""
+    """All kinds, most frequent first, and the resolution of the timestamps in nanoseconds (0 without)."""
 
     kinds: list[Kind]
     resolution_ns: int
@@ -90,7 +90,7 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
     prefixes = [split_prefix(line.strip()[:MAX_CHARS]) if line.strip() else None for line in lines]
     has_counting_ranks = _ranks_count(prefixes)
     kinds: dict[tuple[str, ...], Kind] = {}
-    known: dict[str, Kind] = {}  # by the line with all digits alike: most lines need not be taken apart to be sorted
+    known: dict[str, Kind] = {}  # kinds by the line with its digits as 0: most lines need not be taken apart
     clock = Days()
     num = 0
     for number, (line, prefix) in enumerate(zip(lines, prefixes, strict=True)):
@@ -138,7 +138,7 @@ def _name_columns(kind: Kind, lines: Sequence[str]) -> None:
 
 
 class Days:
-    """Adds days to times of day; dated stamps win over undated ones."""
+    """Adds days to times of day; dated timestamps win over undated ones."""
 
     def __init__(self) -> None:
         self._last: int | None = None
@@ -148,11 +148,11 @@ class Days:
 
     @property
     def resolution_ns(self) -> int:
-        """The finest step of the stamps so far; 0 without any."""
+        """The finest step of the timestamps so far; 0 without any."""
         return 0 if self._decimals < 0 else 10 ** (9 - min(9, self._decimals))
 
     def take(self, prefix: Prefix) -> int | None:
-        """The stamp of the next line."""
+        """The timestamp of the next line, in nanoseconds; None where it has none."""
         t_ns = prefix.t_ns
         if t_ns is None or (self._dated and not prefix.dated):
             return None
@@ -169,7 +169,7 @@ class Days:
 
 
 def _ranks_count(prefixes: Sequence[Prefix | None]) -> bool:
-    """Whether what looks like a rank before a line only grows: then it is the step."""
+    """Whether the number that looks like a rank before a line only grows: then it is the step."""
     ranks = [prefix.rank for prefix in prefixes if prefix is not None and prefix.rank is not None and not prefix.match]
     if len(set(ranks)) < _LEAST_RANKS:
         return False

@@ -1,6 +1,7 @@
-"""A line of an unknown log taken apart: its numbers, the word before each, the unit behind it, and the text between.
+"""A line of an unknown log taken apart: its numbers, the word before each, the unit after it, and the text between.
 
-Two lines of one shape have the same text between their numbers. What the numbers mean is `_infer`'s question.
+Two lines of one shape have the same text between their numbers. What the numbers mean is left to `counter.py` and
+`time_figures.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _BREAK = re.compile(r"[|,;\]})]|\s[-–]\s|\t")
 
 
 class Field(NamedTuple):
-    """A number of a line: `key` is the words before it, lower case; `unit` what stands behind."""
+    """A number of a line: `key` is the words before it, lower case; `unit` the unit after it."""
 
     kind: FieldKind
     text: str
@@ -48,7 +49,7 @@ class Field(NamedTuple):
 
 
 class LineParts(NamedTuple):
-    """A line's numbers, and the texts around them: one more than there are numbers, blanks drawn together."""
+    """A line's numbers, and the texts around them: one more than there are numbers, blanks collapsed."""
 
     fields: tuple[Field, ...]
     texts: tuple[str, ...]
@@ -103,13 +104,13 @@ def _glued(behind: str) -> bool:
 
 
 def squeeze(text: str) -> str:
-    """Text with bars gone, blanks drawn together, and those beside a number gone unless nothing else parts it."""
+    """Text without bars, blanks collapsed, and without blanks next to a number unless nothing else separates it."""
     text = re.sub(r"\s+", " ", _BAR.sub("\1", text))
     return text if text.isspace() else text.strip()
 
 
 def _key(between: str) -> str:
-    """The words right before a number: behind the last comma, bar or bracket, at most four."""
+    """The words right before a number: after the last comma, bar or bracket, at most four."""
     text = re.sub(
         r"\s*/\s*(?=[a-z])", "/", re.sub(r"\(([A-Za-z/%]+)\)", r" \1 ", between.replace('"', " ").replace("'", " "))
     )

@@ -1,4 +1,4 @@
-"""Writes the pattern of a kind of line: its text as it stands, its numbers as numbers, those that count named."""
+"""Writes the pattern of a kind of line: its text unchanged, any number for a number, groups for those that matter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from stepscope.infer.line_parts import PATTERNS, Field, LineParts
 
-# A number that nobody asks for: bounded, so that no line can make the search for it long.
+# A number that is not used: bounded, so that no line can make the search for it long.
 _ANY = r"\S{1,24}?"
 _WHOLE = r"\d[\d,]*"
 _PLAIN = r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?"
@@ -21,14 +21,14 @@ def write_pattern(
 ) -> str:
     """A pattern for lines of these shapes that names the fields in `groups` (by their index in the first shape).
 
-    Up to the field `anchor` all shapes are the same. Behind it the text is copied as far as they agree; a field
-    behind that is looked for by the word before it, and may be missing.
+    Up to the field `anchor` all shapes are the same. After it the text is copied as far as they agree; a field
+    after that is looked for by the word before it, and may be missing.
     """
     first = shapes[0]
     last = max(groups)
     copied = max(anchor, min(last, common_fields(shapes) - 1))
     pattern = copy_fields(first, copied + 1, groups)
-    # Behind the last number that all have in common, the next word may be one that is looked for.
+    # After the last number that all shapes share, the next word may be one that is looked for.
     pattern += _unit_after(first, copied) if copied == last or first.fields[copied].unit else r"(?![\d.])"
     for index in sorted(groups):
         if index > copied:
@@ -65,7 +65,7 @@ def literal(text: str, *, at_start: bool = False) -> str:
 
 
 def _escape(text: str) -> str:
-    """`re.escape` without the strokes before signs that mean nothing."""
+    """`re.escape` without backslashes before characters that have no special meaning."""
     return re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", text)
 
 
@@ -82,7 +82,7 @@ def _value(field: Field, group: str | None) -> str:
 
 
 def _unit_after(shape: LineParts, index: int) -> str:
-    """What stands right behind a number, so that a line cut in the middle of it is not taken for a whole one."""
+    """What follows a number directly, so that a line cut in the middle of it is not taken for a whole one."""
     behind = shape.texts[index + 1]
     word = re.match(r"\S{1,12}", behind)
     if word is None or "\1" in word[0]:

@@ -1,4 +1,4 @@
-"""Evaluations, saves, resumes and totals in an unknown log: lines between the steps, known by their words."""
+"""Evaluations, checkpoints, resumes and totals in an unknown log: lines between the steps, known by their words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAX_FIELDS_BEFORE = 8
 
 
 class StopLines(NamedTuple):
-    """Lines of one kind of happening, the numbers of the lines, and a line as an example."""
+    """Lines of one kind of event, the numbers of the lines, and a line as an example."""
 
     line: Line
     numbers: list[int]
@@ -40,7 +40,7 @@ class StopLines(NamedTuple):
 
 
 class Stops(NamedTuple):
-    """What is told between the steps."""
+    """The lines between the steps that say something about the run."""
 
     evaluation: StopLines | None
     checkpoints: list[StopLines]
@@ -49,14 +49,14 @@ class Stops(NamedTuple):
 
     @property
     def all(self) -> list[StopLines]:
-        """Every one of them."""
+        """Every kind of line that was found."""
         single = [event for event in (self.evaluation, self.total) if event is not None]
         return [*single, *self.checkpoints, *self.resumes]
 
 
 def find_stops(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: LineParts) -> Stops:
-    """Look for all of them; `rows` are the numbers of the step lines, `step` is the shape of one."""
-    # A count through each epoch needs the number of epochs beside that of its steps.
+    """Look for all kinds; `rows` are the numbers of the step lines, `step` is the shape of one."""
+    # A count through each epoch needs the number of epochs besides that of its steps.
     has_total = (counter.total if counter.epoch is None else counter.epochs) is not None
     return Stops(
         evaluation=find_evaluation(kinds, rows, counter, step),
@@ -72,7 +72,7 @@ def gaps_of(numbers: Sequence[int], rows: Sequence[int]) -> list[int]:
 
 
 def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: LineParts) -> StopLines | None:
-    """The line that tells of an evaluation: the one with a result, once between two steps where there is one."""
+    """The line that reports an evaluation: one with a result, once between two steps where there is one."""
     best: tuple[tuple[float, ...], StopLines] | None = None
     for kind in kinds:
         if not EVALUATION.search(kind.words) or kind.numbers[-1] < rows[0]:
@@ -125,7 +125,7 @@ def _is_duration(shape: LineParts, index: int) -> bool:
 
 
 def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLines]:
-    """The line that tells of a save."""
+    """The line that reports a checkpoint."""
     found: dict[str, StopLines] = {}
     for kind in kinds:
         if not any(_SAVE.search(text) for text in kind.shape.texts) or not _SAVED.search(kind.words):
@@ -139,7 +139,7 @@ def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLin
             found[event.line.pattern] = event._replace(numbers=sorted([*(known.numbers if known else []), *numbers]))
     if not found:
         return []
-    # Several lines tell of one save; the most faithful of them is enough.
+    # Several lines report the same checkpoint; the most regular of them is enough.
     best = max(found.values(), key=lambda event: (len(set(gaps_of(event.numbers, rows))), -len(event.numbers)))
     return [best] if len(set(gaps_of(best.numbers, rows))) <= 0.7 * len(rows) + 1 else []
 
@@ -151,7 +151,7 @@ def find_resumes(kinds: Sequence[Kind]) -> list[StopLines]:
 
 
 def _wordy(what: LineKind, kind: Kind) -> StopLines | None:
-    """A line known by its words up to a path or the next number, from the start to where they tell what it is."""
+    """A line known by its words up to a path or the next number, from the start to the words that say what it is."""
     matcher = {"evaluation": EVALUATION, "checkpoint": _SAVE, "resume": _RESUME}[what]
     shape = kind.shape
     if _SETTING.match(kind.lead):

@@ -1,9 +1,9 @@
 """What an unknown log's time figures mean, settled by the evidence inside the log.
 
 A figure may be the time of one step, of all steps since the last line, or a clock that runs; its unit may be missing.
-Each reading predicts a pace (seconds of a step). The stamps of the lines, a running clock, a printed rate and a printed
-time left predict one too: the reading that agrees with them is taken. Where nothing in the log can tell two readings
-apart, none is.
+Each reading predicts a pace (seconds of a step). The timestamps of the lines, a running clock, a printed rate and a
+printed time left predict one too: the reading that agrees with them is taken. Where nothing in the log decides between
+two readings, neither is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stepscope.lines.figures import parse_clock
 
 Floats = npt.NDArray[np.float64]
 Reading = Literal["step", "interval", "clock", "rate", "left"]
-# Why a reading was chosen: the evidence that agrees with it, or what speaks for it where there is none.
+# Why a reading was chosen: the evidence that agrees with it, or, where there is none, what else supports it.
 Reason = Literal["stamps", "clock", "rate", "left", "spacing", "unit", "name", "size"]
 
 _SECONDS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -108,7 +108,7 @@ _PER_STEP_KEY = re.compile(
     rf"^{_COUNTED}[_ ]?(?:time|duration|dt)"
 )
 _PER_MANY = re.compile(r"(?P<unit>ms|s)(?:ec(?:ond)?s?)?\s?(?:/|per|for)$")
-# How far a reading may lie from the evidence (a figure without the waiting for data is less than the stamps say), and
+# How far a reading may lie from the evidence (without waiting for data, a figure is less than the timestamps say), and
 # how much nearer it must be than the next one.
 NEAR = math.log(1.35)
 CLEAR = math.log(1.6)
@@ -156,7 +156,7 @@ def find_columns(
 
 
 def _per_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], values: Floats) -> TimeColumn | None:
-    """`12.3 sec/100 steps`: the time of so many steps together."""
+    """`12.3 sec/100 steps`: the time of several steps together."""
     behind = _PER_MANY.match(texts[index + 1])
     if behind is None or index + 2 >= len(texts) or not re.match(rf"{_COUNTED}\b", texts[index + 2]):
         return None
@@ -223,14 +223,14 @@ def _stated_unit(field: Field, words: set[str]) -> float | None:
 
 
 def is_running(values: Floats, resets: npt.NDArray[np.bool_]) -> bool:
-    """Whether a figure only grows, but for where it may start anew."""
+    """Whether a figure only grows, except where it may start again."""
     known = values[np.isfinite(values)]
     if len(known) < 4:
         return False
     steps = np.diff(values)
     usable = np.isfinite(steps) & ~resets
     falls = usable & (steps < 0)
-    # A clock that starts anew falls to less than half; a noisy figure falls by a little, and often.
+    # A clock that starts again falls to less than half; a noisy figure falls by a little, and often.
     deep = falls & (values[1:] < 0.5 * values[:-1])
     small = int((falls & ~deep).sum())
     if small > 0.01 * usable.sum() or deep.sum() > 0.1 * usable.sum() + 1:
@@ -251,7 +251,7 @@ def is_converging(values: Floats) -> bool:
 
 
 def stamp_pace(t_ns: Floats, since: Floats, resolution_ns: int) -> tuple[float, bool] | None:
-    """Seconds of a step by the stamps, and whether they are fine enough to time every line."""
+    """Seconds of a step by the timestamps, and whether they are fine enough to time every line."""
     usable = np.isfinite(t_ns[1:]) & np.isfinite(t_ns[:-1]) & (since > 0)
     if usable.sum() < _LEAST_PACES:
         return None
@@ -259,7 +259,7 @@ def stamp_pace(t_ns: Floats, since: Floats, resolution_ns: int) -> tuple[float, 
     if (elapsed < 0).sum() > 0.05 * len(elapsed) or elapsed.sum() <= 0:
         return None
     paces = elapsed / since[usable]
-    # Lines closer together than the stamps can tell: in stretches that they can.
+    # Lines closer together than the timestamps resolve are taken in stretches that they do.
     stride = max(1, math.ceil(10 * resolution_ns / max(1.0, float(np.mean(elapsed)))))
     if stride > 1:
         if stride * _LEAST_PACES > len(elapsed):

@@ -1,4 +1,4 @@
-"""The numbers of a step line: which step it is, and its time figure in nanoseconds, whatever form it was printed in.
+"""The numbers of a step line: which step it is, and its time figure in nanoseconds, from any printed form.
 
 A step is `step`, or `epoch` with `batch` of `batches`. A time figure is one of the groups in `SCALES`; what it covers
 (one step, a window's mean, everything since the start) is the format's clock, not the figure's form.
@@ -15,7 +15,7 @@ from stepscope.core.units import NS
 _CLOCK = re.compile(r"(?:(?P<d>\d+) days?,? )?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)\s*$")
 _WORDS = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m(?!s)|min|s|ms)\b")
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
-_SEPARATORS = re.compile(r"[,_'\s\u00a0\u2009\u202f]")  # of thousands
+_SEPARATORS = re.compile(r"[,_'\s\u00a0\u2009\u202f]")  # between groups of thousands
 _MAX_STEP = 1 << 53
 _MAX_NS = 10**18  # thirty years
 
@@ -47,7 +47,7 @@ SCALES: dict[str, Callable[[Any], Any]] = {
     "it_per_s": lambda number: 1 / number,
     "s_per_it": lambda number: number,
 }
-# Those whose number is a plain multiple: of so many nanoseconds.
+# The groups whose number is a plain multiple of these nanoseconds.
 LINEAR_NS = {
     "dur_ms": 10**6,
     "dur_s": NS,
@@ -58,7 +58,7 @@ LINEAR_NS = {
     "s_per_it": NS,
 }
 CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
-# What a line may tell of the step line that follows it.
+# Groups that a line may give for the step line that follows it.
 AHEAD = frozenset({"step", "epoch", "batch", "loss", *SCALES})
 
 

@@ -1,4 +1,4 @@
-"""Which line of a format a raw line is: as it stands, behind a known prefix, or behind any other."""
+"""Which line of a format a raw line is: as it is, after a known prefix, or after any other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from stepscope.lines.format import Format, LineKind, match_line
 from stepscope.lines.prefix import Prefix, split_prefix
 
-# Behind a prefix of a kind we do not know, only lines this telling are looked for, and only near the start.
+# After an unknown kind of prefix, only these distinctive lines are looked for, and only near the start.
 _SEARCHED: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint"})
 _SEARCH_CHARS = 400
 _MAX_PREFIX = 120
@@ -17,7 +17,7 @@ _PREFIX_STARTS = frozenset("[(0123456789JFMASONDrRTWIE" + "abcdefghijklmnopqstuv
 
 
 class Claim(NamedTuple):
-    """A line of a format (by its index), the match, and the prefix that stood before it."""
+    """A line of a format (by its index), the match, and the prefix before it."""
 
     which: int | None
     match: re.Match[str] | None
@@ -44,7 +44,7 @@ def claim(fmt: Format, text: str, first: int = 0) -> Claim:
 
 
 def prefix_shape(found: Claim) -> re.Pattern[str] | None:
-    """The shape of an unknown prefix that stood before a claimed line, to know it again before other lines."""
+    """The shape of an unknown prefix before a claimed line, to recognise it before other lines."""
     start = found.match.start() if found.match is not None else 0
     if not start:
         return None
@@ -56,7 +56,7 @@ def prefix_shape(found: Claim) -> re.Pattern[str] | None:
 def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
     head = text[:_SEARCH_CHARS]
     if fmt.words and not any(word in text for word in fmt.words):
-        return None  # nothing that tells of this format: its patterns need not even be compiled
+        return None  # none of this format's words: its patterns need not even be compiled
     for index in fmt.sieve.possible(text):
         line = fmt.lines[index]
         if line.kind in _SEARCHED:
@@ -67,7 +67,7 @@ def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
 
 
 def is_indented(line: str, prefix: Prefix | None) -> bool:
-    """Whether a line is set in, behind its prefix if it has one."""
+    """Whether a line is indented, after its prefix if it has one."""
     if prefix is None:
         return line[:1].isspace()
     return prefix.length > 1 and line.strip()[prefix.length - 2 : prefix.length].isspace()

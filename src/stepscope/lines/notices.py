@@ -10,14 +10,14 @@ import re
 from functools import cache
 from typing import Literal
 
-# `error` is an exception that stands alone, without the traceback that belongs to it; `done` is the log's own word
-# that training is over, which is no proof of it.
+# `error` is an exception without its traceback; `done` is the log's own statement that training is over, which is no
+# proof of it.
 NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed", "hang", "error", "done", "early_stop"]
-# Those after which a process is over, or was about to be.
+# Kinds of notice after which a process is over, or about to be.
 FATAL: frozenset[NoticeKind] = frozenset({"traceback", "oom", "interrupted", "exception", "killed", "hang"})
 
 _TRACEBACK = r"Traceback \(most recent call last\):"
-# Python says so of an exception in a destructor or a callback at exit: nothing came of it.
+# Python's words for an exception in a destructor or a callback at exit, which changes nothing.
 _IGNORED = re.compile(r"^Exception ignored (?:in|while|on)\b")
 # The line that ends a traceback: a class name, perhaps with its module and a message.
 EXCEPTION = re.compile(r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*)(?::\s|:?$)")
@@ -40,7 +40,7 @@ _INTERRUPTED = (
     r"|^(?:User defined signal [12]|Hangup|Interrupted)\s*$"
     r"|^(?:Spot|Preemptible) (?:instance|VM)\b.*\b(?:interrupt|preempt|terminat)"
 )
-# The scheduler's last words stand wherever the trainer's line broke off; Lightning warns behind a file's name.
+# The scheduler's last words may follow in the middle of a line; Lightning's warning follows a file's name.
 _CUT_SHORT = r"slurmstepd: error: \*\*\* (?:JOB|STEP) |(?:^|Warning: )Detected KeyboardInterrupt, attempting graceful"
 _SHELL_WORDS = r"(?:Killed|Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)"
 _KILLED = (
@@ -79,7 +79,7 @@ _EARLY_STOP = (
     r"|\b(?:[Ss]topp(?:ing|ed) (?:training )?early\b|[Tt]raining stopped early)|^Epoch \d+: early stopping"
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement .{0,60}\b[Ss]topping\b"
 )
-# Most lines of most logs are nobody's: each pattern is tried, and compiled, only where one of its words is there.
+# Most lines of most logs match no pattern: each pattern is tried, and compiled, only where one of its words is there.
 _SLURM_NAMES = ("slurm", "srun")
 _NOTICES: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
     ("traceback", ("Traceback (",), _TRACEBACK),
@@ -110,8 +110,8 @@ _DONE_WORDS = ("one", "ONE", "omplete", "inished", "exiting")
 
 
 def classify(text: str) -> NoticeKind | None:
-    """What a line that belongs to no format says of the run's fate; None for nothing."""
-    # A line may be of any length; the scheduler's last words stand wherever the trainer's own line broke off.
+    """What a line that belongs to no format says about how the run ended; None for nothing."""
+    # A line may be of any length; the scheduler's last words come where the trainer's own line broke off.
     at = text.find(_SLURM_WORDS, _HEAD_CHARS) if len(text) > _HEAD_CHARS else -1
     text = text[at : at + _HEAD_CHARS] if at > 0 else text[:_HEAD_CHARS]
     for kind, words, pattern in _NOTICES:
@@ -124,7 +124,7 @@ def classify(text: str) -> NoticeKind | None:
 
 
 def is_ignored(text: str) -> bool:
-    """Whether a line says that the exception told next was ignored."""
+    """Whether a line says that the exception printed next was ignored."""
     return _IGNORED.match(text) is not None
 
 

@@ -1,6 +1,6 @@
-"""Time stamps and rank tags that shells, launchers and loggers put before a line.
+"""Timestamps and rank tags that shells, launchers and loggers put before a line.
 
-What follows the prefix is the trainer's own line. A stamp without an offset counts as
+What follows the prefix is the trainer's own line. A timestamp without an offset counts as
 local time, one without a date as time of day: the reader adds the days.
 """
 
@@ -26,7 +26,7 @@ _US = re.compile(
     r"\[?(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}),? (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
     r"(?: (?P<half>[AP]M))?\]?"
 )
-# What else stands before a line: logging.basicConfig's own form, Docker Compose, Ray, absl's file and line.
+# Other prefixes of a line: logging.basicConfig's own form, Docker Compose, Ray, absl's file and line.
 _LOGGER = re.compile(
     r"(?:INFO|DEBUG|WARNING|ERROR):[\w.]+:|[\w.-]{1,40}-\d+\s+\| |\(\w[\w.:]* pid=\d+(?:, ip=[\d.]+)?\) "
     r"|(?:INFO|WARNING|ERROR) [\w./-]+:\d+\] |(?:INFO|DEBUG|WARNING|ERROR)\s+(?=\[?\d{4}-\d\d-\d\d[T ])"
@@ -44,7 +44,7 @@ _TIME = re.compile(r"\[?(?P<h>\d{1,2}):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1
 _EPOCH = re.compile(r"\[?(?P<e>1\d{9})(?:\.(?P<f>\d{1,9}))?\]?(?=[\s|:])")
 _SINCE = re.compile(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
 _BLANK = re.compile(r"[\s|,;-]*(?:- )?")
-# Behind a stamp: a host and a program (syslog), a logger's name, a level, a place in the code.
+# After a timestamp: a host and a program (syslog), a logger's name, a level, a place in the code.
 _BETWEEN = re.compile(
     r"[\s|,;:-]*(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?(?:\[(?!rank|Rank|default|\d)[\w.]{1,40}\])*[\s|,;:-]*"
     r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*"
@@ -56,7 +56,7 @@ DAY_NS = 86_400 * NS
 
 
 class Prefix(NamedTuple):
-    """What stood before a line. `t_ns` counts from 1970 when dated, else from some midnight; local unless `zoned`."""
+    """What comes before a line. `t_ns` counts from 1970 when dated, else from some midnight; local unless `zoned`."""
 
     t_ns: int | None
     dated: bool
@@ -65,8 +65,8 @@ class Prefix(NamedTuple):
     decimals: int
     rank: int | None
     length: int
-    match: re.Match[str] | None = None  # of the stamp
-    # Where the trainer's own line may begin, the likeliest last: what looks like a logger's name may be its own word.
+    match: re.Match[str] | None = None  # the match of the timestamp
+    # Where the trainer's own line may begin, the likeliest last: what looks like a logger's name may belong to it.
     cuts: tuple[int, ...] = ()
     is_bare: bool = False  # the rank is a number that nothing calls a rank
 
@@ -94,7 +94,7 @@ def split_prefix(text: str) -> Prefix | None:
             position = match.end()
         elif tag is not None:
             which = next(name for name in "abcd" if tag[name])
-            if rank is None:  # a launcher's tag before the trainer's own: the outer one tells
+            if rank is None:  # a launcher's tag before the trainer's own: the outer one counts
                 rank = int(tag[which])
                 is_bare = which == "c" or (which == "a" and not tag["word"])
             position = tag.end()
@@ -126,7 +126,7 @@ def split_prefix(text: str) -> Prefix | None:
 
 
 def _stamp_at(text: str, position: int) -> tuple[_Stamp, re.Match[str]] | None:
-    """The stamp at `position`, and its match."""
+    """The timestamp at `position`, and its match."""
     for regex in (_ISO, _EPOCH, _US, _MONTH, _DAY, _GLOG, _TIME, _SINCE):
         match = regex.match(text, position)
         if match is None:

@@ -1,4 +1,4 @@
-"""How long the whole took, as trainers, shells and `time` print it at the end."""
+"""How long the whole run took, as trainers, shells and `time` print it at the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_S = 1e9
 
 
 def parse_runtime(text: str) -> tuple[str, float] | None:
-    """What a line calls the time of the whole, and its seconds; None when it says nothing of the kind."""
+    """What a line calls the time of the whole run, and its seconds; None when it says nothing of the kind."""
     head = text[:400]
     if not any(word in head for word in _WORDS):
         return None

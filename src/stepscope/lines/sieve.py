@@ -1,7 +1,7 @@
 """Which of many patterns could match a line at all, by words that each of their matches contains.
 
-A log may be full of lines that are nobody's. To see that none of dozens of patterns matches takes far longer than to
-see that none of their words is there.
+A log may be full of lines that no pattern matches. To see that none of dozens of patterns matches takes far longer than
+to see that none of their words is there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 _LEAST_WORD = 2
-# Finding the words takes as long as matching this many lines; most logs have fewer that are nobody's.
+# Finding the words takes as long as matching this many lines; most logs have fewer lines without a match.
 _PATIENCE = 200
 
 

@@ -1,6 +1,6 @@
-"""Open whatever the user points at and hand out its bytes in bounded chunks.
+"""Open what the user points at and give its bytes in bounded chunks.
 
-What the bytes mean is nobody's business here; `lines.py` makes lines of them.
+What the bytes mean is left to others; `lines.py` makes lines of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stepscope.source.recording import recorded_log, stamped_chunks
 CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
 _ARCHIVE_BYTES = 1 << 16
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
-# What a trainer's folder may hold that is text but certainly no log.
+# Text files that a trainer's folder may hold and that are certainly not logs.
 _NOT_LOGS = {
     f".{kind}"
     for kind in ("py", "md", "yaml", "yml", "toml", "ini", "cfg", "html", "css", "js", "ipynb", "sh", "bin", "pt")
@@ -41,9 +41,9 @@ class Source(NamedTuple):
     name: str
     path: Path | None
     mtime: float | None
-    is_recorded: bool = False  # by `stepscope run`: the arrival of each line lies beside it
+    is_recorded: bool = False  # written by `stepscope run`: the arrival time of each line is in a file next to it
     size: int | None = None
-    is_mlflow: bool = False  # a run's folder of a file per metric
+    is_mlflow: bool = False  # the folder of an MLflow run, with a file per metric
 
     @property
     def is_plain(self) -> bool:
@@ -70,7 +70,7 @@ class Source(NamedTuple):
                 cast(BinaryIO, stream).seek(start)
             while True:
                 try:
-                    # What a broken archive still holds must come out before it breaks: only as much as is there.
+                    # Read no more than is unpacked: everything before the break in a broken archive must come out.
                     chunk = stream.read(CHUNK_BYTES) if plain else stream.read1(_ARCHIVE_BYTES)
                 except (EOFError, zlib.error, lzma.LZMAError) as problem:
                     # A compressed log of a run that is still going ends in the middle: keep what came.
@@ -101,7 +101,7 @@ class Source(NamedTuple):
 
 
 def resolve(argument: str) -> list[Source]:
-    """The sources an argument stands for: one file, standard input, or a folder's candidates (best guess first)."""
+    """The sources that an argument means: one file, standard input, or a folder's candidates (best guess first)."""
     if not argument:
         raise InputError("no-such-file", place="''", nearby="none")
     if argument == "-":
@@ -144,7 +144,7 @@ def _folder(folder: Path) -> list[Source]:
 
 
 def _nearest(path: Path) -> str:
-    """A file beside the one that is missing whose name is close, to offer; empty when there is none."""
+    """A file next to the missing one with a similar name, to suggest; empty when there is none."""
     import difflib
 
     try:

@@ -1,4 +1,4 @@
-"""What the GPU did while the run went: samples kept beside its log, in the form of `nvidia-smi --query-gpu`.
+"""What the GPU did during the run: samples kept next to its log, in the form of `nvidia-smi --query-gpu`.
 
     nvidia-smi --query-gpu=timestamp,index,name,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu \\
                --format=csv -l 5 > gpu.csv
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from stepscope.source.boundary import open_file
 
 NAME = "gpu.csv"
-# A week at one sample in five seconds; what is beyond is left out.
+# A week at one sample in five seconds; samples beyond that are left out.
 _MOST_BYTES = 16 << 20
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _MIB = 1 << 20
@@ -47,7 +47,7 @@ class GpuSeries(NamedTuple):
 
 
 def read_gpu_series(log: Path) -> GpuSeries | None:
-    """The busiest GPU's samples beside a log (or in a recording's folder); None where nobody kept any."""
+    """The busiest GPU's samples next to a log (or in a recording's folder); None where there are none."""
     path = (log if log.is_dir() else log.parent) / NAME
     try:
         with open_file(path) as file:
@@ -59,7 +59,7 @@ def read_gpu_series(log: Path) -> GpuSeries | None:
 
 
 def parse_gpu_series(lines: Sequence[str]) -> list[GpuSeries]:
-    """Each GPU's samples. Lines that are none (a torn one, a second heading) are passed over."""
+    """Each GPU's samples. Lines that hold no sample (a torn line, a second heading) are skipped."""
     rows = csv.reader(lines, skipinitialspace=True)
     columns: dict[str, int] = {}
     found: dict[str, list[tuple[float, ...]]] = {}

@@ -37,7 +37,7 @@ class Hardware(NamedTuple):
     """One GPU at one moment. Memory in bytes, power in watts, clocks in MHz, utilisation as a share of 1.
 
     Of a GPU that is divided (MIG), memory is that of its fullest part. `throttle` holds words of `THROTTLES`; None
-    where nobody looked.
+    where it is unknown.
     """
 
     gpu: str | None = None
@@ -53,7 +53,7 @@ class Hardware(NamedTuple):
     clock_most: float | None = None
     throttle: tuple[str, ...] | None = None
     processes: tuple[Process, ...] = ()
-    others: tuple[Process, ...] | None = None  # processes that are not the run's; None where nobody knows
+    others: tuple[Process, ...] | None = None  # processes that are not the run's; None where unknown
 
 
 def throttles_of(mask: int) -> tuple[str, ...]:
@@ -62,12 +62,12 @@ def throttles_of(mask: int) -> tuple[str, ...]:
 
 
 def mask_of(words: tuple[str, ...]) -> int:
-    """Bits that stand for the words."""
+    """The bits for the words."""
     return sum(bit for bit, word in THROTTLES.items() if word in words and bit != 0x20)
 
 
 def busiest(gpus: list[Hardware]) -> Hardware | None:
-    """The GPU that does most, by utilisation, then by memory."""
+    """The busiest GPU, by utilisation, then by memory."""
     return max(gpus, key=lambda gpu: (gpu.utilisation or 0.0, gpu.memory_used or 0), default=None)
 
 

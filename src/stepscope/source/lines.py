@@ -1,4 +1,4 @@
-"""Turn bytes into clean lines, a chunk at a time, whatever the encoding and the terminal did to them.
+"""Turn bytes into clean lines, a chunk at a time, in any encoding and free of terminal codes.
 
 Feeding the same bytes in other chunks gives the same lines.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 MAX_LINE_CHARS = 1 << 16
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_=>])")
 _SNIFF_BYTES = 1 << 12
-# NUL bytes are what a log never has and a binary file nearly always does.
+# A log never has NUL bytes; a binary file nearly always does.
 _BINARY_NULS = 0.02
 
 

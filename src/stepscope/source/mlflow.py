@@ -1,6 +1,6 @@
 """A run in MLflow's file store: a folder with a file per metric, put together as one document.
 
-Each file tells of one metric alone; only together do they say when a step ended and when it was evaluated.
+Each file holds one metric; only together do they show when a step ended and when it was evaluated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run_document(run: Path) -> bytes:
 
 
 def _files(folder: Path) -> list[Path]:
-    # What the machine did has a clock of its own.
+    # System metrics are left out: they are sampled by a clock of their own.
     paths = islice(folder.rglob("*"), _MAX_FILES) if folder.is_dir() else ()
     files = (path for path in paths if path.is_file() and is_readable(path))
     return sorted(path for path in files if "system" not in path.relative_to(folder).parts[:1])

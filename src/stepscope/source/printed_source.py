@@ -61,7 +61,7 @@ class PrintedSource:
         return held
 
     def _may_be_code(self, line: str) -> bool:
-        """Whether a line can stand in a Python file at this place."""
+        """Whether a line is possible in a Python file at this place."""
         was_inside = bool(self._quote) or self._depth > 0
         for mark in _TRIPLE.findall(line):
             self._quote = mark if not self._quote else ("" if mark == self._quote else self._quote)

@@ -1,6 +1,6 @@
-"""A run that `stepscope run` recorded: `log.txt` as it was printed, `stamps.tsv` with when each line came.
+"""A run that `stepscope run` recorded: `log.txt` as it was printed, `stamps.tsv` with the time each line came.
 
-Read back, every line has its arrival before it, as Unix seconds: the form in which any stamped log is read.
+Read back, every line has its arrival before it, as Unix seconds: the form in which any log with timestamps is read.
 A record of `stamps.tsv` is: bytes up to the end of the line, wall clock, monotonic clock (seconds).
 """
 
@@ -75,10 +75,10 @@ class RecordingTail:
         return News(b"".join(pieces), is_over=not pieces and (self._folder / EXIT).exists())
 
     def rewind(self) -> bool:
-        """A recording is a text of lines: nobody begins it anew."""
+        """Not possible: a recording is only ever appended to."""
         return False
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._log.close()
         self._stamps.close()

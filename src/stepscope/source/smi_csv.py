@@ -1,6 +1,6 @@
 """`nvidia-smi --query-gpu=… --format=csv`, with and without its header, with and without units; one reading or many.
 
-Without a header a figure is known by its unit; without either, nothing can be known, and nothing is.
+Without a header a figure is identified by its unit; without either it is ignored.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _REASON = re.compile(r"clocks_(?:throttle|event)_reasons\.(?P<name>\w+)$")
 
 
 def parse_csv(text: str) -> list[list[Hardware]]:
-    """The GPUs of each reading: a new one begins when a GPU, or the first one, comes again."""
+    """The GPUs of each reading: a new reading begins when a GPU, or the first one, comes again."""
     heads: list[str] | None = None
     readings: list[list[Hardware]] = [[]]
     for line in text.splitlines():

@@ -100,7 +100,7 @@ def _section(facts: dict[Path, str], name: str) -> dict[str, str]:
 
 
 def _throttle(facts: dict[Path, str]) -> tuple[str, ...] | None:
-    """What holds the clocks down; reasons stand in each other, so the section is wherever its name is on the way."""
+    """What holds the clocks down; reasons are nested, so the section's name may be anywhere in a path."""
     own = {
         path[-1]: value
         for path, value in facts.items()

@@ -19,7 +19,7 @@ _GONE_S = 5.0
 
 
 class News(NamedTuple):
-    """What a look brought. `is_new_file`: the bytes begin another file. `is_over`: nothing more will come."""
+    """What one look found. `is_new_file`: the bytes begin another file. `is_over`: nothing more will come."""
 
     data: bytes = b""
     is_new_file: bool = False
@@ -51,7 +51,7 @@ class FileTail:
         if data:
             return News(data)
         if os.fstat(self._file.fileno()).st_size < self._file.tell():
-            # Cut and written anew in place (`> train.log`): what was read stays read.
+            # Truncated and rewritten in place (`> train.log`): the lines already read are kept.
             self._file.seek(0)
             return News(self._file.read(_CHUNK_BYTES), is_new_file=True)
         return self._look_for_successor()
@@ -76,7 +76,7 @@ class FileTail:
         return News(self._file.read(_CHUNK_BYTES), is_new_file=True)
 
     def rewind(self) -> bool:
-        """Begin anew with the first byte of the file that has the name now."""
+        """Start again at the first byte of the file that has the name now."""
         try:
             file = self._path.open("rb")
         except OSError:
@@ -86,7 +86,7 @@ class FileTail:
         return True
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
@@ -117,8 +117,8 @@ class PipeTail:
         return News(data)
 
     def rewind(self) -> bool:
-        """What came through a pipe is gone."""
+        """Not possible: bytes that came through a pipe are gone."""
         return False
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: standard input stays open."""

@@ -1,7 +1,7 @@
 """What `stepscope run --trace` saw from inside a process: every span, and how often and for how long by kind.
 
 A record of `trace.tsv` is: kind, wall-clock start, seconds, detail. Kind `skipped` is a hook that this version of torch
-does not take; `optimizer` records stand for as many steps as their detail says.
+does not take; an `optimizer` record covers as many steps as its detail says.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from stepscope.source.boundary import open_file
 from stepscope.source.recording import SUSPENDS
 
 TRACE = "trace.tsv"
-# In the order in which reports tell them.
+# In the order in which reports show them.
 KINDS = ("evaluation", "checkpoint", "data", "gc", "compile", "optimizer", "retry")
 _SPANS = {"evaluation", "checkpoint", "data", "gc", "compile"}
 SUSPENDED = "suspended"
-# A month of them; what is beyond is left out.
+# A month of records; the rest is left out.
 _MOST_BYTES = 1 << 28
 _MOST_SLEEPS = 100_000
 _NS = 1e9
@@ -48,7 +48,7 @@ class Trace(NamedTuple):
 
 
 def read_trace(path: Path) -> Trace | None:
-    """The trace of a recording; None where there is no recording or it was not traced. Torn lines are left out."""
+    """The trace of a recording; None where there is no recording or it was not traced. Torn lines are skipped."""
     trace = (path if path.is_dir() else path.parent) / TRACE
     found: dict[str, list[tuple[float, float, int]]] = {}
     skipped: list[str] = []
@@ -78,7 +78,7 @@ def read_trace(path: Path) -> Trace | None:
 
 
 def read_suspends(path: Path) -> Spans:
-    """When the machine slept during a recording; empty where it did not, or nobody looked."""
+    """When the machine slept during a recording; empty where it did not, or was not watched."""
     folder = path if path.is_dir() else path.parent
     found = []
     try:

@@ -3,9 +3,9 @@
 There is one clock and one hand on it. `lap(phase)` gives everything since the last lap to a phase, so no second can be
 counted twice or lost. A lap costs a quarter of a microsecond; a step has six.
 
-Files beside the checkpoints:
+Files next to the checkpoints:
 
-    steps.jsonl    a record per step with the seconds of its phases, and one per evaluation, save, collection …
+    steps.jsonl    a record per step with the seconds of its phases, and one per evaluation, checkpoint, collection …
     steps.bin      every step's number and seconds: eight bytes each, always on (`read_step_times`)
     ledger.json    the sums, at the end of the run
 """
@@ -34,8 +34,8 @@ PHASES = (
     "device",  # waiting for a GPU to finish what it was given
     "evaluation_train",
     "evaluation_val",
-    "checkpoint_staging",  # copying the state aside: what a save costs the run
-    "checkpoint_waiting",  # for a save before it, or the last one
+    "checkpoint_staging",  # copying the state aside: what a checkpoint costs the run
+    "checkpoint_waiting",  # waiting for the checkpoint before it, or the last one
     "logging",
     "gc",
     "compile",
@@ -162,7 +162,7 @@ class Accounts:
 
 
 class DevicePhases:
-    """On a GPU the host only queues work: its laps tell when work was *given*, events on the device when it ran.
+    """On a GPU the host only queues work: its laps show when work was *given*, events on the device when it ran.
 
     An event is recorded at each phase's end and read when the host waits for the device anyway (at a printed step);
     the seconds of the steps since the last such moment are then divided as the device divided them.
@@ -210,11 +210,11 @@ class CheckpointCosts:
 
     def __init__(self) -> None:
         self._ended: list[Written] = []
-        # Number and seconds of plain steps, by whether a save was being written meanwhile.
+        # Number and seconds of plain steps, by whether a checkpoint was being written meanwhile.
         self._steps = {False: (0, 0.0), True: (0, 0.0)}
 
     def add(self, done: Written) -> None:
-        """A save that has ended, well or not."""
+        """Add a checkpoint that has ended, well or not."""
         self._ended.append(done)
 
     def add_step(self, seconds: float, *, while_writing: bool) -> None:
@@ -228,7 +228,7 @@ class CheckpointCosts:
         return max((done.iteration for done in self._ended if done.problem is None), default=0)
 
     def facts(self, stalled_s: float) -> dict[str, Any]:
-        """For the ledger. `stalled_s`: how long the run did nothing but copy the state or wait for a save."""
+        """For the ledger. `stalled_s`: how long the run did nothing but copy the state or wait for a checkpoint."""
         whole = [done for done in self._ended if done.problem is None]
         (num_idle, idle_s), (num_writing, writing_s) = (self._steps[key] for key in (False, True))
         slower = (writing_s / num_writing) / (idle_s / num_idle) if num_idle and num_writing else None

@@ -1,14 +1,14 @@
 """Checkpoints that cost the run a copy, survive a kill at any moment and bring it back to the bit.
 
-A save has three parts, timed apart:
+Writing a checkpoint has three parts, timed apart:
 
     staging   the state is copied into host memory that was set aside at start-up. On a GPU this runs on a stream of its
               own under the next forward and backward pass; only the next optimizer step has to wait for it, because
               until then nobody changes what is being copied.
     writing   another *process* writes the copy. A thread would fight with the training loop for the interpreter: a
               single large tensor froze it for half a second. The memory is shared, so nothing is sent but a few bytes.
-    waiting   only if a save comes while the one before it is still being written. Then the run waits: that is better
-              than a third copy in memory.
+    waiting   only if a checkpoint comes while the one before it is still being written. Then the run waits: that is
+              better than a third copy in memory.
 
 The file has the format of `torch.save` and nanoGPT's keys, so that `torch.load` and nanoGPT's `sample.py` read it. It
 is made in two halves: this side pickles the structure (a few kilobytes), the writer puts it and the tensors into the
@@ -53,7 +53,7 @@ class Slot(NamedTuple):
 
 
 class Checkpointer:
-    """Saves the state of a run through a writer process. One save is in flight at most."""
+    """Saves the state of a run through a writer process. One checkpoint is in flight at most."""
 
     def __init__(self, folder: Path, state: dict[str, Any], device: torch.device) -> None:
         self._folder = folder
@@ -65,13 +65,13 @@ class Checkpointer:
         for key, tensor in tensors.items():
             self._slots[key] = Slot(offset, tensor.nbytes, self._memory.tensor(offset, tensor))
             offset += _padded(tensor)
-            # The first touch of fresh memory is slow (seconds for a gigabyte): now, not during the first save.
+            # The first touch of fresh memory is slow (seconds for a gigabyte): now, not during the first checkpoint.
             self._slots[key].buffer.zero_()
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         if self._stream is not None:
             self._memory.pin()
         self._copied: Any = None  # an event on that stream
-        self._message: bytes | None = None  # of a save that is still being copied
+        self._message: bytes | None = None  # the message of a checkpoint that is still being copied
         self._iteration = 0
         self._writer: subprocess.Popen[bytes] | None = None
         self._in_flight: tuple[int, float] | None = None
@@ -121,17 +121,17 @@ class Checkpointer:
     def _send(self, message: bytes) -> None:
         assert self._writer is not None
         assert self._writer.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it died: collect() will say so
+        with contextlib.suppress(BrokenPipeError):  # the writer died: collect() will say so
             self._writer.stdin.write(len(message).to_bytes(8, "little") + message)
             self._writer.stdin.flush()
 
     @property
     def is_writing(self) -> bool:
-        """A save is on its way to the disk."""
+        """Whether a checkpoint is on its way to the disk."""
         return self._in_flight is not None
 
     def collect(self, *, wait: bool = False) -> Written | None:
-        """What became of the save in flight, once that is known; `wait` until it is."""
+        """What became of the checkpoint in flight, once that is known; `wait` until it is."""
         self.settle()
         if self._in_flight is None:
             return None
@@ -149,7 +149,7 @@ class Checkpointer:
         return Written(iteration, **json.loads(line))
 
     def close(self) -> Written | None:
-        """Wait for the last save and send the writer home."""
+        """Wait for the last checkpoint and end the writer."""
         last = self.collect(wait=True)
         self._end_writer()
         return last
@@ -227,7 +227,7 @@ def _tensors(state: dict[str, Any]) -> list[torch.Tensor]:
 # -- the format of torch.save -------------------------------------------------------------------------------------
 
 # A tensor is pickled as a call that rebuilds it from a storage, and a storage as a reference by number to a part of the
-# file. The classes below stand for the two; names of functions and classes are those every PyTorch since 1.6 writes.
+# file. The classes below replace the two; names of functions and classes are those every PyTorch since 1.6 writes.
 _STORAGES = {
     torch.float32: torch.FloatStorage,
     torch.float64: torch.DoubleStorage,
@@ -263,7 +263,7 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         storage = _Storage(len(self.met), node.dtype, node.numel())
         storage, _ = self.met.setdefault(_key(node), (storage, node))
-        stride = torch.empty(node.shape, device="meta").stride()  # as it lies in the shared memory: row after row
+        stride = torch.empty(node.shape, device="meta").stride()  # the layout in shared memory: row after row
         arguments: tuple[Any, ...] = (storage, 0, tuple(node.shape), stride, False, OrderedDict())
         return torch._utils._rebuild_tensor_v2, arguments
 

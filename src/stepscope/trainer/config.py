@@ -73,7 +73,7 @@ class TrainConfig:
     device: str = _setting("cuda", "Device: cpu, cuda, cuda:1, mps")
     dtype: str = _setting("auto", "Precision: float32, bfloat16 or float16; auto picks the best that the device has")
     compile: bool = _setting(True, "Use torch.compile, warmed up before the clock starts")
-    # what nanoGPT does not have
+    # settings that nanoGPT does not have
     seed: int = _setting(1337, "Seed of the weights and the data (nanoGPT always uses 1337)")
     recipe: str = _setting("nanogpt", "Model and optimizer: nanogpt has its own; modern reaches the same loss sooner")
     muon_lr: float = _setting(0.03, "Highest learning rate of the matrices under --recipe=modern")
@@ -89,7 +89,7 @@ class TrainConfig:
     gpt2_folder: str = _setting("", "Folder with GPT-2's config.json and model.safetensors")
 
 
-# What `stepscope train` does without a config file: a minute or two, whatever the machine, and text that begins to look
+# What `stepscope train` does without a config file: a minute or two on any machine, and text that begins to look
 # like Python.
 SMALL: dict[str, Plain] = {
     "out_dir": "out-stdlib",

@@ -139,7 +139,7 @@ class Batches:
         self._shape = (micro, config.batch_size)
         self._own = slice(rank * micro // world_size, (rank + 1) * micro // world_size)
         self._drawn: Any = None  # starts of the iteration at hand, all processes together
-        self._queue: list[Any] = []  # of them, this process's that were not fetched yet
+        self._queue: list[Any] = []  # this process's batches that were not fetched yet
 
     def next(self) -> tuple[Any, Any]:
         """The next micro-batch."""
@@ -232,7 +232,7 @@ def gpt2_encoding() -> Any:
         raise TrainerError("train-no-tiktoken") from None
     try:
         return tiktoken.get_encoding("gpt2")
-    except Exception as problem:  # whatever the network says
+    except Exception as problem:  # the network may fail in any way
         raise TrainerError("train-tiktoken-download", reason=type(problem).__name__) from None
 
 

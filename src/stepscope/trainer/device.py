@@ -94,7 +94,7 @@ def make_autocast(config: TrainConfig, device: torch.device) -> Autocast:
 def pick_threads(config: TrainConfig) -> int:
     """How many threads a CPU run uses. A thread that shares its core with a neighbour holds up all the others.
 
-    Two threads beside one busy neighbour were measured at a quarter of the speed of two on an idle machine, and at a
+    Two threads next to one busy neighbour were measured at a quarter of the speed of two on an idle machine, and at a
     third of the speed of one. A checkpoint keeps the number: another one adds in another order.
     """
     if config.threads:
@@ -141,7 +141,7 @@ def probe() -> None:
             loss.backward()
             took[half].append(time.perf_counter() - start)
         if min(took[True]) > 2 * max(took[False]):
-            break  # it will not come out faster
+            break  # bfloat16 will not turn out faster
     # The first round of each pays for memory and for choosing kernels.
     print(statistics.median(took[True][1:] or took[True]) / statistics.median(took[False][1:] or took[False]))
 

@@ -27,8 +27,8 @@ from torch.nn import functional as F  # noqa: N812 (its customary name)
 
 from stepscope.trainer.config import TrainConfig, TrainerError
 
-OPTIMIZERS = ("optimizer", "muon")  # their names in a checkpoint
-A100_FLOPS = 312e12  # nanoGPT states its utilisation against an A100's bfloat16 peak, whatever it runs on
+OPTIMIZERS = ("optimizer", "muon")  # the optimizers' names in a checkpoint
+A100_FLOPS = 312e12  # nanoGPT states its utilisation against an A100's bfloat16 peak, on any hardware
 
 
 @dataclass
@@ -338,7 +338,7 @@ def load_model(saved: dict[str, Any], *, place: str, dropout: float = 0.0) -> GP
         shape = {name: args[name] for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "vocab_size")}
         model = GPT(ModelArgs(**shape, dropout=dropout, recipe=args.get("recipe", "nanogpt")))
         if "model" not in saved:
-            return model  # it is in slices, and each process reads its own into the network it has
+            return model  # the checkpoint is in slices, and each process reads its own into the network it has
         # torch.compile puts a prefix before every name.
         weights = {name.removeprefix("_orig_mod."): value for name, value in saved["model"].items()}
         # Very old PyTorch kept the mask of causal attention as a buffer.

@@ -61,7 +61,7 @@ class RunLog:
         self._show(doing, self.progress.iteration, self.last_iteration, seconds)
 
     def note_written(self, done: Written | None) -> None:
-        """Record a save that has ended; None: none has."""
+        """Record a checkpoint that has ended; None: none has."""
         if done is None:
             return
         self.checkpoint_costs.add(done)

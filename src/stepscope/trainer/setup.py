@@ -39,9 +39,9 @@ _SHAPE = ("n_layer", "n_head", "n_embd", "block_size", "bias")
 class Network:
     """The network in the three forms that a run needs, and what trains it."""
 
-    raw_model: GPT  # as it was built; its weights are those of the other two
+    raw_model: GPT  # the model as it was built; its weights are those of the other two
     model: Any  # compiled where that was asked for: evaluates
-    parallel: Any  # that in DDP where each process has a copy: trains
+    parallel: Any  # the model in DDP where each process has a copy: trains
     optimizers: list[torch.optim.Optimizer]
     scaler: torch.amp.GradScaler
     autocast: Autocast
@@ -51,7 +51,7 @@ class Network:
 class Parts:
     """What the loop works with. What it changes from step to step is in `log.progress`."""
 
-    config: TrainConfig  # as it is used: nothing is left open
+    config: TrainConfig  # the settings as used: nothing is left open
     world: World
     log: RunLog
     meta: Meta | None  # the characters of the data, where it has tokens of its own
@@ -59,7 +59,7 @@ class Parts:
     batches: Batches
     evaluator: Evaluator
     device_phases: DevicePhases | None  # on a GPU
-    checkpointer: checkpoint.Checkpointer | ShardedCheckpointer | None  # in a process that saves
+    checkpointer: checkpoint.Checkpointer | ShardedCheckpointer | None  # only in a process that writes checkpoints
     resumed_batch: tuple[Any, Any] | None  # the batch at which a resumed run goes on
 
 

@@ -7,7 +7,7 @@ Imported only where it is used: what it needs of PyTorch takes a second to load.
 
 A checkpoint is then a folder, written by `torch.distributed.checkpoint`: each process writes its slices, any number of
 processes can read them, and `checkpoint.load` puts them together for one. As with `ckpt.pt`, the state is copied aside,
-written beside the old folder and flushed, then renamed; the last two are kept.
+written next to the old folder and flushed, then renamed; the last two are kept.
 
     ckpt.dist/    __0_0.distcp, __1_0.distcp …    the slices, one file per process
                   .metadata                       which slice lies where
@@ -51,7 +51,7 @@ def split(model: Any, device: torch.device) -> None:
     for block in model.transformer["h"]:
         fully_shard(block, mesh=mesh)
     fully_shard(model, mesh=mesh)
-    model.to(device)  # what has no slices: the tables of the rotary positions
+    model.to(device)  # tensors without slices: the tables of the rotary positions
 
 
 def tensors_of(model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, torch.Tensor]:
@@ -81,7 +81,9 @@ class ShardedCheckpointer:
         self._group = dist.new_group(backend="gloo")
         on_gpu = device.type == "cuda"  # there the copy runs under the next forward and backward pass
         self._stager = DefaultStager(StagingOptions(on_gpu, use_shared_memory=False, **_OVERLAPPED[on_gpu]))
-        staged = self._stager.stage(tensors)  # the first touch of fresh memory is slow: now, not in the first save
+        staged = self._stager.stage(
+            tensors
+        )  # the first touch of fresh memory is slow: now, not in the first checkpoint
         if isinstance(staged, Future):
             staged.result()
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
@@ -95,7 +97,7 @@ class ShardedCheckpointer:
         torch.save(state, file)
         aside = self._folder / _ASIDE
         if dist.get_rank() == 0:
-            shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed
+            shutil.rmtree(aside, ignore_errors=True)  # left by a run that was killed
         started = time.monotonic()
         writer = dcp.FileSystemWriter(aside)
         answer = dcp.async_save(
@@ -114,11 +116,11 @@ class ShardedCheckpointer:
 
     @property
     def is_writing(self) -> bool:
-        """A save is on its way to the disk."""
+        """Whether a checkpoint is on its way to the disk."""
         return self._written is not None
 
     def collect(self, *, wait: bool = False) -> Written | None:
-        """What became of the save in flight, once that is known; `wait` until it is."""
+        """What became of the checkpoint in flight, once that is known; `wait` until it is."""
         self.settle()
         if self._written is None or not (wait or self._written.done()):
             return None
@@ -126,7 +128,7 @@ class ShardedCheckpointer:
         return done
 
     def close(self) -> Written | None:
-        """Wait for the last save."""
+        """Wait for the last checkpoint."""
         last = self.collect(wait=True)
         self._threads.shutdown()
         self._stager.close()
@@ -253,7 +255,7 @@ def read_into(folder: Path, tensors: dict[str, torch.Tensor]) -> None:
     """Fill tensors, whole or in slices, also in slices for another number of processes than wrote them."""
     alone = not any(isinstance(tensor, DTensor) for tensor in tensors.values())
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "torch.distributed is disabled")  # so it is, and meant to be
+        warnings.filterwarnings("ignore", "torch.distributed is disabled")  # disabled on purpose
         dcp.load(tensors, storage_reader=_Reader(folder), no_dist=alone)
 
 

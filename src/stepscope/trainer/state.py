@@ -25,10 +25,10 @@ class Progress:
     """How far a run is: everything that the loop changes from step to step, apart from the weights."""
 
     iteration: int = 0
-    first_iteration: int = 0  # of this process; set when its loop begins
+    first_iteration: int = 0  # the first iteration of this process; set when its loop begins
     local_iteration: int = 0  # steps done, also where nanoGPT's checkpoint made `iteration` begin higher
     best_val_loss: float = 1e9
-    evaluated: bool = False  # at this iteration, before the checkpoint that a resumed run came from
+    evaluated: bool = False  # this iteration was evaluated before the checkpoint that a resumed run came from
     # Of the training losses since the last evaluation. The sum stays on the device: reading it would wait for the step.
     loss_sum: torch.Tensor
     loss_count: int = 0
@@ -109,7 +109,7 @@ def load_optimizers(
             if name not in saved:
                 continue
             own = optimizer.state_dict()
-            state = saved[name].get("state", own["state"])  # in slices: it has just been read
+            state = saved[name].get("state", own["state"])  # a sharded state has just been read
             for number, values in state.items():
                 for key, value in values.items():
                     values[key] = like(value, own["state"][number][key])

@@ -108,7 +108,7 @@ class Trainer:
             takes_part = self.world.rank == 0 or self.config.shard
             sample = self._sample(sample_tokens) if sample_tokens and takes_part else None
         finally:
-            # Also after an error: a save that is under way is the last good one.
+            # Also after an error: a checkpoint that is under way is the last good one.
             if self.checkpointer is not None:
                 self.log.show("waiting")
                 self.log.note_written(self.checkpointer.close())
@@ -222,7 +222,7 @@ class Trainer:
         elif is_printed or world.device.type == "cpu":
             value = loss.item()
         if world.size > 1 and not is_printed:
-            wants_stop = False  # all must stop at the same iteration
+            wants_stop = False  # all processes must stop at the same iteration
         if self.device_phases is not None and is_printed:
             self.device_phases.settle()
         if value is not None and not math.isfinite(value):
@@ -253,7 +253,7 @@ class Trainer:
         world, progress = self.world, self.progress
         running = progress.mean_loss()
         if self.device_phases is not None:
-            self.device_phases.settle()  # what the device still had to do belongs to the steps before
+            self.device_phases.settle()  # work still queued on the device belongs to the steps before
         if running is not None and world.size > 1:
             shared = torch.tensor(running, device=world.device)
             dist.all_reduce(shared)
@@ -290,7 +290,7 @@ class Trainer:
                 self._save()
 
     def _save(self) -> None:
-        """Start a save. nanoGPT's line comes first, so that a log says when."""
+        """Start a checkpoint. nanoGPT's line comes first, so that a log says when."""
         network, iteration = self.network, self.progress.iteration
         # On every rank: each has random numbers of its own.
         small = small_state(

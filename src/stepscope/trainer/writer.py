@@ -1,11 +1,11 @@
 """The process that writes checkpoints: no PyTorch, no NumPy, so that it is there at once and weighs nothing.
 
-The names of the files and the outcome of a save are here too: the modules that write and read checkpoints import them.
+The names of the files and the outcome of a checkpoint are here too, for the modules that write and read checkpoints.
 
 It is started by `checkpoint.Checkpointer` as a plain script. Jobs come over its standard input; the tensors lie in
 memory that both processes see. A job is a list of the parts of the file: names, and bytes or places in that memory.
 
-At every moment `ckpt.pt` is the old file or the new one, whole: the new one is written beside it, flushed to the disk
+At every moment `ckpt.pt` is the old file or the new one, whole: the new one is written next to it, flushed to the disk
 and renamed. The one before stays as `ckpt-previous.pt`. The container is a zip file, as PyTorch's own, and a zip file
 carries a CRC-32 of each part.
 """
@@ -44,7 +44,7 @@ Part = tuple[str, "bytes | tuple[int, int]"]
 
 
 class Written(NamedTuple):
-    """What became of one save."""
+    """What became of one checkpoint."""
 
     iteration: int
     seconds: float

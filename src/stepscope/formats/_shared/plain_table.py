@@ -1,4 +1,4 @@
-"""The formats of plain tables: whatever holds the rows, CSV or JSON, only the clock makes them differ."""
+"""The formats of plain tables: in CSV or JSON, they differ only by their clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EVERYTHING = ("evaluation", "checkpoint", "data", "logging")
 
 
 class Holder(NamedTuple):
-    """What holds the rows: where it is described, and a line of it that is no line of ours."""
+    """The kind of file: where it is described, and one of its lines, which is none of the format's."""
 
     url: str
     own_line: str
@@ -66,7 +66,7 @@ def elapsed_table(name: str, title: str, holder: Holder) -> Format:
 
 
 def timed_table(name: str, title: str, holder: Holder) -> Format:
-    """Tables with a step and the time of that step in each row, perhaps with a moment beside it."""
+    """Tables with a step and the time of that step in each row, perhaps with a moment next to it."""
     clock = Clock(
         covers="step",
         # Nothing in the table says what else its timer saw.
@@ -90,7 +90,7 @@ def timed_table(name: str, title: str, holder: Holder) -> Format:
 def untimed_table(name: str, title: str, holder: Holder) -> Format:
     """Tables with a step but no time in any row."""
     clock = Clock(
-        # There is no stamp either: the steps stay without a time.
+        # There is no timestamp either: the steps have no time.
         covers="stamp",
         includes=(),
         note="The table has no time at all: steps and losses are read, durations are not known. "

@@ -55,7 +55,7 @@ _RATES = _words(
     "it_per_s it_per_sec it_per_second its_per_sec iter_per_s iter_per_sec iters_per_sec iterations_per_second "
     "step_per_s step_per_sec steps_per_s steps_per_sec steps_per_second global_step_per_sec batches_per_second"
 )
-# Some write a running clock under these names, others the time of a step or a moment: the values must tell.
+# Some write a running clock under these names, others the time of a step or a moment: the values decide.
 _UNCLEAR = _words(
     "time t duration train_time training_time wall_time walltime wall_clock wallclock clock wall_clock_time date"
 )
@@ -63,7 +63,7 @@ _PER = re.compile(r"(?:^|(?<=/))(ms|s|sec|it|iter|step|steps)/(it|iter|step|s|se
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?$")
 _UNIX = (1e9, 4.2e9)
 _MIN_SOUND = 0.8
-_FEW = 4  # as many growing values are no accident
+_FEW = 4  # this many growing values are no accident
 _MAX_STEP = 1 << 53
 _MAX_SECONDS = 1e9
 
@@ -78,7 +78,7 @@ class TimeColumn(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns that Stepscope reads. `kind` is the clock of the steps; `stamp` may stand beside it."""
+    """The columns that Stepscope reads. `kind` is the clock of the steps; `stamp` may be there besides."""
 
     kind: Kind
     step: str
@@ -114,7 +114,7 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
         by_kind.setdefault(clock.kind, clock)
     stamp, duration = by_kind.get("stamp"), by_kind.get("duration")
     total = next((plain[name] for name in _TOTALS if name in plain), None)
-    # The time of each step with moments beside it says most; of the rest, what leaves nothing out comes first.
+    # The time of each step next to moments says most; otherwise the clock that leaves nothing out comes first.
     best = duration if stamp and duration else stamp or by_kind.get("elapsed") or duration
     return Columns(best.kind if best else "untimed", step, best, stamp, total)
 
@@ -215,7 +215,7 @@ def _clock(name: str, rows: Sequence[Row]) -> TimeColumn | None:
         return None
     kind = named.kind or ("elapsed" if _grows(numbers) else "duration")
     if named.kind == "elapsed" and not _runs_on(numbers):
-        kind = "duration"  # a clock that goes back and forth is none
+        kind = "duration"  # figures that go back and forth are not a running clock
     return TimeColumn(name, kind, named.scale)
 
 
@@ -244,7 +244,7 @@ def _raw_seconds(row: Row, clock: TimeColumn) -> float | None:
 
 
 def _unix_scale(numbers: Sequence[float]) -> float | None:
-    """What makes Unix seconds of all the numbers; None when they are no moments."""
+    """The factor that turns all the numbers into Unix seconds; None when they are not moments."""
     for scale in (1.0, 1e-3, 1e-6, 1e-9):
         if numbers and all(_UNIX[0] <= number * scale < _UNIX[1] for number in numbers):
             return scale
@@ -252,7 +252,7 @@ def _unix_scale(numbers: Sequence[float]) -> float | None:
 
 
 def _runs_on(numbers: Sequence[float]) -> bool:
-    """Whether the numbers run on, but for a few restarts."""
+    """Whether the numbers keep growing, except for a few restarts."""
     falls = sum(a > b for a, b in pairwise(numbers))
     return falls <= max(1, len(numbers) // 4)
 
@@ -261,6 +261,6 @@ def _grows(numbers: Sequence[float]) -> bool:
     """Whether the numbers are those of a running clock: never less than before, and more in the end."""
     pairs = list(pairwise(numbers))
     if len(numbers) < _FEW:
-        # Too few to tell by order alone: a running clock has at least doubled.
+        # Too few to judge by order alone: a running clock has at least doubled.
         return len(numbers) > 1 and all(a <= b for a, b in pairs) and numbers[-1] >= 1.9 * numbers[0]
     return all(a <= b for a, b in pairs) and numbers[-1] > numbers[0]

@@ -30,7 +30,7 @@ from stepscope.source.lines import detect_encoding
 _SNIFF_BYTES = 4096
 _MAX_HEADER_CELL = 120
 _DELIMITERS = ",;\t"
-_MIN_SOUND = 0.8  # of the first lines, this share must be rows
+_MIN_SOUND = 0.8  # the share of the first lines that must be rows
 # Logs of other trainers that look like tables: each has its own format, or none.
 _OTHERS = (
     {"current_steps", "total_steps"},
