@@ -92,7 +92,7 @@ def _evaluations_left(report: Report, end: Forecast) -> _EvaluationsLeft | None:
 
 
 def slider_ranges(base: dict[str, Any]) -> list[tuple[str, int, int, int]]:
-    """The sliders: name, smallest value, largest, present. The smallest is also the step; it divides the present one."""
+    """The sliders: name, smallest value, largest, present. The smallest is the step too and divides the present one."""
     found = []
     for name in ("eval_interval", "checkpoint_interval"):
         if base[name]:
