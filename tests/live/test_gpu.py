@@ -26,7 +26,7 @@ GIB = 1 << 30
 
 
 def with_hardware(report, hardware):
-    return dataclasses.replace(report, side_files=dataclasses.replace(report.side_files, hardware=hardware))
+    return dataclasses.replace(report, side_files=report.side_files._replace(hardware=hardware))
 
 
 class NVMLError(Exception):

@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stepscope.analysis.moment import MomentFrom, find_moment
 from stepscope.analysis.side_files import SideFiles
@@ -16,7 +16,6 @@ from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger, SlowStep
 from stepscope.run.model import Run
-from stepscope.source.gpu_series import GpuSeries
 from stepscope.source.hardware import Hardware
 from stepscope.source.trace_file import Trace, TracedKind
 
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from stepscope.analysis.gpu_verdict import Verdict
     from stepscope.forecast.backtest import Backtest
     from stepscope.plan.derive import Derived
+    from stepscope.source.gpu_series import GpuSeries
 
 # Samples of the GPU count from this long before the first line to this long after the last.
 _MARGIN_S = 60.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ask:
+class Ask(NamedTuple):
     """What the user asks and states about a run.
 
     now
@@ -95,7 +94,7 @@ class Report:
 
     def asked(self, **changes: Any) -> Report:
         """The same report for another question: fields of `Ask`."""
-        return dataclasses.replace(self, ask=dataclasses.replace(self.ask, **changes))
+        return dataclasses.replace(self, ask=self.ask._replace(**changes))
 
     @cached_property
     def hardware(self) -> Hardware | None:

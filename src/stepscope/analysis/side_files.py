@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from stepscope.run.model import Run
-from stepscope.source.gpu_series import GpuSeries, read_gpu_series
 from stepscope.source.hardware import Hardware
 from stepscope.source.trace_file import Spans, Trace, read_suspends, read_trace
+
+if TYPE_CHECKING:
+    from stepscope.source.gpu_series import GpuSeries
 
 FindPrevious = Callable[[Run], Sequence[Run]]
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SideFiles:
+class SideFiles(NamedTuple):
     """The files next to a log, and what is known of the GPU.
 
     hardware
@@ -35,7 +35,7 @@ class SideFiles:
     hardware: Hardware | None = None
     gpu_series: GpuSeries | None = None
     trace: Trace | None = None
-    suspends: Spans = field(default_factory=dict)
+    suspends: Spans = {}  # noqa: RUF012 (a mapping that nobody changes)
     previous: tuple[Run, ...] = ()
 
     @property
@@ -63,11 +63,17 @@ def read_side_files(
     paths = [Path(path) for path in run.paths if path != "-"]
     return SideFiles(
         hardware=hardware,
-        gpu_series=_first(map(read_gpu_series, paths)) if has_gpu_series else None,
+        gpu_series=_gpu_series(paths) if has_gpu_series else None,
         trace=_first(map(read_trace, paths)),
         suspends=_first(read_suspends(path) or None for path in paths) or {},
         previous=tuple(previous(run)) if previous is not None else (),
     )
+
+
+def _gpu_series(paths: list[Path]) -> GpuSeries | None:
+    from stepscope.source.gpu_series import read_gpu_series
+
+    return _first(map(read_gpu_series, paths))
 
 
 def _first(found: Iterable[_T | None]) -> _T | None:
