@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.columns.decimals import DecimalColumn, Decimals, Nanos, Printed, unpack
+from stepscope.columns.median import median
 from stepscope.columns.run_length import RunLengthColumn
 from stepscope.run.model import NO_TIME
 
@@ -132,3 +133,16 @@ def test_rows_are_found_by_a_number_that_only_rises(rises: list[int], asked: lis
         column.append(number)
     expected = np.searchsorted(numbers, np.array(asked, dtype=np.int64), side="right")
     assert column.rows_upto(np.array(asked, dtype=np.int64)).tolist() == expected.tolist()
+
+
+@given(
+    st.lists(
+        st.one_of(st.floats(-1e300, 1e300), st.just(math.nan), st.integers(-(2**53), 2**53)), min_size=1, max_size=60
+    ),
+    st.integers(1, 3),
+)
+def test_a_median_is_numpys(values: list[float], num_rows: int) -> None:
+    table = np.array([values] * num_rows)
+    assert median(values) == np.median(values) or (math.isnan(median(values)) and math.isnan(np.median(values)))
+    for axis in (0, 1):
+        np.testing.assert_array_equal(median(table, axis=axis), np.median(table, axis=axis))
