@@ -49,6 +49,19 @@ class Stop(NamedTuple):
         return evaluation_s + save_s
 
 
+class _EventLine(NamedTuple):
+    """The line of an evaluation or a checkpoint. `step` is -1 where the line does not state it."""
+
+    is_evaluation: bool
+    row: int  # the first row after it
+    step: int
+    segment: int
+    line: int
+    before_ns: int | None  # timestamp of the line before
+    t_ns: int | None
+    took_s: float | None
+
+
 def find_stops(run: Run) -> tuple[Stop, ...]:
     """Every stop of the run, in order; ask `Run.stops`, which keeps them.
 
@@ -56,8 +69,15 @@ def find_stops(run: Run) -> tuple[Stop, ...]:
     """
     found: list[Stop] = []
     for index, kind in enumerate(run.events.kind):
-        if kind in {"evaluation", "checkpoint"}:
-            _add(run, index, kind, found)
+        if kind not in {"evaluation", "checkpoint"}:
+            continue
+        event = _read_event(run, index)
+        last = found[-1] if found and found[-1].next_row == event.row else None
+        extended = None if last is None else _extended(run, last, event)
+        if extended is None:
+            found.append(_new_stop(run, event))
+        else:
+            found[-1] = extended
     return tuple(_with_hidden(run, _with_unprinted_first(run, found)))
 
 
@@ -72,61 +92,65 @@ def last_stops(run: Run) -> list[Stop]:
     return [stop for stop in run.stops if stop.segment >= first]
 
 
-def _add(run: Run, index: int, kind: str, found: list[Stop]) -> None:
+def _read_event(run: Run, index: int) -> _EventLine:
     events = run.events
-    row, step = int(events.row[index]), int(events.step[index])
-    stamp, took = _stamp(events.t_ns[index]), _stamp(events.took_ns[index])
-    took_s = None if took is None else took / NS
-    line = int(events.line[index])
-    last = found[-1] if found and found[-1].next_row == row else None
-    if kind == "evaluation":
-        saved_first = last is not None and last.saved and last.save_line is not None and last.save_line < last.line
-        again = last is not None and last.evaluated and (not last.saved or saved_first) and step in {-1, last.step}
-        if last is not None and last.saved and not last.evaluated:
-            # Saved first, evaluated then: still one stop.
-            found[-1] = last._replace(
-                step=step if step >= 0 else last.step,
-                line=line,
-                row=_timed_row(run, row, step, int(events.segment[index])),
-                evaluated=True,
-                begin_ns=_stamp(events.before_ns[index]),
-                end_ns=stamp,
-                evaluation_took_s=took_s,
-            )
-            return
-        if last is not None and again:
-            # Several lines of one evaluation: it ends with the last of them.
-            total = _sum(last.evaluation_took_s, took_s)
-            found[-1] = last._replace(end_ns=stamp or last.end_ns, evaluation_took_s=total)
-            return
-    elif last is not None:
-        found[-1] = last._replace(
-            saved=True,
-            save_line=last.save_line or line,
-            save_ns=last.save_ns or stamp,
-            save_took_s=took_s if took_s is not None else last.save_took_s,
-        )
-        return
-    timed = _timed_row(run, row, step, int(events.segment[index]))
-    found.append(
-        Stop(
-            step=step if step >= 0 else _step_near(run, row),
-            segment=int(events.segment[index]),
-            line=line,
-            row=timed,
-            next_row=row,
-            evaluated=kind == "evaluation",
-            saved=kind == "checkpoint",
-            evaluation_inside=run.clock.runs_during("evaluation"),
-            save_inside=run.clock.runs_during("checkpoint"),
-            save_line=line if kind == "checkpoint" else None,
-            begin_ns=_stamp(events.before_ns[index]),
-            end_ns=stamp if kind == "evaluation" else None,
-            save_ns=stamp if kind == "checkpoint" else None,
-            evaluation_took_s=took_s if kind == "evaluation" else None,
-            save_took_s=took_s if kind == "checkpoint" else None,
-        )
+    took_ns = _time_or_none(events.took_ns[index])
+    return _EventLine(
+        is_evaluation=events.kind[index] == "evaluation",
+        row=int(events.row[index]),
+        step=int(events.step[index]),
+        segment=int(events.segment[index]),
+        line=int(events.line[index]),
+        before_ns=_time_or_none(events.before_ns[index]),
+        t_ns=_time_or_none(events.t_ns[index]),
+        took_s=None if took_ns is None else took_ns / NS,
     )
+
+
+def _extended(run: Run, last: Stop, event: _EventLine) -> Stop | None:
+    """The stop `last` with one more of its lines; None where `event` begins another stop before the same row."""
+    if not event.is_evaluation:
+        return last._replace(
+            saved=True,
+            save_line=last.save_line or event.line,
+            save_ns=last.save_ns or event.t_ns,
+            save_took_s=event.took_s if event.took_s is not None else last.save_took_s,
+        )
+    if not last.evaluated:
+        # The checkpoint came first, then the evaluation: still one stop.
+        return last._replace(
+            step=event.step if event.step >= 0 else last.step,
+            line=event.line,
+            row=_timed_row(run, event.row, event.step, event.segment),
+            evaluated=True,
+            begin_ns=event.before_ns,
+            end_ns=event.t_ns,
+            evaluation_took_s=event.took_s,
+        )
+    saved_first = last.saved and last.save_line is not None and last.save_line < last.line
+    if event.step in {-1, last.step} and (not last.saved or saved_first):
+        # Several lines of one evaluation: it ends with the last of them.
+        total = _sum(last.evaluation_took_s, event.took_s)
+        return last._replace(end_ns=event.t_ns or last.end_ns, evaluation_took_s=total)
+    return None
+
+
+def _new_stop(run: Run, event: _EventLine) -> Stop:
+    stop = Stop(
+        step=event.step if event.step >= 0 else _step_near(run, event.row),
+        segment=event.segment,
+        line=event.line,
+        row=_timed_row(run, event.row, event.step, event.segment),
+        next_row=event.row,
+        evaluated=event.is_evaluation,
+        saved=not event.is_evaluation,
+        evaluation_inside=run.clock.runs_during("evaluation"),
+        save_inside=run.clock.runs_during("checkpoint"),
+        begin_ns=event.before_ns,
+    )
+    if event.is_evaluation:
+        return stop._replace(end_ns=event.t_ns, evaluation_took_s=event.took_s)
+    return stop._replace(save_line=event.line, save_ns=event.t_ns, save_took_s=event.took_s)
 
 
 def _timed_row(run: Run, row: int, step: int, segment: int) -> int | None:
@@ -203,7 +227,7 @@ def _with_hidden(run: Run, found: list[Stop]) -> list[Stop]:
     return sorted([*found, *hidden], key=lambda stop: (stop.next_row, stop.segment)) if hidden else found
 
 
-def _stamp(value: np.int64) -> int | None:
+def _time_or_none(value: np.int64) -> int | None:
     return None if value == NO_TIME else int(value)
 
 
