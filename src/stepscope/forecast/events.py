@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.core.message import Message, say
+from stepscope.core.message import Message, Share, say
 from stepscope.forecast.pace import StopCost, Timeline
 from stepscope.forecast.schedule import Schedule
 from stepscope.forecast.stop_cost import Cost, cost_of
@@ -33,8 +33,6 @@ class StopsLeft(NamedTuple):
     evaluation: Left
     checkpoint: Left
     error_s: float
-    num_seen: int
-    is_assumed: bool
     assumptions: tuple[Message, ...]
 
     @property
@@ -46,12 +44,7 @@ class StopsLeft(NamedTuple):
 def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule, level_s: float) -> StopsLeft:
     """Price the stops of a schedule at the level to come."""
     if timeline.holds_stops:
-        # Every line holds its evaluation, so the steps' own level does too.
-        counts = [schedule.num_evaluations, None if schedule.num_saves is None else round(schedule.num_saves)]
-        left = [Left(num=num, seconds=0.0 if num == 0 else None) for num in counts]
-        return StopsLeft(left[0], left[1], 0.0, 0, False, ())
-    evaluations = [stop for stop in timeline.stops if stop.evaluated]
-    saves = [stop for stop in timeline.stops if not stop.evaluated]
+        return _inside_steps(schedule)
     assumptions: list[Message] = []
 
     def cost(stops: list[StopCost]) -> Cost | None:
@@ -60,42 +53,38 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
         generates = run.format.habits.evaluation.generates_text is True and stops[0].evaluated
         return cost_of(stops, level_s, schedule.last_step, schedule.max_steps, generates=generates)
 
-    with_save = cost([stop for stop in evaluations if stop.saved])
-    without = cost([stop for stop in evaluations if not stop.saved])
-    num = schedule.num_evaluations
-    error_s = 0.0
+    with_save = cost([stop for stop in timeline.stops if stop.evaluated and stop.saved])
+    without = cost([stop for stop in timeline.stops if stop.evaluated and not stop.saved])
     saved_s: float | None
-    if num is None:
+    if schedule.num_evaluations is None:
         evaluation, saved_s, error_s = _unannounced(run, schedule, level_s, assumptions)
     elif with_save or without:
         evaluation, saved_s, error_s = _seen(ledger, schedule, with_save, without)
     else:
         evaluation, saved_s, error_s = _unseen(run, ledger, schedule, level_s, assumptions)
-    lone, num_lone = cost(saves), schedule.num_lone_saves
+    lone, num_lone = cost([stop for stop in timeline.stops if not stop.evaluated]), schedule.num_lone_saves
     if num_lone and lone:
         saved_s = (saved_s or 0.0) + num_lone * lone.seconds
         error_s = float(np.hypot(error_s, num_lone * lone.error))
-    num_saves = schedule.num_saves
-    if num_saves and 0 < schedule.save_probability < 1 and num:
-        assumptions.append(_often(schedule))
-    checkpoint = Left(
-        num=None if num_saves is None else round(num_saves),
-        seconds=saved_s if num_saves else 0.0 if num_saves == 0 else saved_s,
-    )
+    if schedule.num_saves and 0 < schedule.save_probability < 1 and schedule.num_evaluations:
+        assumptions.append(say("assume-saves", share=Share(schedule.save_probability)))
     return StopsLeft(
         evaluation=evaluation,
-        checkpoint=checkpoint,
+        checkpoint=Left(num=_rounded(schedule.num_saves), seconds=0.0 if schedule.num_saves == 0 else saved_s),
         error_s=error_s,
-        num_seen=len(timeline.stops),
-        is_assumed=bool(num) and not evaluations and bool(evaluation.seconds),
         assumptions=tuple(assumptions),
     )
 
 
-def _often(schedule: Schedule) -> Message:
-    from stepscope.core.message import Share
+def _inside_steps(schedule: Schedule) -> StopsLeft:
+    """The counts alone: every line of the log holds its evaluation, so the level of the steps contains their cost."""
+    counts = [schedule.num_evaluations, _rounded(schedule.num_saves)]
+    evaluation, checkpoint = (Left(num=num, seconds=0.0 if num == 0 else None) for num in counts)
+    return StopsLeft(evaluation, checkpoint, error_s=0.0, assumptions=())
 
-    return say("assume-saves", share=Share(schedule.save_probability))
+
+def _rounded(count: float | None) -> int | None:
+    return None if count is None else round(count)
 
 
 def _seen(

@@ -128,32 +128,36 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
     tried = look_back(timeline, level, generates=run.format.habits.evaluation.generates_text is True)
     seconds = schedule.num_steps * level.seconds + stops.seconds
     seconds += tried.whole_share * (schedule.num_steps * tried.whole_s - seconds)
-    errors, kind, like = tried.errors, _kind(run, schedule, timeline), tuple[str, ...]()
-    profile = _profile(run, timeline, previous, max_steps) if seconds > 0 else None
-    blind, apart = _is_blind(run, timeline, stops), 0.0
-    if profile is not None:
-        apart = math.log(profile.seconds / seconds)
-        if blind:
-            apart = min(0.0, apart)  # that it knows of stops that this run has not come to yet is why it is asked
-        share = weight(profile, errors, follows_schedule=run.format.habits.step_cost_follows_schedule is True)
-        seconds = math.exp(share * math.log(profile.seconds) + (1 - share) * math.log(seconds))
-        if share > 0.5:
-            errors, kind = profile.errors, "profile"
-            like = profile.paths
     signs = Signs(
         share_done=(schedule.max_steps - schedule.num_steps) / max(1, schedule.max_steps),
-        errors=errors,
-        drift=level.drift if kind != "profile" else 0.0,
+        errors=tried.errors,
+        drift=level.drift,
         noise=level.noise,
-        dispute=level.dispute if kind != "profile" else 0.0,
+        dispute=level.dispute,
         stops=stops.error_s / seconds if seconds > 0 else 0.0,
-        is_blind=kind != "profile" and blind,
-        kind=kind,
+        is_blind=_is_blind(run, timeline, stops),
+        kind=_kind(run, schedule, timeline),
         family=run.format.name,
-        apart=apart if kind == "profile" else 0.0,
         elapsed_s=_since_start(run, timeline),
     )
-    return Outlook(schedule, level, stops, seconds, signs, like)
+    outlook = Outlook(schedule, level, stops, seconds, signs, like=())
+    profile = _profile(run, timeline, previous, max_steps) if seconds > 0 else None
+    return outlook if profile is None else _blended(run, outlook, profile)
+
+
+def _blended(run: Run, own: Outlook, profile: Profile) -> Outlook:
+    """The outlook blended with what previous runs took; where they count for most, their signs replace its own."""
+    follows_schedule = run.format.habits.step_cost_follows_schedule is True
+    share = weight(profile, own.signs.errors, follows_schedule=follows_schedule)
+    seconds = math.exp(share * math.log(profile.seconds) + (1 - share) * math.log(own.seconds))
+    signs = own.signs._replace(stops=own.stops.error_s / seconds if seconds > 0 else 0.0)
+    if share <= 0.5:
+        return own._replace(seconds=seconds, signs=signs)
+    apart = math.log(profile.seconds / own.seconds)
+    if signs.is_blind:
+        apart = min(0.0, apart)  # a previous run that took longer knows of stops that this run has yet to reach
+    signs = signs._replace(errors=profile.errors, drift=0.0, dispute=0.0, is_blind=False, kind="profile", apart=apart)
+    return own._replace(seconds=seconds, signs=signs, like=profile.paths)
 
 
 def recent_level(run: Run, ledger: Ledger) -> float | None:

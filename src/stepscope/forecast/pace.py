@@ -65,62 +65,53 @@ class Timeline(NamedTuple):
         return len(self.clock[0])
 
 
+_NO_NUMBERS = np.zeros(0)
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+_EMPTY = Timeline(
+    row=_NO_ROWS,
+    num=_NO_NUMBERS,
+    seconds=_NO_NUMBERS,
+    stops=(),
+    every=(_NO_ROWS, _NO_NUMBERS, _NO_NUMBERS),
+    clock=(_NO_NUMBERS, _NO_NUMBERS),
+    on_wall=False,
+    tick=0.0,
+    holds_stops=False,
+)
+
+
 def lay_out(run: Run, ledger: Ledger) -> Timeline:
     """The timeline of a run; empty where nothing was timed."""
-    num_rows = len(run)
-    if not num_rows or ledger.step is None:
-        nothing = np.zeros(0)
-        none = nothing.astype(np.int64)
-        every = (none, nothing, nothing)
-        return Timeline(none, nothing, nothing, (), every, (nothing, nothing), False, 0.0, False)
+    if not len(run) or ledger.step is None:
+        return _EMPTY
     steps = run.steps
-    normal = np.zeros(num_rows, dtype=bool)
+    normal = np.zeros(len(run), dtype=bool)
     normal[ledger.step.rows] = True
     is_first = np.concatenate([[True], np.diff(steps.segment) != 0])
-    num = np.where(is_first, np.maximum(steps.span, 1), np.concatenate([[1], np.diff(steps.step)]))
-    num = np.maximum(num, 1).astype(np.float64)
-    runs_on = run.clock.is_running
-    if runs_on:
-        num = np.maximum(num, steps.span)  # a clock that has not ticked between two lines tells at the next tick
+    num = _steps_per_row(run, is_first)
     wall = _wall_seconds(run, ledger, is_first)
-    own = steps.dur_ns / NS
-    rate = np.where(np.isfinite(wall), wall / num, own)
-    level = _local_level(rate, normal, ledger.step.typical_s)
-    silent = np.maximum(num - steps.span, 0.0)
-    if runs_on:
-        silent[steps.span == 0] = 0.0
-    stands_for_others = normal.copy()
-    stands_for_others[epoch_starts(run)] = False
-    printed = np.where(stands_for_others & (not runs_on), own * num, steps.seconds + silent * level)
-    seconds = np.where(np.isfinite(wall), wall, printed)
-    on_wall = bool(np.isfinite(wall).any())
-    by_row = _stops_by_row(run, np.isfinite(wall))
+    has_wall = np.isfinite(wall)
+    level = _local_level(np.where(has_wall, wall / num, steps.dur_ns / NS), normal, ledger.step.typical_s)
+    seconds = np.where(has_wall, wall, _printed_seconds(run, num, level, normal))
+    by_row = _stops_by_row(run, has_wall)
     for row, found in by_row.items():
-        if not np.isfinite(wall[row]):
+        if not has_wall[row]:
             seconds[row] += sum(stop.outside_s for stop in found)
-    _add_untold(run, ledger, seconds, by_row)
-    holds = np.zeros(num_rows, dtype=bool)
-    holds[list(by_row)] = True
-    counts = (steps.span > 0) & ~_warmup(run, normal)
-    for segment in run.segments:
-        if segment.fresh and segment.num_rows:
-            counts[segment.first_row] = False
-    mixed = int((counts & ~holds).sum()) < _LEAST_ROWS <= int(counts.sum())
-    stops = (
-        ()
-        if mixed
-        else tuple(
-            _cost(
-                row, by_row[row], int(steps.step[row]), float(seconds[row] - num[row] * level[row]), float(level[row])
-            )
-            for row in sorted(by_row)
-            if counts[row]  # else start-up is part of it
-        )
+    _add_unprinted(run, ledger, seconds, by_row)
+    has_stop = np.zeros(len(run), dtype=bool)
+    has_stop[list(by_row)] = True
+    counts = _after_start_up(run, normal)
+    holds_stops = int((counts & ~has_stop).sum()) < _LEAST_ROWS <= int(counts.sum())
+    # A stop among the first rows of a process is left out: start-up is part of its row.
+    stops = tuple(
+        _cost(row, by_row[row], int(steps.step[row]), float(seconds[row] - num[row] * level[row]), float(level[row]))
+        for row in sorted(by_row)
+        if counts[row] and not holds_stops
     )
-    usable = counts if mixed else counts & ~holds
+    on_wall = bool(has_wall.any())
+    usable = counts if holds_stops else counts & ~has_stop
     # A row whose clock has not ticked says nothing yet.
-    usable &= seconds >= 0 if on_wall else seconds > 0
-    rows = np.flatnonzero(usable)
+    rows = np.flatnonzero(usable & (seconds >= 0 if on_wall else seconds > 0))
     counted = np.flatnonzero(counts)
     return Timeline(
         row=rows,
@@ -131,8 +122,38 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
         clock=(steps.step.astype(np.float64), np.cumsum(seconds)),
         on_wall=on_wall,
         tick=_tick(run, rows, num, seconds, on_wall=on_wall),
-        holds_stops=mixed,
+        holds_stops=holds_stops,
     )
+
+
+def _steps_per_row(run: Run, is_first: np.ndarray) -> Floats:
+    """Steps since the row before; of the first row of a segment, those that its own time covers."""
+    steps = run.steps
+    num = np.where(is_first, np.maximum(steps.span, 1), np.concatenate([[1], np.diff(steps.step)]))
+    num = np.maximum(num, 1).astype(np.float64)
+    # A clock that did not tick between two lines shows the time of both at its next tick.
+    return np.maximum(num, steps.span) if run.clock.is_running else num
+
+
+def _printed_seconds(run: Run, num: Floats, level: Floats, normal: np.ndarray) -> Floats:
+    """Seconds since the row before by the printed times: a row's own steps, and the unprinted ones before it."""
+    steps, is_running = run.steps, run.clock.is_running
+    unprinted = np.maximum(num - steps.span, 0.0)
+    if is_running:
+        unprinted[steps.span == 0] = 0.0
+    is_typical = normal.copy()
+    is_typical[epoch_starts(run)] = False
+    # A normal row is a sample of the unprinted steps before it; the first of an epoch is slower than they are.
+    return np.where(is_typical & (not is_running), steps.dur_ns / NS * num, steps.seconds + unprinted * level)
+
+
+def _after_start_up(run: Run, normal: np.ndarray) -> np.ndarray:
+    """Which rows have a time and lie after the start-up of their process."""
+    counts: np.ndarray = (run.steps.span > 0) & ~_warmup(run, normal)
+    for segment in run.segments:
+        if segment.fresh and segment.num_rows:
+            counts[segment.first_row] = False
+    return counts
 
 
 def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
@@ -146,7 +167,7 @@ def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
     return np.where(known, (steps.t_ns - np.where(known, before, 0)) / NS, np.nan)
 
 
-def _add_untold(run: Run, ledger: Ledger, seconds: Floats, by_row: dict[int, list[Stop]]) -> None:
+def _add_unprinted(run: Run, ledger: Ledger, seconds: Floats, by_row: dict[int, list[Stop]]) -> None:
     """Where some rows have a stamp, what passed between two of them beyond the printed times is given to their stops.
 
     To those that print how long they took: the others are in no row. What each step takes beside its printed time is
@@ -165,8 +186,8 @@ def _add_untold(run: Run, ledger: Ledger, seconds: Floats, by_row: dict[int, lis
         first, last = int(stamped[after - 1]), int(stamped[after])
         if last == first + 1 or run.steps.segment[first] != run.steps.segment[last]:
             continue
-        untold = float(t_ns[last] - t_ns[first]) / NS - float(seconds[first + 1 : last + 1].sum())
-        seconds[rows] += max(0.0, untold) / len(rows)
+        unprinted = float(t_ns[last] - t_ns[first]) / NS - float(seconds[first + 1 : last + 1].sum())
+        seconds[rows] += max(0.0, unprinted) / len(rows)
 
 
 def _tick(run: Run, rows: Ints, num: Floats, seconds: Floats, *, on_wall: bool) -> float:

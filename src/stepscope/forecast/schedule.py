@@ -39,24 +39,12 @@ class Schedule(NamedTuple):
 def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) -> Schedule:
     """The schedule after the last line; `evaluation_interval` asks "what if" it were another."""
     last_step = int(run.steps.step[-1])
-    every = evaluation_interval or run.settings.count("eval_interval")
-    stops = run.stops
-    evaluations = [stop for stop in stops if stop.evaluated]
+    evaluations = [stop for stop in run.stops if stop.evaluated]
     done_up_to = last_step
     if evaluations and evaluations[-1].next_row == len(run):
         done_up_to = max(done_up_to, evaluations[-1].step)  # evaluated already, its step not finished
-    if every is None:
-        every = _first_spacing(evaluations, last_step)
-    num = None if every is None else max(0, max_steps // every - done_up_to // every)
-    interval = run.settings.get("eval_interval")
-    detected = evaluation_interval is None and interval is not None and interval.origin == "detected"
-    if every is not None and detected and evaluations:
-        last = evaluations[-1].step  # which need not be a multiple: the last batch of an epoch is not always printed
-        num = max(0, (max_steps - last) // every - max(0, done_up_to - last) // every)
-        num = _counted(evaluations, done_up_to, max_steps, num)
-    if every is not None and num is not None and run.format.habits.evaluates_at_last_step:
-        num += _evaluates_last(evaluations, len(run), done_up_to, max_steps, every)
-    lone = [stop for stop in stops if stop.saved and not stop.evaluated]
+    num = _num_evaluations(run, evaluations, done_up_to, max_steps, evaluation_interval)
+    lone = [stop for stop in run.stops if stop.saved and not stop.evaluated]
     probability, doubt = _saving(run, evaluations, num or 0)
     return Schedule(
         last_step=last_step,
@@ -67,6 +55,27 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
         save_doubt=doubt,
         num_lone_saves=_counted(lone, last_step, max_steps, 0) if len(lone) >= 2 else 0,
     )
+
+
+def _num_evaluations(
+    run: Run, evaluations: list[Stop], done_up_to: int, max_steps: int, what_if: int | None
+) -> int | None:
+    """Evaluations after step `done_up_to`, at the interval `what_if` or else the run's own; None where unknown."""
+    every = what_if or run.settings.count("eval_interval")
+    if every is None:
+        every = _first_spacing(evaluations, int(run.steps.step[-1]))
+    if every is None:
+        return None
+    num = max(0, max_steps // every - done_up_to // every)
+    interval = run.settings.get("eval_interval")
+    is_detected = what_if is None and interval is not None and interval.origin == "detected"
+    if is_detected and evaluations:
+        last = evaluations[-1].step  # which need not be a multiple: the last batch of an epoch is not always printed
+        num = max(0, (max_steps - last) // every - max(0, done_up_to - last) // every)
+        num = _counted(evaluations, done_up_to, max_steps, num)
+    if run.format.habits.evaluates_at_last_step:
+        num += _evaluates_last(evaluations, len(run), done_up_to, max_steps, every)
+    return num
 
 
 def _evaluates_last(evaluations: list[Stop], num_rows: int, done_up_to: int, max_steps: int, every: int) -> bool:
