@@ -114,62 +114,84 @@ def _with_trace(slow: SlowStep, measured: list[_TracedSeconds]) -> SlowStep:
     ]
     rest = total - sum(part.seconds for part in parts)
     kept = sorted((part for part in slow.parts if part.phase not in traced), key=lambda part: part.phase != "step")
-    for part in kept:
-        seconds = min(rest, part.seconds)
-        if seconds > 0 and part.phase == "stall" and seconds <= LATE_S:
-            parts.append(Part("step", seconds, 0.0, seconds, "inferred"))  # less than a line's way to its stamp
-        elif seconds > 0:
-            parts.append(part._replace(seconds=seconds, low_s=min(part.low_s, seconds), high_s=max(seconds, LATE_S)))
-        rest -= max(0.0, seconds)
-    if rest > 0:
-        # Seconds that were inferred to be an evaluation or a save, and were not.
-        parts.append(Part("stall" if rest > LATE_S else "step", rest, 0.0, rest, "inferred"))
+    parts += _untraced_parts(kept, rest)
     merged = joined(sorted(parts, key=lambda part: -part.seconds))
     cause: Cause = next((_CAUSES[part.phase] for part in merged if part.phase in _CAUSES), slow.cause)
     return slow._replace(parts=merged, cause=cause, confidence=_SURE if cause != "unexplained" else slow.confidence)
 
 
+def _untraced_parts(known: list[Part], rest: float) -> list[Part]:
+    """`rest` seconds that the trace does not cover, given to the parts known before, in their order."""
+    parts: list[Part] = []
+    for part in known:
+        seconds = min(rest, part.seconds)
+        if seconds > 0 and part.phase == "stall" and seconds <= LATE_S:
+            # Shorter than the delay between printing a line and its timestamp.
+            parts.append(Part("step", seconds, 0.0, seconds, "inferred"))
+        elif seconds > 0:
+            parts.append(part._replace(seconds=seconds, low_s=min(part.low_s, seconds), high_s=max(seconds, LATE_S)))
+        rest -= max(0.0, seconds)
+    if rest > 0:
+        # Seconds that were inferred to be an evaluation or a checkpoint, and were not.
+        parts.append(Part("stall" if rest > LATE_S else "step", rest, 0.0, rest, "inferred"))
+    return parts
+
+
 def _totals(
     ledger: Ledger, slow: tuple[SlowStep, ...], measured: list[_TracedSeconds]
 ) -> tuple[PhaseTotal, ...] | None:
-    """Every phase anew; normal steps take what is left of the wall time. None where nothing would be left."""
+    """Every phase with the trace's seconds; normal steps take the rest. None where less than nothing would be left."""
     nanos = {total.phase: total.ns for total in ledger.phases}
     counts = {total.phase: total.num for total in ledger.phases}
+    _replace_slow(nanos, counts, ledger.slow, slow)
+    _replace_measured(nanos, counts, measured, [step.row for step in slow])
+    nanos["step"] = ledger.wall_ns - sum(own for phase, own in nanos.items() if phase != "step")
+    if nanos["step"] < 0 and nanos.get("unlogged", 0) > 0:
+        # The trace saw what the unexplained seconds were.
+        taken = min(-nanos["step"], nanos["unlogged"])
+        nanos["unlogged"] -= taken
+        nanos["step"] += taken
+    if any(own < 0 for own in nanos.values()):
+        return None
+    known = {total.phase: total for total in ledger.phases}
     traced = {one.phase for one in measured}
-    for before, after in zip(ledger.slow, slow, strict=True):
-        for part in before.parts:
+    found = []
+    for phase in ORDER:
+        ns = nanos.get(phase, 0)
+        if ns <= 0 and phase not in traced:
+            continue
+        total = known.get(phase) or PhaseTotal(phase, 0.0, 0.0, 0.0, "measured", 0, 0, 0.0)
+        share = ns / ledger.wall_ns if ledger.wall_ns else 0.0
+        total = total._replace(ns=ns, num=counts.get(phase, 0), share=share)
+        found.append(_with_interval(total, is_traced=phase in traced))
+    return tuple(found)
+
+
+def _replace_slow(
+    nanos: dict[Phase, int], counts: dict[Phase, int], before: tuple[SlowStep, ...], after: tuple[SlowStep, ...]
+) -> None:
+    """Take the parts that slow steps had out of the totals, and put in those that they have now."""
+    for old, new in zip(before, after, strict=True):
+        for part in old.parts:
             nanos[part.phase] = nanos.get(part.phase, 0) - round(part.seconds * NS)
-        for part in after.parts:
+        for part in new.parts:
             nanos[part.phase] = nanos.get(part.phase, 0) + round(part.seconds * NS)
             counts.setdefault(part.phase, 1)
-    rows = np.zeros(len(measured[0].seconds), dtype=bool)
-    rows[[step.row for step in slow]] = True
+
+
+def _replace_measured(
+    nanos: dict[Phase, int], counts: dict[Phase, int], measured: list[_TracedSeconds], slow_rows: list[int]
+) -> None:
+    """Put the seconds of the trace in place of the phases that it times."""
+    is_slow = np.zeros(len(measured[0].seconds), dtype=bool)
+    is_slow[slow_rows] = True
     for one in measured:
-        if one.phase in {"warmup", "gap"}:  # start-up and restarts are in there too
-            nanos[one.phase] = nanos.get(one.phase, 0) + round(float(one.seconds[~rows].sum()) * NS)
+        if one.phase in {"warmup", "gap"}:  # start-up and restarts are part of these totals too
+            nanos[one.phase] = nanos.get(one.phase, 0) + round(float(one.seconds[~is_slow].sum()) * NS)
             counts[one.phase] = max(counts.get(one.phase, 0), one.num)
         else:
             nanos[one.phase] = round(float(one.seconds.sum()) * NS)
             counts[one.phase] = one.num
-    nanos["step"] = ledger.wall_ns - sum(own for phase, own in nanos.items() if phase != "step")
-    if nanos["step"] < 0 and nanos.get("unlogged", 0) > 0:
-        # What no line explained was what the trace saw.
-        taken = min(-nanos["step"], nanos["unlogged"])
-        nanos["unlogged"] -= taken
-        nanos["step"] += taken
-    if nanos["step"] < 0 or any(own < 0 for own in nanos.values()):
-        return None
-    old = {total.phase: total for total in ledger.phases}
-    found = []
-    for phase in ORDER:
-        if nanos.get(phase, 0) <= 0 and phase not in traced:
-            continue
-        known = old.get(phase) or PhaseTotal(phase, 0.0, 0.0, 0.0, "measured", 0, 0, 0.0)
-        own_ns = nanos.get(phase, 0)
-        share = own_ns / ledger.wall_ns if ledger.wall_ns else 0.0
-        anew = known._replace(ns=own_ns, num=counts.get(phase, 0), share=share)
-        found.append(_with_interval(anew, is_traced=phase in traced))
-    return tuple(found)
 
 
 def _with_interval(total: PhaseTotal, *, is_traced: bool) -> PhaseTotal:

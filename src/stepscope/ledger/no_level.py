@@ -47,14 +47,12 @@ def without_level(run: Run, stops: Sequence[Stop]) -> Ledger:
     """No normal step was printed: what lines say of their own time, and the rest of the printed seconds as a whole."""
     steps = run.steps
     printed_s = float(steps.seconds.sum()) if len(run) else 0.0
-    timed = [stop for stop in stops if stop.row is not None and stop.is_inside]
     whole_s = max((runtime.seconds for runtime in run.runtimes if runtime.row == len(run)), default=0.0)
     if len(run) and not printed_s and whole_s:
         return _by_runtime(run, stops, whole_s)
-    told = [stop.evaluation_took_s for stop in timed if stop.evaluation_took_s is not None]
+    timed = [stop for stop in stops if stop.row is not None and stop.is_inside]
     books = Books(z=0.0)
-    if told:
-        books["evaluation"].add(min(math.fsum(told), printed_s), "measured", num=len(told))
+    num_printed = _add_printed_evaluations(books, timed, printed_s)
     rest_s = printed_s - books.seconds
     # A trainer that prints single steps evaluates for most of such a row; a row that covers many is mostly steps.
     phase: Phase = "warmup"
@@ -62,31 +60,47 @@ def without_level(run: Run, stops: Sequence[Stop]) -> Ledger:
         phase = "evaluation" if run.clock.is_per_step else "step"
     if rest_s > 0:
         books[phase].add(rest_s, "assumed", num=int(steps.span.sum()) if phase == "step" else len(run))
-        if not told:
+        if not num_printed:
             books[phase].doubt("unknown", rest_s, 0.0)
-    silent = len(run) > 1 and bool((np.diff(steps.step) > steps.span[1:])[np.diff(steps.segment) == 0].any())
-    if run.stamps is not None and len(run) and has_stamped_rows(run):
-        left = (run.stamps.last_ns - begin_ns(run)) / NS - books.seconds
-        if left > 0:
-            books["unlogged"].add(left, "measured")
-            silent = False
+    unlogged_s = _unlogged_s(run, books.seconds)
+    if unlogged_s > 0:
+        books["unlogged"].add(unlogged_s, "measured")
     totals, wall_ns = books.close()
-    return _plain(totals, wall_ns, math.inf if silent else wall_ns / NS)
+    is_complete = unlogged_s > 0 or not _has_unprinted_steps(run)
+    return _plain(totals, wall_ns, wall_ns / NS if is_complete else math.inf)
+
+
+def _unlogged_s(run: Run, booked_s: float) -> float:
+    """Seconds between the first and the last timestamp beyond those booked; 0 where too few steps have one."""
+    if run.stamps is None or not len(run) or not has_stamped_rows(run):
+        return 0.0
+    return (run.stamps.last_ns - begin_ns(run)) / NS - booked_s
+
+
+def _has_unprinted_steps(run: Run) -> bool:
+    steps = run.steps
+    return len(run) > 1 and bool((np.diff(steps.step) > steps.span[1:])[np.diff(steps.segment) == 0].any())
 
 
 def _by_runtime(run: Run, stops: Sequence[Stop], whole_s: float) -> Ledger:
     """No step has a time, but the log says at its end how long the whole took."""
-    told = [stop.evaluation_took_s for stop in stops if stop.evaluation_took_s is not None]
     books = Books(z=0.0)
-    if told:
-        books["evaluation"].add(min(math.fsum(told), whole_s), "measured", num=len(told))
+    _add_printed_evaluations(books, stops, whole_s)
     rest_s = whole_s - books.seconds
     if rest_s > 0:
-        # Saving, loading and starting are in it too; nothing tells how much of it.
+        # Saving, loading and starting are part of the rest; the log does not say how much of it.
         books["step"].add(rest_s, "inferred", num=int(run.steps.step[-1]) - run.format.layout.first_step + 1)
         books["step"].doubt("unknown", rest_s, 0.0)
     totals, wall_ns = books.close()
     return _plain(totals, wall_ns, wall_ns / NS)
+
+
+def _add_printed_evaluations(books: Books, stops: Sequence[Stop], most_s: float) -> int:
+    """Book what evaluations say that they took, `most_s` in all; how many said so."""
+    printed = [stop.evaluation_took_s for stop in stops if stop.evaluation_took_s is not None]
+    if printed:
+        books["evaluation"].add(min(math.fsum(printed), most_s), "measured", num=len(printed))
+    return len(printed)
 
 
 def _plain(totals: tuple[PhaseTotal, ...], wall_ns: int, high_s: float) -> Ledger:

@@ -149,6 +149,10 @@ class Regime(NamedTuple):
     last_row: int
     typical_s: float
 
+    def moved(self, offset: int) -> Regime:
+        """The same regime in a run with `offset` rows before."""
+        return self._replace(first_row=self.first_row + offset, last_row=self.last_row + offset)
+
 
 class ExplainedLevel(NamedTuple):
     """A regime with what may have brought it about; `change` is against the regime before, as a share."""

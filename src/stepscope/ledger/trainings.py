@@ -26,58 +26,55 @@ def merged(trainings: Sequence[tuple[Run, Ledger]]) -> Ledger:
     """All seconds in one ledger, the time between two trainings as a gap; the level and prices are the last one's."""
     parts, ledgers = [part for part, _ in trainings], [ledger for _, ledger in trainings]
     first_rows = _first_rows(parts)
-    gap_s = [_between_s(*pair) for pair in zip(parts, parts[1:], ledgers, ledgers[1:], strict=False)]
+    between = [_between_s(*pair) for pair in zip(parts, parts[1:], ledgers, ledgers[1:], strict=False)]
+    gaps = [_gap(seconds) for seconds in between if seconds > 0]
     totals: dict[str, list[PhaseTotal]] = {}
-    for total in [total for ledger in ledgers for total in ledger.phases]:
+    for total in [*(total for ledger in ledgers for total in ledger.phases), *gaps]:
         totals.setdefault(total.phase, []).append(total)
-    for seconds in gap_s:
-        if seconds > 0:
-            gap = PhaseTotal(
-                phase="gap",
-                seconds=seconds,
-                low_s=seconds,
-                high_s=seconds,
-                basis="measured",
-                ns=round(seconds * NS),
-                num=1,
-                share=0.0,
-            )
-            totals.setdefault("gap", []).append(gap)
     wall_ns = sum(total.ns for own in totals.values() for total in own)
-    between = sum(seconds for seconds in gap_s if seconds > 0)
-    last, offset = ledgers[-1], first_rows[-1]
-    step = last.step
-    if step is not None:
-        regimes = tuple(
-            regime._replace(first_row=regime.first_row + offset, last_row=regime.last_row + offset)
-            for regime in step.regimes
-        )
-        step = step._replace(rows=step.rows + offset, regimes=regimes)
+    gaps_s = sum(gap.seconds for gap in gaps)
     slow = [
-        one._replace(row=one.row + first)
+        step._replace(row=step.row + first)
         for ledger, first in zip(ledgers, first_rows, strict=True)
-        for one in ledger.slow
+        for step in ledger.slow
     ]
-    return last._replace(
+    return _moved(ledgers[-1], first_rows[-1])._replace(
         wall_ns=wall_ns,
-        wall_low_s=between + sum(ledger.wall_low_s for ledger in ledgers),
-        wall_high_s=between + sum(ledger.wall_high_s for ledger in ledgers),
+        wall_low_s=gaps_s + sum(ledger.wall_low_s for ledger in ledgers),
+        wall_high_s=gaps_s + sum(ledger.wall_high_s for ledger in ledgers),
         phases=tuple(_sum(own, wall_ns) for own in totals.values()),
-        slow=tuple(sorted(slow, key=lambda one: -one.seconds)),
-        periods=last.periods.moved(offset),
-        rhythms=tuple(rhythm._replace(period=rhythm.period.moved(offset)) for rhythm in last.rhythms),
-        levels=tuple(
-            level._replace(
-                regime=level.regime._replace(
-                    first_row=level.regime.first_row + offset, last_row=level.regime.last_row + offset
-                )
-            )
-            for level in last.levels
-        ),
-        step=step,
+        slow=tuple(sorted(slow, key=lambda step: -step.seconds)),
         stamps_unusable=any(ledger.stamps_unusable for ledger in ledgers),
         baseline=None,
         trainings=tuple(trainings),
+    )
+
+
+def _gap(seconds: float) -> PhaseTotal:
+    """The time between two trainings."""
+    return PhaseTotal(
+        phase="gap",
+        seconds=seconds,
+        low_s=seconds,
+        high_s=seconds,
+        basis="measured",
+        ns=round(seconds * NS),
+        num=1,
+        share=0.0,
+    )
+
+
+def _moved(ledger: Ledger, offset: int) -> Ledger:
+    """The level, periods and rhythms of a ledger, numbered as in a run with `offset` rows before."""
+    step = ledger.step
+    if step is not None:
+        regimes = tuple(regime.moved(offset) for regime in step.regimes)
+        step = step._replace(rows=step.rows + offset, regimes=regimes)
+    return ledger._replace(
+        step=step,
+        periods=ledger.periods.moved(offset),
+        rhythms=tuple(rhythm._replace(period=rhythm.period.moved(offset)) for rhythm in ledger.rhythms),
+        levels=tuple(level._replace(regime=level.regime.moved(offset)) for level in ledger.levels),
     )
 
 
