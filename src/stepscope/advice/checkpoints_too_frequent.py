@@ -33,26 +33,15 @@ def advise(situation: Situation) -> Advice | None:
     """The checkpoint interval of Daly's rule; None where saves hang on evaluations or it is near already."""
     run, price, level = situation.run, situation.ledger.checkpoint_price, situation.level_s
     interval = save_interval(run)
-    if (
-        price is None
-        or not price.seconds
-        or interval is None
-        or not level
-        or run.format.habits.saves_only_after_evaluation
-    ):
+    if price is None or not price.seconds or interval is None or not level:
+        return None
+    if run.format.habits.saves_only_after_evaluation:
         return None
     between_s, work_s = seconds_between_crashes(situation), interval * level
     best_s = best_interval_s(price.seconds, between_s)
     wanted_s = best_s if situation.may_lose_s is None else min(best_s, situation.may_lose_s)
-    if wanted_s >= _NEAR * work_s and price.seconds / (work_s + price.seconds) >= _WORTH_IT:
-        factor = next((factor for factor in _FACTORS if factor * work_s <= wanted_s), 1)
-        proposed = interval * factor
-    elif wanted_s <= work_s / _NEAR and len(run.segments) > 1:
-        # Saving more often pays by the work that crashes would repeat; only where some have been seen.
-        factor = next((factor for factor in reversed(_FACTORS) if work_s / factor <= wanted_s), _FACTORS[0])
-        proposed = max(1, interval // factor)
-    else:
-        return None
+    is_costly = price.seconds / (work_s + price.seconds) >= _WORTH_IT
+    proposed = _nearer(interval, work_s, wanted_s, may_widen=is_costly, may_narrow=len(run.segments) > 1)
     low, middle, high = (
         situation.steps_left_s * (overhead(work_s, stall, between_s) - overhead(proposed * level, stall, between_s))
         for stall in (price.low_s, price.seconds, price.high_s)
@@ -78,6 +67,20 @@ def advise(situation: Situation) -> Advice | None:
         phases=("checkpoint",) if is_longer else (),
         paste=paste(run, ("checkpoint_interval", proposed)),
     )
+
+
+def _nearer(interval: int, work_s: float, wanted_s: float, *, may_widen: bool, may_narrow: bool) -> int:
+    """A multiple or a fraction of `interval`, which is `work_s` long, that is near `wanted_s`; `interval` if it is.
+
+    `may_widen`: checkpoints cost enough for fewer of them to pay. `may_narrow`: crashes were seen, and more checkpoints
+    pay by the work that a crash repeats.
+    """
+    if wanted_s >= _NEAR * work_s and may_widen:
+        return interval * next((factor for factor in _FACTORS if factor * work_s <= wanted_s), 1)
+    if wanted_s <= work_s / _NEAR and may_narrow:
+        factor = next((factor for factor in reversed(_FACTORS) if work_s / factor <= wanted_s), _FACTORS[0])
+        return max(1, interval // factor)
+    return interval
 
 
 def _costs(situation: Situation, *, is_longer: bool) -> str:
