@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stepscope.plan import speed
-from stepscope.plan.gpus import find_card
+from stepscope.plan.gpus import find_gpu
 from stepscope.plan.model_shape import ModelShape, gpt
 from stepscope.plan.speed import Software, step
 
@@ -157,7 +157,7 @@ _EAGER = 1.4  # of compiled: see `plan/speed.py`
 def predicted(row: Row) -> speed.Step:
     return step(
         row.shape,
-        find_card(row.gpu),
+        find_gpu(row.gpu),
         micro_batch=row.micro_batch,
         accumulation=row.accumulation,
         software=row.software,

@@ -25,7 +25,7 @@ from stepscope.catalogue.detect import catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
 from stepscope.lines.format import Format
-from stepscope.plan.gpus import CARDS
+from stepscope.plan.gpus import GPUS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -88,7 +88,7 @@ def cards_page() -> str:
         "| card | TFLOPS | units × operations × MHz | GB/s | GB | W | bf16 | reached | compared | source |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for card in CARDS:
+    for card in GPUS:
         lines.append(
             f"| {card.name} | {card.tflops:g} | {card.units} × {card.ops} × {card.mhz} | {card.gbps:g} | {card.gb:g} | "
             f"{card.watts:g} | {'yes' if card.has_bf16 else 'emulated'} | {card.reaches:.0%} | "

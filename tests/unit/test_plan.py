@@ -16,9 +16,9 @@ from stepscope.cli import main
 from stepscope.core.configfile import read_config
 from stepscope.core.errors import UsageError
 from stepscope.plan import calibrate
-from stepscope.plan.build import Known, plan_card
+from stepscope.plan.build import Known, plan_gpu
 from stepscope.plan.derive import derive_shape
-from stepscope.plan.gpus import CARDS, find_card, known_gpu
+from stepscope.plan.gpus import GPUS, find_gpu, known_gpu
 from stepscope.plan.memory import largest_micro_batch, memory
 from stepscope.plan.model_shape import gpt, shape_from_flags, shape_of
 from stepscope.plan.speed import step
@@ -85,14 +85,14 @@ def test_cards_by_what_people_call_them(text, name):
 
 def test_an_unknown_card_names_close_ones():
     with pytest.raises(UsageError) as caught:
-        find_card("RTX 4075")
+        find_gpu("RTX 4075")
     assert "RTX 4070" in str(caught.value.args_for_text["known"])
 
 
 def test_there_are_many_cards_and_each_is_found_by_its_name():
-    assert len(CARDS) >= 33
-    for card in CARDS:
-        assert find_card(card.name) == card
+    assert len(GPUS) >= 33
+    for card in GPUS:
+        assert find_gpu(card.name) == card
 
 
 @settings(max_examples=60, deadline=None)
@@ -100,7 +100,7 @@ def test_there_are_many_cards_and_each_is_found_by_its_name():
     batch=st.integers(1, 64),
     layers=st.integers(1, 48),
     hidden=st.sampled_from([64, 384, 768, 1600]),
-    card=st.sampled_from(CARDS),
+    card=st.sampled_from(GPUS),
 )
 def test_more_work_takes_longer_and_more_memory(batch, layers, hidden, card):
     shape = gpt(layers=layers, heads=1, hidden=hidden, context=256, vocabulary=1000)
@@ -115,10 +115,10 @@ def test_more_work_takes_longer_and_more_memory(batch, layers, hidden, card):
 
 
 @settings(max_examples=60, deadline=None)
-@given(card=st.sampled_from(CARDS), batch=st.integers(1, 64), accumulation=st.integers(1, 40))
+@given(card=st.sampled_from(GPUS), batch=st.integers(1, 64), accumulation=st.integers(1, 40))
 def test_a_proposal_keeps_the_tokens_and_fits(card, batch, accumulation):
     training = training_of({"batch_size": batch, "gradient_accumulation_steps": accumulation})
-    plan = plan_card(GPT2, training, card)
+    plan = plan_gpu(GPT2, training, card)
     if plan.largest == 0:
         assert plan.proposed is None
         return
@@ -133,23 +133,23 @@ def test_a_proposal_keeps_the_tokens_and_fits(card, batch, accumulation):
 
 def test_a_measured_run_replaces_the_formula():
     training = training_of({})
-    plain = plan_card(GPT2, training, find_card("4090"))
-    known = plan_card(GPT2, training, find_card("4090"), known=Known(calibration=2.0, log_sd=0.05))
+    plain = plan_gpu(GPT2, training, find_gpu("4090"))
+    known = plan_gpu(GPT2, training, find_gpu("4090"), known=Known(calibration=2.0, log_sd=0.05))
     assert math.isclose(known.asked.step.seconds, 2 * plain.asked.step.seconds)
     low, high = known.asked.step.span()
     assert high / low < 1.2
 
 
 def test_larger_memory_fits_a_larger_batch():
-    assert largest_micro_batch(GPT2, find_card("4090"), is_compiled=True) > largest_micro_batch(
-        GPT2, find_card("4070"), is_compiled=True
+    assert largest_micro_batch(GPT2, find_gpu("4090"), is_compiled=True) > largest_micro_batch(
+        GPT2, find_gpu("4070"), is_compiled=True
     )
 
 
 def test_bf16_on_an_old_card_is_slow_and_told():
     """Before Ampere bf16 is emulated: the proposal is float16."""
     training = training_of({"dtype": "bfloat16"})
-    plan = plan_card(GPT2, training, find_card("V100"))
+    plan = plan_gpu(GPT2, training, find_gpu("V100"))
     assert plan.proposed is not None
     assert plan.proposed.training.dtype == "float16"
     assert plan.proposed.step.seconds < plan.asked.step.seconds / 2
@@ -159,7 +159,7 @@ def test_the_size_of_a_model_from_its_step_time():
     """A shape that is timed by the formula itself is found again."""
     training = training_of({"batch_size": 16, "gradient_accumulation_steps": 4})
     shape = gpt(layers=8, heads=8, hidden=512, context=512, vocabulary=50304)
-    card = find_card("4070")
+    card = find_gpu("4070")
     took = step(shape, card, micro_batch=16, accumulation=4).seconds
     held = memory(shape, 16, is_compiled=True).total
     found = derive_shape(training, card, step_s=took, context=512, first_loss=10.8, memory_used=held)

@@ -1,10 +1,10 @@
-"""A114: bfloat16 on a card that has none.
+"""A114: bfloat16 on a GPU that has none.
 
 What it looks at
-    The card (`--gpu`, `--nvidia-smi`) and `dtype`.
+    The GPU (`--gpu`, `--nvidia-smi`) and `dtype`.
 
 Why it costs time
-    Cards before Ampere (V100, T4, RTX 20) emulate bfloat16 at about a tenth of their float16 rate.
+    GPUs before Ampere (V100, T4, RTX 20) emulate bfloat16 at about a tenth of their float16 rate.
 
 Example
     V100: 9.9 TFLOPS in bfloat16, 100 and more in float16 (public GEMM tables).
@@ -25,11 +25,11 @@ _GAIN = (0.3, 0.6, 0.85)
 
 
 def advise(situation: Situation) -> Advice | None:
-    """float16 where bfloat16 is emulated; None on other cards."""
+    """float16 where bfloat16 is emulated; None on other GPUs."""
     settings = situation.run.settings
-    card = known_gpu(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
+    gpu = known_gpu(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
     is_bf16 = settings.text("dtype") in {"bfloat16", "bf16"} or settings.truth("bf16") is True
-    if card is None or card.has_bf16 or not is_bf16:
+    if gpu is None or gpu.has_bf16 or not is_bf16:
         return None
     return Advice(
         code=CODE,
@@ -38,7 +38,7 @@ def advise(situation: Situation) -> Advice | None:
         proposed="float16",
         saves=share_of(situation.steps_left_s, _GAIN),
         costs=say("advice-a114-costs"),
-        evidence=say("advice-a114-evidence", gpu=card.name),
+        evidence=say("advice-a114-evidence", gpu=gpu.name),
         phases=("step",),
         effect="learning",
         paste=paste(situation.run, ("dtype", "float16")),

@@ -5,14 +5,14 @@ What it looks at
 
 Why it costs time
     Without gradients a batch needs a fraction of the memory, so two to four times the sequences fit at once; fewer,
-    larger batches keep the card busier for the same number of sequences.
+    larger batches keep the GPU busier for the same number of sequences.
 
 Example
     200 batches of 16 are 50 batches of 64: the same sequences, the same precision.
 
 What to change
     In the evaluation, draw batches four times as large and a quarter as many. How much that saves depends on how busy
-    the card is with the small ones: nothing where it is busy already, up to a third where it waits between kernels.
+    the GPU is with the small ones: nothing where it is busy already, up to a third where it waits between kernels.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FREE = 0.7
 
 
 def advise(situation: Situation) -> Advice | None:
-    """Larger evaluation batches; None where the card is full, unknown, or evaluations cost little."""
+    """Larger evaluation batches; None where the GPU is full, unknown, or evaluations cost little."""
     run, hardware = situation.run, situation.hardware
     total = situation.worth("evaluation", _WORTH_IT)
     size = run.settings.count("evaluation_batch_size") or run.settings.count("batch_size")

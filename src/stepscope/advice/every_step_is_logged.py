@@ -4,7 +4,7 @@ What it looks at
     `log_interval` and the typical step.
 
 Why it costs time
-    A printed loss must be fetched from the card: the next step cannot be queued until this one is done. Printing,
+    A printed loss must be fetched from the GPU: the next step cannot be queued until this one is done. Printing,
     flushing and a metrics client come on top, some 1 to 4 ms each time.
 
 Example
@@ -23,7 +23,7 @@ from stepscope.forecast.finish import Forecast
 CODE = "A115"
 _SHORT_S = 0.05
 _INTERVAL = 10
-# Seconds that fetching and printing one loss takes: nothing where the trainer waits for the card anyway, 0.3 ms
+# Seconds that fetching and printing one loss takes: nothing where the trainer waits for the GPU anyway, 0.3 ms
 # measured for nanoGPT's line on a processor, some milliseconds with a metrics client on top.
 _LINE_S = (0.0, 0.0003, 0.004)
 

@@ -1,7 +1,7 @@
-"""A121: float32 on a card that is many times faster in bfloat16.
+"""A121: float32 on a GPU that is many times faster in bfloat16.
 
 What it looks at
-    The card (`--gpu`, `--nvidia-smi`, NVML) and `dtype`.
+    The GPU (`--gpu`, `--nvidia-smi`, NVML) and `dtype`.
 
 Why it costs time
     Tensor cores multiply 16-bit numbers at many times the rate of 32-bit ones, and half the bytes are moved.
@@ -26,10 +26,10 @@ _GAIN = (0.1, 0.4, 0.7)
 
 
 def advise(situation: Situation) -> Advice | None:
-    """bfloat16 where the card has it; None where another type is set or nothing tells."""
+    """bfloat16 where the GPU has it; None where another type is set or nothing tells."""
     run = situation.run
-    card = known_gpu(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
-    if card is None or not card.has_bf16 or run.settings.text("dtype") not in {"float32", "fp32"}:
+    gpu = known_gpu(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
+    if gpu is None or not gpu.has_bf16 or run.settings.text("dtype") not in {"float32", "fp32"}:
         return None
     return Advice(
         code=CODE,
@@ -38,7 +38,7 @@ def advise(situation: Situation) -> Advice | None:
         proposed="bfloat16",
         saves=share_of(situation.steps_left_s, _GAIN),
         costs=say("advice-a121-costs"),
-        evidence=say("advice-a121-evidence", gpu=card.name),
+        evidence=say("advice-a121-evidence", gpu=gpu.name),
         phases=("step",),
         effect="learning",
         # What a trainer types for float16 is not what it types for this.

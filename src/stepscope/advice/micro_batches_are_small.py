@@ -1,11 +1,11 @@
-"""A113: the card's memory is half empty while it runs many small micro-batches.
+"""A113: the GPU's memory is half empty while it runs many small micro-batches.
 
 What it looks at
     The memory in use and in all (`--nvidia-smi`), `batch_size` and `gradient_accumulation_steps`.
 
 Why it costs time
-    Each micro-batch launches the same kernels; larger ones fill the card better. The gain is a few per cent where the
-    card is already busy, and large where it waits for launches.
+    Each micro-batch launches the same kernels; larger ones fill the GPU better. The gain is a few per cent where the
+    GPU is already busy, and large where it waits for launches.
 
 Example
     6.5 of 12 GB at `batch_size = 16`, `gradient_accumulation_steps = 4`: 32 and 2 are the same tokens per step.
@@ -22,7 +22,7 @@ from stepscope.core.message import Share, say
 CODE = "A113"
 # Activations and logits are most of the memory: twice the batch is less than twice of it, but not by much.
 _FREE = 0.55
-# Share of the steps' time that is saved: nothing on a busy card, a tenth on one that waits now and then. The middle is
+# Share of the steps' time that is saved: nothing on a busy GPU, a tenth on one that waits now and then. The middle is
 # what the pauses between kernels come to in the formula of `stepscope plan`.
 _GAIN = (0.0, 0.006, 0.10)
 

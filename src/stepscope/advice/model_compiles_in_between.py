@@ -4,7 +4,7 @@ What it looks at
     Slow steps whose pattern is that of a recompilation: the partial batch at an epoch's end, or many that die out.
 
 Why it costs time
-    A tensor of a new shape does not fit the compiled kernels: the compiler starts again while the card waits.
+    A tensor of a new shape does not fit the compiled kernels: the compiler starts again while the GPU waits.
 
 Example
     The last batch of each epoch is smaller: 14 s at every 390th step.

@@ -4,10 +4,10 @@ What it looks at
     The number of ranks, and whether this trainer evaluates on one of them only (nanoGPT does).
 
 Why it costs time
-    The other cards stand still until rank 0 is done.
+    The other GPUs stand still until rank 0 is done.
 
 Example
-    Four cards, an evaluating iteration of 20.5 s; with the evaluation shared out it took 8.7 s (nanoGPT's issue 673).
+    Four GPUs, an evaluating iteration of 20.5 s; with the evaluation shared out it took 8.7 s (nanoGPT's issue 673).
 
 What to change
     Let each rank evaluate its share of the batches and average the losses (`all_reduce`).
@@ -20,7 +20,7 @@ from stepscope.core.message import say
 
 CODE = "A107"
 _WORTH_IT = 0.01
-# Sharing out is not free: at four cards, 58 % of the time was saved instead of 75 (with the save inside, which stays).
+# Sharing out is not free: at four GPUs, 58 % of the time was saved instead of 75 (with the save inside, which stays).
 _REACHED = (0.6, 0.8, 1.0)
 
 

@@ -1,7 +1,7 @@
 """A117: the optimizer runs as many small kernels.
 
 What it looks at
-    What the trainer says at its start: nanoGPT prints "using fused AdamW: False" on anything but a CUDA card; Hugging
+    What the trainer says at its start: nanoGPT prints "using fused AdamW: False" on anything but a CUDA GPU; Hugging
     Face's arguments show `optim=adamw_torch`.
 
 Why it costs time

@@ -5,7 +5,7 @@ What it looks at
 
 Why it costs time
     Copying the state to host memory takes a fraction of a second; pickling and writing it takes the rest, and nothing
-    needs the card for that.
+    needs the GPU for that.
 
 Example
     An 8B model on eight H100: 27.3 s blocked, 0.54 s with asynchronous saving (NeMo Automodel's issue 635).

@@ -4,7 +4,7 @@ What it looks at
     The seconds of the log that its data times, or the pattern of its slow steps, put down to loading.
 
 Why it costs time
-    The card is idle until the next batch is there: too few workers, a slow disk, or workers that start anew each epoch.
+    The GPU is idle until the next batch is there: too few workers, a slow disk, or workers that start anew each epoch.
 
 Example
     `data_time` 0.217 s of a 0.3 s step; with more workers it was 0.003 s.

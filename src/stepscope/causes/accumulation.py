@@ -1,11 +1,11 @@
-"""C25: gradient accumulation is set higher than the card needs.
+"""C25: gradient accumulation is set higher than the GPU needs.
 
 What it looks at
-    The accumulation and batch size of a small model on one card, and how much of the card's memory is used.
+    The accumulation and batch size of a small model on one GPU, and how much of the GPU's memory is used.
 
 Why it costs time
-    Every step runs `gradient_accumulation_steps` micro-steps one after the other. Copied from a recipe for eight cards,
-    that makes each step many times longer while the card is half empty.
+    Every step runs `gradient_accumulation_steps` micro-steps one after the other. Copied from a recipe for eight GPUs,
+    that makes each step many times longer while the GPU is half empty.
 
 Example
     A 10-million-parameter model with 40 micro-steps of 12 sequences: 1.6 s a step instead of 40 ms.

@@ -1,17 +1,17 @@
-"""C18: the card gets hot and slows down.
+"""C18: the GPU gets hot and slows down.
 
 What it looks at
     A level that rises smoothly in the first part of a process and settles, evaluations that slow by the same factor,
-    and the card's temperature.
+    and the GPU's temperature.
 
 Why it costs time
-    At its limit the card lowers its clock. Everything that computes slows alike, unlike a slow loader or disk.
+    At its limit the GPU lowers its clock. Everything that computes slows alike, unlike a slow loader or disk.
 
 Example
     221 ms a step at first, 276 ms after an hour, evaluations 26 s and 33 s.
 
 What to change
-    Air: fans, dust, distance to the next card, a cooling pad. `nvidia-smi -q -d PERFORMANCE,CLOCK` shows throttling.
+    Air: fans, dust, distance to the next GPU, a cooling pad. `nvidia-smi -q -d PERFORMANCE,CLOCK` shows throttling.
 """
 
 from __future__ import annotations

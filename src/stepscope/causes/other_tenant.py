@@ -11,7 +11,7 @@ Example
     750 ms a step, 1,750 ms from 95,880 to 114,410, then 750 ms again.
 
 What to change
-    `nvidia-smi` lists the processes on the card, `top` those on the host. Ask, move, or wait.
+    `nvidia-smi` lists the processes on the GPU, `top` those on the host. Ask, move, or wait.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CODE = "C20"
 PLACE = 120
 _BURST_ROWS = 0.1  # of the run
 _LEAST_BURST = 5
-_MUCH = 0.1  # who shares a card takes more than a few percent of it
+_MUCH = 0.1  # who shares a GPU takes more than a few percent of it
 
 
 def explain_level(shift: Shift) -> Finding | None:

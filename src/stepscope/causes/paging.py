@@ -1,7 +1,7 @@
-"""C17: the card's memory is full and spills into the host's.
+"""C17: the GPU's memory is full and spills into the host's.
 
 What it looks at
-    A sudden change to a level about twice as slow or worse that does not come back, and how full the card is.
+    A sudden change to a level about twice as slow or worse that does not come back, and how full the GPU is.
 
 Why it costs time
     Drivers for Windows and WSL move pages over the bus instead of failing; Apple's cache grows until the system swaps.
@@ -27,7 +27,7 @@ _FULL, _ROOM = 0.97, 0.9
 
 
 def explain_level(shift: Shift) -> Finding | None:
-    """An abrupt, lasting, large change; the card's memory decides."""
+    """An abrupt, lasting, large change; the GPU's memory decides."""
     if shift.change < _LEAST_CHANGE or shift.returns:
         return None
     hardware = shift.evidence.hardware

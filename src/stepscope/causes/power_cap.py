@@ -1,11 +1,11 @@
-"""C19: the card runs at its power limit.
+"""C19: the GPU runs at its power limit.
 
 What it looks at
-    A lasting change of level by up to a third with the same jitter as before, and the power the card draws against
+    A lasting change of level by up to a third with the same jitter as before, and the power the GPU draws against
     its limit.
 
 Why it costs time
-    A lowered limit, a weak supply or several cards on one supply pin the draw; the clock gives way.
+    A lowered limit, a weak supply or several GPUs on one supply pin the draw; the clock gives way.
 
 Example
     315 of 315 W, 11 % slower, 62 °C.
@@ -27,7 +27,7 @@ _PINNED = 0.97
 
 
 def explain_level(shift: Shift) -> Finding | None:
-    """A moderate, lasting change; the card's draw decides."""
+    """A moderate, lasting change; the GPU's draw decides."""
     if not 0 < shift.change < _MOST_CHANGE or shift.returns:
         return None
     hardware = shift.evidence.hardware

@@ -11,7 +11,7 @@ from stepscope.core.message import Message, Seconds, say
 from stepscope.core.settings import Value
 from stepscope.plan.build import Known
 from stepscope.plan.derive import Derived, derive_shape, first_loss
-from stepscope.plan.gpus import GpuSpec, find_card
+from stepscope.plan.gpus import GpuSpec, find_gpu
 from stepscope.plan.memory import memory
 from stepscope.plan.model_shape import ModelShape, shape_from_flags, shape_of
 from stepscope.plan.speed import step
@@ -175,7 +175,7 @@ def _seen(args: argparse.Namespace, log: Report | None) -> Seen | None:
     used = hardware.memory_used if hardware else None
     evaluation, save = log.ledger.evaluation_price, log.ledger.checkpoint_price
     return Seen(
-        gpu=find_card(name),
+        gpu=find_gpu(name),
         step_s=log.ledger.step.typical_s,
         memory_used=used,
         devices=log.run.settings.count("world_size") or 1,

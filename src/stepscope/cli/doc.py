@@ -41,12 +41,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _gpu_page(text: str) -> str | None:
     """What the table says about a GPU, or about all of them; None when `text` is neither."""
-    from stepscope.plan.gpus import CARDS, known_gpu
+    from stepscope.plan.gpus import GPUS, known_gpu
 
     if text.lower() == "cards":
         names = "\n".join(
             f"{gpu.name:<18} {gpu.tflops:>6g} TFLOPS {gpu.gbps:>5g} GB/s {gpu.gb:>4g} GB {gpu.watts:>5g} W"
-            for gpu in CARDS
+            for gpu in GPUS
         )
         return names + "\n\n16-bit inputs, 32-bit accumulation, dense. `stepscope doc 4070` says where a row is from."
     gpu = known_gpu(text)

@@ -23,8 +23,8 @@ from stepscope.core import clock, units
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import say
 from stepscope.i18n import Language
-from stepscope.plan.build import plan_card
-from stepscope.plan.gpus import GpuSpec, find_card
+from stepscope.plan.build import plan_gpu
+from stepscope.plan.gpus import GpuSpec, find_gpu
 from stepscope.report import plan_json, plan_markdown, plan_terminal
 from stepscope.report.plan_table import PlanReport, StatedPrice, settings_lines
 
@@ -134,22 +134,22 @@ def _plan(args: argparse.Namespace, language: Language) -> PlanReport:
         subject.notes.append(
             say(
                 "plan-note-calibrated",
-                gpu=measured.card.name,
-                tflops=language.number(measured.card.tflops, 2),
-                bandwidth=language.number(measured.card.gbps, 0),
+                gpu=measured.gpu.name,
+                tflops=language.number(measured.gpu.tflops, 2),
+                bandwidth=language.number(measured.gpu.gbps, 0),
                 disk=language.number(measured.disk_bytes_per_s / 1e6, 0),
             )
         )
-    gpus = [measured.card] if measured and not args.gpu else _gpus(args, subject.seen)
+    gpus = [measured.gpu] if measured and not args.gpu else _gpus(args, subject.seen)
     training = subject.training
-    if measured and measured.card.is_processor and not args.gpu:
+    if measured and measured.gpu.is_processor and not args.gpu:
         training = training._replace(dtype="float32")
     disk = measured.disk_bytes_per_s if measured else None
     return PlanReport(
         shape=subject.shape,
         training=training,
         cards=tuple(
-            plan_card(
+            plan_gpu(
                 subject.shape,
                 training,
                 gpu,
@@ -171,7 +171,7 @@ def _write_configs(report: PlanReport, folder: Path, language: Language) -> None
     folder.mkdir(parents=True, exist_ok=True)
     for plan in report.cards:
         if plan.proposed is not None:
-            path = folder / f"train_{re.sub(r'[^a-z0-9]+', '_', plan.card.name.lower())}.py"
+            path = folder / f"train_{re.sub(r'[^a-z0-9]+', '_', plan.gpu.name.lower())}.py"
             path.write_text("\n".join(settings_lines(plan, report.config)) + "\n", encoding="utf-8")
             print(language.text("written", path=str(path)), file=sys.stderr)
 
@@ -201,7 +201,7 @@ def _price(text: str) -> StatedPrice:
 def _gpus(args: argparse.Namespace, seen: Seen | None) -> list[GpuSpec]:
     """The GPUs to plan for: those named, that of the log, or that of this machine."""
     if args.gpu:
-        found = [find_card(name) for name in args.gpu.split(",") if name.strip()]
+        found = [find_gpu(name) for name in args.gpu.split(",") if name.strip()]
         if not found:
             raise UsageError("plan-needs-card", place=f"--gpu {args.gpu}")
         return list(dict.fromkeys(found))
@@ -212,4 +212,4 @@ def _gpus(args: argparse.Namespace, seen: Seen | None) -> list[GpuSpec]:
     hardware = installed_hardware()
     if hardware is None or hardware.gpu is None:
         raise UsageError("plan-needs-card", place="stepscope plan")
-    return [find_card(hardware.gpu)]
+    return [find_gpu(hardware.gpu)]

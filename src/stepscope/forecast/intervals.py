@@ -27,7 +27,7 @@ SHELVES = ("own", "blind", "profile")
 _UNTRIED = 0.05
 # Stops that nobody has seen yet may take such a share of what is left, less so late in the run.
 _UNSEEN = 0.1
-# What a run does in its first minutes (caches that fill, clocks that settle, a card that warms up) fades over so long,
+# What a run does in its first minutes (caches that fill, clocks that settle, a GPU that warms up) fades over so long,
 # and as this power of the share left: even of a run of minutes, its half shows most of what it does.
 _SETTLES_S, _SHOWS = 100.0, 3
 # No forecast is ever surer than this.

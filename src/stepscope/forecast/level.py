@@ -1,7 +1,7 @@
 """What a step will take from here on.
 
 No single rule is right for every run: the last regime follows a slowdown, the mean of everything knows how often
-something stalls, a trend follows a card that warms up. So each is tried on this run's own past, and the forecast
+something stalls, a trend follows a GPU that warms up. So each is tried on this run's own past, and the forecast
 weighs them by how well they did there. That keeps it from ever being much worse than elapsed time over steps done.
 """
 
@@ -22,7 +22,7 @@ _TRIALS = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 _LEAST_LUCK = 0.002
 # From this many rows on a trial means something.
 _LEAST_TRIAL = 8
-# A level is a disturbance when it is this much slower than every level before: a card that warms up stays below.
+# A level is a disturbance when it is this much slower than every level before: a GPU that warms up stays below.
 _DISTURBED = 0.3
 _TINY_S = 1e-9
 
@@ -95,7 +95,7 @@ def rules(num: Floats, seconds: Floats, regime_start: int, tick: float) -> dict[
         "late": late,
         "mean": mean,
         "steady": float(np.average(_tamed(rate, tick), weights=num)),
-        # A drift that goes on half as far again: cards warm up towards a limit, not for ever.
+        # A drift that goes on half as far again: GPUs warm up towards a limit, not for ever.
         "drift": latest + 0.5 * (latest - late),
     }
 

@@ -1,7 +1,7 @@
 """What a stop of one kind will take, from those of its kind so far.
 
 Averages, never the last one alone. Each is measured against the level around it and scaled to the level to come,
-because an evaluation slows down with the card. Where their cost changes as the model learns (one that generates text
+because an evaluation slows down with the GPU. Where their cost changes as the model learns (one that generates text
 stops sooner once it has learned to end a sentence), it goes on changing, by the same share for each doubling of steps.
 """
 

@@ -1,1 +1,1 @@
-"""Before a run: will it fit, how long will it take, which settings suit the card."""
+"""Before a run: will it fit, how long will it take, which settings suit the GPU."""

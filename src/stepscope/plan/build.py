@@ -1,4 +1,4 @@
-"""Shape, training and card → Plan: does it fit, how long does it take, what to set instead."""
+"""Shape, training and GPU → Plan: does it fit, how long does it take, what to set instead."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from stepscope.plan.training import Training
 
 # Compile and first touch, before the first step counts.
 _WARMUP_S = {True: 60.0, False: 5.0}
-# Cards at work draw nearly what they may.
+# GPUs at work draw nearly what they may.
 _POWER_SHARE = 0.9
-# Past this micro-batch a card is busy; larger ones only take memory.
+# Past this micro-batch a GPU is busy; larger ones only take memory.
 _ENOUGH_TOKENS = 32_768
 _EVALUATION_SHARE = 0.02
 _EVAL_ITERS = 50
@@ -23,7 +23,7 @@ _LEAST_EVALUATIONS = 20
 
 
 class Estimate(NamedTuple):
-    """One run on one card with given settings. Seconds, bytes, joules."""
+    """One run on one GPU with given settings. Seconds, bytes, joules."""
 
     training: Training
     step: Step
@@ -55,10 +55,10 @@ class Known(NamedTuple):
 UNKNOWN = Known()
 
 
-class CardPlan(NamedTuple):
-    """What a card makes of a run: as it is set, and as it should be set."""
+class GpuPlan(NamedTuple):
+    """What a GPU makes of a run: as it is set, and as it should be set."""
 
-    card: GpuSpec
+    gpu: GpuSpec
     shape: ModelShape
     devices: int
     asked: Estimate
@@ -76,29 +76,29 @@ class CardPlan(NamedTuple):
 
     @property
     def utilisation(self) -> float:
-        """Model FLOPs utilisation against this card's real peak, in nanoGPT's way of counting."""
-        return self.tokens_per_s * self.shape.flops_per_token / (self.devices * self.card.tflops * 1e12)
+        """Model FLOPs utilisation against this GPU's real peak, in nanoGPT's way of counting."""
+        return self.tokens_per_s * self.shape.flops_per_token / (self.devices * self.gpu.tflops * 1e12)
 
 
-def plan_card(
-    shape: ModelShape, training: Training, card: GpuSpec, *, devices: int = 1, known: Known = UNKNOWN
-) -> CardPlan:
-    """The plan for one kind of card."""
-    largest = largest_micro_batch(shape, card, is_compiled=training.is_compiled, offset=known.memory_offset)
-    asked = estimate(shape, training, card, devices=devices, known=known)
+def plan_gpu(
+    shape: ModelShape, training: Training, gpu: GpuSpec, *, devices: int = 1, known: Known = UNKNOWN
+) -> GpuPlan:
+    """The plan for one kind of GPU."""
+    largest = largest_micro_batch(shape, gpu, is_compiled=training.is_compiled, offset=known.memory_offset)
+    asked = estimate(shape, training, gpu, devices=devices, known=known)
     proposed = None
     if largest:
-        better = propose(shape, training, card, devices=devices, known=known)
-        proposed = estimate(shape, better, card, devices=devices, known=known)
+        better = propose(shape, training, gpu, devices=devices, known=known)
+        proposed = estimate(shape, better, gpu, devices=devices, known=known)
     held = asked.memory.total + known.memory_offset
-    return CardPlan(
-        card=card,
+    return GpuPlan(
+        gpu=gpu,
         shape=shape,
         devices=devices,
         asked=asked,
         held=held,
-        fits=held <= card.memory,
-        surely_fits=held * (1 + UNCERTAINTY) <= card.memory,
+        fits=held <= gpu.memory,
+        surely_fits=held * (1 + UNCERTAINTY) <= gpu.memory,
         largest=largest,
         proposed=proposed,
         known=known,
@@ -106,12 +106,12 @@ def plan_card(
 
 
 def estimate(
-    shape: ModelShape, training: Training, card: GpuSpec, *, devices: int = 1, known: Known = UNKNOWN
+    shape: ModelShape, training: Training, gpu: GpuSpec, *, devices: int = 1, known: Known = UNKNOWN
 ) -> Estimate:
     """What a run takes from the first to the last step."""
     own = step(
         shape,
-        card,
+        gpu,
         micro_batch=training.batch_size,
         accumulation=max(1, math.ceil(training.accumulation / devices)),
         software=training.software,
@@ -136,25 +136,25 @@ def estimate(
     return Estimate(
         training=training,
         step=own,
-        memory=_memory(shape, training, card),
+        memory=_memory(shape, training, gpu),
         evaluation_s=evaluation_s,
         checkpoint_s=save_s,
         num_evaluations=num_evaluations,
         total_s=total_s,
-        energy_j=total_s * devices * card.watts * _POWER_SHARE,
+        energy_j=total_s * devices * gpu.watts * _POWER_SHARE,
     )
 
 
-def _memory(shape: ModelShape, training: Training, card: GpuSpec) -> Memory:
+def _memory(shape: ModelShape, training: Training, gpu: GpuSpec) -> Memory:
     held = memory(shape, training.batch_size, is_compiled=training.is_compiled)
-    return held._replace(context=0.0) if card.is_processor else held
+    return held._replace(context=0.0) if gpu.is_processor else held
 
 
 def propose(
-    shape: ModelShape, training: Training, card: GpuSpec, *, devices: int = 1, known: Known = UNKNOWN
+    shape: ModelShape, training: Training, gpu: GpuSpec, *, devices: int = 1, known: Known = UNKNOWN
 ) -> Training:
     """The same tokens per step in fewer, larger micro-batches, and evaluations that cost about 2 %."""
-    largest = largest_micro_batch(shape, card, is_compiled=training.is_compiled, offset=known.memory_offset)
+    largest = largest_micro_batch(shape, gpu, is_compiled=training.is_compiled, offset=known.memory_offset)
     batch = _micro_batch(training, largest, shape.context, devices)
     accumulation = max(1, round(training.sequences / batch))
     eval_iters = training.eval_iters
@@ -165,9 +165,9 @@ def propose(
         batch_size=batch,
         accumulation=accumulation,
         eval_iters=min(eval_iters, training.eval_iters),
-        dtype="float16" if training.dtype == "bfloat16" and not card.has_bf16 else training.dtype,
+        dtype="float16" if training.dtype == "bfloat16" and not gpu.has_bf16 else training.dtype,
     )
-    own = estimate(shape, better, card, devices=devices, known=known)
+    own = estimate(shape, better, gpu, devices=devices, known=known)
     steps = own.evaluation_s / _EVALUATION_SHARE / own.step.seconds
     wanted = training.eval_interval
     for factor in (1, 2, 4, 5, 10):
@@ -179,7 +179,7 @@ def propose(
 
 
 def _micro_batch(training: Training, largest: int, context: int, devices: int) -> int:
-    """The largest divisor of the step's sequences that fits, up to where a card is busy anyway."""
+    """The largest divisor of the step's sequences that fits, up to where a GPU is busy anyway."""
     share = max(1, training.sequences // devices)
     ceiling = max(1, min(largest, share, max(1, _ENOUGH_TOKENS // context)))
     divisors = [size for size in range(1, ceiling + 1) if share % size == 0]

@@ -1,6 +1,6 @@
 """Measure this machine instead of looking it up: matrix products, memory, disk, in a few seconds.
 
-With torch and a CUDA card, the card is measured; else the processor, through NumPy. The only place outside the trainer
+With torch and a CUDA GPU, the GPU is measured; else the processor, through NumPy. The only place outside the trainer
 that may import torch, and only when asked to calibrate.
 """
 
@@ -26,16 +26,16 @@ _WATTS = 65.0  # of a desktop processor; nothing here can tell
 
 
 class MachineSpeed(NamedTuple):
-    """What was measured: a card as good as the table's, and the disk in bytes per second."""
+    """What was measured: a GPU as good as the table's, and the disk in bytes per second."""
 
-    card: GpuSpec
+    gpu: GpuSpec
     disk_bytes_per_s: float
 
 
 def measure(folder: Path) -> MachineSpeed:
-    """Measure the card, or the processor where there is none, and the disk under `folder`."""
-    card = _cuda() or _processor()
-    return MachineSpeed(card=card, disk_bytes_per_s=_disk(folder))
+    """Measure the GPU, or the processor where there is none, and the disk under `folder`."""
+    gpu = _cuda() or _processor()
+    return MachineSpeed(gpu=gpu, disk_bytes_per_s=_disk(folder))
 
 
 def _processor() -> GpuSpec:

@@ -36,7 +36,7 @@ class Derived(NamedTuple):
 
 def derive_shape(
     training: Training,
-    card: GpuSpec,
+    gpu: GpuSpec,
     *,
     step_s: float,
     context: int,
@@ -56,7 +56,7 @@ def derive_shape(
                 )
                 said = step(
                     shape,
-                    card,
+                    gpu,
                     micro_batch=training.batch_size,
                     accumulation=training.accumulation,
                     software=training.software,

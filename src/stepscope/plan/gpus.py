@@ -1,12 +1,12 @@
-"""The cards: what each can do at best, where that is from, and how to find one by what people call it.
+"""The GPUs: what each can do at best, where that is from, and how to find one by what people call it.
 
 `tflops` is the dense rate of the tensor cores for 16-bit inputs with 32-bit accumulation, which is what training uses.
-On consumer cards that is half of the advertised figure (accumulation in 16 bits) and a quarter of the sparse one.
+On consumer GPUs that is half of the advertised figure (accumulation in 16 bits) and a quarter of the sparse one.
 `tests/unit/test_gpus.py` holds each figure against units x operations per clock and unit x boost clock.
 
 The table is `gpus.csv`. `reaches` there is from public GEMM tables (bf16): GeForce 97 to 113 % of the nominal rate
-(they boost above it), A100/H100 80 to 85 %, B200 75 %; workstation Ampere and Ada and the inference cards are
-power-limited and lie between. `link_gbps` is PCIe 4, or NVLink where a card has it.
+(they boost above it), A100/H100 80 to 85 %, B200 75 %; workstation Ampere and Ada and the inference GPUs are
+power-limited and lie between. `link_gbps` is PCIe 4, or NVLink where a GPU has it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROCESSOR = "CPU"
 
 
 class GpuSpec(NamedTuple):
-    """One card. `reaches` is the share of `tflops` that large matrix products get in published measurements."""
+    """One GPU. `reaches` is the share of `tflops` that large matrix products get in published measurements."""
 
     name: str
     tflops: float
@@ -47,7 +47,7 @@ class GpuSpec(NamedTuple):
 
     @property
     def is_processor(self) -> bool:
-        """Whether this is no card but the machine's processor, as measured."""
+        """Whether this is no GPU but the machine's processor, as measured."""
         return self.name == PROCESSOR
 
     @property
@@ -79,7 +79,7 @@ def _read() -> tuple[GpuSpec, ...]:
     )
 
 
-CARDS = _read()
+GPUS = _read()
 # What a bare family name means.
 _COMMON = {
     "a100": "A100 40GB",
@@ -91,29 +91,29 @@ _COMMON = {
 _NOISE = re.compile(r"nvidia|geforce|tesla|graphics|laptop gpu|sxm\d|hbm\d\w?|pcie(?=-?\d)|[\s_-]")
 
 
-def find_card(text: str) -> GpuSpec:
-    """The card that somebody means by `4070`, `RTX 4070 Ti` or `NVIDIA A100-SXM4-80GB`; else an error that helps."""
-    card = known_gpu(text)
-    if card is not None:
-        return card
+def find_gpu(text: str) -> GpuSpec:
+    """The GPU that somebody means by `4070`, `RTX 4070 Ti` or `NVIDIA A100-SXM4-80GB`; else an error that helps."""
+    gpu = known_gpu(text)
+    if gpu is not None:
+        return gpu
     raise UsageError("unknown-card", place=text, known=", ".join(close_names(text)))
 
 
 def close_names(text: str) -> list[str]:
-    """Cards whose names look like `text`; all of them when none does."""
-    names = [card.name for card in CARDS]
+    """GPUs whose names look like `text`; all of them when none does."""
+    names = [gpu.name for gpu in GPUS]
     near = difflib.get_close_matches(text.upper(), [name.upper() for name in names], n=4, cutoff=0.4)
     return [name for name in names if name.upper() in near] or names
 
 
 def known_gpu(text: str) -> GpuSpec | None:
-    """The card that `text` names, or None."""
+    """The GPU that `text` names, or None."""
     wanted = _plain(text)
     if wanted in _COMMON:
         wanted = _plain(_COMMON[wanted])
-    for card in CARDS:
-        if wanted in {_plain(card.name), _plain(card.name).removeprefix("rtx")}:
-            return card
+    for gpu in GPUS:
+        if wanted in {_plain(gpu.name), _plain(gpu.name).removeprefix("rtx")}:
+            return gpu
     return None
 
 

@@ -1,4 +1,4 @@
-"""How much of a card's memory a run takes, part by part, and the largest micro-batch that fits.
+"""How much of a GPU's memory a run takes, part by part, and the largest micro-batch that fits.
 
 State is 16 bytes a parameter (weights, gradients and both moments of Adam in 32 bits). Activations of a layer with a
 fused attention are about 34 bytes per token and channel (Korthikanti et al.), about 26 compiled; attention as a matrix
@@ -58,8 +58,8 @@ def memory(shape: ModelShape, micro_batch: float, *, is_compiled: bool) -> Memor
     )
 
 
-def largest_micro_batch(shape: ModelShape, card: GpuSpec, *, is_compiled: bool, offset: float = 0.0) -> int:
+def largest_micro_batch(shape: ModelShape, gpu: GpuSpec, *, is_compiled: bool, offset: float = 0.0) -> int:
     """How many sequences fit at once, `offset` bytes being taken already; 0 when not even one does."""
     fixed = memory(shape, 0, is_compiled=is_compiled).total
     each = memory(shape, 1, is_compiled=is_compiled).total - fixed
-    return max(0, int((_HEADROOM * card.memory - fixed - max(0.0, offset)) / each))
+    return max(0, int((_HEADROOM * gpu.memory - fixed - max(0.0, offset)) / each))

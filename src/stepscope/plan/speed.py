@@ -1,4 +1,4 @@
-"""How long a step takes on a card: matrix products at the rate the card reaches, the rest at its memory's speed.
+"""How long a step takes on a GPU: matrix products at the rate the GPU reaches, the rest at its memory's speed.
 
     t = work / (peak x reached x shapes)  +  bytes / bandwidth   for each micro-batch,   + the optimiser, + the network
 
@@ -30,9 +30,9 @@ _LOGITS = 20.0
 _ATTENTION_MATRIX = 30.0  # per token, head and position and layer, without a fused attention
 # Weights, gradients and moments read and written once, and once more to clip.
 _OPTIMISER = 40.0
-# Between two of a layer's thirty kernels a card pauses for about 2 microseconds: why larger micro-batches pay a little.
+# Between two of a layer's thirty kernels a GPU pauses for about 2 microseconds: why larger micro-batches pay a little.
 _PAUSES_S = 60e-6
-# Below this, per layer, the card waits for Python.
+# Below this, per layer, the GPU waits for Python.
 _LAUNCH_S: dict[Software, float] = {"compiled": 0.35e-3, "eager": 0.9e-3, "lean": 0.25e-3}
 # Spread of published figures around this formula (log): `bench/plan.py` shows it. Small models wait on launches.
 _LOG_SD, _LOG_SD_SMALL = 0.18, 0.25
@@ -45,7 +45,7 @@ _DISK_BYTES_PER_S = 330e6
 
 
 class Step(NamedTuple):
-    """One step on one card, in seconds. `log_sd` is how far off that may be, as the spread of its logarithm."""
+    """One step on one GPU, in seconds. `log_sd` is how far off that may be, as the spread of its logarithm."""
 
     micro_s: float
     optimiser_s: float
@@ -65,7 +65,7 @@ class Step(NamedTuple):
 
 def step(
     shape: ModelShape,
-    card: GpuSpec,
+    gpu: GpuSpec,
     *,
     micro_batch: float,
     accumulation: int,
@@ -73,15 +73,15 @@ def step(
     devices: int = 1,
     dtype: str = "bfloat16",
 ) -> Step:
-    """What one step takes when each of `devices` cards runs `accumulation` micro-batches."""
+    """What one step takes when each of `devices` GPUs runs `accumulation` micro-batches."""
     tokens = micro_batch * shape.context
-    busy_s = tokens * token_seconds(shape, card, software, dtype) + shape.layers * _PAUSES_S
+    busy_s = tokens * token_seconds(shape, gpu, software, dtype) + shape.layers * _PAUSES_S
     micro_s = max(busy_s, shape.layers * _LAUNCH_S[software])
-    exchange_s = 4.0 * shape.parameters * 2 * (devices - 1) / devices / (card.link_gbps * 1e9)
+    exchange_s = 4.0 * shape.parameters * 2 * (devices - 1) / devices / (gpu.link_gbps * 1e9)
     is_small = shape.hidden < _SMALL_HIDDEN
     return Step(
         micro_s=micro_s,
-        optimiser_s=_OPTIMISER * shape.parameters / (card.gbps * 1e9),
+        optimiser_s=_OPTIMISER * shape.parameters / (gpu.gbps * 1e9),
         # The exchange hides behind the backward pass of the last micro-batch.
         network_s=max(0.0, exchange_s - 2 / 3 * micro_s),
         accumulation=accumulation,
@@ -89,22 +89,22 @@ def step(
     )
 
 
-def token_seconds(shape: ModelShape, card: GpuSpec, software: Software, dtype: str = "bfloat16") -> float:
+def token_seconds(shape: ModelShape, gpu: GpuSpec, software: Software, dtype: str = "bfloat16") -> float:
     """Seconds per token of forward and backward, without launches and optimiser."""
-    rate = card.tflops * 1e12 * card.reaches * _SHAPES
-    if dtype == "bfloat16" and not card.has_bf16:
+    rate = gpu.tflops * 1e12 * gpu.reaches * _SHAPES
+    if dtype == "bfloat16" and not gpu.has_bf16:
         rate *= _EMULATED
     elif dtype == "float32":
-        rate *= card.float32_share
+        rate *= gpu.float32_share
     moved = _TRAFFIC[software] * shape.layers * shape.hidden * (_DROPOUT if shape.dropout else 1.0)
     if not shape.has_flash:
         moved += _ATTENTION_MATRIX * shape.layers * shape.heads * shape.context
     moved += _LOGITS * shape.vocabulary
-    return shape.work_per_token / rate + moved / (card.gbps * 1e9)
+    return shape.work_per_token / rate + moved / (gpu.gbps * 1e9)
 
 
 def evaluation_seconds(own: Step, num_batches: int, splits: int = 2, forward_share: float | None = None) -> float:
-    """One evaluation: forward passes only, on one card."""
+    """One evaluation: forward passes only, on one GPU."""
     return splits * num_batches * (forward_share or FORWARD_SHARE) * own.micro_s
 
 

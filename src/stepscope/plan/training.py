@@ -24,7 +24,7 @@ _OTHER_NAMES = {
 
 
 class Training(NamedTuple):
-    """A run's settings. Accumulation counts the micro-batches of all cards together, as nanoGPT does."""
+    """A run's settings. Accumulation counts the micro-batches of all GPUs together, as nanoGPT does."""
 
     batch_size: int
     accumulation: int

@@ -8,7 +8,7 @@ from typing import Any
 
 from stepscope import __version__
 from stepscope.i18n import Language
-from stepscope.plan.build import CardPlan, Estimate
+from stepscope.plan.build import Estimate, GpuPlan
 from stepscope.plan.training import Training
 from stepscope.report.plan_table import PlanReport
 
@@ -60,12 +60,12 @@ def _settings(training: Training) -> dict[str, Any]:
     }
 
 
-def _gpu_plan(report: PlanReport, plan: CardPlan) -> dict[str, Any]:
+def _gpu_plan(report: PlanReport, plan: GpuPlan) -> dict[str, Any]:
     return {
-        "gpu": plan.card.name,
+        "gpu": plan.gpu.name,
         "devices": plan.devices,
-        "peak_tflops": plan.card.tflops,
-        "memory_total": plan.card.memory,
+        "peak_tflops": plan.gpu.tflops,
+        "memory_total": plan.gpu.memory,
         "fits": plan.fits,
         "surely_fits": plan.surely_fits,
         "memory": {**plan.asked.memory._asdict(), "total": plan.held},
@@ -80,7 +80,7 @@ def _gpu_plan(report: PlanReport, plan: CardPlan) -> dict[str, Any]:
     }
 
 
-def _estimate(report: PlanReport, plan: CardPlan, own: Estimate) -> dict[str, Any]:
+def _estimate(report: PlanReport, plan: GpuPlan, own: Estimate) -> dict[str, Any]:
     step_low, step_high = own.step.span()
     low, high = own.span
     return {

@@ -13,7 +13,7 @@ def render(report: PlanReport, language: Language) -> str:
     lines += [f"- {language.say(note)}" for note in report.notes]
     parts = " · ".join(f"{label} {size}" for label, size in plan_table.memory_rows(report, language))
     lines += ["", language.text("plan-memory", batch=report.training.batch_size, parts=parts), ""]
-    names = [plan.card.name for plan in report.cards]
+    names = [plan.gpu.name for plan in report.cards]
     lines += [f"## {language.text('plan-title-asked')}", "", *_table(names, plan_table.rows(report, language))]
     if any(plan.proposed is not None for plan in report.cards):
         lines += ["", f"## {language.text('plan-title-proposed')}", ""]
@@ -22,7 +22,7 @@ def render(report: PlanReport, language: Language) -> str:
     for plan in report.cards:
         settings = plan_table.settings_lines(plan, report.config)
         if settings:
-            lines += ["", f"{plan.card.name}:", "", "```python", *settings, "```"]
+            lines += ["", f"{plan.gpu.name}:", "", "```python", *settings, "```"]
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from stepscope.core.message import Message
 from stepscope.core.settings import Value
 from stepscope.i18n import Language
-from stepscope.plan.build import CardPlan, Estimate
+from stepscope.plan.build import Estimate, GpuPlan
 from stepscope.plan.derive import Derived
 from stepscope.plan.model_shape import ModelShape
 from stepscope.plan.training import Training
@@ -36,14 +36,14 @@ class PlanReport(NamedTuple):
 
     shape: ModelShape
     training: Training
-    cards: tuple[CardPlan, ...]
+    cards: tuple[GpuPlan, ...]
     derived: Derived | None
     notes: tuple[Message, ...]
     price: StatedPrice | None
     now: dt.datetime
     config: Mapping[str, Value]  # a nanoGPT config as it was read; empty for any other trainer
 
-    def cost(self, plan: CardPlan, estimate: Estimate) -> float | None:
+    def cost(self, plan: GpuPlan, estimate: Estimate) -> float | None:
         """What the run costs, in the price's own currency."""
         if self.price is None:
             return None
@@ -119,7 +119,7 @@ def memory_rows(report: PlanReport, language: Language) -> list[tuple[str, str]]
     return parts
 
 
-def settings_lines(plan: CardPlan, config: Mapping[str, Value]) -> list[str]:
+def settings_lines(plan: GpuPlan, config: Mapping[str, Value]) -> list[str]:
     """The proposed settings as a nanoGPT config, ready to run: the config's own, the changed ones in place."""
     if plan.proposed is None:
         return []
@@ -139,7 +139,7 @@ def settings_lines(plan: CardPlan, config: Mapping[str, Value]) -> list[str]:
     step_s, total_s = plan.proposed.step.seconds, plan.proposed.total_s
     low, high = plan.proposed.span
     return [
-        f"# {plan.card.name}, by stepscope plan: {step_s * 1000:.3g} ms an iteration, "
+        f"# {plan.gpu.name}, by stepscope plan: {step_s * 1000:.3g} ms an iteration, "
         f"{total_s / 60:.0f} min in all ({low / 60:.0f} to {high / 60:.0f})",
         *(f"{name} = {value!r}" for name, value in settings.items()),
     ]
@@ -157,7 +157,7 @@ def proposal_rows(report: PlanReport, language: Language) -> list[tuple[str, lis
     cells = [language.number(one.batch_size * one.eval_iters) if one else "–" for one in sequences]
     table.append((language.text("plan-row-sequences"), cells))
     both = [(plan, plan.proposed) for plan in report.cards]
-    measures: list[tuple[str, Callable[[CardPlan, Estimate], str]]] = [
+    measures: list[tuple[str, Callable[[GpuPlan, Estimate], str]]] = [
         ("plan-row-memory", lambda plan, own: _held(plan, own, language)),
         ("plan-row-step", lambda _, own: language.duration(own.step.seconds)),
         ("plan-row-evaluations", lambda _, own: _evaluations(own, language)),
@@ -180,9 +180,9 @@ def _shown(report: PlanReport) -> tuple[tuple[str, str], ...]:
     return (*_SETTINGS, ("dtype", "dtype"))
 
 
-def _held(plan: CardPlan, own: Estimate, language: Language) -> str:
+def _held(plan: GpuPlan, own: Estimate, language: Language) -> str:
     held = own.memory.total + plan.known.memory_offset
-    used, total = language.number(held / _GIB, 1), language.number(plan.card.memory / _GIB, 1)
+    used, total = language.number(held / _GIB, 1), language.number(plan.gpu.memory / _GIB, 1)
     return language.text("plan-fits", used=used, total=total)
 
 
@@ -192,7 +192,7 @@ def _evaluations(own: Estimate, language: Language) -> str:
 
 def proposal_notes(report: PlanReport, language: Language) -> list[str]:
     """What the proposed settings do to training, and the GPUs that nothing fits into."""
-    lines = [language.text("plan-fits-nothing", gpu=plan.card.name) for plan in report.cards if plan.proposed is None]
+    lines = [language.text("plan-fits-nothing", gpu=plan.gpu.name) for plan in report.cards if plan.proposed is None]
     proposed = [plan.proposed.training for plan in report.cards if plan.proposed is not None]
     if proposed:
         keeps = all(own.dtype == report.training.dtype for own in proposed)
@@ -213,10 +213,10 @@ def gib(value: float, language: Language) -> str:
     return f"{language.number(value / _GIB, 2 if value < _GIB else 1)} GiB"
 
 
-def _memory(plan: CardPlan, language: Language) -> str:
+def _memory(plan: GpuPlan, language: Language) -> str:
     key = "plan-fits" if plan.surely_fits else "plan-fits-barely" if plan.fits else "plan-fits-not"
     return language.text(
-        key, used=language.number(plan.held / _GIB, 1), total=language.number(plan.card.memory / _GIB, 1)
+        key, used=language.number(plan.held / _GIB, 1), total=language.number(plan.gpu.memory / _GIB, 1)
     )
 
 
@@ -225,7 +225,7 @@ def _energy(own: Estimate, language: Language) -> str:
     return f"{language.number(kwh, 2 if kwh < 10 else 0)} kWh"
 
 
-def _finish(report: PlanReport, plan: CardPlan, language: Language) -> str:
+def _finish(report: PlanReport, plan: GpuPlan, language: Language) -> str:
     try:
         moment = report.now + dt.timedelta(seconds=plan.asked.total_s)
     except OverflowError:

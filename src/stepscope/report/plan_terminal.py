@@ -19,7 +19,7 @@ def render(report: PlanReport, language: Language, *, width: int = 80) -> str:
         lines += _wrap(language.say(note), width)
     parts = " · ".join(f"{label} {size}" for label, size in plan_table.memory_rows(report, language))
     lines += _wrap(language.text("plan-memory", batch=report.training.batch_size, parts=parts), width)
-    names = [plan.card.name for plan in report.cards]
+    names = [plan.gpu.name for plan in report.cards]
     lines += ["", language.text("plan-title-asked")]
     lines += _table(names, plan_table.rows(report, language), width)
     if any(plan.proposed is not None for plan in report.cards):

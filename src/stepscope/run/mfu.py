@@ -1,9 +1,9 @@
 """What the printed MFU says about the run: operations per step, and with the settings, ranks, batch or model size.
 
-nanoGPT prints a running mean of (operations per step / step time) over the peak of one card, always the same one:
+nanoGPT prints a running mean of (operations per step / step time) over the peak of one GPU, always the same one:
 mean = 0.9 x mean of the line before + 0.1 x this step's. Taking that apart gives the operations that the trainer
-thinks it does in a step, whatever the card and whatever the step took. They depend on settings alone, so settings
-that give others are not those of the run; or this copy of the trainer divides by the peak of another card.
+thinks it does in a step, whatever the GPU and whatever the step took. They depend on settings alone, so settings
+that give others are not those of the run; or this copy of the trainer divides by the peak of another GPU.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 from stepscope.core.units import NS
 from stepscope.run.model import Floats, Rank, Run
 
-# Less than this above the others is what any two cards differ by.
+# Less than this above the others is what any two GPUs differ by.
 _LEAST_EXCESS = 0.05
 # It must be the slowest in this share of the steps that all ranks print; by chance it is one in the number of ranks.
 _MOSTLY = 0.6
@@ -31,7 +31,7 @@ def typical_s(rank: Rank) -> float | None:
 
 
 def find_slowest(run: Run) -> Slowest | None:
-    """The rank that is slower than the others in most steps, and by more than cards differ anyway."""
+    """The rank that is slower than the others in most steps, and by more than GPUs differ anyway."""
     ranks = [rank for rank in run.ranks if len(rank.step) >= _LEAST_STEPS]
     if len(ranks) < 2:
         return None
