@@ -11,6 +11,7 @@ from stepscope.core.message import Decimal, Message, say
 from stepscope.core.settings import Value
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger, Phase, Price
+from stepscope.plan.gpus import GpuSpec, known_gpu
 from stepscope.run.model import Run
 from stepscope.run.stops import find_evaluations
 from stepscope.source.nvidia_smi import Hardware
@@ -89,6 +90,11 @@ class Situation(NamedTuple):
     is_future: bool
     hardware: Hardware | None = None
     may_lose_s: float | None = None  # the work that the user accepts to lose in a crash
+
+    @property
+    def gpu(self) -> GpuSpec | None:
+        """The data sheet of the run's GPU; None where its model is unknown."""
+        return known_gpu(self.hardware.gpu) if self.hardware and self.hardware.gpu else None
 
     @property
     def steps_left_s(self) -> float:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, share_of
 from stepscope.core.message import say
-from stepscope.plan.gpus import known_gpu
 
 CODE = "A114"
 # Share of the steps' time: matrix products are half to nearly all of it.
@@ -26,8 +25,7 @@ _GAIN = (0.3, 0.6, 0.85)
 
 def advise(situation: Situation) -> Advice | None:
     """float16 where bfloat16 is emulated; None on other GPUs."""
-    settings = situation.run.settings
-    gpu = known_gpu(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
+    settings, gpu = situation.run.settings, situation.gpu
     is_bf16 = settings.text("dtype") in {"bfloat16", "bf16"} or settings.truth("bf16") is True
     if gpu is None or gpu.has_bf16 or not is_bf16:
         return None

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from stepscope.advice._base import Advice, Situation, paste, share_of
 from stepscope.core.message import say
-from stepscope.plan.gpus import known_gpu
 
 CODE = "A121"
 # Share of the steps' time: little where TF32 is on already, most of it where it is not.
@@ -27,8 +26,7 @@ _GAIN = (0.1, 0.4, 0.7)
 
 def advise(situation: Situation) -> Advice | None:
     """bfloat16 where the GPU has it; None where another type is set or nothing tells."""
-    run = situation.run
-    gpu = known_gpu(situation.hardware.gpu) if situation.hardware and situation.hardware.gpu else None
+    run, gpu = situation.run, situation.gpu
     if gpu is None or not gpu.has_bf16 or run.settings.text("dtype") not in {"float32", "fp32"}:
         return None
     return Advice(
