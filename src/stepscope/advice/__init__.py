@@ -14,7 +14,7 @@ from stepscope.ledger.phases import Ledger, Phase
 from stepscope.run.model import Run
 from stepscope.source.nvidia_smi import Hardware
 
-# Below this a change is not worth the reader's time.
+# A change that saves less than this is not worth reading.
 _LEAST_SECONDS = 1.0
 
 

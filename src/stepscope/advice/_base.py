@@ -18,7 +18,7 @@ from stepscope.source.nvidia_smi import Hardware
 
 # With less than this share of the run left, advice is for the next run like it.
 _NEARLY_DONE = 0.02
-# What a change does to the model that comes out: nothing, other rounding, other random draws (as another seed would),
+# How a change affects the trained model: nothing, other rounding, other random draws (as another seed would),
 # or another training.
 Effect = Literal["none", "rounding", "draws", "learning"]
 
@@ -47,11 +47,11 @@ class Advice(NamedTuple):
     evidence: Message
     phases: tuple[Phase, ...]
     effect: Effect = "none"
-    paste: str | None = None  # as this trainer wants it typed
-    precision: Message | None = None  # what becomes of the validation loss's standard error
+    paste: str | None = None  # the setting in the syntax of this trainer
+    precision: Message | None = None  # the effect on the standard error of the validation loss
     assumed: Message | None = None
     change: Message | None = None
-    saves_bytes: float | None = None  # on disk, where that is what it is about
+    saves_bytes: float | None = None  # bytes saved on disk, for advice about the disk
 
     @property
     def saves_s(self) -> float:
@@ -80,7 +80,10 @@ class Advice(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """What a rule looks at. Savings count over what is left, or over the logged run when nothing is or nobody knows."""
+    """What a rule looks at.
+
+    Savings count over the rest of the run, or over the logged run when nothing is left or the rest is unknown.
+    """
 
     run: Run
     ledger: Ledger
@@ -110,24 +113,24 @@ class Situation(NamedTuple):
 
     @property
     def evaluation_s(self) -> float:
-        """Seconds of one evaluation without its save."""
+        """Seconds of one evaluation without its checkpoint."""
         return self.ledger.evaluation_price.seconds if self.ledger.evaluation_price else 0.0
 
     @property
     def evaluations_s(self) -> float:
-        """Seconds of all evaluations over the horizon, without their saves."""
+        """Seconds of all evaluations over the horizon, without their checkpoints."""
         if self.is_future and isinstance(self.forecast, Forecast):
             left = self.forecast.left["evaluation"].seconds
             if left is not None:
                 return left
             return self.num_evaluations * self.evaluation_s
-        # Those that any interval would have had, before the first step, are no one's to save.
+        # Evaluations before the first step come at any interval and cannot be saved.
         num = next((total.num for total in self.ledger.phases if total.phase == "evaluation"), 0)
         return self.ledger.seconds("evaluation") * min(1.0, self.num_evaluations / num) if num else 0.0
 
     @property
     def saves_s(self) -> float:
-        """Seconds that the saves over the horizon stall training for; 0 where nothing tells."""
+        """Seconds that the checkpoints over the horizon stall training for; 0 where unknown."""
         if self.is_future and isinstance(self.forecast, Forecast):
             return self.forecast.left["checkpoint"].seconds or 0.0
         return self.ledger.seconds("checkpoint")
@@ -157,14 +160,14 @@ class Situation(NamedTuple):
         return self._priced(self.ledger.evaluation_price, share, self.evaluations_s)
 
     def of_saves(self, share: float) -> Saving:
-        """A share of the saves' seconds, as wide as their price is unsure; never more than there is."""
+        """A share of the checkpoints' seconds, as wide as their price is unsure; never more than there is."""
         return self._priced(self.ledger.checkpoint_price, share, self.saves_s)
 
     def _priced(self, price: Price | None, share: float, total_s: float) -> Saving:
         low, high = 1.0, 1.0
         if price is not None and price.seconds:
             low, high = price.low_s / price.seconds, price.high_s / price.seconds
-        # Whatever a phase turns out to cost, it is not more than all the time there is.
+        # The cost of a phase cannot exceed all the time there is.
         most = max(share * total_s, share * min(total_s * high, self.horizon_s))
         return Saving(share * total_s * low, share * total_s, most)
 
@@ -231,7 +234,7 @@ def batch_loss_sd(run: Run) -> float | None:
 def same_precision(situation: Situation, factor: float = 1.0) -> Message | None:
     """That the standard error stays, and whether what the loss gains between two evaluations shows in them.
 
-    `factor` is how much further apart they are. None where the log does not tell the error.
+    `factor` is how much further apart they are. None where the log does not show the error.
     """
     sd, batches = batch_loss_sd(situation.run), situation.run.settings.count("eval_iters")
     if sd is None or not batches:
@@ -252,7 +255,7 @@ def is_visible(error: float, gain: float) -> bool:
 
 
 def gain_decimal(gain: float, digits: int) -> Decimal:
-    """What the loss gains, with no more decimals than it deserves beside an error of so many."""
+    """What the loss gains, with no more decimals than make sense next to an error shown with `digits`."""
     return Decimal(gain, min(digits, 3) if gain > 0.01 else digits)
 
 
@@ -263,7 +266,7 @@ def error_digits(error: float) -> int:
 
 def recent_improvement(run: Run) -> float | None:
     """How much the validation loss fell per evaluation over the last few; None when unknown, 0 when it rose."""
-    # What the untrained model scored says nothing about what is still gained.
+    # The loss of the untrained model says nothing about further gains.
     known = np.isfinite(run.events.val_loss) & (run.events.step != 0)
     losses = run.events.val_loss[known][-4:].tolist()
     if len(losses) < 2:

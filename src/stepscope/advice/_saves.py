@@ -1,4 +1,4 @@
-"""What several rules and the reports want to know about saves: how often, how large, and how often they are needed."""
+"""What several rules and reports ask about checkpoints: how often, how large, and how often they are needed."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from stepscope.run.model import Run
 
 # Before anything is known: one crash in a week, counted as one seen.
 _WEEK_S = 7 * 86400.0
-# Weights and both moments of Adam in 32 bits, where the trainer's source does not tell; in 16 bits, and with another
-# 32-bit copy beside them.
+# Weights and both moments of Adam in 32 bits, where the trainer's source does not say; in 16 bits, and with another
+# 32-bit copy next to them.
 _BYTES_PER_PARAMETER = (8.0, 12.0, 18.0)
 _FEW = 4
-# What trainers call the number of saves that stay.
+# Names of the setting for how many checkpoints to keep.
 _LIMITS = ("keep_saves", "save_total_limit", "keep_latest_k")
 
 
 class Disk(NamedTuple):
-    """What saves take on disk: bytes of one, low and high; how many there will be, and how many of them stay."""
+    """What checkpoints take on disk: bytes of one, low and high; how many there will be, and how many of them stay."""
 
     each: float
     each_low: float
     each_high: float
     num: int
-    num_kept: int | None  # None where nobody knows
+    num_kept: int | None  # None where unknown
 
     @property
     def keeps_all(self) -> bool:
@@ -42,17 +42,17 @@ class Disk(NamedTuple):
 
 
 class Safety(NamedTuple):
-    """What a crash may cost: steps between two saves now, and what suits the user and this run's restarts."""
+    """What a crash may cost: steps between two checkpoints now, and what suits the user and this run's restarts."""
 
     interval: int
     at_stake_s: float
-    best: int | None  # by Daly's rule; None where nothing tells what a save costs
+    best: int | None  # by Daly's rule; None where the cost of a checkpoint is unknown
     needed: int  # for what the user accepts to lose
     stall_s: float | None
 
 
 def save_interval(run: Run) -> int | None:
-    """Steps between two saves: stated, that of the evaluations they follow, or read off the log."""
+    """Steps between two checkpoints: stated, that of the evaluations they follow, or read off the log."""
     stated = run.settings.count("checkpoint_interval")
     if stated is not None:
         return stated
@@ -69,7 +69,7 @@ def seconds_between_crashes(situation: Situation) -> float:
 
 
 def best_interval_s(stall_s: float, between_s: float) -> float:
-    """Seconds of work between two saves that lose the least (Young 1974, with Daly's terms of 2006)."""
+    """Seconds of work between two checkpoints that lose the least (Young 1974, with Daly's terms of 2006)."""
     ratio = stall_s / (2 * between_s)
     if ratio >= 1:
         return between_s
@@ -77,7 +77,7 @@ def best_interval_s(stall_s: float, between_s: float) -> float:
 
 
 def overhead(work_s: float, stall_s: float, between_s: float) -> float:
-    """Seconds lost for each second of work: one save per interval, and half an interval done again per crash."""
+    """Seconds lost for each second of work: one checkpoint per interval, and half an interval done again per crash."""
     return stall_s / work_s + work_s / (2 * between_s)
 
 
@@ -108,7 +108,7 @@ def round_down(value: float) -> int:
 
 
 def disk(situation: Situation) -> Disk | None:
-    """What the saves take on disk; None where none was seen or the model's size is unknown."""
+    """What the checkpoints take on disk; None where none was seen or the model's size is unknown."""
     run = situation.run
     parameters = run.settings.number("trained_parameters") or run.settings.number("parameters")
     num = sum(kind == "checkpoint" for kind in run.events.kind)

@@ -1,4 +1,4 @@
-"""What exactly a change would do: counts made anew, prices scaled, everything else as it is.
+"""What exactly a change would do: counts recomputed, prices scaled, everything else as it is.
 
 Works on the result of the forecast (or of the ledger where nothing is left), class by class, so that no change saves
 nothing, and no change saves more than the class it touches.
@@ -40,12 +40,12 @@ class WhatIf(NamedTuple):
     is_future: bool
     error_before: float | None  # standard error of the validation loss
     error_after: float | None
-    effect: Effect | None  # on what is learned; None where nobody here can tell
-    unknown: tuple[str, ...]  # settings whose effect this log cannot tell
+    effect: Effect | None  # effect on what is learned; None where unknown
+    unknown: tuple[str, ...]  # settings whose effect this log cannot show
 
     @property
     def changes_result(self) -> bool | None:
-        """Whether the model that comes out was trained in another way; None where nobody here can tell."""
+        """Whether the model that comes out was trained in another way; None where unknown."""
         return None if self.effect is None else self.effect == "learning"
 
 

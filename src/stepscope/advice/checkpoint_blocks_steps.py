@@ -1,13 +1,13 @@
 """A104: saving the checkpoint blocks training.
 
 What it looks at
-    The price of a save, where the log separates it from the evaluation before it, and how often one follows.
+    The price of a checkpoint, where the log separates it from the evaluation before it, and how often one follows.
 
 Why it costs time
     `torch.save` copies, pickles and writes while the GPU waits.
 
 Example
-    Each save 2.1 s, one after every evaluation, 40 to come: 84 s.
+    Each checkpoint 2.1 s, one after every evaluation, 40 to come: 84 s.
 
 What to change
     Save only when the validation loss improves (`always_save_checkpoint = False`), or less often.
@@ -24,7 +24,7 @@ _WORTH_IT = 0.01
 
 
 def advise(situation: Situation) -> Advice | None:
-    """Save on improvement only; None when it already does, or saves are cheap or their price is unknown."""
+    """Save on improvement only; None when it already does, or checkpoints are cheap or their price is unknown."""
     run, price = situation.run, situation.ledger.checkpoint_price
     if price is None or not price.seconds or situation.worth("checkpoint", _WORTH_IT) is None:
         return None

@@ -1,14 +1,16 @@
 """A118: every checkpoint stays on disk.
 
 What it looks at
-    How many saves the log shows and how many are to come, the model's size, and whether this trainer deletes old ones.
+    How many checkpoints the log shows and how many are to come, the model's size, and whether this trainer deletes old
+    ones.
 
 Why it costs time
-    None while there is room; a full disk ends the run, often in the middle of a save. A checkpoint is 8 to 18 bytes a
-    parameter (weights and both moments of Adam in 16 or 32 bits).
+    None while there is room; a full disk ends the run, often in the middle of a checkpoint. A checkpoint is 8 to 18
+    bytes a parameter (weights and both moments of Adam in 16 or 32 bits).
 
 Example
-    1.1 B parameters, a save every 500 of 20,000 iterations: 40 checkpoints of 13 GB are 530 GB; the last three are 40.
+    1.1 B parameters, a checkpoint every 500 of 20,000 iterations: 40 checkpoints of 13 GB are 530 GB; the last three
+    are 40.
 
 What to change
     Keep the last few: `save_total_limit` in Hugging Face's Trainer, `--checkpoint.keep_latest_k` in torchtitan; a

@@ -1,16 +1,16 @@
 """A108: checkpoints come more often, or less often, than crashes make worth while.
 
 What it looks at
-    What one save stalls training for, how often one comes, how often this run was restarted, and what work you accept
-    to lose (`--may-lose 10min`).
+    What one checkpoint stalls training for, how often one comes, how often this run was restarted, and what work you
+    accept to lose (`--may-lose 10min`).
 
 Why it costs time
-    A save costs its stall each time; a crash costs the work since the last save. Young's rule, with Daly's refinement,
-    balances the two: the best interval is about the root of twice the stall times the mean time between crashes. Before
-    any restart was seen, one in a week is assumed.
+    A checkpoint costs its stall each time; a crash costs the work since the last checkpoint. Young's rule, with Daly's
+    refinement, balances the two: the best interval is about the root of twice the stall times the mean time between
+    crashes. Before any restart was seen, one in a week is assumed.
 
 Example
-    A stall of 20 s, a save every 100 s, a crash a day: the best interval is 31 minutes.
+    A stall of 20 s, a checkpoint every 100 s, a crash a day: the best interval is 31 minutes.
 
 What to change
     Move the checkpoint interval towards that figure, but not beyond the work you accept to lose.
@@ -30,7 +30,7 @@ _NEAR = 1.5
 
 
 def advise(situation: Situation) -> Advice | None:
-    """The checkpoint interval of Daly's rule; None where saves hang on evaluations or it is near already."""
+    """The checkpoint interval of Daly's rule; None where checkpoints follow evaluations or it is near already."""
     run, price, level = situation.run, situation.ledger.checkpoint_price, situation.level_s
     interval = save_interval(run)
     if price is None or not price.seconds or interval is None or not level:

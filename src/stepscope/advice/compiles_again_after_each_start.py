@@ -41,7 +41,7 @@ def advise(situation: Situation) -> Advice | None:
         setting="TORCHINDUCTOR_CACHE_DIR",
         now=None,
         proposed="~/.cache/inductor",
-        # What the starts so far would have saved: how many there will be, nobody knows.
+        # Savings over the starts so far: the number of starts to come is unknown.
         saves=share_of(warm_s * (starts - 1) / starts, _SAVED),
         costs=say("advice-a110-costs"),
         evidence=say("advice-a110-evidence", count=starts, duration=Seconds(warm_s)),

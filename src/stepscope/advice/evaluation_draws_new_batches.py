@@ -12,7 +12,7 @@ Example
     `eval_iters = 200` with new batches each time, or 50 fixed ones: the curve of 50 is the smoother one.
 
 What to change
-    Seed the generator of the evaluation's batches anew each time, and lower `eval_iters`. The level of the curve then
+    Seed the generator of the evaluation's batches again each time, and lower `eval_iters`. The level of the curve then
     has a constant offset (the scatter over the root of the number of batches): measure once with many at the end.
 """
 
@@ -24,7 +24,7 @@ from stepscope.core.message import Decimal, Message, say
 
 CODE = "A105"
 _WORTH_IT = 0.01
-_FEWER = 8  # below the 16 to 58 times that the measured correlation allows
+_FEWER = 8  # the measured correlation allows 16 to 58 times fewer batches
 _LEAST = 20
 # How many times smaller the error of a difference is on the same batches, at the least of what was measured.
 _PAIRED = 4.0
@@ -39,7 +39,7 @@ def advise(situation: Situation) -> Advice | None:
     if run.settings.text("eval") == "fixed":
         return None  # our own trainer does so already
     proposed = max(_LEAST, batches // _FEWER)
-    # What fewer batches save anyway is A102's: this is what fixed ones save on top of it.
+    # A102 covers what fewer batches save anyway; this rule counts what fixed ones save on top.
     fewest = fewest_batches(situation, batches)
     if proposed >= fewest:
         return None

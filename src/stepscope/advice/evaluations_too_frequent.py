@@ -1,10 +1,10 @@
 """A101: evaluations come too often.
 
 What it looks at
-    The seconds that evaluations and the saves behind them will cost on the rest of the run, as a share of it.
+    The seconds that evaluations and the checkpoints after them will cost on the rest of the run, as a share of it.
 
 Why it costs time
-    Training stands still while the model is evaluated. With several GPUs only one of them evaluates in
+    Training pauses while the model is evaluated. With several GPUs only one of them evaluates in
     nanoGPT; the others wait.
 
 Example
@@ -73,7 +73,7 @@ def advise(situation: Situation) -> Advice | None:
 
 
 def _is_rhythm(situation: Situation, interval: int) -> bool:
-    """Whether so many evaluations at that interval go into the steps there are: some logs count them otherwise."""
+    """Whether the number of evaluations at that interval fits the steps: some logs count evaluations otherwise."""
     num, steps = situation.num_evaluations, situation.run.steps.step
     if situation.is_future or not num or len(steps) < 2:
         return bool(num)
@@ -87,13 +87,13 @@ def _saving(situation: Situation, share: float, *, saves_too: bool) -> Saving:
     with_saves = Saving(*(sum(pair) for pair in zip(own, situation.of_saves(share), strict=True)))
     if situation.ledger.split == "none":
         return with_saves
-    # Evaluation and save are measured together: their border does not matter here, so the sum's error is small.
+    # Evaluation and checkpoint are measured together: their border does not matter here, so the sum's error is small.
     middle = with_saves.middle_s
     return Saving(max(with_saves.low_s, 0.9 * middle), middle, min(with_saves.high_s, 1.1 * middle))
 
 
 def _is_safe(situation: Situation, interval: int) -> bool:
-    """Whether a crash would lose no more than the user accepts, where saves only come with evaluations."""
+    """Whether a crash would lose no more than the user accepts, where checkpoints only come with evaluations."""
     if situation.may_lose_s is None or not situation.run.format.habits.saves_only_after_evaluation:
         return True
     return interval * situation.level_s <= situation.may_lose_s

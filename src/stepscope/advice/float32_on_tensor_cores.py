@@ -25,7 +25,7 @@ _GAIN = (0.1, 0.4, 0.7)
 
 
 def advise(situation: Situation) -> Advice | None:
-    """bfloat16 where the GPU has it; None where another type is set or nothing tells."""
+    """bfloat16 where the GPU has it; None where another type is set or none is known."""
     run, gpu = situation.run, situation.gpu
     if gpu is None or not gpu.has_bf16 or run.settings.text("dtype") not in {"float32", "fp32"}:
         return None
@@ -39,7 +39,7 @@ def advise(situation: Situation) -> Advice | None:
         evidence=say("advice-a121-evidence", gpu=gpu.name),
         phases=("step",),
         effect="learning",
-        # What a trainer types for float16 is not what it types for this.
+        # The syntax that a trainer has for float16 is not the one for bfloat16.
         paste=paste(run, ("dtype", "bfloat16")) if run.format.controls.own_name("dtype") else None,
         assumed=say("advice-a121-assumed"),
     )

@@ -25,7 +25,7 @@ _COMPILING_S = 60.0
 
 
 def advise(situation: Situation) -> Advice | None:
-    """Compile the model; None where it is, where nothing tells, or off CUDA."""
+    """Compile the model; None where it is, where the log does not say, or off CUDA."""
     run = situation.run
     device = run.settings.text("device") or "cuda"
     if run.settings.truth("compile") is not False or not device.startswith("cuda"):

@@ -4,7 +4,7 @@ What it looks at
     The number of ranks, and whether this trainer evaluates on one of them only (nanoGPT does).
 
 Why it costs time
-    The other GPUs stand still until rank 0 is done.
+    The other GPUs wait until rank 0 is done.
 
 Example
     Four GPUs, an evaluating iteration of 20.5 s; with the evaluation shared out it took 8.7 s (nanoGPT's issue 673).
@@ -20,7 +20,8 @@ from stepscope.core.message import say
 
 CODE = "A107"
 _WORTH_IT = 0.01
-# Sharing out is not free: at four GPUs, 58 % of the time was saved instead of 75 (with the save inside, which stays).
+# Sharing out is not free: at four GPUs, 58 % of the time was saved instead of 75 (with the checkpoint inside, which
+# stays).
 _REACHED = (0.6, 0.8, 1.0)
 
 

@@ -27,7 +27,7 @@ _GAIN = (0.0, 0.03, 0.08)
 
 
 def advise(situation: Situation) -> Advice | None:
-    """A fused optimizer; None where it is, or nothing tells."""
+    """A fused optimizer; None where it is one, or the log does not say."""
     settings = situation.run.settings
     if settings.truth("fused_optimizer") is not False and settings.text("optim") != "adamw_torch":
         return None

@@ -1,7 +1,7 @@
 """A109: training waits while a checkpoint is written.
 
 What it looks at
-    What the saves still to come will stall training for.
+    What the checkpoints still to come will stall training for.
 
 Why it costs time
     Copying the state to host memory takes a fraction of a second; pickling and writing it takes the rest, and nothing
@@ -22,13 +22,13 @@ from stepscope.core.message import Share, say
 
 CODE = "A109"
 _WORTH_IT = 0.02
-# What stays: the copy, and steps that are slower while it is written. Measured: 16 % of the stall stays on a processor,
-# 2 % for an 8B model on eight H100.
+# Share of the stall saved: the copy stays, and steps that are slower during the write. Measured: 16 % of the stall
+# stays on a processor, 2 % for an 8B model on eight H100.
 _SAVED = (0.5, 0.8, 0.95)
 
 
 def advise(situation: Situation) -> Advice | None:
-    """Asynchronous saving; None when the saves' price is unknown or small."""
+    """Asynchronous saving; None when the checkpoints' price is unknown or small."""
     total = situation.worth("checkpoint", _WORTH_IT)
     if situation.ledger.checkpoint_price is None or total is None:
         return None

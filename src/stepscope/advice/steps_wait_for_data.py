@@ -4,7 +4,7 @@ What it looks at
     The seconds of the log that its data times, or the pattern of its slow steps, put down to loading.
 
 Why it costs time
-    The GPU is idle until the next batch is there: too few workers, a slow disk, or workers that start anew each epoch.
+    The GPU is idle until the next batch is there: too few workers, a slow disk, or workers that start again each epoch.
 
 Example
     `data_time` 0.217 s of a 0.3 s step; with more workers it was 0.003 s.
@@ -21,7 +21,7 @@ from stepscope.core.message import Share, say
 
 CODE = "A112"
 _WORTH_IT = 0.01
-# Where the disk or the network is what is slow, workers change nothing.
+# Share of the wait saved: more workers do not help against a slow disk or network.
 _SAVED = (0.0, 0.7, 1.0)
 _WORKERS = 8
 

@@ -1,7 +1,7 @@
 """Ledger → Ledger with causes: each slow step, rhythm, level and header asked of the catalogue, in its order.
 
-The first cause that is sure enough is named and takes its seconds to its phase; the others stay beside it as
-candidates. Seconds are only ever moved out of "unexplained", so the phases still add up to the wall time.
+The first cause that is sure enough is named and takes its seconds to its phase; the others are kept as candidates.
+Seconds are only ever moved out of "unexplained", so the phases still add up to the wall time.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from stepscope.run.stops import Stop
 from stepscope.source.nvidia_smi import Hardware
 
 T = TypeVar("T")
-# A block median that strays less than this from the fitted course keeps to it.
+# A block median within this share of the fitted course follows it.
 _EVEN = 0.006
 
 
@@ -87,7 +87,7 @@ class Evidence:
 
     @cached_property
     def after_saves(self) -> Ints:
-        """The first row after each save."""
+        """The first row after each checkpoint."""
         return self._distinct([self._row_after(stop) for stop in self.stops if stop.saved])
 
     @cached_property
@@ -110,7 +110,7 @@ class Evidence:
         return {row: seconds for row, seconds in self.evaluating.items() if not self.is_first(row)}
 
     def is_near_stop(self, row: int) -> bool:
-        """Whether an evaluation or a save stands beside a row."""
+        """Whether an evaluation or a checkpoint is within a row of this one."""
         rows = self._stop_rows
         place = int(np.searchsorted(rows, row))
         return any(abs(int(rows[near]) - row) <= 1 for near in (place - 1, place) if 0 <= near < len(rows))
@@ -133,7 +133,7 @@ class Evidence:
 
     @property
     def remarks(self) -> tuple[RemarkKind, ...]:
-        """Lines that say nothing we read, by kind."""
+        """Unrecognised lines, by kind."""
         return tuple(kind for kind in self.run.remarks if len(kind.row))
 
     @cached_property
@@ -145,7 +145,7 @@ class Evidence:
         return found
 
     def remarks_at(self, row: int) -> list[tuple[RemarkKind, int]]:
-        """The lines that stand before a row's own and say nothing we read, by kind."""
+        """The unrecognised lines before a row's own, by kind."""
         return self._by_row.get(row, [])
 
     def text(self, line: int) -> str:
@@ -180,7 +180,7 @@ class Evidence:
 
     @cached_property
     def epoch_steps(self) -> int | None:
-        """How many steps an epoch has, where the log tells."""
+        """How many steps an epoch has, where the log states it."""
         return self.run.settings.count("steps_per_epoch")
 
     @property
@@ -195,7 +195,7 @@ class Case(NamedTuple):
     evidence: Evidence
     slow: SlowStep
     stall_s: float
-    rhythm: Finding | None = None  # what the comb it lies on is taken to be
+    rhythm: Finding | None = None  # the most likely cause of the comb it lies on
 
     @property
     def row(self) -> int:
@@ -218,7 +218,7 @@ class Case(NamedTuple):
 
 
 class Rhythmic(NamedTuple):
-    """One comb, and the others found beside it."""
+    """One comb, and the others found with it."""
 
     evidence: Evidence
     period: Period
@@ -245,7 +245,7 @@ class Shift(NamedTuple):
 
     @property
     def evaluations_follow(self) -> bool | None:
-        """Whether evaluations changed by the same factor; None where the log cannot tell."""
+        """Whether evaluations changed by the same factor; None where the log does not show it."""
         ratio = self.evidence.evaluation_ratio(self.before, self.after)
         if ratio is None or abs(self.change) < 0.05:
             return None

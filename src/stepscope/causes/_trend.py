@@ -24,7 +24,7 @@ class Trend(NamedTuple):
     kind: Kind
     change: float
     onset_step: int
-    noise: float  # of a block median around the fit, as a share
+    noise: float  # standard deviation of a block median around the fit, as a share
 
 
 def find_trend(seconds: Floats, steps: Ints) -> Trend:

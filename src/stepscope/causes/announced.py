@@ -1,7 +1,7 @@
 """C36: a line before the step announces other work.
 
 What it looks at
-    Lines of one wording that stand before slow steps, or before evaluations longer than the others, and hardly
+    Lines of one wording before slow steps, or before evaluations longer than the others, and hardly
     anywhere else.
 
 Why it costs time
@@ -12,7 +12,7 @@ Example
     `LINESEARCH!!!` before 12 of 101 evaluations: those take 44 s, the others 25 s.
 
 What to change
-    Do it less often, or beside the training.
+    Do it less often, or in parallel to the training.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stepscope.run.model import RemarkKind
 
 CODE = "C36"
 PLACE = 17
-_COMMON = 0.25  # a line before so many rows announces nothing
+_COMMON = 0.25  # a line before this share of the rows announces nothing
 _LEAST_GAIN = 4.0
 _LONGER = 1.2
 

@@ -1,15 +1,15 @@
 """C02: saving the checkpoint blocks the step.
 
 What it looks at
-    The save's own line before the step, with what is known of its cost apart from the evaluation's; without a line,
-    whether the slow steps keep the checkpoint's interval.
+    The checkpoint's own line before the step, with what is known of its cost apart from the evaluation's; without a
+    line, whether the slow steps keep the checkpoint's interval.
 
 Why it costs time
     `torch.save` copies, pickles and writes some 12 bytes a parameter while the GPU waits. A remote or worn disk makes
-    that long, and longer from save to save.
+    that long, and longer from one to the next.
 
 Example
-    31.8 s with a save, 31.3 s without one at the same evaluation: 0.5 s for 128 MB.
+    31.8 s with a checkpoint, 31.3 s without one at the same evaluation: 0.5 s for 128 MB.
 
 What to change
     Save less often or only on improvement, to a local disk first, weights alone in between, or asynchronously in a
@@ -27,7 +27,7 @@ PLACE = 11
 
 
 def explain_step(case: Case) -> Finding | None:
-    """The save that the step's parts hold."""
+    """The checkpoint that the step's parts hold."""
     own = sum(part.seconds for part in case.slow.parts if part.phase == "checkpoint")
     if own <= 0:
         return None
@@ -38,7 +38,7 @@ def explain_step(case: Case) -> Finding | None:
 
 
 def explain_period(rhythm: Rhythmic) -> Finding | None:
-    """A comb at the interval of saves that print no line here."""
+    """A comb at the interval of checkpoints that print no line here."""
     every = rhythm.evidence.run.settings.count("checkpoint_interval")
     if not every or rhythm.period.every % every or not rhythm.evidence.run.clock.runs_during("checkpoint"):
         return None

@@ -8,7 +8,7 @@ Why it costs time
     The GPU has nothing to do until the batch is there.
 
 Example
-    `loader_time: 19.8` beside `step_time: 1.3`.
+    `loader_time: 19.8` next to `step_time: 1.3`.
 
 What to change
     More workers and prefetch, cheaper decoding and augmentation, data on a local disk, `pin_memory=True`.

@@ -1,4 +1,4 @@
-"""C12: loader workers are started anew at the edge of an epoch.
+"""C12: loader workers are started again at the edge of an epoch.
 
 What it looks at
     Slow steps that are the first of an epoch, epoch after epoch.

@@ -2,7 +2,7 @@
 
 What it looks at
     One gap far longer than anything else in the run, with normal steps on both sides; surer where the trainer's own
-    clock did not count it but the time stamps did.
+    clock did not count it but the timestamps did.
 
 Why it costs time
     A closed lid, Ctrl-Z, a console frozen by a mouse click, a full pipe, a hung file system or network. It says nothing
@@ -24,8 +24,8 @@ from stepscope.ledger.phases import Finding
 CODE = "C22"
 PLACE = 80
 _LEAST_S = 60.0
-_STEPS = 50.0  # as long as so many normal steps
-_ALONE = 10.0  # and as so many times the next longest stall
+_STEPS = 50.0  # least length in normal steps
+_ALONE = 10.0  # least length against the next longest stall
 
 
 def explain_step(case: Case) -> Finding | None:
@@ -42,5 +42,5 @@ def explain_step(case: Case) -> Finding | None:
     by_stamps = evidence.run.clock.is_wall or bool(len(evidence.run.steps.t_ns))
     confidence = 0.6 + (0.1 if calm else 0.0) + (0.05 if by_stamps else 0.0)
     message = say("cause-c22-evidence", duration=Seconds(case.stall_s), level=Seconds(level))
-    # That the run stood still is sure, what held it is not: its seconds stay unexplained in the ledger.
+    # The pause is certain, its reason is not: its seconds stay unexplained in the ledger.
     return Finding(CODE, "interruption", None, confidence, case.stall_s, message)

@@ -11,7 +11,7 @@ Example
     13 ms a step at first, 18 ms after 5,000, still rising.
 
 What to change
-    Watch memory beside time: `torch.cuda.memory_allocated()` and the process's RSS. Sum `loss.item()`, not `loss`.
+    Watch memory along with time: `torch.cuda.memory_allocated()` and the process's RSS. Sum `loss.item()`, not `loss`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""C10: the optimizer does extra work every so many steps.
+"""C10: the optimizer does extra work every few steps.
 
 What it looks at
     Slow steps at an exact whole spacing that no other interval has, all of one height.
@@ -34,7 +34,7 @@ def explain_period(rhythm: Rhythmic) -> Finding | None:
         return None
     every = int(period.every)
     round_number = every % 5 == 0 or every & (every - 1) == 0
-    # Where a line stands for many steps, a spacing is known to as many only, and then nothing shows it to be exact.
+    # Where a line covers many steps, a spacing is only known to that many, so nothing shows it to be exact.
     is_exact = int(np.median(rhythm.evidence.run.steps.span)) <= 1
     confidence = (0.65 if round_number else 0.45) if period.spread <= _ALIKE and is_exact else 0.3
     message = say("cause-c10-evidence", every=Decimal(every, 0), duration=Seconds(period.each_s))

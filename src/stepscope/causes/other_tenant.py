@@ -24,9 +24,9 @@ from stepscope.ledger.phases import Finding
 
 CODE = "C20"
 PLACE = 120
-_BURST_ROWS = 0.1  # of the run
+_BURST_ROWS = 0.1  # length of a burst, as a share of the run's rows
 _LEAST_BURST = 5
-_MUCH = 0.1  # who shares a GPU takes more than a few percent of it
+_MUCH = 0.1  # another user of the GPU takes more than a few percent of it
 
 
 def explain_level(shift: Shift) -> Finding | None:

@@ -11,7 +11,7 @@ Example
     315 of 315 W, 11 % slower, 62 °C.
 
 What to change
-    Raise the limit (`nvidia-smi -pl`), or take it as the level it is: it belongs into the forecast as it stands.
+    Raise the limit (`nvidia-smi -pl`), or accept it: the forecast already includes it.
 """
 
 from __future__ import annotations

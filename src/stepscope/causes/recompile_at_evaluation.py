@@ -42,7 +42,7 @@ def explain_step(case: Case) -> Finding | None:
         return None
     message = say("cause-c05-evidence", own=Seconds(own), others=Seconds(middle), count=len(later))
     confidence = 0.75 if evidence.is_compiled else 0.65
-    # Where the ledger has it as warm-up already, that word stays.
+    # A step that the ledger already calls warm-up keeps that cause.
     cause: Cause = "warmup" if case.slow.cause == "warmup" else "recompile"
     return Finding(CODE, cause, "warmup", confidence, own - middle, message)
 

@@ -1,7 +1,7 @@
 """C27: the step had more to do than others.
 
 What it looks at
-    Tokens (or whatever the log counts) of each step against its time, over the whole run and at this step.
+    Tokens (or the unit that the log counts) of each step against its time, over the whole run and at this step.
 
 Why it costs time
     Batches of unequal length cost unequally; sorted data makes the run look slower and slower. It is no fault: compare

@@ -1,4 +1,4 @@
-"""What would have been said earlier in this run, and what happened: the forecast held against the log itself.
+"""Earlier forecasts of this run compared with what happened: the forecast checked against the log itself.
 
 The run is cut where a share of its steps was done, explained as if nothing more had come, and asked for the time to
 the step that the log has reached by now. So a run that is still going can be scored too.
@@ -20,7 +20,7 @@ from stepscope.run.intervals import with_settings
 from stepscope.run.model import Run
 
 SHARES = (0.1, 0.25, 0.5, 0.75)
-# Each cut is explained anew; of a very long log these two tell as much, at a third of the cost.
+# Each cut is explained from scratch; for a very long log these two show as much, at a third of the cost.
 _SHARES_OF_LONG, _LONG_ROWS = (0.1, 0.5), 200_000
 # Fewer rows in all, and a tenth of them is nothing to forecast from.
 _LEAST_ROWS = 20
@@ -29,10 +29,10 @@ _LEAST_ROWS = 20
 class Backtest(NamedTuple):
     """A forecast made after `step`, of the time until `target_step`; seconds from the step's line on."""
 
-    share: float  # of the steps that the log covers
+    share: float  # steps done, as a share of those that the log covers
     step: int
     target_step: int
-    elapsed_s: float  # from the start of the log to the step
+    elapsed_s: float  # seconds from the start of the log to the step
     remaining_s: float
     low_s: float
     high_s: float
@@ -45,14 +45,14 @@ class Backtest(NamedTuple):
 
     @property
     def error(self) -> float:
-        """How far off it was, as a share of what happened; positive when it took less than foretold."""
+        """How far off it was, as a share of what happened; positive when it took less than forecast."""
         return self.remaining_s / self.actual_s - 1
 
 
 def backtest(
     run: Run, ledger: Ledger, *, confidence: float = 0.9, previous: Sequence[Run] = ()
 ) -> tuple[Backtest, ...]:
-    """The forecasts of earlier moments, earliest first; none where the log is too short or nothing was foretold."""
+    """The forecasts of earlier moments, earliest first; none where the log is too short or allowed no forecast."""
     if len(run) < _LEAST_ROWS or ledger.step is None:
         return ()
     steps, seconds = lay_out(run, ledger).clock

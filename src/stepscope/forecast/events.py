@@ -1,4 +1,4 @@
-"""What the evaluations and saves to come will cost: those with and without a save apart where both were seen."""
+"""What the stops to come will cost: evaluations with and without a checkpoint apart where both were seen."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from stepscope.ledger import priors
 from stepscope.ledger.phases import Ledger, Price
 from stepscope.run.model import Run
 
-# Intervals that people set. One that the log has not reached yet is any of the larger ones.
+# Usual evaluation intervals. An interval that the log has not reached yet is any of those larger than its last step.
 _ROUND = (50, 100, 200, 250, 500, 1000, 2000)
 # An evaluation of 200 batches of two splits, as trainers of this kind ship it, in micro-steps; and its log spread.
 _STOCK_STEPS, _STOCK_LOG_SD = 136.0, 1.0
 
 
 class Left(NamedTuple):
-    """A class of work still to come; seconds None where nothing tells its price."""
+    """A class of work still to come; seconds None where its price is unknown."""
 
     num: int | None
     seconds: float | None
 
 
 class StopsLeft(NamedTuple):
-    """The stops still to come: evaluations and saves, their standard error in seconds, and what was assumed."""
+    """The stops still to come: evaluations and checkpoints, their standard error in seconds, and what was assumed."""
 
     evaluation: Left
     checkpoint: Left
@@ -90,7 +90,7 @@ def _rounded(count: float | None) -> int | None:
 def _seen(
     ledger: Ledger, schedule: Schedule, with_save: Cost | None, without: Cost | None
 ) -> tuple[Left, float | None, float]:
-    """From evaluations of this run. What a save adds is the difference, where both kinds were seen."""
+    """From evaluations of this run. What a checkpoint adds is the difference, where both kinds were seen."""
     num, p, doubt = schedule.num_evaluations or 0, schedule.save_probability, schedule.save_doubt
     saves = num * p
     if with_save and without:
@@ -102,7 +102,8 @@ def _seen(
         every, error = seen
         save = ledger.checkpoint_price.seconds if ledger.checkpoint_price else 0.0
         if with_save:
-            # Only their sum was seen: the ledger's border between them, and a save fewer where one is not expected.
+            # Only their sum was seen: the ledger's border between them, and a checkpoint fewer where one is not
+            # expected.
             save = min(save, every)
             every -= save
     return Left(num=num, seconds=num * every), saves * save, num * float(np.hypot(error, doubt * save))
@@ -137,7 +138,7 @@ def _unseen(
 def _unannounced(
     run: Run, schedule: Schedule, level_s: float, assumptions: list[Message]
 ) -> tuple[Left, float | None, float]:
-    """Nothing tells how often it evaluates, but it evaluated before its first step and so will again.
+    """The evaluation interval is unknown, but the run evaluated before its first step and so will again.
 
     The next one has not come yet, so the interval is longer than the steps done; and no evaluation takes longer than
     the first row, which held one, took beyond a step.
@@ -162,7 +163,7 @@ def _spread(price: Price) -> float:
 
 
 def _expected_save(run: Run) -> Price:
-    """What a save should cost by first principles, before the log shows one."""
+    """What a checkpoint should cost by first principles, before the log shows one."""
     prior = priors.checkpoint_seconds(run.settings, run.format)
     factor = float(np.exp(1.645 * prior.log_sd))
     return Price(seconds=prior.median, low_s=prior.median / factor, high_s=prior.median * factor, basis="assumed")

@@ -1,6 +1,6 @@
 """Ledger, schedule and previous runs → the time left, and how sure that is.
 
-Each class of work is counted and priced by itself: steps at the level to come (`level`), evaluations and saves at
+Each class of work is counted and priced by itself: steps at the level to come (`level`), evaluations and checkpoints at
 their own price (`events`). A previous run of the same program is asked where there is one (`profile`). How far off all
 that may be comes from this run's own past and from complete runs (`intervals`).
 """
@@ -42,7 +42,7 @@ class Forecast(NamedTuple):
     left: dict[str, Left]
     assumptions: tuple[Message, ...]
     spread: Spread
-    lost_s: float  # what restarts may cost until the end, as far as they belong in the interval; in its upper end only
+    lost_s: float  # expected cost of restarts, included in `high_s` only
     like: tuple[str, ...] = ()  # logs of previous runs that were followed
 
     @property
@@ -51,7 +51,7 @@ class Forecast(NamedTuple):
         return self.schedule.num_steps == 0
 
     def probability(self, within_s: float) -> float:
-        """How likely the run is done within so many seconds."""
+        """How likely the run is done within `within_s` seconds."""
         if self.is_finished:
             return 1.0
         if within_s <= 0 or self.remaining_s <= 0:
@@ -70,7 +70,7 @@ class NoForecast(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """A forecast before anything learned from other runs: its middle, and what tells how sure it is."""
+    """A forecast before anything learned from other runs: its middle, and the signs of how sure it is."""
 
     schedule: Schedule
     level: StepCost
@@ -171,7 +171,7 @@ def recent_level(run: Run, ledger: Ledger) -> float | None:
 def _level(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule) -> StepCost:
     assert ledger.step is not None
     if not len(timeline):
-        # No normal step is printed: the level was worked out from what is, and nothing tells how well.
+        # No normal step is printed: the level was inferred from other rows, with unknown precision.
         doubt = 0.3 if ledger.wall_high_s > 1.2 * ledger.wall_s else 0.05
         return StepCost(ledger.step.typical_s, (doubt, -doubt), 0.0, doubt, doubt, False)
     passes = not run.format.habits.step_cost_follows_schedule
@@ -197,7 +197,7 @@ def _kind(run: Run, schedule: Schedule, timeline: Timeline) -> Kind:
 
 
 def _is_blind(run: Run, timeline: Timeline, stops: StopsLeft) -> bool:
-    """Whether evaluations or saves may come that nothing has told of yet, on the clock that the forecast counts in."""
+    """Whether evaluations or checkpoints may come that the log has not shown yet, on the forecast's clock."""
     inside = run.clock.runs_during("evaluation") or run.clock.runs_during("checkpoint")
     lines = [line for line in run.format.lines if line.kind in {"evaluation", "checkpoint"}]
     counts = any(inside or timeline.on_wall or line.tells_duration for line in lines)
@@ -260,10 +260,10 @@ def _assumptions(run: Run, found: Outlook) -> tuple[Message, ...]:
 
 
 def _lost(run: Run, ledger: Ledger, found: Outlook, edge: float) -> float:
-    """What restarts are expected to cost until the end: start-up, and half of the steps between two saves done again.
+    """What restarts are expected to cost: start-up, and half of the steps between two checkpoints repeated.
 
-    They come as often as so far, and once in two days for a run that has had none. As far as one is less likely than
-    what the interval leaves out above it anyway (`edge`), it is left out as well.
+    Restarts are taken to be as frequent as so far, and one in two days for a run that has had none. Where a restart is
+    less likely than the share that the interval leaves out above (`edge`), it is left out as well.
     """
     restarts = max(0, len(run.segments) - 1)
     rate = (restarts + 0.5) / (ledger.wall_s + _DAY_S)

@@ -13,26 +13,26 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 # What a forecast rests on: the run alone; alone, without knowing when it evaluates; alone, where the cost of a step
-# follows a schedule that the log does not tell; a previous run.
+# follows a schedule that the log does not state; a previous run.
 Kind = Literal["own", "unscheduled", "scheduled", "profile"]
 # The probabilities whose quantiles a table holds.
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 # The shares of steps done at which complete runs were asked.
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
-# What makes a forecast wrong, each as a share; how much of it counts is learned.
+# The sources of error, each as a share of the time left; their weights are learned.
 PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled", "apart", "young")
 # The kinds of forecast with quantiles of their own.
 SHELVES = ("own", "blind", "profile")
-# Stands for the trials that a run is too short for.
+# The error assumed where a run is too short for trials.
 _UNTRIED = 0.05
-# Stops that nobody has seen yet may take such a share of what is left, less so late in the run.
+# Stops that have not been seen yet may take this share of what is left, less of it late in the run.
 _UNSEEN = 0.1
-# What a run does in its first minutes (caches that fill, clocks that settle, a GPU that warms up) fades over so long,
-# and as this power of the share left: even of a run of minutes, its half shows most of what it does.
+# The transients of the first minutes (caches that fill, clocks that settle, a GPU that warms up) fade over this many
+# seconds, and with this power of the share left: half of a run shows most of them, even if the run takes minutes.
 _SETTLES_S, _SHOWS = 100.0, 3
 # No forecast is ever surer than this.
 _LEAST_SCALE, _MOST_SCALE = 0.002, 1.0
-# And none is said to be off by more than a factor of five: beyond that it would say nothing.
+# The largest error of a forecast, as a log: a wider interval would be useless.
 _FARTHEST = math.log(5)
 
 
@@ -40,7 +40,7 @@ class Signs(NamedTuple):
     """What a run shows about how well it can be foreseen."""
 
     share_done: float
-    errors: tuple[float, ...]  # of earlier forecasts of this run, as logs of ratios
+    errors: tuple[float, ...]  # errors of earlier forecasts of this run, as logs of ratios
     drift: float
     noise: float
     dispute: float  # how far rules for the level are apart
@@ -48,7 +48,7 @@ class Signs(NamedTuple):
     is_blind: bool  # stops would take time that counts and a line that is known, and none has been seen
     kind: Kind
     family: str
-    apart: float = 0.0  # how far what a previous run foretells is from what this one does
+    apart: float = 0.0  # how far the forecast by a previous run is from the run's own
     elapsed_s: float = math.inf  # since the process began
 
     def parts(self) -> tuple[float, ...]:
@@ -72,7 +72,7 @@ class Signs(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The distribution of log(actual / foretold): quantiles at LEVELS."""
+    """The distribution of log(actual / forecast): quantiles at LEVELS."""
 
     quantiles: tuple[float, ...]
 

@@ -16,11 +16,11 @@ from stepscope.forecast.pace import Timeline
 from stepscope.ledger.phases import Regime
 from stepscope.run.model import Floats
 
-# Where in the run so far the rules are tried.
+# The rules are tried at these shares of the run so far.
 _TRIALS = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 # Errors of the size of a run's own noise are luck, not merit; a clock has some, too.
 _LEAST_LUCK = 0.002
-# From this many rows on a trial means something.
+# A trial needs at least this many rows.
 _LEAST_TRIAL = 8
 # A level is a disturbance when it is this much slower than every level before: a GPU that warms up stays below.
 _DISTURBED = 0.3
@@ -95,7 +95,7 @@ def rules(num: Floats, seconds: Floats, regime_start: int, tick: float) -> dict[
         "late": late,
         "mean": mean,
         "steady": float(np.average(_tamed(rate, tick), weights=num)),
-        # A drift that goes on half as far again: GPUs warm up towards a limit, not for ever.
+        # The drift so far continues by half: GPUs warm up towards a limit, not for ever.
         "drift": latest + 0.5 * (latest - late),
     }
 
@@ -124,7 +124,7 @@ def _weights(now: dict[str, float], trials: list[tuple[float, dict[str, float]]]
         best = min(squares.values())
         for name, square in squares.items():
             misses[name] += square - best
-    # As if one more trial had gone averagely: few trials do not crown a rule.
+    # One more trial with an average result is assumed, so that a few trials do not crown a rule.
     merit = {name: (miss + luck**2) / (len(trials) + 1) + luck**2 for name, miss in misses.items()}
     inverse = {name: 1 / value**2 for name, value in merit.items()}
     total = sum(inverse.values())

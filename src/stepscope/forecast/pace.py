@@ -1,7 +1,7 @@
 """The log as a clock on the wall saw it: from line to line, how many steps, how many seconds, and which held a stop.
 
 The ledger sorts seconds; a forecast needs them per step, with everything in that every step pays (logging, loading,
-what the trainer's own timer leaves out). Where stamps can be trusted, they give it; else the printed times do.
+what the trainer's own timer leaves out). Where timestamps can be trusted, they give it; else the printed times do.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ class StopCost(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """The rows that tell the level, as steps and seconds, and the stops between them."""
+    """The rows that show the level, as steps and seconds, and the stops between them."""
 
     row: Ints  # row of the run
     num: Floats  # steps since the row before
     seconds: Floats
     stops: tuple[StopCost, ...]
-    every: tuple[Ints, Floats, Floats]  # of all rows after start-up, those with stops too: row, steps, seconds
-    clock: tuple[Floats, Floats]  # of every row: its step, and the seconds from the start of the log to it
-    on_wall: bool  # whether the seconds are the stamps'
+    every: tuple[Ints, Floats, Floats]  # all rows after start-up, including those with stops: row, steps, seconds
+    clock: tuple[Floats, Floats]  # each row's step, and the seconds from the start of the log to it
+    on_wall: bool  # whether the seconds are the timestamps'
     tick: float  # how far a row's seconds per step may be off because its clock counts in ticks, as a share
-    holds_stops: bool  # whether the rows hold their evaluations and saves, because none is without
+    holds_stops: bool  # whether the rows hold their evaluations and checkpoints, because none is without
 
     def __len__(self) -> int:
         return len(self.row)
 
     @property
     def end(self) -> int:
-        """The row behind the last."""
+        """The number of rows: the index after the last."""
         return len(self.clock[0])
 
 
@@ -157,7 +157,7 @@ def _after_start_up(run: Run, normal: np.ndarray) -> np.ndarray:
 
 
 def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
-    """Seconds between the stamps of a row and the row before; NaN where they do not tell."""
+    """Seconds between the timestamps of a row and the row before; NaN where one is missing or they go back."""
     steps = run.steps
     nothing = np.full(len(run), np.nan)
     if ledger.stamps_unusable or not len(steps.t_ns) or not has_stamped_rows(run):
@@ -168,10 +168,10 @@ def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
 
 
 def _add_unprinted(run: Run, ledger: Ledger, seconds: Floats, by_row: dict[int, list[Stop]]) -> None:
-    """Where some rows have a stamp, what passed between two of them beyond the printed times is given to their stops.
+    """Add the time between two timestamps beyond the printed times to the stops between them.
 
-    To those that print how long they took: the others are in no row. What each step takes beside its printed time is
-    given to them as well, where there is such; the sum is right.
+    Only to stops in `by_row`: those that print how long they took. Where each step takes longer than its printed time,
+    that difference goes to the stops too; the sum is right.
     """
     t_ns = run.steps.t_ns
     if ledger.stamps_unusable or not has_stamped_rows(run):

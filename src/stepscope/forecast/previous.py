@@ -1,4 +1,4 @@
-"""Find a previous run of the same program beside a log: a few files of its folder, by their settings."""
+"""Find a previous run of the same program next to a log: a few files of its folder, by their settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_BYTES = 4_000_000
 def find_previous(run: Run, *, reads: Callable[[str], Run] = read) -> list[Run]:
     """Complete runs of the same program in the folder of `run`'s log, nearest in time first; often none.
 
-    `reads` is there for who looks more than once and would rather keep what was read.
+    `reads` reads one file; a caller that looks more than once passes one that keeps its results.
     """
     if len(run.paths) != 1 or run.paths[0] == "-" or run.settings.count("max_steps") is None:
         return []

@@ -1,7 +1,7 @@
 """A previous run of the same program as a profile: how its step cost changed on the way, scaled to this run's pace.
 
 Where the cost of a step follows a schedule (a growing batch, a growing attention window), nothing in the first half of
-a log tells of the second; a run that went all the way does.
+a log shows the second; a complete run does.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from stepscope.run.model import Floats, Run
 
 _TRIALS = (0.3, 0.5, 0.7, 0.85)
 _LEAST_ROWS = 4
-# Errors below this are luck, not merit; what happened to the previous run from here on counts as so many trials.
+# Errors below this are luck, not merit. The change of the previous run after this point counts as this many trials.
 _LUCK = 0.005
 _CHANGE_COUNTS = 3
-# So many rows at most are mishaps, and each took this many times as long as any other; fewer rows do not show it.
+# At most this many rows are mishaps, each this many times as long as any other row; shorter logs are not judged.
 _MISHAPS, _MISHAP, _ROWS_TO_JUDGE = 3, 3.0, 20
 _INCREDIBLE = math.log(2)
-# What may differ between two runs of one program without changing the course of its step times.
+# Settings that may differ between two runs without changing the course of their step times.
 _MAY_DIFFER = frozenset({"max_steps", "log_interval"})
 
 
 class Profile(NamedTuple):
-    """What a previous run foretells: the seconds left, and how far off it was on the run so far."""
+    """The forecast by a previous run: the seconds left, and how far off it was on the run so far."""
 
     seconds: float
     errors: tuple[float, ...]
     pace: float  # seconds of this run over those of the previous one
-    change: float  # log of what the previous run still took from here over what its own pace until here foretold
+    change: float  # log of what the previous run still took from here over what its pace until here implied
     paths: tuple[str, ...] = ()
 
 
@@ -60,7 +60,7 @@ def same_program(run: Run, other: Run) -> bool:
 
 
 def weight(profile: Profile, plain_errors: tuple[float, ...], *, follows_schedule: bool) -> float:
-    """How much a profile counts beside the run's own forecast: by how each did where the outcome is known.
+    """How much a profile counts against the run's own forecast: by how each did where the outcome is known.
 
     For the run's own method that includes the previous run, on which it would have been off by `change`. A schedule
     is the same on a slower machine; what else happens to a run on the way is not, so there another pace speaks
@@ -80,7 +80,7 @@ def _merit(errors: tuple[float, ...]) -> float:
 
 
 def follow(timeline: Timeline, previous: list[Timeline], max_steps: int) -> Profile | None:
-    """What the previous runs foretell; None when they or this one have too little in common to compare."""
+    """The forecast by the previous runs; None when they have too little in common with this one to compare."""
     found = [profile for other in previous if (profile := _follow(timeline, other, max_steps)) is not None]
     if not found:
         return None
@@ -115,9 +115,9 @@ def _follow(timeline: Timeline, other: Timeline, max_steps: int) -> Profile | No
 
 
 def _without_mishaps(clock: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """A run's clock without what befell it once: a machine that slept or an evaluation that hung is no schedule.
+    """A run's clock without one-off events: a suspended machine or a hung evaluation is no schedule.
 
-    That is a row or a few that took several times as long as any other row of the run.
+    These are the few rows that took several times as long as any other row of the run.
     """
     steps, seconds = clock
     rows = np.diff(seconds, prepend=0.0)

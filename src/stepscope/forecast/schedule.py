@@ -1,4 +1,4 @@
-"""What is still to be done: steps, evaluations and saves, counted one by one from the run's settings."""
+"""What is still to be done: steps, evaluations and checkpoints, counted one by one from the run's settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from stepscope.run.model import Run
 from stepscope.run.stops import Stop
 
-# How much less the save before last says about the next one: improvement ends at some point.
+# How much less the checkpoint before last says about the next one: improvement ends at some point.
 _FADE = 0.6
 _PRIOR_SAVED, _PRIOR_TOTAL = 0.3, 0.5
 # Spacings of which the middle one is this many times their common divisor are not one period.
@@ -18,7 +18,7 @@ _UNEVEN = 1.5
 
 
 class Schedule(NamedTuple):
-    """What is left. `num_evaluations` is None where nothing tells how often the run evaluates."""
+    """What is left. `num_evaluations` is None where the evaluation interval is unknown."""
 
     last_step: int
     max_steps: int
@@ -26,7 +26,7 @@ class Schedule(NamedTuple):
     num_evaluations: int | None
     save_probability: float
     save_doubt: float = 0.0  # standard deviation of the share of evaluations that will save
-    num_lone_saves: int = 0  # saves that come without an evaluation
+    num_lone_saves: int = 0  # checkpoints without an evaluation
 
     @property
     def num_saves(self) -> float | None:
@@ -79,9 +79,9 @@ def _num_evaluations(
 
 
 def _evaluates_last(evaluations: list[Stop], num_rows: int, done_up_to: int, max_steps: int, every: int) -> bool:
-    """Whether the last of so many steps from 0 on, which is none of the regular ones, still has its evaluation to come.
+    """Whether the last step, counted from 0 and not a multiple of the interval, still has its evaluation to come.
 
-    One that is told before its step's line stands beside the step before.
+    An evaluation printed before its step's line comes right after the line of the step before.
     """
     last = max_steps - 1
     is_told = bool(evaluations) and evaluations[-1].next_row == num_rows and done_up_to >= last - 1
@@ -89,9 +89,9 @@ def _evaluates_last(evaluations: list[Stop], num_rows: int, done_up_to: int, max
 
 
 def _first_spacing(evaluations: list[Stop], last_step: int) -> int | None:
-    """A single evaluation tells a spacing, too: the next takes as many steps as the first did.
+    """The spacing that a single evaluation shows: the next takes as many steps as the first did.
 
-    Unless it should have come by now: then the first was one before the training, or after its first step.
+    None if the second is overdue: then the first was one before the training, or after its first step.
     """
     steps = {stop.step for stop in evaluations if stop.next_row > 0}
     every = steps.pop() if len(steps) == 1 else 0
@@ -116,17 +116,17 @@ def _saving(run: Run, evaluations: list[Stop], num_left: int) -> tuple[float, fl
     if always:
         return 1.0, 0.0
     if not any(line.kind == "checkpoint" for line in run.format.lines):
-        return 0.0, 0.0  # it prints no saves: they would be counted without a cost
+        return 0.0, 0.0  # the trainer prints no checkpoints: they would be counted without a cost
     saved = [evaluation.saved for evaluation in evaluations if evaluation.step > 0]
     if saved and all(saved) and always is False:
         return _streak(len(saved), num_left)
-    # Every save so far, and many: the setting is most likely to save always.
+    # Every evaluation so far saved, and there were many: the setting is most likely to save always.
     if len(saved) >= 5 and all(saved):
         return 1.0, 0.0
-    # A trainer that was never seen to save after an evaluation, and does not print its saves, has none to count.
+    # A trainer that was never seen to save after an evaluation, and does not print its checkpoints, has none to count.
     if saved and not any(saved) and len(saved) >= 5:
         return 0.0, 0.0
-    # As the last ones did, the latest above all.
+    # The share follows the past evaluations, weighted towards the latest.
     weight, hits = _PRIOR_TOTAL, _PRIOR_SAVED
     for age, flag in enumerate(reversed(saved)):
         weight += _FADE**age
@@ -138,7 +138,7 @@ def _saving(run: Run, evaluations: list[Stop], num_left: int) -> tuple[float, fl
 def _streak(num_so_far: int, num_left: int) -> tuple[float, float]:
     """It saves as long as the loss improves, has done so every time, and will stop at some time.
 
-    Nothing tells when. If all times from nothing to endless are alike on a scale of ratios, a streak of n lasts for j
+    When is unknown. If all times from nothing to endless are alike on a scale of ratios, a streak of n lasts for j
     more with a chance of n / (n + j).
     """
     if not num_left:

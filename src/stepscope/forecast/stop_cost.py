@@ -15,20 +15,20 @@ import numpy as np
 from stepscope.forecast.pace import StopCost
 from stepscope.run.model import Floats
 
-# A slowdown of the step is not followed further than this by an evaluation.
+# The cost of an evaluation follows the level of the step within these factors.
 _FOLLOWS = (0.5, 2.0)
-# With this many later ones, the first of its kind (cold caches, another compile) does not count.
+# With more stops than this, the first of its kind (cold caches, another compile) does not count.
 _ENOUGH = 3
 # One stop that took this many times the middle one held something else as well.
 _ODD = 3.0
-# From so many on, a change of their cost is told from chance.
+# With at least this many stops, a change of their cost is separated from chance.
 _LEAST_FOR_TREND = 6
 # The cost of an evaluation that generates text changes as this power of the step, give or take: 37 runs of translation
 # models, over all of their evaluations.
 _LEARNS = (-0.06, 0.1)
 # No trend is followed further than this.
 _FARTHEST = 3.0
-# Moments of the rest of a run that a mean over it is taken of.
+# A mean over the rest of a run is taken of this many moments.
 _POINTS = 100
 
 
@@ -51,11 +51,11 @@ def cost_of(
         [stop.seconds / stop.num * float(np.clip(level_s / max(stop.level_s, 1e-9), *_FOLLOWS)) for stop in own]
     )
     if len(costs) > 1:
-        # The lower of two middle ones: of two that differ this much, the longer held something else as well.
+        # The lower median: of two stops that differ this much, the longer contained something else.
         costs = np.minimum(costs, _ODD * float(np.sort(costs)[(len(costs) - 1) // 2]))
     mean = float(costs.mean())
-    # Of the mean of a few alike things: their scatter, and a tenth of one for what so few cannot show. Things that
-    # differ much go on to differ in the mean, however many were seen.
+    # Standard error of the mean: the scatter, and a tenth of the mean for what few stops cannot show. Costs that differ
+    # much go on to differ in the mean, even after many stops.
     spread = float(np.std(costs))
     scatter = float(np.hypot(np.hypot(spread, 0.1 * mean) / len(costs) ** 0.5, spread / 2))
     steps = np.array([stop.step for stop in own], dtype=np.float64)
@@ -73,7 +73,7 @@ def cost_of(
 
 
 def _power(steps: Floats, costs: Floats) -> tuple[float, float] | None:
-    """The power of the step that the costs follow, and its variance; None where too few tell."""
+    """The power of the step that the costs follow, and its variance; None where there are too few."""
     known = costs > 0
     x, y = np.log(steps[known]), np.log(costs[known])
     away = x - x.mean() if len(x) else x

@@ -1,7 +1,7 @@
 """How well the whole forecast would have done earlier in this run: steps and stops together, against what came.
 
-Counting steps and stops apart is right where both are regular. Where they are not (evaluations that vary, costs that
-no line tells), the plain mean over whole cycles knows more. Both are tried on the run's own past and weighed by it.
+Counting steps and stops apart is right where both are regular. Where they are not (evaluations that vary, costs that no
+line shows), the plain mean over whole cycles knows more. Both are tried on the run's own past and weighed by it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def look_back(timeline: Timeline, level: StepCost, *, generates: bool = False) -
 
 
 def _trial(timeline: Timeline, cut: int, said: float, *, generates: bool) -> tuple[float, float, float | None] | None:
-    """What came after row `cut`, what counting foretold for it, and what the plain mean did (None without cycles)."""
+    """What came after row `cut`, its forecast by counting, and its forecast by the plain mean (None without cycles)."""
     rows, num, seconds = timeline.every
     after = rows >= cut
     before = [stop for stop in timeline.stops if stop.row < cut]
@@ -54,7 +54,7 @@ def _trial(timeline: Timeline, cut: int, said: float, *, generates: bool) -> tup
     if before:
         counted += _foretold(before, later, said, generates=generates)
     else:
-        came -= sum(stop.seconds for stop in later)  # nothing told of them yet: not on trial
+        came -= sum(stop.seconds for stop in later)  # the log had shown no stop yet: stops are not on trial
     if came <= 0 or counted <= 0:
         return None
     rate = _whole(timeline, cut)
@@ -62,7 +62,7 @@ def _trial(timeline: Timeline, cut: int, said: float, *, generates: bool) -> tup
 
 
 def _foretold(before: list[StopCost], later: list[StopCost], level_s: float, *, generates: bool) -> float:
-    """Seconds that the stops before a moment foretell for those after it."""
+    """The forecast of the stops after a moment by those before it, in seconds."""
     last_step, max_steps = before[-1].step, later[-1].step if later else before[-1].step
     price = {
         kind: cost_of(
@@ -91,7 +91,7 @@ def _whole(timeline: Timeline, end: int) -> float | None:
 def _share(trials: list[tuple[float, float, float, float]], luck: float) -> float:
     """How much the plain mean counts: by squared errors, with one more trial that went averagely for both.
 
-    A late trial rests on nearly as much as is known now, and tells more.
+    A late trial rests on nearly as much as is known now, and counts for more.
     """
     misses, total = [0.0, 0.0], sum(at**2 for at, *_ in trials)
     for at, came, counted, whole in trials:

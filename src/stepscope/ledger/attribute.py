@@ -2,7 +2,7 @@
 
 Printed rows are a biased sample: one normal step in `log_interval`, but every evaluating step whose number
 is a multiple of it. So nothing here averages rows; unprinted steps are counted and priced one by one.
-Rows with a stop are told apart in `stoprows`, other slow rows in `slowrows`, what no line shows in `unprinted`.
+Rows with a stop are split in `stop_rows`, other slow rows in `slow_rows`; `unprinted` books what no line shows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from stepscope.run.model import NO_TIME, Run
 from stepscope.run.stops import Stop
 from stepscope.source.trace_file import Spans
 
-# A printed total that is less than this share above what the steps make says nothing new.
+# A printed total less than this share above the sum of the steps adds nothing.
 _TOLD_SLACK = 0.01
 
 
@@ -127,7 +127,7 @@ def _special_rows(work: Work) -> np.ndarray:
 
 
 def _known_rows(work: Work) -> np.ndarray:
-    """Rows that a line says something about: an evaluation, a save, a collection, a wait for data."""
+    """Rows that a line says something about: an evaluation, a checkpoint, a collection, a wait for data."""
     events, known = work.run.events, np.zeros(len(work.run), dtype=bool)
     stops = np.array([kind in {"evaluation", "checkpoint"} for kind in events.kind], dtype=bool)
     inside = events.row < len(known)
@@ -148,7 +148,7 @@ def _add_normal_rows(work: Work, rows: np.ndarray) -> None:
 
 
 def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
-    """Where stamps can be trusted they give the total; what the lines leave over is start-up, gap or unlogged."""
+    """Where timestamps can be trusted they give the total; what the lines leave over is start-up, gap or unlogged."""
     if work.stamps is None:
         _add_told_rest(work)
         return _add_dated_rest(work)
@@ -162,7 +162,7 @@ def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
         if has_silent:
             work.books["step"].either(rest)  # unprinted steps may simply have been slower than the printed ones
     else:
-        # The inferred steps came out too long: the stamps know better.
+        # The inferred steps came out too long: the timestamps know better.
         work.books["step"].add(rest, "inferred", num=0)
         work.books["step"].doubt("stamps", -rest, -rest)
     return True

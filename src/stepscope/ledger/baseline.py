@@ -24,7 +24,7 @@ _LEAST_SCALE = 0.02
 # exponential ones: 1.1 times).
 _TAIL = 5.0
 _BLOCK = 200_000
-# Two ends of a row, each rounded: off by up to a tick and a half for certain.
+# Both ends of a row are rounded: together they may be off by this many ticks.
 _TICKS_OFF = 1.5
 # A clock is coarse where one tick is more than this share of a row.
 _COARSE = 0.05
@@ -38,7 +38,7 @@ class Baseline(NamedTuple):
     normal: np.ndarray
     slow: np.ndarray
     scale: float
-    doubt: float = 0.0  # of the level itself, as a share, where no normal step is printed
+    doubt: float = 0.0  # uncertainty of the level itself, as a share, where no normal step is printed
 
 
 def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
@@ -76,7 +76,7 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
 
 
 def is_coarse(run: Run, rows: np.ndarray) -> bool:
-    """Whether the clock behind these rows counts in steps too coarse for a median to mean anything."""
+    """Whether the clock of these rows has ticks too coarse for a median to mean anything."""
     own = rows & (run.steps.span > 0)
     return (
         bool(run.tick_ns)

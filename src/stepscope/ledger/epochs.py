@@ -1,7 +1,7 @@
 """Which rows begin an epoch.
 
-Trainers that count their lines from the beginning of an epoch print its first step every time and one in so many of the
-others, so it stands for no other.
+Trainers that count their lines from the beginning of an epoch print its first step every time and one in `log_interval`
+of the others, so the first step is a sample of no other.
 """
 
 from __future__ import annotations

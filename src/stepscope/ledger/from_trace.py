@@ -1,8 +1,8 @@
 """What was timed from inside the process replaces what was inferred from outside.
 
-A trace says when each evaluation, save, compile, wait for data and collection began and how long it took, by the clock
-that also stamped the lines. So each row's seconds are those spans and, for the rest, what they were before. The phases
-still add up to the same wall time: what a span takes, normal steps or unexplained seconds give.
+A trace says when each evaluation, checkpoint, compile, wait for data and collection began and how long it took, by the
+clock that also stamped the lines. So each row's seconds are those spans and, for the rest, what they were before. The
+phases still add up to the same wall time: what a span takes, normal steps or unexplained seconds give.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from stepscope.ledger.timestamps import LATE_S
 from stepscope.run.model import NO_TIME, Floats, Ints, Run
 from stepscope.source.trace_file import SUSPENDED, Spans
 
-# A span inside another counts as the first of these: nothing goes on while the machine sleeps; a save or a compile in
-# the middle of an evaluation is one; a wait for data or a collection belongs to whatever it interrupts.
+# A span inside another counts as the first of these: nothing goes on while the machine sleeps; a checkpoint or a
+# compile in the middle of an evaluation is one; a wait for data or a collection belongs to the work it interrupts.
 _PHASES: tuple[tuple[str, Phase], ...] = (
     (SUSPENDED, "gap"),
     ("checkpoint", "checkpoint"),
@@ -37,7 +37,7 @@ _CAUSES: dict[Phase, Cause] = {
     "gap": "interruption",
     "stall": "unexplained",
 }
-# Of a row that the trace does not explain to this share, something else may be the cause.
+# How sure the cause of a traced slow step is.
 _SURE = 0.98
 
 
@@ -50,7 +50,7 @@ class _TracedSeconds(NamedTuple):
 
 
 def settle(ledger: Ledger, run: Run, spans: Spans) -> Ledger:
-    """The ledger with its traced phases measured; unchanged where the rows have no stamps to place spans by."""
+    """The ledger with its traced phases measured; unchanged where the rows have no timestamps to place spans by."""
     t_ns, stamps = run.steps.t_ns, run.stamps
     if stamps is None or not stamps.dated or not len(t_ns) or (t_ns == NO_TIME).any():
         return ledger

@@ -10,12 +10,12 @@ from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.run.model import Run
 
-# Below this a clock's own rounding and the system's timer are all that is seen.
+# A spread below this share is only the rounding of the clock and the system's timer.
 _LEAST_SPREAD = 0.003
 _ENOUGH_ROWS = 8
 _LONGEST = 3.0
-# How much longer than its neighbours the step after an evaluation or a save takes (low, middle, high): on seventeen
-# timed CPU runs -0.11 to 0.36, most where much memory was freed and fetched again. A GPU keeps its memory.
+# How much longer than its neighbours the step after an evaluation or a checkpoint takes (low, middle, high): on
+# seventeen timed CPU runs -0.11 to 0.36, most where much memory was freed and fetched again. A GPU keeps its memory.
 _BESIDE_CPU = (-0.10, 0.03, 0.25)
 _BESIDE = (-0.04, 0.0, 0.06)
 _BESIDE_ANY = (-0.08, 0.01, 0.20)
@@ -24,7 +24,7 @@ _BESIDE_ANY = (-0.08, 0.01, 0.20)
 class AmongNeighbours(NamedTuple):
     """A row's seconds, what its neighbours would make of it, and the standard deviation of that.
 
-    `one_s` is the neighbours' level of one step; a row may stand for `span` of them. `down_s` and `up_s`: how far the
+    `one_s` is the neighbours' level of one step; a row may cover `span` of them. `down_s` and `up_s`: how far the
     level of all such rows may be off together.
     """
 
@@ -43,7 +43,7 @@ class Neighbours:
     def __init__(self, run: Run, baseline: Baseline) -> None:
         self._run, self._baseline = run, baseline
         normal = baseline.normal & (baseline.level > 0)
-        # One stall among hundreds of steps is not what the step inside a stop is expected to have had.
+        # A stall is rare: the step inside a stop is not expected to contain one.
         ratios = np.minimum(run.steps.dur_ns[normal] / NS / baseline.level[normal], _LONGEST)
         self._mean, self._spread = 1.0, 0.0
         if len(ratios) >= _ENOUGH_ROWS:
@@ -56,7 +56,7 @@ class Neighbours:
         self._spread = max(self._spread, _LEAST_SPREAD)
 
     def row(self, index: int) -> AmongNeighbours:
-        """A row beside a normal one at the same place."""
+        """A row compared with a normal one at the same place."""
         span, level = int(self._run.steps.span[index]), float(self._baseline.level[index])
         return AmongNeighbours(
             total_s=float(self._run.steps.dur_ns[index] * span / NS),
@@ -67,7 +67,7 @@ class Neighbours:
         )
 
     def beside_stop(self, index: int) -> AmongNeighbours:
-        """A row whose step follows an evaluation or a save: memory given back has to be fetched again."""
+        """A row whose step follows an evaluation or a checkpoint: memory given back has to be fetched again."""
         row = self.row(index)
         device = self._run.settings.text("device")
         least, middle, most = _BESIDE_CPU if device == "cpu" else _BESIDE_ANY if device is None else _BESIDE

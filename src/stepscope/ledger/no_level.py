@@ -20,7 +20,7 @@ from stepscope.run.stops import Stop
 def level_between(run: Run, stops: Sequence[Stop]) -> tuple[float, float] | None:
     """The level where every printed step also evaluates, and how far off it may be, as a share.
 
-    From the stamps of the silent steps between, else from what an evaluation should cost in steps.
+    From the timestamps of the silent steps between, else from what an evaluation should cost in steps.
     """
     steps = run.steps
     if len(steps.t_ns) and len(steps) > 1:

@@ -1,7 +1,7 @@
-"""Seconds that no printed time covers, by the stamps: start-up, pauses between processes, stops outside the clock.
+"""Seconds that no printed time covers, by the timestamps: start-up, pauses between processes, stops outside the clock.
 
-Stops that the log's clock does not run for are what the stamps of two rows have between them beyond the printed times.
-Several stops may share such a stretch, and not every row has a stamp.
+Stops that the log's clock does not run for are what the timestamps of two rows have between them beyond the printed
+times. Several stops may share such a stretch, and not every row has a timestamp.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stepscope.lines.notices import FATAL
 from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
 
-# A rate from fewer stretches between stamps, or from stretches of fewer ticks than this, is not one.
+# A rate needs at least this many stretches between timestamps, each at least this many ticks long.
 _ENOUGH_STRETCHES = 8
 _TICKS = 10
 OutsidePhase = Literal["warmup", "gap", "evaluation", "checkpoint"]
@@ -32,7 +32,7 @@ class Outside(NamedTuple):
 
 
 def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
-    """Everything that the stamps show and no printed time covers."""
+    """Everything that the timestamps show and no printed time covers."""
     found = [*_between_processes(run), *_after_last_row(run, stops)]
     stopped = _stopped_clock(run, stops, baseline)
     for phase in ("evaluation", "checkpoint"):
@@ -43,7 +43,7 @@ def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Ou
 
 
 def is_after_last_row(run: Run, stop: Stop) -> bool:
-    """Whether a stop comes after the last step of a log whose stamps then tell what it took."""
+    """Whether a stop comes after the last step of a log whose timestamps then show how long it took."""
     if _row_behind(run, stop) < len(run) or run.stamps is None or run.steps.t_ns[-1] == NO_TIME:
         return False
     return run.clock.is_wall or not stop.is_inside
@@ -55,7 +55,7 @@ def _row_behind(run: Run, stop: Stop) -> int:
 
 
 def begin_ns(run: Run) -> int:
-    """When the log begins: at its first stamp, or where the time of its first row reaches back to."""
+    """When the log begins: at its first timestamp, or where the time of its first row reaches back to."""
     assert run.stamps is not None
     steps = run.steps
     if steps.t_ns[0] == NO_TIME:
@@ -101,7 +101,7 @@ def _between_processes(run: Run) -> list[Outside]:
 
 
 def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
-    """Evaluations and saves for which the log's clock stands still."""
+    """Evaluations and checkpoints during which the log's clock is stopped."""
     steps = run.steps
     stamped = np.flatnonzero(steps.t_ns != NO_TIME)
     total = np.concatenate([[0.0], np.cumsum(expected_s(run, baseline))])
@@ -117,7 +117,7 @@ def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
         if steps.segment[first] != steps.segment[last]:
             continue
         left = float(steps.t_ns[last] - steps.t_ns[first]) / NS - beyond * float(total[last] - total[first])
-        # Rows that took their stamps from another line are not where they were written.
+        # Rows that took their timestamps from another line are not where they were written.
         is_close = last == first + 1 and len(stamped) == len(steps)
         found += _shared_out(left, shared, _saved_last_s(run, shared, last) if is_close else 0.0)
     return found
@@ -139,7 +139,7 @@ def _beyond_printed(run: Run, stamped: np.ndarray, total: Floats, with_stops: se
 
 
 def stopped_rows(run: Run, stops: Sequence[Stop]) -> dict[int, list[Stop]]:
-    """The rows before which the log's clock stood still, with the stops that made it."""
+    """The rows before which the log's clock was stopped, with the stops that caused it."""
     found: dict[int, list[Stop]] = {}
     for stop in stops:
         if (stop.evaluated and not stop.evaluation_inside) or (stop.saved and not stop.save_inside):
@@ -148,17 +148,17 @@ def stopped_rows(run: Run, stops: Sequence[Stop]) -> dict[int, list[Stop]]:
 
 
 def _saved_last_s(run: Run, stops: Sequence[Stop], row: int) -> float:
-    """Seconds from the line of a save that comes after the evaluation to the next row, less that row's own steps."""
+    """Seconds from a checkpoint's line after the evaluation to the next row, less that row's own steps."""
     ends = [stop.end_ns for stop in stops if stop.evaluated and stop.end_ns is not None]
     begins = [stop.save_ns for stop in stops if stop.saved and not stop.save_inside and stop.save_ns is not None]
     if not ends or not begins or max(begins) < max(ends):
-        return 0.0  # it stands before the evaluation, and nothing tells where it ended
+        return 0.0  # the checkpoint is printed before the evaluation, and no line shows where it ended
     behind = max(0, int(run.steps.step[row]) - max(stop.step for stop in stops)) * float(run.steps.dur_ns[row]) / NS
     return max(0.0, (int(run.steps.t_ns[row]) - max(begins)) / NS - behind)
 
 
 def _shared_out(left: float, stops: Sequence[Stop], saved_last_s: float) -> list[Outside]:
-    """One stretch among its stops: what a line says a save took is its own, the rest is evaluation if there was one."""
+    """One stretch divided among its stops: printed checkpoint times first, the rest is evaluation if there was one."""
     found = []
     for stop in stops:
         if stop.save_took_s and not stop.save_inside and left > 0:
@@ -176,7 +176,7 @@ def _shared_out(left: float, stops: Sequence[Stop], saved_last_s: float) -> list
 
 
 def _after_last_row(run: Run, stops: Sequence[Stop]) -> list[Outside]:
-    """The evaluation and the save that follow the last step: up to their own lines, and for a save to the last line."""
+    """The evaluation and the checkpoint after the last step: up to their own lines, a checkpoint to the last line."""
     found: list[Outside] = []
     at_ns = int(run.steps.t_ns[-1])
     for stop in stops:

@@ -1,4 +1,4 @@
-"""Costs that come back: which spacing the slow rows keep, found without being told any interval.
+"""Recurring costs: the spacing of the slow rows, found without knowing any interval.
 
 A comb is a spacing and a place to start; the spacing may be a fraction (a data shard of 190.73 steps), and two combs
 may run side by side and drift apart (two ranks that reach the end of their shard a step apart). A comb is believed when
@@ -15,22 +15,22 @@ import numpy as np
 from stepscope.ledger.baseline import Baseline
 from stepscope.run.model import Floats, Ints, Run
 
-# A row is raised when it stands this many robust deviations above its level, and by at least this share of it.
+# A row is raised when it is this many robust deviations above its level, and by at least this share of it.
 _SIGMAS = 6.0
 _LEAST_EXCESS = 0.03
 _LEAST_SCALE = 0.002
-# A printed wait that takes this share of a step is worth a name.
+# A printed wait that takes this share of a step explains the row.
 TELLING = 0.03
-# A comb: at least so many rows on it are raised, so much of them, and it is so much likelier than chance. The last
-# is what 450 logs without any period gave in one of fifty cases.
+# What a comb needs: raised rows on it, their share of its rows, and a gain in log likelihood over chance. 450 logs
+# without any period exceeded that gain in one of fifty cases.
 _LEAST_HITS = 5
 _LEAST_RATE = 0.8
 _LEAST_GAIN = 10.0
 _MAX_COMBS = 4
-_MAX_RAISED = 400  # more rows than this are no events but a mixture of levels; the highest of them will do
+_MAX_RAISED = 400  # more raised rows than this are a mixture of levels, not events; only the highest are used
 _MAX_SPACINGS = 60
 _FRACTIONS = (4, 300)  # how many whole spacings are looked around, and how finely
-# A whole spacing that holds this much of the raised rows, and few others, needs no fraction tried beside it.
+# A whole spacing that holds this much of the raised rows, and few others, needs no fraction tried next to it.
 _MOST = 0.9
 _EXACT = 8
 _MULTIPLES = (2, 3, 4, 5, 6, 8, 10)
@@ -57,7 +57,7 @@ class Period(NamedTuple):
         return float(self.every).is_integer()
 
     def moved(self, offset: int) -> Period:
-        """The same comb where `offset` rows stand before."""
+        """The same comb in a run with `offset` rows before."""
         return self._replace(rows=tuple(row + offset for row in self.rows))
 
 
@@ -65,11 +65,11 @@ class Periods(NamedTuple):
     """What was found, and how many raised rows no comb holds."""
 
     found: tuple[Period, ...]
-    unresolved: int  # raised rows alike in height that fit no comb, too few to tell
+    unresolved: int  # raised rows alike in height that fit no comb, too few to judge
     raised: tuple[int, ...]
 
     def moved(self, offset: int) -> Periods:
-        """The same where `offset` rows stand before."""
+        """The same periods in a run with `offset` rows before."""
         found = tuple(period.moved(offset) for period in self.found)
         return self._replace(found=found, raised=tuple(row + offset for row in self.raised))
 
@@ -139,7 +139,7 @@ class _Search:
         best = self._believed(is_raised[self.rows], whole)
         if best is None or best.num_hits < _MOST * max(len(raised), best.num_events):
             fraction = self._believed(is_raised[self.rows], self._fractions(places, spacings))
-            # A fraction has to explain more than the whole number beside it.
+            # A fraction has to explain more than the whole number next to it.
             if fraction is not None and (best is None or fraction.gain > best.gain):
                 best = fraction
         return best
@@ -188,7 +188,8 @@ class _Search:
         found = []
         length = max(float(places[-1] - places[0]), 1.0)
         most, fine = _FRACTIONS
-        # From one event to the next it is now one whole number, now the one beside it: the gap to the very next counts.
+        # A fractional spacing alternates between two neighbouring whole numbers, so only gaps to the very next event
+        # count.
         nearest, counts = np.unique(np.diff(places), return_counts=True)
         gaps = nearest[np.argsort(-counts, kind="stable")][: most // 2].tolist()
         for spacing in list(dict.fromkeys([*gaps, *spacings]))[:most]:
@@ -226,7 +227,7 @@ class _Search:
             return None
         certain = min(rate, 1 - 0.5 / (num + 1))
         gain = hits * np.log(certain / background) + (num - hits) * np.log((1 - certain) / (1 - background))
-        # What was chosen after looking: the offset, and for a fraction its decimals.
+        # The offset, and a fraction's decimals, were chosen after looking: that costs likelihood.
         gain -= np.log(every / self.width)
         if not float(every).is_integer():
             gain -= np.log(max(2.0, float(self.step[rows[-1]] - self.step[rows[0]]) / every)) + 2.0

@@ -2,13 +2,13 @@
 
 | phase | what it holds |
 |---|---|
-| step | normal training steps: batch, forward, backward, optimiser, and the logging the clock cannot tell apart |
-| evaluation | validation and whatever else the trainer runs with it |
-| checkpoint | the stall of a save |
+| step | normal training steps: batch, forward, backward, optimiser, and logging that the clock cannot separate |
+| evaluation | validation and everything that the trainer runs with it |
+| checkpoint | the stall of a checkpoint |
 | warmup | start-up, compile, autotune, first touch |
 | stall | what made a step slow and has no known cause |
 | gap | between the end of one process and the start of the next, or a suspended machine |
-| unlogged | seconds between the first and last stamp that no line accounts for |
+| unlogged | seconds between the first and last timestamp that no line accounts for |
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Cause = Literal[
     "schedule",
     "straggler",
 ]
-# How evaluation and checkpoint were told apart, best evidence first.
+# How evaluation and checkpoint were separated, best evidence first.
 Split = Literal["trace", "stamps", "contrast", "first-step", "model", "guess", "none"]
 
 
@@ -196,8 +196,8 @@ class Ledger(NamedTuple):
     periods: Periods = Periods((), 0, ())
     rhythms: tuple[Rhythm, ...] = ()
     levels: tuple[ExplainedLevel, ...] = ()
-    findings: tuple[Finding, ...] = ()  # what the header says of the whole run
-    # What a diagnosis needs to know of the attribution: the level of each row, and the ledgers of several trainings.
+    findings: tuple[Finding, ...] = ()  # causes that the header shows for the whole run
+    # For the diagnosis: the level of each row, and the ledgers of several trainings.
     baseline: Baseline | None = None
     trainings: tuple[tuple[Run, Ledger], ...] = ()
 

@@ -3,9 +3,9 @@
     seconds = E x (step level / reference) ^ gamma x [evaluated] + C x (step level / reference) ^ delta x [saved]
 
 gamma is 1 where a slower step also makes the evaluation slower (a hot or shared processor) and 0 where it does
-not (a slow loader, a sleep); delta says the same of the save. The posterior of (E, C) under each pair is computed
+not (a slow loader, a sleep); delta says the same of the checkpoint. The posterior of (E, C) under each pair is computed
 on a grid: priors from first principles, one observation per event (or group of events), heavy-tailed noise because
-training machines are shared. Evaluations without a save separate the two by themselves; where there are none, the
+training machines are shared. Evaluations without a checkpoint separate the two by themselves; where there are none, the
 priors are all there is, and the interval says so.
 """
 
@@ -26,12 +26,12 @@ _UNKNOWN_SCATTER = 0.10
 # (gamma, delta, how likely before looking)
 _LAWS = ((0.0, 0.0, 0.15), (0.5, 0.0, 0.25), (1.0, 0.0, 0.35), (1.0, 1.0, 0.25))
 _TAIL = 4.0  # degrees of freedom of the noise
-# How much single saves differ from each other, as a share: 0.02 to 0.67 on seventeen timed runs.
+# How much single checkpoints differ from each other, as a share: 0.02 to 0.67 on seventeen timed runs.
 SAVE_SCATTER = 0.35
 
 
 class CostReading(NamedTuple):
-    """Seconds that were an evaluation, a save or both. `at_most`: start-up is in them too, so they only bound."""
+    """Seconds that were an evaluation, a checkpoint or both. `at_most`: start-up is in them too, so they only bound."""
 
     seconds: float
     level_s: float
@@ -39,11 +39,11 @@ class CostReading(NamedTuple):
     evaluated: bool
     saved: bool
     at_most: bool
-    first: bool  # of a process
+    first: bool  # whether it is the first reading of a process
 
 
 class Posterior(NamedTuple):
-    """Quantiles (low, middle, high) of an evaluation at the reference level and of a save, in seconds."""
+    """Quantiles (low, middle, high) of an evaluation at the reference level and of a checkpoint, in seconds."""
 
     evaluation_s: tuple[float, float, float]
     save_s: tuple[float, float, float]
@@ -57,7 +57,7 @@ class Posterior(NamedTuple):
         return float((level_s / self.reference_s) ** self.gamma) if level_s > 0 else 1.0
 
     def save_at(self, level_s: float) -> tuple[float, float, float]:
-        """Low, middle and high of a save at a step level."""
+        """Low, middle and high of a checkpoint at a step level."""
         factor = float((level_s / self.reference_s) ** self.delta) if level_s > 0 else 1.0
         low, middle, high = self.save_s
         return low * factor, middle * factor, high * factor
@@ -162,7 +162,7 @@ def _scatter(readings: list[CostReading], reference: float, gamma: float) -> flo
 
 
 def _grouped(readings: list[CostReading]) -> list[CostReading]:
-    """Few observations that stand for many: medians of neighbours, so that the grid's cost stays bounded."""
+    """A few observations that represent many: medians of neighbours, so that the grid's cost stays bounded."""
     kinds: dict[tuple[bool, bool, bool], list[CostReading]] = {}
     for reading in readings:
         kinds.setdefault((reading.evaluated, reading.saved, reading.at_most), []).append(reading)

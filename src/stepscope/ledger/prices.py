@@ -1,4 +1,4 @@
-"""What one evaluation and one save cost in this run, and how well the log tells them apart.
+"""What one evaluation and one checkpoint cost in this run, and how well the log separates them.
 
 `posterior.py` holds the statistics; here is what goes into them from a run, and what comes out for the ledger.
 """
@@ -70,7 +70,7 @@ class Pricing:
 
     @property
     def basis(self) -> Basis:
-        """What the border between evaluation and save rests on."""
+        """What the border between evaluation and checkpoint rests on."""
         return "assumed" if self.split in {"model", "guess"} else "inferred"
 
     def row(self, index: int) -> AmongNeighbours:
@@ -87,7 +87,7 @@ class Pricing:
         return segment.fresh and row == segment.first_row
 
     def is_first_later(self, row: int) -> bool:
-        """Whether a row holds the first evaluation after a process's first step, with enough others to tell."""
+        """Whether a row holds the first evaluation after a process's first step, with enough others to compare."""
         later = [s.row for s in self._stops if s.row is not None and s.evaluated and not self.starts_process(s.row)]
         return len(later) > _ENOUGH_OTHERS and row == later[0]
 
@@ -120,7 +120,7 @@ class Pricing:
         return low * factor, self._typical * factor, high * factor
 
     def save_at(self, level_s: float) -> tuple[float, float, float]:
-        """Low, middle and high of a save at a step level."""
+        """Low, middle and high of a checkpoint at a step level."""
         return self._posterior.save_at(level_s) if self._posterior else _NOTHING
 
     def evaluation_price(self) -> Price | None:
@@ -134,7 +134,7 @@ class Pricing:
         return Price(seconds=middle, low_s=low, high_s=high, basis=self.basis)
 
     def checkpoint_price(self) -> Price | None:
-        """What a save costs at the end of the log; None when nothing was saved, or the clock stops for it."""
+        """What a checkpoint costs at the end of the log; None when nothing was saved, or the clock stops for it."""
         stamped = self._stamps.typical("checkpoint") if self._stamps else None
         printed = [s.save_took_s for s in self._stops if s.save_took_s is not None]
         if printed:
@@ -151,7 +151,7 @@ class Pricing:
         return float(np.median(normal[-100:]) / NS) if len(normal) else float(self._baseline.level[-1])
 
     def _readings(self, stop: Stop) -> Iterator[CostReading]:
-        """What one stop says about the prices: the sum of both, or each by itself where it has stamps."""
+        """What one stop says about the prices: the sum of both, or each by itself where it has timestamps."""
         if not (stop.evaluated and stop.evaluation_inside):
             return
         stamped = self._stamps.evaluations.get(stop.line) if self._stamps else None
@@ -200,7 +200,7 @@ class Pricing:
         return reading._replace(seconds=seconds, jitter_s=jitter)
 
     def _typical_evaluation(self, readings: list[CostReading]) -> float:
-        """An evaluation at the reference level: what later ones leave after their saves, else the middle."""
+        """An evaluation at the reference level: what later ones leave after their checkpoints, else the middle."""
         price = self._posterior
         if price is None:
             return 0.0

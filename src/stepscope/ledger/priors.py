@@ -1,8 +1,8 @@
 """What is known about evaluations and checkpoints before a log says anything: first principles with ranges.
 
-Stop is `splits x eval_iters` forward passes. A forward pass is a share of a micro-step: in theory a
+An evaluation is `splits x eval_iters` forward passes. A forward pass is a share of a micro-step: in theory a
 third, measured 0.28 to 0.42 on GPUs, less where the optimiser or a slowed step takes the rest of the time.
-A checkpoint is about 12 bytes a parameter over whatever the disk does: 180 to 650 MB/s end to end on GPU
+A checkpoint is about 12 bytes a parameter, divided by the speed of the disk: 180 to 650 MB/s end to end on GPU
 machines, over 1 GB/s where it only reaches the page cache.
 """
 
@@ -26,15 +26,15 @@ _ANY_EVALUATION_STEPS = (20.0, 1.3)
 _VALIDATION_SET_STEPS = (30.0, 2.0)
 _DISK_BYTES_PER_S = 330e6
 _DISK_LOG_SD = 0.85
-# What one core does at best: 100 GFLOP/s in float32, 10 GB/s; AdamW and clipping move 40 bytes a parameter. A step
+# Peak of one core: 100 GFLOP/s in float32, 10 GB/s; AdamW and clipping move 40 bytes a parameter. A step
 # takes up to three times the sum on a quiet machine.
 _CPU_FLOPS = 100e9
 _CPU_BYTES_PER_S = 10e9
 _OPTIMISER_BYTES = 40.0
 _USUAL_OVERHEAD = 3.0
-# How much of that a save feels is as open as it can be: nothing, or all of it.
+# How much a checkpoint is slowed down by a busy machine is unknown: not at all, or as much as a step.
 _FELT = 0.6
-# Without a model size, only what saves cost in general: 0.01 s (0.8 M parameters) to 8 s (124 M on a slow disk).
+# Without a model size, the usual cost of a checkpoint: 0.01 s (0.8 M parameters) to 8 s (124 M on a slow disk).
 _SAVE_S = 0.4
 _SAVE_LOG_SD = 1.6
 
@@ -98,7 +98,7 @@ def _tokens(settings: Settings) -> int | None:
 
 
 def checkpoint_seconds(settings: Settings, fmt: Format, *, level_s: float | None = None) -> LogNormal:
-    """The stall of one save. `level_s`, what a step takes, tells whether the machine is busy with other things."""
+    """The stall of one checkpoint. `level_s`, what a step takes, shows whether the machine is also busy elsewhere."""
     parameters = settings.number("parameters")
     if not parameters or fmt.habits.checkpoint_bytes_per_parameter is None:
         return LogNormal(_SAVE_S, _SAVE_LOG_SD)
@@ -110,7 +110,7 @@ def checkpoint_seconds(settings: Settings, fmt: Format, *, level_s: float | None
 def _slower(settings: Settings, parameters: float, level_s: float) -> float:
     """How many times longer than its arithmetic needs a step takes on a CPU: others are at work there.
 
-    A save on such a machine takes between as long as on a quiet one and as many times longer as a step.
+    A checkpoint on such a machine takes between as long as on a quiet one and as many times longer as a step.
     """
     tokens = settings.count("tokens_per_step") or _tokens(settings)
     if settings.text("device") != "cpu" or tokens is None:

@@ -22,7 +22,7 @@ _SAME_LEVEL = 0.03
 
 
 def find_regimes(run: Run, baseline: Baseline) -> tuple[Regime, ...]:
-    """The run's levels in order; a single one when it is steady or too short to tell."""
+    """The run's levels in order; a single one when it is steady or too short."""
     rows = np.flatnonzero(baseline.normal)
     seconds, span = run.steps.dur_ns[rows] / 1e9, run.steps.span[rows]
     coarse = is_coarse(run, baseline.normal)

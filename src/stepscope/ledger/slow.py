@@ -11,7 +11,7 @@ from stepscope.ledger.phases import Cause, Part, Phase, SlowStep, joined
 from stepscope.run.model import NO_TIME, Run
 from stepscope.run.stops import Stop
 
-# A wait beside the clock is a slow step when it takes this share of a normal one, as for rows inside it.
+# A wait outside the clock makes a slow step when it takes this share of a normal one, as for rows inside it.
 _LONG_WAIT = 0.5
 _CAUSES: dict[Phase, Cause] = {
     "evaluation": "evaluation",
@@ -24,7 +24,7 @@ _CAUSES: dict[Phase, Cause] = {
 
 
 def waits_beside_clock(run: Run) -> dict[int, float]:
-    """Seconds that rows waited for data before their clock began, where the log prints that beside the step's time."""
+    """Seconds that rows waited for data before their clock began, where the log prints that next to the step's time."""
     if not run.clock.is_per_step or run.clock.runs_during("data"):
         return {}
     events = run.events

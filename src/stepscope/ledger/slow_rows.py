@@ -1,4 +1,4 @@
-"""Slow rows without an evaluation or a save: what made them slow, as far as the log tells."""
+"""Slow rows without an evaluation or a checkpoint: what made them slow, as far as the log shows."""
 
 from __future__ import annotations
 

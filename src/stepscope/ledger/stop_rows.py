@@ -1,4 +1,4 @@
-"""Rows whose time holds an evaluation, a save or both: what of it was which."""
+"""Rows whose time holds an evaluation, a checkpoint or both: what of it was which."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from stepscope.run.stops import Stop
 
 # Printing a line (and wandb, and a flush) takes up to this long and is inside the next step's time.
 LOG_LINE_S = 0.004
-# Standard deviations above what save and step usually take together.
+# A disturbance is this many standard deviations above what checkpoint and step usually take together.
 _STRUCK = 4.0
-# On a machine that slows every step down, writing a line and handing it over slows down with it.
+# Writing a line and handing it over takes this share of a step on a machine that slows everything down.
 _WRITING = 0.01
-# What is this many times the usual is something else, or something else as well.
+# An evaluation this many times longer than usual contains something else.
 _ODD_EVALUATION = 3.0
-# What had less of a chance than this is left out of an interval of 90 %.
+# An explanation less likely than this is left out of a 90 % interval.
 _COUNTS = 0.1
-# Most of such a row is its evaluation, so what strikes it strikes the evaluation (on timed runs with neighbours, up to
-# five times as long as usual); beyond this it hung, and that says nothing about evaluations.
+# Most of a row with an evaluation is the evaluation, so a slowdown of the row is one of the evaluation (on timed runs
+# with neighbours, up to five times as long as usual). An evaluation longer than this hung, which says nothing about
+# others.
 _HUNG_EVALUATION = 10.0
 # The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
 _RECOMPILED = 1.5
 # The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
 _COLD = 1.05
-# What an evaluation prints of its time must be at least this share for the rest to be counted as its own.
+# The printed time of an evaluation must be at least this share of the row for the rest to count as evaluation too.
 _PRINTED_PART = 0.3
 _NOTHING = (0.0, 0.0, 0.0)
 
@@ -69,7 +70,7 @@ class StopRows:
             self._split_later(row, excess, save)
 
     def _without_printed(self, row: int, stop: Stop, excess: float) -> float:
-        """Book what the lines themselves say an evaluation or a save took; give back the rest of the excess."""
+        """Book what the lines themselves say an evaluation or a checkpoint took; give back the rest of the excess."""
         if stop.evaluated and stop.evaluation_inside and stop.evaluation_took_s is not None:
             self.books.book(row, "evaluation", min(stop.evaluation_took_s, max(excess, 0.0)), "measured")
             excess = max(0.0, excess - stop.evaluation_took_s)
@@ -102,7 +103,7 @@ class StopRows:
             self.books.book(row, "checkpoint", save_s, self.pricing.basis, source="save", down=up, up=down)
 
     def _split_save_only(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
-        """No evaluation to share with: what is above the level is the save, start-up, or unexplained."""
+        """No evaluation to share with: what is above the level is the checkpoint, start-up, or unexplained."""
         around = self.pricing.stop_row(row)
         if self.pricing.starts_process(row):
             self.books.book(row, "warmup", excess, "inferred", sd=around.jitter_s)
@@ -115,27 +116,27 @@ class StopRows:
             self._note(row, "step", excess, (excess, excess), "measured")
 
     def _split_later(self, row: int, excess: float, save: tuple[float, float, float]) -> None:
-        """Evaluation is what the save leaves: the sum is known, only the border between them is not."""
+        """Evaluation is what the checkpoint leaves: the sum is known, only the border between them is not."""
         around = self.pricing.stop_row(row)
         _, middle, most = self.pricing.evaluation_at(around.one_s)
         expected = middle + save[1]
         if self.pricing.is_first_later(row) and excess > _RECOMPILED * (most + save[2]):
-            # Another shape to compile, or the first save of a process: once, and then no more.
+            # Another shape to compile, or the first checkpoint of a process: once, and then no more.
             self.books.book(row, "warmup", excess - expected, "inferred", sd=around.jitter_s)
             self.books["evaluation"].either(excess - expected)
             excess = expected
         elif len(self.timed) > 3 and excess > _HUNG_EVALUATION * max(expected, most + save[1]):
             self._slow.add_stall(row, excess - expected)
-            # Nor does one say that it was not the evaluation itself, or its save.
+            # No line rules out that the evaluation itself, or its checkpoint, took these seconds.
             self.books["evaluation"].either(excess - expected)
             self.books["checkpoint"].either(excess - expected if save[1] else 0.0)
             excess = expected
         elif excess > _ODD_EVALUATION * expected and around.level_s > _COUNTS * (around.level_s + expected):
-            # The step in it is long enough to have been struck instead.
+            # The step in this row is long enough to have been the disturbed part instead.
             self.books["evaluation"].doubt("odd", excess - expected, 0.0)
             self.books["step"].either(excess - expected)
         low, save_s, high = (min(seconds, max(excess, 0.0)) for seconds in save)
-        # Where nothing was saved there is no border to find.
+        # Without a checkpoint there is no border to find.
         basis: Basis = self.pricing.basis if save[1] else "inferred"
         own = SAVE_SCATTER * save_s
         sd = float(np.hypot(around.jitter_s, own))
@@ -156,7 +157,7 @@ class StopRows:
             evaluation_s = max(0.0, excess - middle - save[1])
             low, high = excess - most - save[2], excess - least - save[0]
             basis: Basis = "inferred"
-            # What we call first touch is a slow first step: nothing in the log says which.
+            # The first touch of memory may be a slow first step: nothing in the log separates them.
             self.books["step"].either(most)
         else:
             least, middle, most = pricing.evaluation_at(around.one_s)
@@ -173,7 +174,7 @@ class StopRows:
         self.books.book(row, "warmup", warm_s, basis, sd=around.jitter_s, source="first", down=up, up=down)
 
     def _add_stamped(self, row: int, stamped: StampedEvaluation, save: tuple[float, float, float]) -> None:
-        """Stamps before and after: evaluation is measured; the end of a save prints nothing, so save + step is."""
+        """Timestamps around it measure the evaluation, and the sum of checkpoint and step as no line ends one."""
         around, tick = self.pricing.stop_row(row), stamped.uncertainty_s
         basis: Basis = "measured" if stamped.exact else "inferred"
         # The line before was still being written when the evaluation's clock began.
@@ -186,7 +187,7 @@ class StopRows:
             rest -= warm_s
         sd = tick
         if save[1]:
-            # The sum of save and step is known. Which of them was longer than usual is not: each takes its share.
+            # The sum of checkpoint and step is known. Which of them was longer than usual is not: each takes its share.
             jitter, own = float(np.hypot(around.jitter_s, tick)), SAVE_SCATTER * save[1]
             trust = own**2 / (own**2 + jitter**2)
             if self.pricing.starts_process(row):
@@ -194,13 +195,13 @@ class StopRows:
             sd = jitter * trust**0.5
             low, middle, high = ((1 - trust) * price + trust * (rest - around.level_s) for price in save)
             save_s = min(max(middle, 0.0), rest)
-            # The lines themselves took time to write, and the step may be one of the slower ones beside a stop.
+            # The lines themselves took time to write, and the step may be one of the slower ones after a stop.
             down, up = trust * around.up_s, trust * around.down_s
             self.books["checkpoint"].doubt("beside", down, up)
             self.books["checkpoint"].doubt("late", LOG_LINE_S, 0.0)
             self.books["step"].doubt("beside", up, down)
             if rest - around.level_s - save_s > _STRUCK * jitter:
-                # Too long for both: one of them was struck, and nothing says which.
+                # Too long for both: one of them was disturbed, and nothing says which.
                 self.books["checkpoint"].either(rest - around.level_s - save_s)
             self.books.book(
                 row, "checkpoint", save_s, "inferred", sd=sd, source="save", down=middle - low, up=high - middle

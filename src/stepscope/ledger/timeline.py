@@ -1,8 +1,8 @@
 """When everything happened: the run as slices on one line of time, none overlapping, for drawings and other tools.
 
 A row's own seconds lie before its line; the silent steps before those, at the level of their regime. Inside a slow row
-the order is that of the trainer's loop: evaluation, save, whatever else, then the step. Where lines have stamps and a
-row ends later than the sum so far, what is between belongs to nobody: `unlogged`.
+the order is that of the trainer's loop: evaluation, checkpoint, everything else, then the step. Where lines have
+timestamps and a row ends later than the sum so far, the time between is `unlogged`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from stepscope.core.units import NS
 from stepscope.ledger.phases import Ledger, Phase, SlowStep
 from stepscope.run.model import NO_TIME, Floats, Run
 
-# Normal rows are drawn one by one up to so many; longer runs are merged, slow rows never.
+# Normal rows are drawn one by one up to this many; in longer runs neighbours are merged, but never slow rows.
 MOST_SLICES = 20_000
 _ORDER: dict[str, int] = {"evaluation": 0, "checkpoint": 1, "warmup": 2, "step": 9}
 
 
 class Slice(NamedTuple):
-    """A stretch of time in one phase, seconds since the first. Steps are those it covers."""
+    """A stretch of time in one phase, seconds since the first. `first_step` and `last_step` are the steps it covers."""
 
     phase: Phase
     start_s: float
@@ -39,7 +39,7 @@ def row_ends(run: Run, ledger: Ledger) -> Floats:
     ends: Floats = np.cumsum(seconds)
     if len(steps.t_ns) and bool((steps.t_ns != NO_TIME).all()):
         stamped = (steps.t_ns - steps.t_ns[0]) / NS + ends[0]
-        # Stamps that go back, or that a buffer held up, are no better than the sum.
+        # Timestamps that go back, or that a buffer held up, are no better than the sum.
         if bool((np.diff(stamped) >= 0).all()):
             return np.asarray(np.maximum.accumulate(np.maximum(stamped, 0.0)))
     return ends
@@ -90,7 +90,7 @@ def timeline(run: Run, ledger: Ledger, *, most: int = MOST_SLICES) -> list[Slice
 
 
 def _slow_slices(slow: SlowStep, start: float, silent_s: float, first_step: int) -> list[Slice]:
-    """A slow row in its parts, behind the silent steps before it."""
+    """A slow row in its parts, after the unprinted steps before it."""
     found = []
     if silent_s > 0:
         found.append(Slice("step", start, silent_s, first_step, max(first_step, slow.step - 1)))

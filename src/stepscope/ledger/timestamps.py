@@ -1,6 +1,6 @@
-"""What time stamps before the lines measure: the total, evaluations, start-up and gaps.
+"""What timestamps before the lines measure: the total, evaluations, start-up and gaps.
 
-Stamps are only believed when they agree with the printed times: a block-buffered pipe delivers 150 lines at
+Timestamps are only believed when they agree with the printed times: a block-buffered pipe delivers 150 lines at
 one instant, and then they carry nothing.
 """
 
@@ -17,16 +17,16 @@ from stepscope.ledger.outside_clock import Outside, OutsidePhase, begin_ns, expe
 from stepscope.run.model import NO_TIME, Floats, Ints, Run
 from stepscope.run.stops import Stop
 
-# Of the rows with a stamp on either side, this share must fit the printed time for stamps to count.
+# Of the rows with a timestamp on either side, this share must fit the printed time for timestamps to count.
 _AGREE = 0.6
 _LEAST_STAMPED = 3
 _ENOUGH_ROWS = 20
-# A line reaches whoever stamps it about this much later than it was printed.
+# A line gets its timestamp about this much later than it was printed.
 LATE_S = 0.002
 
 
 class StampedEvaluation(NamedTuple):
-    """An evaluation timed by stamps. `rest_s` is from the evaluation's line to its step's line: save and step."""
+    """An evaluation timed by timestamps. `rest_s`, checkpoint and step, is from its line to its step's line."""
 
     seconds: float
     uncertainty_s: float
@@ -36,7 +36,7 @@ class StampedEvaluation(NamedTuple):
 
 
 class StampEvidence(NamedTuple):
-    """What the stamps say. `outside` are seconds that no printed time covers, with their phase."""
+    """What the timestamps say. `outside` are seconds that no printed time covers, with their phase."""
 
     wall_s: float
     tick_s: float
@@ -44,7 +44,7 @@ class StampEvidence(NamedTuple):
     outside: tuple[Outside, ...]
 
     def typical(self, phase: OutsidePhase) -> tuple[float, float, float] | None:
-        """Low, middle and high of what an evaluation or a save takes by the stamps; None where they do not tell."""
+        """Low, middle and high of an evaluation or a checkpoint by the timestamps; None where they show none."""
         own = [outside for outside in self.outside if outside.phase == phase]
         seconds = [outside.seconds for outside in own if not outside.is_last]
         if phase == "evaluation":
@@ -58,7 +58,7 @@ class StampEvidence(NamedTuple):
 
 
 def read_stamps(run: Run, stops: Sequence[Stop], baseline: Baseline) -> StampEvidence | None:
-    """The evidence of the stamps; None when there are none or they contradict the printed times."""
+    """The evidence of the timestamps; None when there are none or they contradict the printed times."""
     if run.stamps is None or not has_stamped_rows(run) or not _agree(run, stops, baseline):
         return None
     tick_s = max(run.stamps.resolution_ns / NS, _lateness_s(run))
@@ -76,19 +76,19 @@ def read_stamps(run: Run, stops: Sequence[Stop], baseline: Baseline) -> StampEvi
 
 
 def _lateness_s(run: Run) -> float:
-    """How unevenly late a busy machine stamps its lines: what passes between two of them beside the printed time."""
+    """How much the delay of timestamps varies on a busy machine: the time between two lines less the printed time."""
     steps = run.steps
     known = (np.diff(steps.segment) == 0) & (np.diff(steps.step) == 1) & (steps.span[1:] == 1)
     known &= (steps.t_ns[1:] != NO_TIME) & (steps.t_ns[:-1] != NO_TIME)
     if not run.clock.is_per_step or int(known.sum()) < _ENOUGH_ROWS:
         return 0.0
     beside = (np.diff(steps.t_ns) - steps.dur_ns[1:])[known] / NS
-    # Stops outside the clock, and what else is no lateness, are in few of them.
+    # Few of these differences contain a stop outside the clock or another pause.
     return float(np.quantile(np.abs(beside - np.median(beside)), 0.9)) / 1.645
 
 
 def has_stamped_rows(run: Run) -> bool:
-    """Whether step lines have stamps at all; a few dated lines among others do not make a stamped log."""
+    """Whether step lines have timestamps at all; a few dated lines among others do not make a stamped log."""
     return int((run.steps.t_ns != NO_TIME).sum()) >= _LEAST_STAMPED
 
 
@@ -96,7 +96,7 @@ def _agree(run: Run, stops: Sequence[Stop], baseline: Baseline) -> bool:
     elapsed, expected, rows = _between(run, baseline)
     assert run.stamps is not None
     slack = run.stamps.resolution_ns / NS
-    # Where an evaluation or a save stopped the clock, more may have passed than was printed, but never less.
+    # Where an evaluation or a checkpoint stopped the clock, more may have passed than was printed, but never less.
     stopped = sorted(stopped_rows(run, stops))
     may_exceed = np.searchsorted(stopped, rows[:, 1], side="right") > np.searchsorted(stopped, rows[:, 0], side="right")
     fits = (np.abs(elapsed - expected) <= 0.5 * expected + slack) | (may_exceed & (elapsed >= 0.5 * expected - slack))
@@ -118,17 +118,17 @@ def _between(run: Run, baseline: Baseline) -> tuple[Floats, Floats, Ints]:
 
 
 def _timed(run: Run, stop: Stop, baseline: Baseline, tick_s: float) -> StampedEvaluation | None:
-    """An evaluation by the stamps around it; None where they do not tell it from start-up or are too coarse."""
+    """An evaluation by the timestamps around it; None where they also cover start-up or are too coarse."""
     if stop.end_ns is None or not run.clock.is_per_step or not (stop.evaluated and stop.evaluation_inside):
         return None
     steps, near = run.steps, min(stop.next_row, len(run) - 1)
     segment = run.segments[stop.segment]
     first = stop.next_row == segment.first_row
     if first and run.settings.truth("compile") is not False:
-        return None  # the first evaluation compiles: its stamps measure both
+        return None  # the first evaluation compiles: its timestamps measure both
     rest = None
     if stop.row is not None and steps.t_ns[stop.row] != NO_TIME:
-        # The printed time begins where the evaluation does; what follows the evaluation's line is save and step.
+        # The printed time begins where the evaluation does; what follows the evaluation's line is checkpoint and step.
         rest = (int(steps.t_ns[stop.row]) - stop.end_ns) / NS
         seconds, uncertainty = float(steps.dur_ns[stop.row]) / NS - rest, tick_s
     elif first:

@@ -86,12 +86,12 @@ def _first_rows(parts: list[Run]) -> list[int]:
 
 
 def _between_s(before: Run, after: Run, one: Ledger, other: Ledger) -> float:
-    """Seconds from the last line of one training to where the first step of the next began, by the stamps."""
+    """Seconds from the last line of one training to where the first step of the next began, by the timestamps."""
     if before.stamps is None or after.stamps is None or one.stamps_unusable or other.stamps_unusable:
         return 0.0
     if not len(after.steps.t_ns):
         return 0.0
-    # Where only its first lines have stamps, a training went on for as long as its ledger says.
+    # Where only its first lines have timestamps, a training went on for as long as its ledger says.
     ended_ns = max(before.stamps.last_ns, before.stamps.first_ns + one.wall_ns)
     return max(0.0, (begin_ns(after) - ended_ns) / NS)
 

@@ -12,9 +12,9 @@ from stepscope.ledger.posterior import SAVE_SCATTER
 from stepscope.run.model import Floats
 from stepscope.run.stops import Stop
 
-# A step that took up to this many times its level stands for unprinted ones like it; a stall stands for itself.
+# A step that took up to this many times its level is a sample of unprinted ones like it; a longer one is a stall.
 _BUSY = 3.0
-# Longer than this many steps is an interruption: a suspended machine, a pre-empted job.
+# A stall longer than this many steps is an interruption: a suspended machine, a pre-empted job.
 _ONE_OFF = 20.0
 # The first rows of a process may still be warm-up.
 _SETTLING_ROWS = 3
@@ -46,7 +46,7 @@ class Unprinted:
         total = float((missing * (tempered[:-1] + tempered[1:]) / 2).sum())
         sample = self.one[(self.baseline.normal | self._slow_sample()) & ~self.is_edge]
         noise = float(np.std(np.diff(sample)) / 2**0.5) if len(sample) > 2 else float(self.baseline.jitter.mean())
-        # A printed row stands for the silent steps on either side of it: its error counts once for all of them.
+        # A printed row is the sample for the unprinted steps on either side: its error counts once for all of them.
         sd = noise * float(np.sqrt((missing.astype(float) ** 2 + missing).sum()))
         sd = float(np.hypot(sd, self.baseline.doubt * total))
         stalls_s, stalls_sd = self._unseen_stalls(num)
@@ -70,7 +70,7 @@ class Unprinted:
         return ratio * float(excess[:-1].sum()), ratio * float(np.sqrt((excess[:-1] ** 2).sum()))
 
     def _is_sample(self) -> npt.NDArray[np.bool_]:
-        """Rows that tell what unprinted ones are like: neither a stop nor the first of a process or an epoch."""
+        """Rows that show what unprinted ones are like: neither a stop nor the first of a process or an epoch."""
         sample = np.ones(len(self.run), dtype=bool)
         sample[list(self.timed)] = False
         sample[self.is_edge] = False
@@ -80,7 +80,7 @@ class Unprinted:
         return sample
 
     def _slow_sample(self) -> npt.NDArray[np.bool_]:
-        """Slow rows that stand for unprinted ones near them: up to three times the level, as on any busy machine."""
+        """Slow rows that are samples of unprinted ones near: up to three times the level, as on any busy machine."""
         busy: npt.NDArray[np.bool_] = self.baseline.slow & (self.one <= _BUSY * self.baseline.level)
         return busy & self._is_sample()
 
@@ -97,9 +97,9 @@ class Unprinted:
         return np.where(inside, smooth, seconds)
 
     def add_stop(self, stop: Stop) -> None:
-        """A stop whose step was not printed: the price it has elsewhere. A save that ends the log is not over yet."""
+        """A stop whose step was not printed, at the price of others. A checkpoint at the log's end is not over yet."""
         if self.stamps is not None and is_after_last_row(self.run, stop):
-            return  # the stamps tell
+            return  # the timestamps show how long it took
         level = float(self.baseline.level[min(stop.next_row, len(self.run) - 1)])
         basis = self.pricing.basis
         stamped = self.stamps.evaluations.get(stop.line) if self.stamps else None

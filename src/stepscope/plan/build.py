@@ -13,9 +13,9 @@ from stepscope.plan.training import Training
 
 # Compile and first touch, before the first step counts.
 _WARMUP_S = {True: 60.0, False: 5.0}
-# GPUs at work draw nearly what they may.
+# A busy GPU draws this share of its power limit.
 _POWER_SHARE = 0.9
-# Past this micro-batch a GPU is busy; larger ones only take memory.
+# Micro-batches of this many tokens keep a GPU busy; larger ones only take memory.
 _ENOUGH_TOKENS = 32_768
 _EVALUATION_SHARE = 0.02
 _EVAL_ITERS = 50
@@ -48,8 +48,8 @@ class Known(NamedTuple):
     log_sd: float | None = None
     disk_bytes_per_s: float | None = None
     memory_offset: float = 0.0  # bytes in use beyond what the formula says
-    forward_share: float | None = None  # of a micro-step, what a forward pass took in the evaluations of the log
-    checkpoint_s: float | None = None  # what a save took there
+    forward_share: float | None = None  # time of a forward pass in the log's evaluations, as a share of a micro-step
+    checkpoint_s: float | None = None  # what a checkpoint took in the log
 
 
 UNKNOWN = Known()
@@ -159,7 +159,7 @@ def propose(
     accumulation = max(1, round(training.sequences / batch))
     eval_iters = training.eval_iters
     if eval_iters > _EVAL_ITERS:
-        # The same number of sequences is seen in fewer, larger batches; below that, fewer sequences.
+        # Fewer, larger batches see the same number of sequences, down to a quarter of them.
         eval_iters = max(_EVAL_ITERS, math.ceil(training.eval_iters * training.batch_size / batch / 4))
     better = training._replace(
         batch_size=batch,

@@ -22,7 +22,7 @@ _SECONDS = 2.0
 _CPU_SIZE, _CUDA_SIZE = 1024, 8192
 _COPY_BYTES = 1 << 28
 _DISK_BYTES = 1 << 28
-_WATTS = 65.0  # of a desktop processor; nothing here can tell
+_WATTS = 65.0  # usual power of a desktop processor; it cannot be measured here
 
 
 class MachineSpeed(NamedTuple):

@@ -1,6 +1,6 @@
-"""The size of a model that nobody stated: the shapes that fit the step time, and the memory where that is known.
+"""The size of a model that is not stated: the shapes that fit the step time, and the memory where that is known.
 
-One step time cannot tell depth from width, so the answer is a range; what the log's first loss says of the
+One step time cannot separate depth from width, so the answer is a range; what the log's first loss says of the
 vocabulary (an untrained model's loss is the logarithm of it) and the memory in use narrow it.
 """
 

@@ -33,11 +33,11 @@ class GpuSpec(NamedTuple):
     reaches: float
     has_bf16: bool = True
     link_gbps: float = 12.0  # to its neighbours, GB/s and direction: PCIe 4, or NVLink where it has it
-    float32_share: float = 0.25  # of the 16-bit rate: TF32 is half of it, and twice the bytes
+    float32_share: float = 0.25  # rate as a share of the 16-bit one: TF32 has half of it, and moves twice the bytes
     units: int = 0  # streaming multiprocessors, or compute units; 0 for what was measured
     ops: int = 0  # floating-point operations per clock and unit
     mhz: int = 0  # boost clock
-    is_compared: bool = False  # with a published rate; else it rests on units and clock alone
+    is_compared: bool = False  # whether `tflops` was checked against a published rate; else by units and clock alone
     source: str = "measured"
 
     @property
@@ -80,7 +80,7 @@ def _read() -> tuple[GpuSpec, ...]:
 
 
 GPUS = _read()
-# What a bare family name means.
+# The model that a bare family name means.
 _COMMON = {
     "a100": "A100 40GB",
     "h100": "H100 SXM",

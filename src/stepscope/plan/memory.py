@@ -19,7 +19,7 @@ _DROPOUT_MASKS = 2.5  # per token, channel and layer
 _LOGITS = {False: 10.0, True: 8.0}  # bytes per token and word
 _CONTEXT = 0.8e9  # CUDA context, libraries' work space
 _FRAGMENTS = 1.05
-# What stays free: the allocator's peaks, another window on the screen. The formula itself is good to +-15 %.
+# Share of the memory to use: the rest is for the allocator's peaks and other programs. The formula is good to +-15 %.
 _HEADROOM = 0.92
 UNCERTAINTY = 0.15
 

@@ -19,7 +19,7 @@ _HF = {
     "context": ("max_position_embeddings", "n_positions", "n_ctx"),
     "vocabulary": ("vocab_size",),
 }
-# A model of so many parameters is usually about this wide for its depth (GPT-2 and its successors: 64 to 128).
+# A model is usually about this many channels wide per layer (GPT-2 and its successors: 64 to 128).
 _ASPECT = 80
 
 
@@ -167,7 +167,7 @@ def shape_from_flags(
 def _proportions(
     parameters: float, vocabulary: int, context: int, layers: int | None, hidden: int | None
 ) -> tuple[int, int]:
-    """Depth and width that come nearest to so many parameters, at the usual proportions where both are free."""
+    """Depth and width that come nearest to `parameters`, at the usual proportions where both are free."""
     if not 1e4 <= parameters <= 1e13:
         raise UsageError("bad-parameters", place=f"--params {parameters:g}")
     depths = [layers] if layers else range(2, 129)

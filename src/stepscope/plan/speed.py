@@ -32,14 +32,14 @@ _ATTENTION_MATRIX = 30.0  # per token, head and position and layer, without a fu
 _OPTIMISER = 40.0
 # Between two of a layer's thirty kernels a GPU pauses for about 2 microseconds: why larger micro-batches pay a little.
 _PAUSES_S = 60e-6
-# Below this, per layer, the GPU waits for Python.
+# Least seconds per layer: a GPU that is done earlier waits for Python.
 _LAUNCH_S: dict[Software, float] = {"compiled": 0.35e-3, "eager": 0.9e-3, "lean": 0.25e-3}
 # Spread of published figures around this formula (log): `bench/plan.py` shows it. Small models wait on launches.
 _LOG_SD, _LOG_SD_SMALL = 0.18, 0.25
 _SMALL_HIDDEN = 512
 # No bf16 in hardware: it is emulated, at a tenth of the fp16 rate (public GEMM tables: V100 9.9 of 125).
 _EMULATED = 0.08
-# What the forward pass of an evaluation takes of a micro-step (measured 0.28 to 0.42).
+# Time of an evaluation's forward pass as a share of a micro-step (measured 0.28 to 0.42).
 FORWARD_SHARE = 0.34
 _DISK_BYTES_PER_S = 330e6
 
@@ -109,5 +109,5 @@ def evaluation_seconds(own: Step, num_batches: int, splits: int = 2, forward_sha
 
 
 def checkpoint_seconds(shape: ModelShape, disk_bytes_per_s: float | None = None) -> float:
-    """The stall of one blocking save, at the disk's measured speed or what disks usually give."""
+    """The stall of one blocking checkpoint, at the disk's measured speed or what disks usually give."""
     return shape.checkpoint_bytes / (disk_bytes_per_s or _DISK_BYTES_PER_S)

@@ -1,4 +1,4 @@
-"""What is to be run: batch, accumulation, evaluations, saves and length, from a config under nanoGPT's names."""
+"""What is to be run: batch, accumulation, evaluations, checkpoints and length, from a config under nanoGPT's names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Training(NamedTuple):
     always_saves: bool
     is_compiled: bool
     dtype: str
-    assumed: tuple[str, ...]  # what the config leaves to defaults
+    assumed: tuple[str, ...]  # settings that the config leaves to defaults
 
     @property
     def sequences(self) -> int:

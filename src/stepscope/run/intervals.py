@@ -20,9 +20,9 @@ from stepscope.run.stops import find_evaluations
 # From this many events on, their spacing is evidence enough to overrule a config file.
 _ENOUGH_EVENTS = 3
 _MOSTLY = 0.7
-# From here on, spacings that differ by a step are one spacing.
+# Spacings of at least this many steps that differ by one step count as equal.
 _LONG = 50
-# And so are those of at least so many printed lines that differ by a line.
+# So are spacings of at least this many printed lines that differ by one line.
 _COARSE = 5
 # nanoGPT's tokens per iteration are the product of these.
 _TOKENS = ("gradient_accumulation_steps", "batch_size", "block_size")
@@ -87,7 +87,7 @@ def evaluation_interval(run: Run) -> tuple[int | None, int]:
     if not stops:
         return None, 0
     steps, segments = np.array([stop.step for stop in stops]), np.array([stop.segment for stop in stops])
-    # An evaluation before the first step is told with that step's number, whichever that is.
+    # An evaluation before the first step is printed with that step's number, even if it is not 0.
     is_first = len(stops) > _ENOUGH_EVENTS - 1 and stops[0].next_row == 0
     grain = _grain(run)
     every, _ = _common_spacing(steps[is_first:], segments[is_first:], grain)
@@ -149,15 +149,16 @@ def _with_interval(settings: Settings, name: str, every: int | None, num_seen: i
 
 
 def _with_shipped(run: Run, settings: Settings) -> Settings:
-    """Before the first interval is over: that of the config which the run seems to be, if it prints as often, is as
-    long and contradicts it in nothing.
+    """The settings with a shipped config's evaluation interval, before the log shows one.
+
+    Only for a run that prints as often and lasts as long as that config, and contradicts it in nothing.
     """
     every, total = settings.count("log_interval"), settings.count("max_steps")
     if "eval_interval" in settings or every is None or total is None or not len(run):
         return settings
     for config in run.format.controls.shipped_configs:
         known = [name for name in config if name in settings and name not in {"log_interval", "max_steps"}]
-        # Where only every tenth step is printed, the last one need not be.
+        # A log of every tenth step need not print the last one.
         is_same = config["log_interval"] == every and 0 <= config["max_steps"] - total <= every
         has_come = int(run.steps.step[-1]) >= config["eval_interval"]
         if is_same and not has_come and all(settings[name].value == config[name] for name in known):
@@ -179,21 +180,21 @@ def _with_checkpoint_interval(run: Run, settings: Settings) -> Settings:
 
 
 def _with_save_interval(run: Run, settings: Settings) -> Settings:
-    """A trainer that saves on its own beat shows it, once there are enough saves."""
+    """A trainer that saves on its own beat shows it, once there are enough checkpoints."""
     stops = [stop for stop in run.stops if stop.saved and stop.printed and stop.step >= 0]
     if len(stops) < _ENOUGH_EVENTS:
         return settings
     steps, segments = np.array([stop.step for stop in stops]), np.array([stop.segment for stop in stops])
     gaps = np.diff(steps)[np.diff(segments) == 0]
     every, num = _common_spacing(steps, segments)
-    # A save now and then, whenever something improved, has no beat.
+    # A checkpoint now and then, whenever something improved, has no beat.
     if every is None or num < _ENOUGH_EVENTS - 1 or int((gaps == every).sum()) < _MOSTLY * len(gaps):
         return settings
     return settings.replaced("checkpoint_interval", every, "detected")
 
 
 def all_evaluations_saved(run: Run) -> bool:
-    """Whether at least two evaluations past the first step were seen and every one was followed by a save."""
+    """Whether at least two evaluations past the first step were seen and every one was followed by a checkpoint."""
     flags = [evaluation.saved for evaluation in find_evaluations(run) if evaluation.step > 0]
     return len(flags) >= 2 and all(flags)
 

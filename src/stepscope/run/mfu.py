@@ -1,9 +1,9 @@
 """What the printed MFU says about the run: operations per step, and with the settings, ranks, batch or model size.
 
-nanoGPT prints a running mean of (operations per step / step time) over the peak of one GPU, always the same one:
-mean = 0.9 x mean of the line before + 0.1 x this step's. Taking that apart gives the operations that the trainer
-thinks it does in a step, whatever the GPU and whatever the step took. They depend on settings alone, so settings
-that give others are not those of the run; or this copy of the trainer divides by the peak of another GPU.
+nanoGPT prints a running mean of (operations per step / step time) over the peak of one GPU, always the same one: mean =
+0.9 x mean of the line before + 0.1 x this step's. Undoing that mean gives the operations per step that the trainer
+assumes. They do not depend on the GPU or on the step time, only on settings: settings that give another number are not
+the run's, or this copy of the trainer divides by the peak of another GPU.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _ROUNDING = 0.5e-4 * (2 - _NEW) / _NEW
 _LEAST_ROWS = 20
 # Rounding alone must leave a single figure this good for it to count: below some 0.4 % of the peak it does not.
 _WORST_ROUNDING = 0.25
-# What is left beside rounding: printed times are rounded, too, and a step or two may be missing between the lines.
+# The tolerance for errors other than rounding of the MFU: printed times are rounded too, and a step or two may be
+# missing between the lines.
 _LEAST_TOLERANCE = 0.01
 
 

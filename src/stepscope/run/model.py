@@ -45,10 +45,10 @@ class StepTable:
     kept_loss: Printed | Floats
     kept_mfu_pct: Printed | Floats
     data_s: Floats  # waiting for the batch of one step, where the line says so; a mean where `dur_ns` is one
-    work: Floats  # tokens or whatever else the step had to do, where the line says so
+    work: Floats  # tokens, or another measure of the step's work, where the line states one
     kept_line: Pieces | Ints
-    t_ns: Ints  # arrival or printed stamp; empty when the log has none
-    first_rows: Ints  # of the segments
+    t_ns: Ints  # arrival or printed timestamp; empty when the log has none
+    first_rows: Ints  # the first row of each segment
 
     def __len__(self) -> int:
         return len(self.kept_loss.numbers if isinstance(self.kept_loss, Printed) else self.kept_loss)
@@ -97,7 +97,7 @@ class StepTable:
 
     @property
     def seconds(self) -> Floats:
-        """Seconds each row stands for: its mean times the steps it covers."""
+        """Seconds each row covers: its mean times its number of steps."""
         return self.dur_ns * self.span / NS
 
     @cached_property
@@ -130,7 +130,7 @@ class EventTable:
     row: Ints
     line: Ints
     t_ns: Ints
-    before_ns: Ints  # stamp of the line before the event's line: where its work began
+    before_ns: Ints  # timestamp of the line before the event's line: where its work began
     val_loss: Floats
     took_ns: Ints  # how long it took, where its line says so
     segment: Ints
@@ -191,14 +191,14 @@ class Rank(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """A line that tells of the run's fate: where it stands, and what it says (already fit to quote)."""
+    """A line about the run's end or failure: its place in the log, and its text (already fit to quote)."""
 
     kind: NoticeKind
     line: int
     row: int
     text: str
     type_name: str | None = None
-    t_ns: int = NO_TIME  # the last stamp there was
+    t_ns: int = NO_TIME  # the last timestamp there was
 
 
 class RemarkKind(NamedTuple):
@@ -210,13 +210,13 @@ class RemarkKind(NamedTuple):
     t_ns: Ints
 
     def cut(self, first_row: int, end_row: int) -> RemarkKind:
-        """Those before some rows, which count from 0."""
+        """The lines before some rows, with rows counted from the first of these."""
         own = (self.row >= first_row) & (self.row < end_row)
         return RemarkKind(self.name, self.line[own], self.row[own] - first_row, self.t_ns[own])
 
 
 class Runtime(NamedTuple):
-    """How long the whole took, by a line of the log: what the line calls it, and where it stands."""
+    """How long the whole run took, by a line of the log: what the line calls it, and its place."""
 
     name: str
     seconds: float
@@ -225,7 +225,7 @@ class Runtime(NamedTuple):
 
 
 class Stamps(NamedTuple):
-    """The time stamps that stand before lines. Only their differences are certain unless `dated`."""
+    """The timestamps at the beginning of lines. Only their differences are certain unless `dated`."""
 
     first_ns: int
     last_ns: int
@@ -233,7 +233,7 @@ class Stamps(NamedTuple):
     zoned: bool
     daily: bool  # times of day without a date
     resolution_ns: int
-    shift_ns: int = 0  # what was added to the last stamp as printed: days, years, a clock that was set
+    shift_ns: int = 0  # nanoseconds added to the last printed timestamp: days, years, a clock that was set
     num_hours: int = 0  # jumps of one hour that were taken for daylight saving
 
 
@@ -258,12 +258,12 @@ class Run:
     first_nonfinite: tuple[int, int] | None = None  # (step, line) of the first NaN or infinite loss
     stamps: Stamps | None = None
     mtime: float | None = None
-    tick_ns: int = 0  # the step in which the clock behind the rows counts; 0 where it is fine
-    order: Literal["given", "stamps", "steps"] = "given"  # what several files were sorted by
+    tick_ns: int = 0  # resolution of the clock that timed the rows; 0 where it is fine
+    order: Literal["given", "stamps", "steps"] = "given"  # how several files were put in order
     repeated_paths: tuple[str, ...] = ()  # files left out because another one holds the same lines
     is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
     runtimes: tuple[Runtime, ...] = ()
-    ranks: tuple[Rank, ...] = ()  # where several ranks print their steps
+    ranks: tuple[Rank, ...] = ()  # the ranks, where several print their steps
     num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
 
     def __repr__(self) -> str:
@@ -293,13 +293,13 @@ class Run:
     @cached_property
     def stops(self) -> tuple[Stop, ...]:
         """Where training paused for an evaluation, a checkpoint or both, in order. Worked out once."""
-        from stepscope.run.stops import find_stops  # it reads a Run, and so is imported after this module
+        from stepscope.run.stops import find_stops  # stops.py imports this module
 
         return find_stops(self)
 
     @property
     def last_words(self) -> tuple[Notice, ...]:
-        """What the log tells of the run's end after its last step, its own word that it is done among them.
+        """The notices about the run's end after its last step, including a line that says it is done.
 
         An exception without a traceback may be one that was caught: it counts near the last line only.
         """
@@ -356,7 +356,7 @@ class Run:
         )
 
     def until(self, row: int) -> Run:
-        """The run as its log told it when `row` had just been printed; settings stay those of the whole log."""
+        """The run as its log showed it when `row` had just been printed; settings stay those of the whole log."""
         line = int(self.steps.line[row])
         rows, num_segments = slice(0, row + 1), int(self.steps.segment[row]) + 1
         last = self.segments[num_segments - 1]
@@ -377,7 +377,7 @@ class Run:
         )
 
     def _stamps_of(self, rows: slice, first: int, last: int) -> Stamps | None:
-        """The stamps between a training's first and last line: of its rows, and of its events at either end."""
+        """The timestamps between a training's first and last line: of its rows, and of its events at either end."""
         if self.stamps is None:
             return None
         is_own = (self.events.segment >= first) & (self.events.segment <= last)

@@ -9,9 +9,9 @@ import numpy as np
 from stepscope.core.units import NS
 from stepscope.run.model import Floats, Rank, Run
 
-# Less than this above the others is what any two GPUs differ by.
+# Two equal GPUs may differ by up to this share.
 _LEAST_EXCESS = 0.05
-# It must be the slowest in this share of the steps that all ranks print; by chance it is one in the number of ranks.
+# The slowest rank must be slowest in this share of the steps that all ranks print (by chance: 1 / number of ranks).
 _MOSTLY = 0.6
 _LEAST_STEPS = 5
 

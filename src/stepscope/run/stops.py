@@ -1,4 +1,4 @@
-"""Stops: where training stood still for an evaluation, a save or both, as the log tells them."""
+"""Stops: where training paused for an evaluation, a checkpoint or both, as far as the log shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_HOLES = 1000
 class Stop(NamedTuple):
     """One stop. `row` is the step row whose time contains it, None when no printed time does.
 
-    `evaluation_inside` and `save_inside` say whether the log's clock runs during them at all. Stamps are None where
+    `evaluation_inside` and `save_inside` say whether the log's clock runs during them at all. Timestamps are None where
     the log has none: `begin_ns` is the line before, `end_ns` the evaluation's own line, `save_ns` the checkpoint's.
     """
 
@@ -43,7 +43,7 @@ class Stop(NamedTuple):
 
     @property
     def outside_s(self) -> float:
-        """What the log says it took while the log's clock stood still."""
+        """The printed seconds of its parts during which the log's clock was stopped."""
         evaluation_s = 0.0 if self.evaluation_inside else self.evaluation_took_s or 0.0
         save_s = 0.0 if self.save_inside else self.save_took_s or 0.0
         return evaluation_s + save_s
@@ -154,10 +154,10 @@ def _new_stop(run: Run, event: _EventLine) -> Stop:
 
 
 def _timed_row(run: Run, row: int, step: int, segment: int) -> int | None:
-    """The row whose time contains an event that stands before row `row`."""
+    """The row whose time contains an event printed before row `row`."""
     steps = run.steps
     if run.format.layout.events_follow_step and not run.clock.is_per_step:
-        row += 1  # it is told behind its own step's line, so the next line's time holds it
+        row += 1  # the event is printed after its own step's line, so the next row's time contains it
     if row >= len(steps) or int(steps.segment[row]) != segment:
         return None
     if run.clock.is_per_step:
