@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.advice import together
-from stepscope.advice._saves import best_interval_s, disk, overhead, safety
+from stepscope.advice._checkpoints import best_interval_s, disk, overhead, safety
 from stepscope.advice._whatif import CLASSES, what_if
 from stepscope.analysis.explain import explain
 from stepscope.catalogue.detect import catalogue

@@ -16,7 +16,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste
-from stepscope.advice._saves import improving_share
+from stepscope.advice._checkpoints import improving_share
 from stepscope.core.message import Share, say
 
 CODE = "A104"

@@ -20,7 +20,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste
-from stepscope.advice._saves import disk
+from stepscope.advice._checkpoints import disk
 from stepscope.core.message import Decimal, say
 
 CODE = "A118"

@@ -19,7 +19,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste
-from stepscope.advice._saves import best_interval_s, overhead, save_interval, seconds_between_crashes
+from stepscope.advice._checkpoints import best_interval_s, overhead, save_interval, seconds_between_crashes
 from stepscope.core.message import Seconds, say
 
 CODE = "A108"

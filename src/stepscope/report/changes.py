@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stepscope.advice._base import Advice, error_digits
-from stepscope.advice._saves import Disk, disk, safety, save_interval
+from stepscope.advice._checkpoints import Disk, disk, safety, save_interval
 from stepscope.advice._whatif import CLASSES, WhatIf
 from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Seconds, Share
