@@ -309,7 +309,7 @@ def test_saving_on_improvement_counts_the_improvements_seen():
 
 
 def found_total(lines):
-    return report_of(lines, **SETTINGS, parameters=300_000_000).situation.saves_s
+    return report_of(lines, **SETTINGS, parameters=300_000_000).situation.checkpoints_s
 
 
 def advice_of(lines, may_lose_s=None, **flags):
@@ -398,7 +398,7 @@ def test_all_at_once_save_no_more_than_there_is():
     saved = together(situation, report.advice)
     assert saved < sum(advice.saves_s for advice in report.advice)
     assert saved >= max(advice.saves_s for advice in report.advice)
-    assert saved <= situation.evaluations_s + situation.saves_s + situation.steps_left_s
+    assert saved <= situation.evaluations_s + situation.checkpoints_s + situation.steps_left_s
 
 
 def test_evaluation_settings_move_the_dice_of_nanogpt():

@@ -72,8 +72,8 @@ def test_a_streak_of_saves_ends_at_some_time():
     lines = training(1040, evaluate=250, save_ms=5000)
     certain = report_of(lines, max_steps=5000, always_save_checkpoint=True).forecast
     unsure = report_of(lines, max_steps=5000, always_save_checkpoint=False).forecast
-    assert certain.schedule.num_saves == 16
-    assert 3 < unsure.schedule.num_saves < 10
+    assert certain.schedule.num_checkpoints == 16
+    assert 3 < unsure.schedule.num_checkpoints < 10
     assert unsure.high_s - unsure.low_s > certain.high_s - certain.low_s
 
 

@@ -129,7 +129,7 @@ class Situation(NamedTuple):
         return self.ledger.seconds("evaluation") * min(1.0, self.num_evaluations / num) if num else 0.0
 
     @property
-    def saves_s(self) -> float:
+    def checkpoints_s(self) -> float:
         """Seconds that the checkpoints over the horizon stall training for; 0 where unknown."""
         if self.is_future and isinstance(self.forecast, Forecast):
             return self.forecast.left["checkpoint"].seconds or 0.0
@@ -137,7 +137,7 @@ class Situation(NamedTuple):
 
     def left_s(self, phase: Phase) -> float:
         """Seconds of a phase over the horizon."""
-        known = {"step": self.steps_left_s, "evaluation": self.evaluations_s, "checkpoint": self.saves_s}
+        known = {"step": self.steps_left_s, "evaluation": self.evaluations_s, "checkpoint": self.checkpoints_s}
         return known[phase] if phase in known else self.phase_left_s(phase)
 
     def worth(self, phase: Phase, least: float) -> float | None:
@@ -159,9 +159,9 @@ class Situation(NamedTuple):
         """A share of the evaluations' seconds, as wide as their price is unsure; never more than there is."""
         return self._priced(self.ledger.evaluation_price, share, self.evaluations_s)
 
-    def of_saves(self, share: float) -> Saving:
+    def of_checkpoints(self, share: float) -> Saving:
         """A share of the checkpoints' seconds, as wide as their price is unsure; never more than there is."""
-        return self._priced(self.ledger.checkpoint_price, share, self.saves_s)
+        return self._priced(self.ledger.checkpoint_price, share, self.checkpoints_s)
 
     def _priced(self, price: Price | None, share: float, total_s: float) -> Saving:
         low, high = 1.0, 1.0

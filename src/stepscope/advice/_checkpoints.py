@@ -51,7 +51,7 @@ class Safety(NamedTuple):
     stall_s: float | None
 
 
-def save_interval(run: Run) -> int | None:
+def steps_between_checkpoints(run: Run) -> int | None:
     """Steps between two checkpoints: stated, that of the evaluations they follow, or read off the log."""
     stated = run.settings.count("checkpoint_interval")
     if stated is not None:
@@ -83,7 +83,7 @@ def overhead(work_s: float, stall_s: float, between_s: float) -> float:
 
 def safety(situation: Situation) -> Safety | None:
     """How often to save for what the user accepts to lose; None where nothing was accepted or nothing is known."""
-    interval, level = save_interval(situation.run), situation.level_s
+    interval, level = steps_between_checkpoints(situation.run), situation.level_s
     if situation.may_lose_s is None or interval is None or not level:
         return None
     price = situation.ledger.checkpoint_price

@@ -36,20 +36,22 @@ def advise(situation: Situation) -> Advice | None:
     )
     if run.settings.truth("always_save_checkpoint") is not True and not could:
         return None
-    if situation.saves_s * price.low_s / price.seconds / situation.horizon_s < _WORTH_IT:
+    if situation.checkpoints_s * price.low_s / price.seconds / situation.horizon_s < _WORTH_IT:
         return None
     low, middle, high = improving_share(run)
-    most = situation.of_saves(1 - low)
+    most = situation.of_checkpoints(1 - low)
     return Advice(
         code=CODE,
         setting="always_save_checkpoint",
         now=True,
         proposed=False,
-        saves=Saving(situation.of_saves(1 - high).low_s, situation.of_saves(1 - middle).middle_s, most.high_s),
+        saves=Saving(
+            situation.of_checkpoints(1 - high).low_s, situation.of_checkpoints(1 - middle).middle_s, most.high_s
+        ),
         costs=say("advice-a104-costs"),
         evidence=say(
             "advice-a104-evidence",
-            share=Share(situation.saves_s / situation.horizon_s),
+            share=Share(situation.checkpoints_s / situation.horizon_s),
             improving=Share(middle),
         ),
         phases=("checkpoint",),

@@ -19,7 +19,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.advice._base import Advice, Saving, Situation, paste
-from stepscope.advice._checkpoints import best_interval_s, overhead, save_interval, seconds_between_crashes
+from stepscope.advice._checkpoints import best_interval_s, overhead, seconds_between_crashes, steps_between_checkpoints
 from stepscope.core.message import Seconds, say
 
 CODE = "A108"
@@ -32,7 +32,7 @@ _NEAR = 1.5
 def advise(situation: Situation) -> Advice | None:
     """The checkpoint interval of Daly's rule; None where checkpoints follow evaluations or it is near already."""
     run, price, level = situation.run, situation.ledger.checkpoint_price, situation.level_s
-    interval = save_interval(run)
+    interval = steps_between_checkpoints(run)
     if price is None or not price.seconds or interval is None or not level:
         return None
     if run.format.habits.saves_only_after_evaluation:

@@ -36,7 +36,7 @@ def advise(situation: Situation) -> Advice | None:
     run = situation.run
     interval, level = run.settings.count("eval_interval"), situation.level_s
     saves_too = run.format.habits.saves_only_after_evaluation is True
-    total = situation.evaluations_s + (situation.saves_s if saves_too else 0.0)
+    total = situation.evaluations_s + (situation.checkpoints_s if saves_too else 0.0)
     if interval is None or not level or not total or not situation.horizon_s or not _is_rhythm(situation, interval):
         return None
     share = total / situation.horizon_s
@@ -84,7 +84,7 @@ def _saving(situation: Situation, share: float, *, saves_too: bool) -> Saving:
     own = situation.of_evaluations(share)
     if not saves_too:
         return own
-    with_saves = Saving(*(sum(pair) for pair in zip(own, situation.of_saves(share), strict=True)))
+    with_saves = Saving(*(sum(pair) for pair in zip(own, situation.of_checkpoints(share), strict=True)))
     if situation.ledger.split == "none":
         return with_saves
     # Evaluation and checkpoint are measured together: their border does not matter here, so the sum's error is small.

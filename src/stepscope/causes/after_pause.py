@@ -53,8 +53,8 @@ def explain_period(rhythm: Rhythmic) -> Finding | None:
     every = rhythm.evidence.run.settings.count("eval_interval")
     if not every or rhythm.period.every % every or rhythm.evidence.run.clock.runs_during("evaluation"):
         return None
-    beside = sum(rhythm.evidence.is_near_stop(row) for row in rhythm.period.rows)
-    if beside < _MOSTLY * len(rhythm.period.rows):
+    num_near = sum(rhythm.evidence.is_near_stop(row) for row in rhythm.period.rows)
+    if num_near < _MOSTLY * len(rhythm.period.rows):
         return None
     message = say("cause-c33-period", count=len(rhythm.period.rows))
     return Finding(CODE, "evaluation", "evaluation", 0.8, rhythm.period.each_s, message)

@@ -33,8 +33,8 @@ def explain_step(case: Case) -> Finding | None:
     """The evaluation that the step's parts hold."""
     own = sum(part.seconds for part in case.slow.parts if part.phase == "evaluation")
     is_open = case.stall_s > 0 and case.slow.cause == "unexplained" and case.waited_s < MOST * case.stall_s
-    beside = case.evidence.once(_usual_beside) if is_open else None
-    if beside is not None and case.stall_s < 3 * beside and case.evidence.is_near_stop(case.row):
+    nearby_s = case.evidence.once(_usual_nearby) if is_open else None
+    if nearby_s is not None and case.stall_s < 3 * nearby_s and case.evidence.is_near_stop(case.row):
         message = say("cause-c01-beside", duration=Seconds(case.stall_s))
         return Finding(CODE, "evaluation", "evaluation", 0.8, own + case.stall_s, message, case.slow.evidence_lines)
     if case.slow.cause != "evaluation" or own <= 0:
@@ -56,7 +56,7 @@ def _usual_rest(evidence: Evidence) -> float | None:
     return float(np.median(rests))
 
 
-def _usual_beside(evidence: Evidence) -> float | None:
+def _usual_nearby(evidence: Evidence) -> float | None:
     """Unexplained seconds that most evaluations have in a row next to theirs, where the log is a line off."""
     stops = [stop.next_row for stop in evidence.stops if stop.evaluated and stop.printed]
     found = [max((evidence.stalls.get(row + side, 0.0) for side in (-1, 0, 1)), default=0.0) for row in stops]

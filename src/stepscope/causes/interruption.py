@@ -37,8 +37,8 @@ def explain_step(case: Case) -> Finding | None:
     others = sorted((seconds for own, seconds in evidence.stalls.items() if own != row), reverse=True)
     if others and case.stall_s < _ALONE * others[0]:
         return None
-    beside = [other for other in (row - 1, row + 1) if 0 <= other < len(evidence.run)]
-    calm = all(not evidence.baseline.slow[other] for other in beside)
+    neighbours = [other for other in (row - 1, row + 1) if 0 <= other < len(evidence.run)]
+    calm = all(not evidence.baseline.slow[other] for other in neighbours)
     by_stamps = evidence.run.clock.is_wall or bool(len(evidence.run.steps.t_ns))
     confidence = 0.6 + (0.1 if calm else 0.0) + (0.05 if by_stamps else 0.0)
     message = say("cause-c22-evidence", duration=Seconds(case.stall_s), level=Seconds(level))

@@ -62,15 +62,17 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
         evaluation, saved_s, error_s = _seen(ledger, schedule, with_save, without)
     else:
         evaluation, saved_s, error_s = _unseen(run, ledger, schedule, level_s, assumptions)
-    lone, num_lone = cost([stop for stop in timeline.stops if not stop.evaluated]), schedule.num_lone_saves
+    lone, num_lone = cost([stop for stop in timeline.stops if not stop.evaluated]), schedule.num_lone_checkpoints
     if num_lone and lone:
         saved_s = (saved_s or 0.0) + num_lone * lone.seconds
         error_s = float(np.hypot(error_s, num_lone * lone.error))
-    if schedule.num_saves and 0 < schedule.save_probability < 1 and schedule.num_evaluations:
+    if schedule.num_checkpoints and 0 < schedule.save_probability < 1 and schedule.num_evaluations:
         assumptions.append(say("assume-saves", share=Share(schedule.save_probability)))
     return StopsLeft(
         evaluation=evaluation,
-        checkpoint=Left(num=_rounded(schedule.num_saves), seconds=0.0 if schedule.num_saves == 0 else saved_s),
+        checkpoint=Left(
+            num=_rounded(schedule.num_checkpoints), seconds=0.0 if schedule.num_checkpoints == 0 else saved_s
+        ),
         error_s=error_s,
         assumptions=tuple(assumptions),
     )
@@ -78,7 +80,7 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
 
 def _inside_steps(schedule: Schedule) -> StopsLeft:
     """The counts alone: every line of the log holds its evaluation, so the level of the steps contains their cost."""
-    counts = [schedule.num_evaluations, _rounded(schedule.num_saves)]
+    counts = [schedule.num_evaluations, _rounded(schedule.num_checkpoints)]
     evaluation, checkpoint = (Left(num=num, seconds=0.0 if num == 0 else None) for num in counts)
     return StopsLeft(evaluation, checkpoint, error_s=0.0, assumptions=())
 
@@ -125,10 +127,10 @@ def _unseen(
             assumptions.append(say("assume-evaluation-unpriced" if inside else "assume-evaluation-outside"))
         return Left(num=num, seconds=None if num else 0.0), None, 0.0
     save = ledger.checkpoint_price
-    if save is None and schedule.num_saves and run.clock.runs_during("checkpoint"):
+    if save is None and schedule.num_checkpoints and run.clock.runs_during("checkpoint"):
         save = _expected_save(run)
         assumptions.append(say("assume-save-prior"))
-    saves = schedule.num_saves or 0.0
+    saves = schedule.num_checkpoints or 0.0
     error = num * _spread(price)
     if save is not None:
         error = float(np.hypot(error, np.hypot(saves * _spread(save), num * schedule.save_doubt * save.seconds)))
@@ -146,8 +148,8 @@ def _unannounced(
     inside = run.clock.runs_during("evaluation")
     longer = [every for every in _ROUND if schedule.last_step < every <= schedule.max_steps]
     steps = run.steps
-    is_told = run.format.habits.evaluates_at_first_step and inside and len(steps) and int(steps.step[0]) == 0
-    if not is_told or not longer:
+    evaluated_first = run.format.habits.evaluates_at_first_step and inside and len(steps) and int(steps.step[0]) == 0
+    if not evaluated_first or not longer:
         assumptions.append(say("assume-no-evaluations"))
         return Left(num=None, seconds=None), None, 0.0
     each_s = min(max(0.0, float(steps.seconds[0]) - level_s), _STOCK_STEPS * level_s)

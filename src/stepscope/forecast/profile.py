@@ -109,8 +109,8 @@ def _follow(timeline: Timeline, other: Timeline, max_steps: int) -> Profile | No
         if then is not None and came > 0 and said > 0 and int(((steps > cut) & (steps <= now)).sum()) >= 2:
             errors.append(math.log(came / (then * said)))
     middle = (begin + now) / 2
-    foretold = _between(course, middle, now) / (now - middle) * (max_steps - now)
-    change = math.log(to_come / foretold) if foretold > 0 else 0.0
+    expected = _between(course, middle, now) / (now - middle) * (max_steps - now)
+    change = math.log(to_come / expected) if expected > 0 else 0.0
     return Profile(seconds=pace * to_come, errors=tuple(errors), pace=pace, change=change)
 
 

@@ -26,14 +26,14 @@ class Schedule(NamedTuple):
     num_evaluations: int | None
     save_probability: float
     save_doubt: float = 0.0  # standard deviation of the share of evaluations that will save
-    num_lone_saves: int = 0  # checkpoints without an evaluation
+    num_lone_checkpoints: int = 0  # checkpoints without an evaluation
 
     @property
-    def num_saves(self) -> float | None:
+    def num_checkpoints(self) -> float | None:
         """Expected number of checkpoints still to come."""
         if self.num_evaluations is None:
-            return float(self.num_lone_saves) if self.num_lone_saves else None
-        return self.num_evaluations * self.save_probability + self.num_lone_saves
+            return float(self.num_lone_checkpoints) if self.num_lone_checkpoints else None
+        return self.num_evaluations * self.save_probability + self.num_lone_checkpoints
 
 
 def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) -> Schedule:
@@ -53,7 +53,7 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
         num_evaluations=num,
         save_probability=probability,
         save_doubt=doubt,
-        num_lone_saves=_counted(lone, last_step, max_steps, 0) if len(lone) >= 2 else 0,
+        num_lone_checkpoints=_counted(lone, last_step, max_steps, 0) if len(lone) >= 2 else 0,
     )
 
 
@@ -84,8 +84,8 @@ def _evaluates_last(evaluations: list[Stop], num_rows: int, done_up_to: int, max
     An evaluation printed before its step's line comes right after the line of the step before.
     """
     last = max_steps - 1
-    is_told = bool(evaluations) and evaluations[-1].next_row == num_rows and done_up_to >= last - 1
-    return last % every > 0 and max_steps % every > 0 and done_up_to < last and not is_told
+    is_printed = bool(evaluations) and evaluations[-1].next_row == num_rows and done_up_to >= last - 1
+    return last % every > 0 and max_steps % every > 0 and done_up_to < last and not is_printed
 
 
 def _first_spacing(evaluations: list[Stop], last_step: int) -> int | None:

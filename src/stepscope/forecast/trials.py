@@ -52,7 +52,7 @@ def _trial(timeline: Timeline, cut: int, said: float, *, generates: bool) -> tup
     came, steps = float(seconds[after].sum()), float(num[after].sum())
     counted = said * steps
     if before:
-        counted += _foretold(before, later, said, generates=generates)
+        counted += _forecast_stops(before, later, said, generates=generates)
     else:
         came -= sum(stop.seconds for stop in later)  # the log had shown no stop yet: stops are not on trial
     if came <= 0 or counted <= 0:
@@ -61,7 +61,7 @@ def _trial(timeline: Timeline, cut: int, said: float, *, generates: bool) -> tup
     return came, counted, None if rate is None else rate * steps
 
 
-def _foretold(before: list[StopCost], later: list[StopCost], level_s: float, *, generates: bool) -> float:
+def _forecast_stops(before: list[StopCost], later: list[StopCost], level_s: float, *, generates: bool) -> float:
     """The forecast of the stops after a moment by those before it, in seconds."""
     last_step, max_steps = before[-1].step, later[-1].step if later else before[-1].step
     price = {

@@ -18,11 +18,11 @@ from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline,
 from stepscope.ledger.bookkeeping import Work
 from stepscope.ledger.from_trace import settle
 from stepscope.ledger.no_level import level_between, without_level
-from stepscope.ledger.periods import TELLING, find_periods
+from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
 from stepscope.ledger.phases import Ledger, NormalStep, Regime
 from stepscope.ledger.prices import Pricing
 from stepscope.ledger.regimes import find_regimes
-from stepscope.ledger.slow import describe_slow, waits_beside_clock
+from stepscope.ledger.slow import describe_slow, waits_outside_clock
 from stepscope.ledger.slow_rows import SlowRows
 from stepscope.ledger.stop_rows import LOG_LINE_S, StopRows
 from stepscope.ledger.timestamps import has_stamped_rows, read_stamps
@@ -33,7 +33,7 @@ from stepscope.run.stops import Stop
 from stepscope.source.trace_file import Spans
 
 # A printed total less than this share above the sum of the steps adds nothing.
-_TOLD_SLACK = 0.01
+_TOTAL_SLACK = 0.01
 
 
 def attribute(run: Run, *, confidence: float = 0.9, spans: Spans | None = None) -> Ledger:
@@ -91,7 +91,7 @@ def _sort(work: Work) -> Ledger:
     for other in np.flatnonzero(special).tolist():
         if other not in work.timed:
             slow_rows.add(other)
-    for row, seconds in waits_beside_clock(run).items():
+    for row, seconds in waits_outside_clock(run).items():
         books.book(row, "data", seconds, "measured")
     unprinted = Unprinted(work)
     sampling_sd = unprinted.add_steps()
@@ -136,7 +136,7 @@ def _known_rows(work: Work) -> np.ndarray:
     # A timer that is printed with every step says something only where it is long.
     others = np.flatnonzero(~stops & inside & (events.took_ns != NO_TIME))
     rows = events.row[others]
-    known[rows[events.took_ns[others] / NS > TELLING * work.baseline.level[rows]]] = True
+    known[rows[events.took_ns[others] / NS > NOTABLE_WAIT * work.baseline.level[rows]]] = True
     return known
 
 
@@ -150,8 +150,8 @@ def _add_normal_rows(work: Work, rows: np.ndarray) -> None:
 def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
     """Where timestamps can be trusted they give the total; what the lines leave over is start-up, gap or unlogged."""
     if work.stamps is None:
-        _add_told_rest(work)
-        return _add_dated_rest(work)
+        _add_rest_of_printed_total(work)
+        return _add_rest_between_dated_lines(work)
     tick = work.stamps.tick_s
     for outside in work.stamps.outside:
         # Where rows were stamped late or early, some stretches come out too short by as much as others are too long.
@@ -168,18 +168,18 @@ def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
     return True
 
 
-def _add_told_rest(work: Work) -> None:
+def _add_rest_of_printed_total(work: Work) -> None:
     """A line at the end says how long the whole took: what the steps leave of it is in no other line."""
     run = work.run
     totals = [runtime.seconds for runtime in run.runtimes if runtime.row == len(run)]
     if not totals or len(run.segments) != 1 or not run.segments[0].fresh:
         return
     rest = max(totals) - work.books.seconds
-    if rest > _TOLD_SLACK * max(totals):
+    if rest > _TOTAL_SLACK * max(totals):
         work.books["unlogged"].add(rest, "measured")
 
 
-def _add_dated_rest(work: Work) -> bool:
+def _add_rest_between_dated_lines(work: Work) -> bool:
     """A few dated lines, none of them a step's: the run took at least as long as from the first to the last of them."""
     stamps = work.run.stamps
     if stamps is None or not stamps.dated or work.run.num_trainings > 1 or has_stamped_rows(work.run):

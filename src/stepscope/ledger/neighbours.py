@@ -16,9 +16,9 @@ _ENOUGH_ROWS = 8
 _LONGEST = 3.0
 # How much longer than its neighbours the step after an evaluation or a checkpoint takes (low, middle, high): on
 # seventeen timed CPU runs -0.11 to 0.36, most where much memory was freed and fetched again. A GPU keeps its memory.
-_BESIDE_CPU = (-0.10, 0.03, 0.25)
-_BESIDE = (-0.04, 0.0, 0.06)
-_BESIDE_ANY = (-0.08, 0.01, 0.20)
+_AFTER_STOP_CPU = (-0.10, 0.03, 0.25)
+_AFTER_STOP_GPU = (-0.04, 0.0, 0.06)
+_AFTER_STOP_ANY = (-0.08, 0.01, 0.20)
 
 
 class AmongNeighbours(NamedTuple):
@@ -66,11 +66,13 @@ class Neighbours:
             span=span,
         )
 
-    def beside_stop(self, index: int) -> AmongNeighbours:
+    def after_stop(self, index: int) -> AmongNeighbours:
         """A row whose step follows an evaluation or a checkpoint: memory given back has to be fetched again."""
         row = self.row(index)
         device = self._run.settings.text("device")
-        least, middle, most = _BESIDE_CPU if device == "cpu" else _BESIDE_ANY if device is None else _BESIDE
+        least, middle, most = (
+            _AFTER_STOP_CPU if device == "cpu" else _AFTER_STOP_ANY if device is None else _AFTER_STOP_GPU
+        )
         return row._replace(
             level_s=row.level_s + middle * row.one_s,
             down_s=(middle - least) * row.one_s,

@@ -44,12 +44,12 @@ def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Ou
 
 def is_after_last_row(run: Run, stop: Stop) -> bool:
     """Whether a stop comes after the last step of a log whose timestamps then show how long it took."""
-    if _row_behind(run, stop) < len(run) or run.stamps is None or run.steps.t_ns[-1] == NO_TIME:
+    if _row_after(run, stop) < len(run) or run.stamps is None or run.steps.t_ns[-1] == NO_TIME:
         return False
     return run.clock.is_wall or not stop.is_inside
 
 
-def _row_behind(run: Run, stop: Stop) -> int:
+def _row_after(run: Run, stop: Stop) -> int:
     """The first row that was written after a stop."""
     return stop.next_row + (1 if run.format.layout.events_follow_step else 0)
 
@@ -143,7 +143,7 @@ def stopped_rows(run: Run, stops: Sequence[Stop]) -> dict[int, list[Stop]]:
     found: dict[int, list[Stop]] = {}
     for stop in stops:
         if (stop.evaluated and not stop.evaluation_inside) or (stop.saved and not stop.save_inside):
-            found.setdefault(_row_behind(run, stop), []).append(stop)
+            found.setdefault(_row_after(run, stop), []).append(stop)
     return found
 
 
@@ -153,8 +153,10 @@ def _saved_last_s(run: Run, stops: Sequence[Stop], row: int) -> float:
     begins = [stop.save_ns for stop in stops if stop.saved and not stop.save_inside and stop.save_ns is not None]
     if not ends or not begins or max(begins) < max(ends):
         return 0.0  # the checkpoint is printed before the evaluation, and no line shows where it ended
-    behind = max(0, int(run.steps.step[row]) - max(stop.step for stop in stops)) * float(run.steps.dur_ns[row]) / NS
-    return max(0.0, (int(run.steps.t_ns[row]) - max(begins)) / NS - behind)
+    steps_after_s = (
+        max(0, int(run.steps.step[row]) - max(stop.step for stop in stops)) * float(run.steps.dur_ns[row]) / NS
+    )
+    return max(0.0, (int(run.steps.t_ns[row]) - max(begins)) / NS - steps_after_s)
 
 
 def _shared_out(left: float, stops: Sequence[Stop], saved_last_s: float) -> list[Outside]:

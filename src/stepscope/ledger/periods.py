@@ -20,7 +20,7 @@ _SIGMAS = 6.0
 _LEAST_EXCESS = 0.03
 _LEAST_SCALE = 0.002
 # A printed wait that takes this share of a step explains the row.
-TELLING = 0.03
+NOTABLE_WAIT = 0.03
 # What a comb needs: raised rows on it, their share of its rows, and a gain in log likelihood over chance. 450 logs
 # without any period exceeded that gain in one of fifty cases.
 _LEAST_HITS = 5

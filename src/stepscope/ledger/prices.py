@@ -79,7 +79,7 @@ class Pricing:
 
     def stop_row(self, index: int) -> AmongNeighbours:
         """A row that holds a stop, and its neighbourhood."""
-        return self._neighbours.beside_stop(index)
+        return self._neighbours.after_stop(index)
 
     def starts_process(self, row: int) -> bool:
         """Whether a row is the first of a process, compile and all."""

@@ -33,7 +33,7 @@ _CPU_BYTES_PER_S = 10e9
 _OPTIMISER_BYTES = 40.0
 _USUAL_OVERHEAD = 3.0
 # How much a checkpoint is slowed down by a busy machine is unknown: not at all, or as much as a step.
-_FELT = 0.6
+_SLOWED_BY_LOAD = 0.6
 # Without a model size, the usual cost of a checkpoint: 0.01 s (0.8 M parameters) to 8 s (124 M on a slow disk).
 _SAVE_S = 0.4
 _SAVE_LOG_SD = 1.6
@@ -68,9 +68,9 @@ def evaluation_steps(settings: Settings, fmt: Format) -> LogNormal | None:
 
 def evaluation_passes(settings: Settings, fmt: Format) -> float | None:
     """Forward passes of one evaluation on one process: what the log says, else `eval_iters` of each split."""
-    told, num_batches = settings.number("eval_passes"), settings.count("eval_iters")
-    if told is not None and told > 0:
-        return told
+    printed, num_batches = settings.number("eval_passes"), settings.count("eval_iters")
+    if printed is not None and printed > 0:
+        return printed
     splits = fmt.habits.evaluation.num_splits
     return None if num_batches is None or splits is None else splits * num_batches
 
@@ -104,7 +104,7 @@ def checkpoint_seconds(settings: Settings, fmt: Format, *, level_s: float | None
         return LogNormal(_SAVE_S, _SAVE_LOG_SD)
     quiet = fmt.habits.checkpoint_bytes_per_parameter * parameters / _DISK_BYTES_PER_S
     slower = 1.0 if level_s is None else _slower(settings, parameters, level_s)
-    return LogNormal(quiet, math.hypot(_DISK_LOG_SD, _FELT * math.log(slower)))
+    return LogNormal(quiet, math.hypot(_DISK_LOG_SD, _SLOWED_BY_LOAD * math.log(slower)))
 
 
 def _slower(settings: Settings, parameters: float, level_s: float) -> float:

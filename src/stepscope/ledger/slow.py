@@ -23,7 +23,7 @@ _CAUSES: dict[Phase, Cause] = {
 }
 
 
-def waits_beside_clock(run: Run) -> dict[int, float]:
+def waits_outside_clock(run: Run) -> dict[int, float]:
     """Seconds that rows waited for data before their clock began, where the log prints that next to the step's time."""
     if not run.clock.is_per_step or run.clock.runs_during("data"):
         return {}
@@ -38,7 +38,7 @@ def waits_beside_clock(run: Run) -> dict[int, float]:
 
 def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, Stop]) -> tuple[SlowStep, ...]:
     """Every slow row, costliest first."""
-    waits = waits_beside_clock(run)
+    waits = waits_outside_clock(run)
     long_waits = {row for row, seconds in waits.items() if seconds > _LONG_WAIT * float(baseline.level[row])}
     found = []
     for row in sorted({*np.flatnonzero(baseline.slow).tolist(), *long_waits}):

@@ -6,7 +6,7 @@ import numpy as np
 
 from stepscope.core.units import NS
 from stepscope.ledger.bookkeeping import Work
-from stepscope.ledger.slow import waits_beside_clock
+from stepscope.ledger.slow import waits_outside_clock
 from stepscope.run.model import NO_TIME
 
 # Warm-up lasts until three normal rows in a row, and no longer than this many rows.
@@ -20,7 +20,7 @@ class SlowRows:
     def __init__(self, work: Work) -> None:
         self.run, self.books = work.run, work.books
         self.pricing, self.baseline = work.pricing, work.baseline
-        self._beside = waits_beside_clock(work.run)
+        self._waits_outside_clock = waits_outside_clock(work.run)
 
     def add(self, row: int) -> None:
         """A slow row without an evaluation: warm-up at the start of a process, else unexplained."""
@@ -42,7 +42,7 @@ class SlowRows:
         for index in np.flatnonzero((events.row == row) & (events.took_ns != NO_TIME)).tolist():
             phase = events.kind[index]
             took = min(int(events.took_ns[index]) / NS, excess)
-            if phase == "data" and row in self._beside:
+            if phase == "data" and row in self._waits_outside_clock:
                 continue
             if phase in {"gc", "data"} and took > 0:
                 self.books.book(row, "gc" if phase == "gc" else "data", took, "measured")

@@ -15,13 +15,13 @@ from stepscope.run.stops import Stop
 # Printing a line (and wandb, and a flush) takes up to this long and is inside the next step's time.
 LOG_LINE_S = 0.004
 # A disturbance is this many standard deviations above what checkpoint and step usually take together.
-_STRUCK = 4.0
+_DISTURBED = 4.0
 # Writing a line and handing it over takes this share of a step on a machine that slows everything down.
 _WRITING = 0.01
 # An evaluation this many times longer than usual contains something else.
 _ODD_EVALUATION = 3.0
 # An explanation less likely than this is left out of a 90 % interval.
-_COUNTS = 0.1
+_LEAST_CHANCE = 0.1
 # Most of a row with an evaluation is the evaluation, so a slowdown of the row is one of the evaluation (on timed runs
 # with neighbours, up to five times as long as usual). An evaluation longer than this hung, which says nothing about
 # others.
@@ -57,7 +57,7 @@ class StopRows:
             return
         step_s = min(around.level_s, around.total_s)
         self.books.book(
-            row, "step", step_s, "inferred", sd=around.jitter_s, source="beside", down=around.down_s, up=around.up_s
+            row, "step", step_s, "inferred", sd=around.jitter_s, source="after stop", down=around.down_s, up=around.up_s
         )
         excess = self._without_printed(row, stop, around.total_s - step_s)
         if not (stop.evaluated and stop.evaluation_inside):
@@ -131,7 +131,7 @@ class StopRows:
             self.books["evaluation"].either(excess - expected)
             self.books["checkpoint"].either(excess - expected if save[1] else 0.0)
             excess = expected
-        elif excess > _ODD_EVALUATION * expected and around.level_s > _COUNTS * (around.level_s + expected):
+        elif excess > _ODD_EVALUATION * expected and around.level_s > _LEAST_CHANCE * (around.level_s + expected):
             # The step in this row is long enough to have been the disturbed part instead.
             self.books["evaluation"].doubt("odd", excess - expected, 0.0)
             self.books["step"].either(excess - expected)
@@ -143,7 +143,7 @@ class StopRows:
         self.books.book(
             row, "evaluation", excess - save_s, basis, sd=sd, source="save", down=high - save_s, up=save_s - low
         )
-        self.books["evaluation"].doubt("beside", around.up_s, around.down_s)
+        self.books["evaluation"].doubt("after stop", around.up_s, around.down_s)
         if save[1]:
             self.books.book(
                 row, "checkpoint", save_s, basis, sd=own, source="save", down=save_s - low, up=high - save_s
@@ -197,10 +197,10 @@ class StopRows:
             save_s = min(max(middle, 0.0), rest)
             # The lines themselves took time to write, and the step may be one of the slower ones after a stop.
             down, up = trust * around.up_s, trust * around.down_s
-            self.books["checkpoint"].doubt("beside", down, up)
+            self.books["checkpoint"].doubt("after stop", down, up)
             self.books["checkpoint"].doubt("late", LOG_LINE_S, 0.0)
-            self.books["step"].doubt("beside", up, down)
-            if rest - around.level_s - save_s > _STRUCK * jitter:
+            self.books["step"].doubt("after stop", up, down)
+            if rest - around.level_s - save_s > _DISTURBED * jitter:
                 # Too long for both: one of them was disturbed, and nothing says which.
                 self.books["checkpoint"].either(rest - around.level_s - save_s)
             self.books.book(

@@ -82,9 +82,9 @@ def _lateness_s(run: Run) -> float:
     known &= (steps.t_ns[1:] != NO_TIME) & (steps.t_ns[:-1] != NO_TIME)
     if not run.clock.is_per_step or int(known.sum()) < _ENOUGH_ROWS:
         return 0.0
-    beside = (np.diff(steps.t_ns) - steps.dur_ns[1:])[known] / NS
+    unprinted_s = (np.diff(steps.t_ns) - steps.dur_ns[1:])[known] / NS
     # Few of these differences contain a stop outside the clock or another pause.
-    return float(np.quantile(np.abs(beside - np.median(beside)), 0.9)) / 1.645
+    return float(np.quantile(np.abs(unprinted_s - np.median(unprinted_s)), 0.9)) / 1.645
 
 
 def has_stamped_rows(run: Run) -> bool:

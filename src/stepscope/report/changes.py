@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stepscope.advice._base import Advice, error_digits
-from stepscope.advice._checkpoints import Disk, disk, safety, save_interval
+from stepscope.advice._checkpoints import Disk, disk, safety, steps_between_checkpoints
 from stepscope.advice._whatif import CLASSES, WhatIf
 from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Seconds, Share
@@ -157,7 +157,7 @@ def saves_document(report: Report) -> dict[str, Any]:
     """What is known about the checkpoints, for the JSON document."""
     found, space = safety(report.situation), disk(report.situation)
     return {
-        "interval": save_interval(report.run),
+        "interval": steps_between_checkpoints(report.run),
         "may_lose_s": report.ask.may_lose_s,
         "at_stake_s": found.at_stake_s if found else None,
         "needed_interval": found.needed if found else None,

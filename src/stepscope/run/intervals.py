@@ -102,8 +102,10 @@ def evaluation_interval(run: Run) -> tuple[int | None, int]:
 
 def _grain(run: Run) -> int:
     """How far off an evaluation's step may be: where its line does not say it, by the steps between two lines."""
-    told = (int(step) >= 0 for step, kind in zip(run.events.step, run.events.kind, strict=True) if kind == "evaluation")
-    return 0 if any(told) else log_interval(run)[0] or 0
+    states_step = (
+        int(step) >= 0 for step, kind in zip(run.events.step, run.events.kind, strict=True) if kind == "evaluation"
+    )
+    return 0 if any(states_step) else log_interval(run)[0] or 0
 
 
 def _common_spacing(steps: np.ndarray, segments: np.ndarray, grain: int = 0) -> tuple[int | None, int]:

@@ -79,7 +79,7 @@ def no_change_text(report: Report, language: Language) -> str:
     situation = report.situation
     stops_s = ledger.seconds("evaluation") + ledger.seconds("checkpoint")
     if situation.is_future:
-        stops_s = situation.evaluations_s + situation.saves_s
+        stops_s = situation.evaluations_s + situation.checkpoints_s
     if not ledger.seconds("evaluation") and run.events.kind.count("evaluation"):
         return language.text("change-unknown")
     if not ledger.seconds("evaluation") + ledger.seconds("checkpoint"):
