@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
 
-from stepscope.advice._base import Advice, Situation, look
+from stepscope.advice._base import Advice, Situation, situation_of
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger, Phase
 from stepscope.run.model import Run
@@ -37,7 +37,7 @@ def advise(
 
     `may_lose_s` is the work that the user accepts to lose in a crash.
     """
-    situation = look(run, ledger, forecast, hardware, may_lose_s)
+    situation = situation_of(run, ledger, forecast, hardware, may_lose_s)
     found: list[Advice | None] = [rule.advise(situation) for rule in rules().values()]
     worth = [advice for advice in found if advice is not None and _is_worth(advice)]
     return sorted(worth, key=lambda advice: (-advice.weight_s, -advice.saves_s))

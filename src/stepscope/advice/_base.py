@@ -172,7 +172,7 @@ class Situation(NamedTuple):
         return Saving(share * total_s * low, share * total_s, most)
 
 
-def look(
+def situation_of(
     run: Run,
     ledger: Ledger,
     forecast: Forecast | NoForecast,

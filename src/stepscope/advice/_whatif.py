@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from stepscope.advice._base import Effect, batch_loss_sd
 from stepscope.core.settings import Value
-from stepscope.forecast.finish import Forecast, Left, NoForecast
+from stepscope.forecast.finish import Forecast, NoForecast, WorkLeft
 from stepscope.forecast.schedule import plan
 from stepscope.ledger.phases import Ledger
 from stepscope.run.model import Run
@@ -29,8 +29,8 @@ class WhatIf(NamedTuple):
     """What changes do. `saves` is negative where they cost time. Classes: step, evaluation, checkpoint."""
 
     changes: Mapping[str, tuple[Value | None, Value]]  # setting → (now, then)
-    before: Mapping[str, Left]
-    after: Mapping[str, Left]
+    before: Mapping[str, WorkLeft]
+    after: Mapping[str, WorkLeft]
     saves_s: float
     saves_low_s: float
     saves_high_s: float
@@ -54,7 +54,7 @@ def what_if(run: Run, ledger: Ledger, end: Forecast | NoForecast, changes: Mappi
     is_future = isinstance(end, Forecast) and not end.is_finished
     before = _future(end) if isinstance(end, Forecast) and is_future else _past(ledger)
     unknown = [name for name in changes if name not in CHANGEABLE]
-    after: dict[str, Left] = {}
+    after: dict[str, WorkLeft] = {}
     for name in CLASSES:
         if isinstance(end, Forecast) and is_future:
             counts = _future_counts(name, run, end, changes, unknown)
@@ -103,15 +103,15 @@ def _differs(run: Run, changes: Mapping[str, Value], names: tuple[str, ...]) -> 
     return any(name in changes and changes[name] != _now(run, name) for name in names)
 
 
-def _future(end: Forecast) -> dict[str, Left]:
-    return {name: end.left.get(name, Left(num=0, seconds=0.0)) for name in CLASSES}
+def _future(end: Forecast) -> dict[str, WorkLeft]:
+    return {name: end.left.get(name, WorkLeft(num=0, seconds=0.0)) for name in CLASSES}
 
 
-def _past(ledger: Ledger) -> dict[str, Left]:
-    found = {name: Left(num=0, seconds=0.0) for name in CLASSES}
+def _past(ledger: Ledger) -> dict[str, WorkLeft]:
+    found = {name: WorkLeft(num=0, seconds=0.0) for name in CLASSES}
     for total in ledger.phases:
         if total.phase in found:
-            found[total.phase] = Left(num=total.num, seconds=total.seconds)
+            found[total.phase] = WorkLeft(num=total.num, seconds=total.seconds)
     return found
 
 
@@ -201,8 +201,8 @@ def _ratio(run: Run, name: str, changes: Mapping[str, Value], unknown: list[str]
     return float(value) / now
 
 
-def _scaled(left: Left, counts: float, price: float) -> Left:
-    return Left(
+def _scaled(left: WorkLeft, counts: float, price: float) -> WorkLeft:
+    return WorkLeft(
         num=None if left.num is None else round(left.num * counts),
         seconds=None if left.seconds is None else left.seconds * counts * price,
     )

@@ -147,9 +147,9 @@ class Report:
     @cached_property
     def situation(self) -> Situation:
         """What the rules of advice look at."""
-        from stepscope.advice._base import look
+        from stepscope.advice._base import situation_of
 
-        return look(self.run, self.ledger, self.forecast, self.hardware, self.ask.may_lose_s)
+        return situation_of(self.run, self.ledger, self.forecast, self.hardware, self.ask.may_lose_s)
 
     @cached_property
     def alarms(self) -> tuple[Alarm, ...]:

@@ -14,7 +14,7 @@ from stepscope.core.units import NS, seconds_to_ns
 from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import ExplainedLevel, Finding, Ledger, Phase, PhaseTotal, Rhythm, SlowStep, joined
-from stepscope.ledger.trainings import merged
+from stepscope.ledger.trainings import merge_trainings
 from stepscope.run.model import Run
 from stepscope.source.nvidia_smi import Hardware
 from stepscope.source.trace_file import Spans
@@ -25,7 +25,9 @@ _LEAST = 0.1
 def diagnose(ledger: Ledger, run: Run, hardware: Hardware | None = None) -> Ledger:
     """The ledger with a cause, or candidates, for everything that stands out. Each training is looked at by itself."""
     if ledger.trainings:
-        return merged([(part, diagnose(own, part, hardware)) for part, own in ledger.trainings])._replace(trainings=())
+        return merge_trainings([(part, diagnose(own, part, hardware)) for part, own in ledger.trainings])._replace(
+            trainings=()
+        )
     if ledger.baseline is None:
         return ledger  # no normal step, and so nothing that differs from one
     evidence = Evidence(run=run, ledger=ledger, baseline=ledger.baseline, hardware=hardware)

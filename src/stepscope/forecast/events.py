@@ -20,7 +20,7 @@ _ROUND = (50, 100, 200, 250, 500, 1000, 2000)
 _STOCK_STEPS, _STOCK_LOG_SD = 136.0, 1.0
 
 
-class Left(NamedTuple):
+class WorkLeft(NamedTuple):
     """A class of work still to come; seconds None where its price is unknown."""
 
     num: int | None
@@ -30,8 +30,8 @@ class Left(NamedTuple):
 class StopsLeft(NamedTuple):
     """The stops still to come: evaluations and checkpoints, their standard error in seconds, and what was assumed."""
 
-    evaluation: Left
-    checkpoint: Left
+    evaluation: WorkLeft
+    checkpoint: WorkLeft
     error_s: float
     assumptions: tuple[Message, ...]
 
@@ -70,7 +70,7 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
         assumptions.append(say("assume-saves", share=Share(schedule.save_probability)))
     return StopsLeft(
         evaluation=evaluation,
-        checkpoint=Left(
+        checkpoint=WorkLeft(
             num=_rounded(schedule.num_checkpoints), seconds=0.0 if schedule.num_checkpoints == 0 else saved_s
         ),
         error_s=error_s,
@@ -81,7 +81,7 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
 def _inside_steps(schedule: Schedule) -> StopsLeft:
     """The counts alone: every line of the log holds its evaluation, so the level of the steps contains their cost."""
     counts = [schedule.num_evaluations, _rounded(schedule.num_checkpoints)]
-    evaluation, checkpoint = (Left(num=num, seconds=0.0 if num == 0 else None) for num in counts)
+    evaluation, checkpoint = (WorkLeft(num=num, seconds=0.0 if num == 0 else None) for num in counts)
     return StopsLeft(evaluation, checkpoint, error_s=0.0, assumptions=())
 
 
@@ -91,7 +91,7 @@ def _rounded(count: float | None) -> int | None:
 
 def _seen(
     ledger: Ledger, schedule: Schedule, with_save: Cost | None, without: Cost | None
-) -> tuple[Left, float | None, float]:
+) -> tuple[WorkLeft, float | None, float]:
     """From evaluations of this run. What a checkpoint adds is the difference, where both kinds were seen."""
     num, p, doubt = schedule.num_evaluations or 0, schedule.save_probability, schedule.save_doubt
     saves = num * p
@@ -108,12 +108,12 @@ def _seen(
             # expected.
             save = min(save, every)
             every -= save
-    return Left(num=num, seconds=num * every), saves * save, num * float(np.hypot(error, doubt * save))
+    return WorkLeft(num=num, seconds=num * every), saves * save, num * float(np.hypot(error, doubt * save))
 
 
 def _unseen(
     run: Run, ledger: Ledger, schedule: Schedule, level_s: float, assumptions: list[Message]
-) -> tuple[Left, float | None, float]:
+) -> tuple[WorkLeft, float | None, float]:
     """Before the first evaluation: the ledger's estimate, or what it should cost by first principles."""
     num = schedule.num_evaluations or 0
     inside = run.clock.runs_during("evaluation")
@@ -125,7 +125,7 @@ def _unseen(
     if price is None:
         if num:
             assumptions.append(say("assume-evaluation-unpriced" if inside else "assume-evaluation-outside"))
-        return Left(num=num, seconds=None if num else 0.0), None, 0.0
+        return WorkLeft(num=num, seconds=None if num else 0.0), None, 0.0
     save = ledger.checkpoint_price
     if save is None and schedule.num_checkpoints and run.clock.runs_during("checkpoint"):
         save = _expected_save(run)
@@ -134,12 +134,12 @@ def _unseen(
     error = num * _spread(price)
     if save is not None:
         error = float(np.hypot(error, np.hypot(saves * _spread(save), num * schedule.save_doubt * save.seconds)))
-    return Left(num=num, seconds=num * price.seconds), None if save is None else saves * save.seconds, error
+    return WorkLeft(num=num, seconds=num * price.seconds), None if save is None else saves * save.seconds, error
 
 
 def _unannounced(
     run: Run, schedule: Schedule, level_s: float, assumptions: list[Message]
-) -> tuple[Left, float | None, float]:
+) -> tuple[WorkLeft, float | None, float]:
     """The evaluation interval is unknown, but the run evaluated before its first step and so will again.
 
     The next one has not come yet, so the interval is longer than the steps done; and no evaluation takes longer than
@@ -151,12 +151,12 @@ def _unannounced(
     evaluated_first = run.format.habits.evaluates_at_first_step and inside and len(steps) and int(steps.step[0]) == 0
     if not evaluated_first or not longer:
         assumptions.append(say("assume-no-evaluations"))
-        return Left(num=None, seconds=None), None, 0.0
+        return WorkLeft(num=None, seconds=None), None, 0.0
     each_s = min(max(0.0, float(steps.seconds[0]) - level_s), _STOCK_STEPS * level_s)
     counts = np.array([schedule.max_steps // every for every in longer], dtype=np.float64)
     assumptions.append(say("assume-evaluations-unannounced"))
     error = each_s * float(np.hypot(np.std(counts), _STOCK_LOG_SD * counts.mean()))
-    return Left(num=None, seconds=each_s * float(counts.mean())), None, error
+    return WorkLeft(num=None, seconds=each_s * float(counts.mean())), None, error
 
 
 def _spread(price: Price) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from stepscope.core.message import Message, Seconds, say
-from stepscope.forecast.events import Left, StopsLeft, price_stops
+from stepscope.forecast.events import StopsLeft, WorkLeft, price_stops
 from stepscope.forecast.intervals import Kind, Signs, Spread, spread_of
 from stepscope.forecast.level import StepCost, estimate
 from stepscope.forecast.pace import Timeline, lay_out
@@ -23,7 +23,7 @@ from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger
 from stepscope.run.model import Run
 
-__all__ = ["Forecast", "Left", "NoForecast", "forecast", "recent_level"]
+__all__ = ["Forecast", "NoForecast", "WorkLeft", "forecast", "recent_level"]
 
 # Fewer normal steps than this carry no level.
 _LEAST_ROWS = 3
@@ -39,7 +39,7 @@ class Forecast(NamedTuple):
     low_s: float
     high_s: float
     confidence: float
-    left: dict[str, Left]
+    left: dict[str, WorkLeft]
     assumptions: tuple[Message, ...]
     spread: Spread
     lost_s: float  # expected cost of restarts, included in `high_s` only
@@ -227,15 +227,15 @@ def _too_early(run: Run, reason: Message, num_rows: int, level_s: float | None) 
     )
 
 
-def _shares(found: Outlook, remaining: float) -> dict[str, Left]:
+def _shares(found: Outlook, remaining: float) -> dict[str, WorkLeft]:
     """What is left by class; what corrects the whole corrects each class alike, so that they add up."""
     own = found.schedule.num_steps * found.level.seconds + found.stops.seconds
     factor = remaining / own if own > 0 else 1.0
 
-    def corrected(left: Left) -> Left:
+    def corrected(left: WorkLeft) -> WorkLeft:
         return left if left.seconds is None else left._replace(seconds=left.seconds * factor)
 
-    steps = Left(num=found.schedule.num_steps, seconds=found.schedule.num_steps * found.level.seconds)
+    steps = WorkLeft(num=found.schedule.num_steps, seconds=found.schedule.num_steps * found.level.seconds)
     return {
         "step": corrected(steps),
         "evaluation": corrected(found.stops.evaluation),

@@ -15,8 +15,8 @@ import numpy as np
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline, is_coarse, typical
-from stepscope.ledger.bookkeeping import Work
-from stepscope.ledger.from_trace import settle
+from stepscope.ledger.bookkeeping import Attribution
+from stepscope.ledger.from_trace import apply_trace
 from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
 from stepscope.ledger.phases import Ledger, NormalStep, Regime
@@ -26,7 +26,7 @@ from stepscope.ledger.slow import describe_slow, waits_outside_clock
 from stepscope.ledger.slow_rows import SlowRows
 from stepscope.ledger.stop_rows import LOG_LINE_S, StopRows
 from stepscope.ledger.timestamps import has_stamped_rows, read_stamps
-from stepscope.ledger.trainings import merged, parts_of
+from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.run.model import NO_TIME, Run
 from stepscope.run.stops import Stop
@@ -43,7 +43,7 @@ def attribute(run: Run, *, confidence: float = 0.9, spans: Spans | None = None) 
     what was timed from inside the process. What slow steps were slow for is the next stage's question: `diagnose`.
     """
     if run.num_trainings > 1:
-        return merged([(part, _attribute(part, confidence, spans)) for part in parts_of(run)])
+        return merge_trainings([(part, _attribute(part, confidence, spans)) for part in split_trainings(run)])
     return _attribute(run, confidence, spans)
 
 
@@ -61,26 +61,26 @@ def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
         baseline = assumed_baseline(run, *level)
     ledger = _sort(_prepare(run, stops, baseline, confidence))
     if spans:
-        ledger = settle(ledger, run, spans)
+        ledger = apply_trace(ledger, run, spans)
     return ledger._replace(baseline=baseline)
 
 
-def _prepare(run: Run, stops: Sequence[Stop], baseline: Baseline, confidence: float) -> Work:
+def _prepare(run: Run, stops: Sequence[Stop], baseline: Baseline, confidence: float) -> Attribution:
     inside = [stop for stop in stops if stop.is_inside]
     stamps = read_stamps(run, stops, baseline)
-    return Work(
+    return Attribution(
         run=run,
         stops=inside,
         timed={stop.row: stop for stop in inside if stop.row is not None},
         baseline=baseline,
-        one=run.steps.dur_ns / NS,
+        step_s=run.steps.dur_ns / NS,
         stamps=stamps,
         pricing=Pricing(run, inside, baseline, stamps, confidence=confidence),
         books=Books(z=NormalDist().inv_cdf(0.5 + confidence / 2)),
     )
 
 
-def _sort(work: Work) -> Ledger:
+def _sort(work: Attribution) -> Ledger:
     run, books = work.run, work.books
     special = _special_rows(work)
     _add_normal_rows(work, ~special)
@@ -116,7 +116,7 @@ def _sort(work: Work) -> Ledger:
     )
 
 
-def _special_rows(work: Work) -> np.ndarray:
+def _special_rows(work: Attribution) -> np.ndarray:
     """Rows that are more than one normal step: evaluating, slow, or the first of a process."""
     special = work.baseline.slow.copy()
     special[list(work.timed)] = True
@@ -126,7 +126,7 @@ def _special_rows(work: Work) -> np.ndarray:
     return special
 
 
-def _known_rows(work: Work) -> np.ndarray:
+def _known_rows(work: Attribution) -> np.ndarray:
     """Rows that a line says something about: an evaluation, a checkpoint, a collection, a wait for data."""
     events, known = work.run.events, np.zeros(len(work.run), dtype=bool)
     stops = np.array([kind in {"evaluation", "checkpoint"} for kind in events.kind], dtype=bool)
@@ -140,14 +140,14 @@ def _known_rows(work: Work) -> np.ndarray:
     return known
 
 
-def _add_normal_rows(work: Work, rows: np.ndarray) -> None:
+def _add_normal_rows(work: Attribution, rows: np.ndarray) -> None:
     seconds = float(work.run.steps.seconds[rows].sum())
     logging_s = min(LOG_LINE_S * len(work.run), 0.1 * seconds)
     work.books["step"].add(seconds, "measured", num=int(work.run.steps.span[rows].sum()))
     work.books["step"].doubt("logging", logging_s, 0.0)
 
 
-def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
+def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
     """Where timestamps can be trusted they give the total; what the lines leave over is start-up, gap or unlogged."""
     if work.stamps is None:
         _add_rest_of_printed_total(work)
@@ -168,7 +168,7 @@ def _reconcile_with_stamps(work: Work, *, has_silent: bool) -> bool:
     return True
 
 
-def _add_rest_of_printed_total(work: Work) -> None:
+def _add_rest_of_printed_total(work: Attribution) -> None:
     """A line at the end says how long the whole took: what the steps leave of it is in no other line."""
     run = work.run
     totals = [runtime.seconds for runtime in run.runtimes if runtime.row == len(run)]
@@ -179,7 +179,7 @@ def _add_rest_of_printed_total(work: Work) -> None:
         work.books["unlogged"].add(rest, "measured")
 
 
-def _add_rest_between_dated_lines(work: Work) -> bool:
+def _add_rest_between_dated_lines(work: Attribution) -> bool:
     """A few dated lines, none of them a step's: the run took at least as long as from the first to the last of them."""
     stamps = work.run.stamps
     if stamps is None or not stamps.dated or work.run.num_trainings > 1 or has_stamped_rows(work.run):
@@ -190,8 +190,8 @@ def _add_rest_between_dated_lines(work: Work) -> bool:
     return False
 
 
-def _normal_step(work: Work) -> NormalStep:
-    seconds = work.one[work.baseline.normal]
+def _normal_step(work: Attribution) -> NormalStep:
+    seconds = work.step_s[work.baseline.normal]
     if not len(seconds):
         level = float(work.baseline.level[-1])
         only = Regime(

@@ -13,14 +13,14 @@ from stepscope.run.model import Floats, Run
 from stepscope.run.stops import Stop
 
 
-class Work(NamedTuple):
-    """One attribution in the making. `timed`: the stops by the row that holds them; `one`: seconds of one step."""
+class Attribution(NamedTuple):
+    """One attribution in the making. `timed`: stops by the row that holds them; `step_s`: per row, one step's seconds."""
 
     run: Run
     stops: Sequence[Stop]
     timed: dict[int, Stop]
     baseline: Baseline
-    one: Floats
+    step_s: Floats
     stamps: StampEvidence | None
     pricing: Pricing
     books: Books

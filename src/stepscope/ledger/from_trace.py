@@ -49,7 +49,7 @@ class _TracedSeconds(NamedTuple):
     num: int
 
 
-def settle(ledger: Ledger, run: Run, spans: Spans) -> Ledger:
+def apply_trace(ledger: Ledger, run: Run, spans: Spans) -> Ledger:
     """The ledger with its traced phases measured; unchanged where the rows have no timestamps to place spans by."""
     t_ns, stamps = run.steps.t_ns, run.stamps
     if stamps is None or not stamps.dated or not len(t_ns) or (t_ns == NO_TIME).any():

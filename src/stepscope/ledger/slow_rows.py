@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.core.units import NS
-from stepscope.ledger.bookkeeping import Work
+from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.slow import waits_outside_clock
 from stepscope.run.model import NO_TIME
 
@@ -17,7 +17,7 @@ _MAX_WARMUP_ROWS = 50
 class SlowRows:
     """Books the rows that are slow for another reason than a stop."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Attribution) -> None:
         self.run, self.books = work.run, work.books
         self.pricing, self.baseline = work.pricing, work.baseline
         self._waits_outside_clock = waits_outside_clock(work.run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.ledger.bookkeeping import Work
+from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.phases import Basis, Part, Phase
 from stepscope.ledger.posterior import SAVE_SCATTER
 from stepscope.ledger.prices import FIRST_TOUCH
@@ -38,7 +38,7 @@ _NOTHING = (0.0, 0.0, 0.0)
 class StopRows:
     """Books the rows that hold a stop."""
 
-    def __init__(self, work: Work, slow: SlowRows) -> None:
+    def __init__(self, work: Attribution, slow: SlowRows) -> None:
         self.work = work
         self.books, self.pricing, self.stamps = work.books, work.pricing, work.stamps
         self.baseline, self.timed = work.baseline, work.timed

@@ -14,7 +14,7 @@ from stepscope.run.intervals import with_settings
 from stepscope.run.model import Run
 
 
-def parts_of(run: Run) -> list[Run]:
+def split_trainings(run: Run) -> list[Run]:
     """The trainings as runs of their own; what was worked out from the last one's lines holds for that one only."""
     stated = Settings({name: setting for name, setting in run.settings.items() if setting.origin != "detected"})
     last = run.num_trainings - 1
@@ -22,7 +22,7 @@ def parts_of(run: Run) -> list[Run]:
     return [*earlier, run.training(last)]
 
 
-def merged(trainings: Sequence[tuple[Run, Ledger]]) -> Ledger:
+def merge_trainings(trainings: Sequence[tuple[Run, Ledger]]) -> Ledger:
     """All seconds in one ledger, the time between two trainings as a gap; the level and prices are the last one's."""
     parts, ledgers = [part for part, _ in trainings], [ledger for _, ledger in trainings]
     first_rows = _first_rows(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.ledger.bookkeeping import Work
+from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.outside_clock import is_after_last_row
 from stepscope.ledger.posterior import SAVE_SCATTER
@@ -23,10 +23,10 @@ _SETTLING_ROWS = 3
 class Unprinted:
     """Books what no printed time holds, at the price it has elsewhere."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Attribution) -> None:
         self.run, self.books, self.pricing = work.run, work.books, work.pricing
         self.baseline, self.timed, self.stops = work.baseline, work.timed, work.stops
-        self.one, self.stamps = work.one, work.stamps
+        self.step_s, self.stamps = work.step_s, work.stamps
         self.has_silent = False  # whether steps lie between the printed ones
         self.is_edge = np.zeros(len(work.run), dtype=bool)  # the first step of an epoch, which is always printed
         self.is_edge[epoch_starts(work.run)] = True
@@ -44,7 +44,7 @@ class Unprinted:
             return 0.0
         tempered = self._tempered()
         total = float((missing * (tempered[:-1] + tempered[1:]) / 2).sum())
-        sample = self.one[(self.baseline.normal | self._slow_sample()) & ~self.is_edge]
+        sample = self.step_s[(self.baseline.normal | self._slow_sample()) & ~self.is_edge]
         noise = float(np.std(np.diff(sample)) / 2**0.5) if len(sample) > 2 else float(self.baseline.jitter.mean())
         # A printed row is the sample for the unprinted steps on either side: its error counts once for all of them.
         sd = noise * float(np.sqrt((missing.astype(float) ** 2 + missing).sum()))
@@ -61,7 +61,7 @@ class Unprinted:
         The largest may be the only one of its kind (a suspended machine), so it is not multiplied: it only widens.
         """
         rows = self.baseline.slow & ~self._slow_sample() & self._is_sample()
-        excess = np.sort((self.one - self.baseline.level)[rows])
+        excess = np.sort((self.step_s - self.baseline.level)[rows])
         if not len(excess):
             return 0.0, 0.0
         ratio = num / max(1, int((self.baseline.normal | rows).sum()))
@@ -81,13 +81,13 @@ class Unprinted:
 
     def _slow_sample(self) -> npt.NDArray[np.bool_]:
         """Slow rows that are samples of unprinted ones near: up to three times the level, as on any busy machine."""
-        busy: npt.NDArray[np.bool_] = self.baseline.slow & (self.one <= _BUSY * self.baseline.level)
+        busy: npt.NDArray[np.bool_] = self.baseline.slow & (self.step_s <= _BUSY * self.baseline.level)
         return busy & self._is_sample()
 
     def _tempered(self) -> Floats:
         """Per row, what a normal step near it takes on average: a mean of three rows, because sums need means."""
-        seconds = np.where(self.baseline.normal & ~self.is_edge, self.one, self.baseline.level)
-        seconds = np.where(self._slow_sample(), self.one, seconds)
+        seconds = np.where(self.baseline.normal & ~self.is_edge, self.step_s, self.baseline.level)
+        seconds = np.where(self._slow_sample(), self.step_s, seconds)
         if len(seconds) < 3:
             return seconds
         padded = np.concatenate([seconds[:1], seconds, seconds[-1:]])

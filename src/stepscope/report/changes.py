@@ -11,7 +11,7 @@ from stepscope.advice._checkpoints import Disk, disk, safety, steps_between_chec
 from stepscope.advice._whatif import CLASSES, WhatIf
 from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Seconds, Share
-from stepscope.forecast.finish import Left
+from stepscope.forecast.finish import WorkLeft
 from stepscope.i18n import Language
 from stepscope.report.gpu import verdict_lines
 from stepscope.report.markdown import escape
@@ -87,7 +87,7 @@ def document(outcome: WhatIf) -> dict[str, Any]:
     }
 
 
-def _left(left: Left) -> dict[str, Any]:
+def _left(left: WorkLeft) -> dict[str, Any]:
     return {"count": left.num, "seconds": left.seconds}
 
 
@@ -244,6 +244,6 @@ def _saving(outcome: WhatIf, language: Language) -> str:
     return language.text(key, duration=Seconds(abs(outcome.saves_s)), span=language.span(ends[0], ends[1]))
 
 
-def _amount(left: Left, language: Language) -> str:
+def _amount(left: WorkLeft, language: Language) -> str:
     count = "?" if left.num is None else language.number(left.num)
     return f"{count} × · {language.duration(left.seconds)}" if left.seconds is not None else f"{count} ×"
