@@ -101,7 +101,13 @@ class Books:
         up: float = 0.0,
         num: int = 1,
     ) -> None:
-        """Book a part of a row and remember it: `sd` is its own doubt, `down` and `up` the one it shares."""
+        """Book `seconds` of a row to a phase, and remember them as a part of that row.
+
+        sd: standard deviation that varies freely from row to row, in seconds.
+        source: name of the doubt shared with other rows, such as a price; unused where `down` and `up` are 0.
+        down, up: seconds by which all parts of that source may be too long or too short together.
+        num: events that this part adds to the count of the phase.
+        """
         self[phase].add(seconds, basis, sd=sd, num=num)
         if down > 0 or up > 0:
             self[phase].doubt(source, down, up)

@@ -81,7 +81,13 @@ class ModelShape(NamedTuple):
 
 
 def gpt(*, layers: int, heads: int, hidden: int, context: int, vocabulary: int, **others: float) -> ModelShape:
-    """A GPT-2-shaped model, nanoGPT's."""
+    """A model of GPT-2's shape, as nanoGPT builds it.
+
+    layers, heads, hidden: number of layers, attention heads of each, and width.
+    context: tokens of one sequence.
+    vocabulary: number of tokens to choose from.
+    others: `bias`, `dropout` and `is_tied`, where they differ from nanoGPT's defaults.
+    """
     return ModelShape(
         layers=layers,
         heads=heads,
@@ -153,7 +159,12 @@ def _from_hf(config: Mapping[str, Value]) -> ModelShape:
 def shape_from_flags(
     *, parameters: float | None, layers: int | None, hidden: int | None, vocabulary: int | None, context: int | None
 ) -> ModelShape:
-    """A GPT of stated sizes; with only a number of parameters, of the usual proportions."""
+    """A GPT of stated sizes; with only a number of parameters, of the usual proportions.
+
+    parameters: wanted size; used where `layers` or `hidden` is missing.
+    layers, hidden: depth and width.
+    vocabulary, context: nanoGPT's defaults where missing.
+    """
     vocabulary, context = vocabulary or _NANOGPT["vocab_size"], context or _NANOGPT["block_size"]
     if layers is None or hidden is None:
         if parameters is None:

@@ -73,7 +73,14 @@ def step(
     devices: int = 1,
     dtype: str = "bfloat16",
 ) -> Step:
-    """What one step takes when each of `devices` GPUs runs `accumulation` micro-batches."""
+    """What one step takes on `devices` equal GPUs.
+
+    micro_batch: sequences of one micro-batch on one GPU.
+    accumulation: micro-batches that each GPU runs one after the other in a step.
+    software: how the trainer is written, which decides how much memory traffic it causes.
+    devices: number of GPUs that exchange gradients.
+    dtype: type of the matrix products; bfloat16 is slow on a GPU without it.
+    """
     tokens = micro_batch * shape.context
     busy_s = tokens * token_seconds(shape, gpu, software, dtype) + shape.layers * _PAUSES_S
     micro_s = max(busy_s, shape.layers * _LAUNCH_S[software])
