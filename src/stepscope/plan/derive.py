@@ -6,7 +6,9 @@ vocabulary (an untrained model's loss is the logarithm of it) and the memory in 
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from stepscope.plan.gpus import GpuSpec
@@ -52,28 +54,21 @@ def derive_shape(
     """
     vocabularies, from_loss = _vocabularies(first_loss)
     fitting: list[tuple[float, ModelShape]] = []
-    for vocabulary in vocabularies:
-        for layers in _DEPTHS:
-            for hidden in _WIDTHS:
-                if not _ASPECT[0] <= hidden / layers <= _ASPECT[1]:
-                    continue
-                shape = gpt(
-                    layers=layers, heads=max(1, hidden // 64), hidden=hidden, context=context, vocabulary=vocabulary
-                )
-                said = step(
-                    shape,
-                    gpu,
-                    micro_batch=training.batch_size,
-                    accumulation=training.accumulation,
-                    software=training.software,
-                    dtype=training.dtype,
-                )
-                doubt = abs(math.log(said.seconds / step_s)) / said.log_sd
-                if memory_used is not None:
-                    held = memory(shape, training.batch_size, is_compiled=training.is_compiled).total
-                    doubt = math.hypot(doubt, abs(math.log(held / memory_used)) / (1.5 * UNCERTAINTY))
-                if doubt <= 2.0:
-                    fitting.append((doubt, shape))
+    for shape in _candidates(vocabularies, context):
+        said = step(
+            shape,
+            gpu,
+            micro_batch=training.batch_size,
+            accumulation=training.accumulation,
+            software=training.software,
+            dtype=training.dtype,
+        )
+        doubt = abs(math.log(said.seconds / step_s)) / said.log_sd
+        if memory_used is not None:
+            held = memory(shape, training.batch_size, is_compiled=training.is_compiled).total
+            doubt = math.hypot(doubt, abs(math.log(held / memory_used)) / (1.5 * UNCERTAINTY))
+        if doubt <= 2.0:
+            fitting.append((doubt, shape))
     if not fitting:
         return None
     sizes = sorted(shape.parameters for _, shape in fitting)
@@ -86,6 +81,14 @@ def derive_shape(
         vocabulary_from_loss=from_loss,
         used_memory=memory_used is not None,
     )
+
+
+def _candidates(vocabularies: tuple[int, ...], context: int) -> Iterator[ModelShape]:
+    """GPTs of usual depths, widths and proportions."""
+    for vocabulary, layers, hidden in itertools.product(vocabularies, _DEPTHS, _WIDTHS):
+        if _ASPECT[0] <= hidden / layers <= _ASPECT[1]:
+            heads = max(1, hidden // 64)
+            yield gpt(layers=layers, heads=heads, hidden=hidden, context=context, vocabulary=vocabulary)
 
 
 def first_loss(run: Run) -> float | None:
