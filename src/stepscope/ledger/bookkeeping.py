@@ -14,7 +14,7 @@ from stepscope.run.stops import Stop
 
 
 class Attribution(NamedTuple):
-    """One attribution in the making. `timed`: stops by the row that holds them; `step_s`: seconds of one step, by row."""
+    """One attribution in progress. `timed`: stops by the row that holds them; `step_s`: seconds of one step, by row."""
 
     run: Run
     stops: Sequence[Stop]
