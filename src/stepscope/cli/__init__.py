@@ -65,13 +65,13 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments.pop(0) if arguments[0] in COMMANDS else _DEFAULT
     module = importlib.import_module(f"stepscope.cli.{name}")
     # After "--" comes another program's command line: none of it is ours to read.
-    behind: list[str] = []
+    other_command: list[str] = []
     if "--" in arguments and getattr(module, "RUNS_A_COMMAND", False):
         cut = arguments.index("--")
-        arguments, behind = arguments[:cut], arguments[cut + 1 :]
+        arguments, other_command = arguments[:cut], arguments[cut + 1 :]
     args = make_parser(name).parse_intermixed_args(arguments)
-    if behind:
-        args.command = behind
+    if other_command:
+        args.command = other_command
     code: int = module.run(args)
     sys.stdout.flush()
     return code

@@ -51,7 +51,11 @@ def explain_run(
     hardware: Hardware | None,
     previous: Callable[[Run], list[Run]] | None = None,
 ) -> Report:
-    """The report of a run under the arguments."""
+    """The report of a run under the arguments.
+
+    `flags` are the settings stated on the command line, `config` those of a settings file. `hardware` is the GPU as a
+    saved table or this machine shows it. `previous` finds earlier runs of the same program for the forecast.
+    """
     from stepscope.analysis.explain import explain
 
     if args.strict and run.num_unread:

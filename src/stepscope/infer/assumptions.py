@@ -79,6 +79,6 @@ def _show(kind: Kind, index: int) -> str:
     if before.strip() in {"/", "of"}:
         return _show(kind, index - 1) + redact(before + field.text, 40)
     word = re.search(r"[A-Za-z_][\w./-]*[\s\"']*\W*$", before)
-    behind = entry.text[field.end :]
-    unit = re.match(r"\s?[A-Za-z%µ/]{1,12}", behind) if field.unit else None
+    after = entry.text[field.end :]
+    unit = re.match(r"\s?[A-Za-z%µ/]{1,12}", after) if field.unit else None
     return redact((word[0] if word else before[-3:]) + field.text + (unit[0] if unit else ""), 40)

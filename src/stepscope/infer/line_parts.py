@@ -95,12 +95,13 @@ def take_apart(line: str) -> LineParts:
 
 def _is_name(line: str, match: re.Match[str]) -> bool:
     """Whether digits are part of a name: a version, a path, an address."""
-    behind = line[match.end() : match.end() + 2]
-    return bool(re.match(r"[A-Za-z_]\w|\.\w", behind)) and not _UNIT.match(line, match.end()) and not _glued(behind)
+    after = line[match.end() : match.end() + 2]
+    return bool(re.match(r"[A-Za-z_]\w|\.\w", after)) and not _UNIT.match(line, match.end()) and not _starts_unit(after)
 
 
-def _glued(behind: str) -> bool:
-    return behind[:1] in {"x", "G", "M", "K", "B", "T", "z", "i"}
+def _starts_unit(after: str) -> bool:
+    """Whether the text right after a number begins like a unit or a multiplier: `4x`, `2GB`, `50it`."""
+    return after[:1] in {"x", "G", "M", "K", "B", "T", "z", "i"}
 
 
 def squeeze(text: str) -> str:

@@ -83,19 +83,19 @@ def _value(field: Field, group: str | None) -> str:
 
 def _unit_after(shape: LineParts, index: int) -> str:
     """What follows a number directly, so that a line cut in the middle of it is not taken for a whole one."""
-    behind = shape.texts[index + 1]
-    word = re.match(r"\S{1,12}", behind)
+    after = shape.texts[index + 1]
+    word = re.match(r"\S{1,12}", after)
     if word is None or "\1" in word[0]:
         return r"(?!\d)"
     return r"\s*" + _escape(word[0])
 
 
 def _key_text(text: str) -> str:
-    """The end of the text before a number: its last word and the signs behind it."""
+    """The end of the text before a number: its last word and the signs after it."""
     found = re.search(r"[A-Za-z_][\w./-]*[\s\"']*[^\w]*$", text)
     return found[0] if found else text[-1:]
 
 
 def has_key(shape: LineParts, index: int) -> bool:
-    """Whether a word before a number, or a unit behind it, lets it be found wherever it is."""
+    """Whether a word before a number, or a unit after it, lets it be found anywhere in a line."""
     return bool(shape.fields[index].unit) or bool(re.search(r"[A-Za-z_]\w*\W*$", shape.texts[index]))

@@ -157,10 +157,10 @@ def find_columns(
 
 def _per_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], values: Floats) -> TimeColumn | None:
     """`12.3 sec/100 steps`: the time of several steps together."""
-    behind = _PER_MANY.match(texts[index + 1])
-    if behind is None or index + 2 >= len(texts) or not re.match(rf"{_COUNTED}\b", texts[index + 2]):
+    per_many = _PER_MANY.match(texts[index + 1])
+    if per_many is None or index + 2 >= len(texts) or not re.match(rf"{_COUNTED}\b", texts[index + 2]):
         return None
-    return TimeColumn(index, fields[index], ("interval",), _SECONDS[behind["unit"]], values)
+    return TimeColumn(index, fields[index], ("interval",), _SECONDS[per_many["unit"]], values)
 
 
 def _values(field: Field, texts: list[str]) -> Floats:
@@ -206,7 +206,7 @@ def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn
 
 
 def _stated_unit(field: Field, words: set[str]) -> float | None:
-    """Seconds of one, as the unit behind the number or the word before it states."""
+    """The unit in seconds, as the text after the number or the word before it states."""
     if field.kind in {"clock", "words"}:
         return 1.0
     unit = field.unit

@@ -71,7 +71,7 @@ class Line(NamedTuple):
 
     @property
     def anywhere(self) -> re.Pattern[str]:
-        """The pattern behind an unknown prefix, which must end in white space or a bracket."""
+        """The pattern after an unknown prefix, which must end in white space or a bracket."""
         return _compile(r"(?<=[\s\]|:>])(?:" + self.pattern + ")")
 
 

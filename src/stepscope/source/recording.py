@@ -28,7 +28,7 @@ def recorded_log(path: Path) -> Path | None:
 
 
 def stamped_chunks(log: Path) -> Iterator[bytes]:
-    """The bytes of a recorded log with each line behind its arrival, a bounded chunk at a time."""
+    """The bytes of a recorded log with each line after its arrival time, a bounded chunk at a time."""
     tail = RecordingTail(log.parent)
     try:
         while data := tail.look(is_final=True).data:
@@ -53,7 +53,7 @@ class RecordingTail:
         return os.fstat(self._log.fileno()).st_mtime
 
     def look(self, *, is_final: bool = False) -> News:
-        """The lines that came since the last look, each behind its arrival; `is_final` adds an unended last line."""
+        """The lines since the last look, each after its arrival time; `is_final` adds an unended last line."""
         records = self._half + self._stamps.read(_CHUNK_BYTES // 16)
         end = records.rfind(b"\n") + 1
         self._half = records[end:]

@@ -35,7 +35,11 @@ class Losses(NamedTuple):
 
 
 class Evaluator:
-    """Evaluates one run. `reduce` adds up a tensor over all processes."""
+    """Evaluates one run.
+
+    `autocast` makes the context in which the model computes. `accounts` gets the time spent. This process is number
+    `rank` of `world_size`; `reduce` adds up a tensor over all processes.
+    """
 
     def __init__(
         self,

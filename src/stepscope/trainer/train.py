@@ -51,7 +51,11 @@ def train(
     started_ns: int | None = None,
     sample_tokens: int = 0,
 ) -> Outcome:
-    """Train as the settings say. `header` opens the log; `started_ns`: when it all began, by `perf_counter_ns`."""
+    """Train as the settings say.
+
+    `say` gets messages for the user, `show` the progress. `header` are the first lines of the log. `started_ns` is when
+    the program began, by `perf_counter_ns`. After training, `sample_tokens` tokens of text are generated.
+    """
     started_ns = time.perf_counter_ns() if started_ns is None else started_ns
     world = join_world(config)
     try:
