@@ -156,10 +156,10 @@ def test_a_launch_that_closed_without_a_step_is_told():
     assert "ended_early" not in found
 
 
-@pytest.mark.parametrize("told", notices._TOLD, ids=lambda told: told[0])
-def test_no_pattern_matches_a_line_without_its_words(told):
+@pytest.mark.parametrize("notice", notices._NOTICES, ids=lambda notice: notice[0])
+def test_no_pattern_matches_a_line_without_its_words(notice):
     """The words are looked for first: a match without any of them would be lost."""
-    _, words, pattern = told
+    _, words, pattern = notice
 
     @given(st.from_regex(re.compile(pattern, re.ASCII)))
     @settings(max_examples=150, suppress_health_check=list(HealthCheck))

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.alarms._base import Alarm, AlarmEvidence
+from stepscope.columns.median import median
 from stepscope.core.message import Seconds, say
 from stepscope.run.model import Run
 
@@ -59,7 +60,7 @@ def lost_seconds(run: Run, index: int, typical_s: float | None) -> float:
         return 0.0
     num = int(steps.step[segment.first_row - 1] - steps.step[segment.first_row]) + 1
     silent = max(0, num - int(steps.span[rows].sum()))
-    level_s = float(np.median(steps.dur_ns[rows])) / 1e9
+    level_s = float(median(steps.dur_ns[rows])) / 1e9
     if len(rows) < _LEAST_ROWS and typical_s is not None:
         level_s = typical_s
     return float(steps.seconds[rows].sum() + silent * level_s)

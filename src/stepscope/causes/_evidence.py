@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 
 from stepscope.causes._trend import Trend, find_trend
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.periods import Period
@@ -125,9 +126,9 @@ class Evidence:
             [seconds for row, seconds in self.evaluating.items() if r.first_row <= row <= r.last_row]
             for r in (before, after)
         ]
-        if not own[0] or len(own[1]) < 2 or np.median(own[0]) <= 0:
+        if not own[0] or len(own[1]) < 2 or median(own[0]) <= 0:
             return None
-        return float(np.median(own[1]) / np.median(own[0]))
+        return float(median(own[1]) / median(own[0]))
 
     # -- remarks ------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.run.model import Floats, Ints
 
 Kind = Literal["flat", "step", "window", "line", "saturating"]
@@ -30,9 +31,9 @@ class Trend(NamedTuple):
 def find_trend(seconds: Floats, steps: Ints) -> Trend:
     """The shape of the normal rows' seconds, in their order."""
     parts = np.array_split(np.arange(len(seconds)), min(_BLOCKS, len(seconds) // 4))
-    level = np.array([float(np.median(seconds[part])) for part in parts])
+    level = np.array([float(median(seconds[part])) for part in parts])
     first = np.array([int(steps[part[0]]) for part in parts])
-    typical = float(np.median(level))
+    typical = float(median(level))
     if typical <= 0 or len(level) < 6:
         return Trend("flat", 0.0, int(steps[0]), 0.0)
     y = level / typical

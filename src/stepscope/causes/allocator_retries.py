@@ -20,6 +20,7 @@ import re
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
+from stepscope.columns.median import median
 from stepscope.core.message import say
 from stepscope.ledger.phases import Finding
 from stepscope.run.model import Ints, RemarkKind
@@ -57,7 +58,7 @@ def explain_step(case: Case) -> Finding | None:
     if not len(here) or here[-1] == 0:
         return None
     new = evidence.once(_new)
-    own, usual = int(new[here[-1] - 1]), int(np.median(new))
+    own, usual = int(new[here[-1] - 1]), int(median(new))
     if own <= 0:
         return None
     line = int(kind.line[here[-1]])

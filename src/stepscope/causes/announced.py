@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
+from stepscope.columns.median import median
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
 from stepscope.run.model import RemarkKind
@@ -70,7 +71,7 @@ def _longer_evaluation(case: Case, kind: RemarkKind, index: int) -> Finding | No
     with_it, without = _split(evidence, kind)
     if len(with_it) < 2 or len(without) < 3:
         return None
-    longer, usual = float(np.median(with_it)), float(np.median(without))
+    longer, usual = float(median(with_it)), float(median(without))
     if longer < _LONGER * usual or longer < float(np.quantile(without, 0.9)):
         return None
     message = say("cause-c36-evaluation", own=Seconds(longer), others=Seconds(usual), count=len(with_it))

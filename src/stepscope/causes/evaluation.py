@@ -17,10 +17,9 @@ What to change
 
 from __future__ import annotations
 
-import numpy as np
-
 from stepscope.causes._evidence import Case, Evidence, Rhythmic
 from stepscope.causes.data_wait import MOST
+from stepscope.columns.median import median
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
 
@@ -53,7 +52,7 @@ def _usual_rest(evidence: Evidence) -> float | None:
     rests = [evidence.stalls.get(row, 0.0) for row in evidence.later_evaluations]
     if not rests or sum(rest > 0 for rest in rests) < max(1, _MOSTLY * len(rests)):
         return None
-    return float(np.median(rests))
+    return float(median(rests))
 
 
 def _usual_nearby(evidence: Evidence) -> float | None:
@@ -61,7 +60,7 @@ def _usual_nearby(evidence: Evidence) -> float | None:
     stops = [stop.next_row for stop in evidence.stops if stop.evaluated and stop.printed]
     found = [max((evidence.stalls.get(row + side, 0.0) for side in (-1, 0, 1)), default=0.0) for row in stops]
     hits = [seconds for seconds in found if seconds > 0]
-    return float(np.median(hits)) if len(hits) >= max(2, _MOSTLY * len(found)) else None
+    return float(median(hits)) if len(hits) >= max(2, _MOSTLY * len(found)) else None
 
 
 def explain_period(rhythm: Rhythmic) -> Finding | None:

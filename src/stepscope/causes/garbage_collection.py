@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
+from stepscope.columns.median import median
 from stepscope.core.message import Seconds, Share, say
 from stepscope.ledger.phases import Finding
 
@@ -46,8 +47,8 @@ def _stalls_alike(evidence: Evidence) -> _Alike | None:
     if len(rows) < _LEAST_EVENTS:
         return None
     heights = np.array([evidence.stalls[row] for row in rows.tolist()])
-    middle = float(np.median(heights))
-    spread = 1.4826 * float(np.median(np.abs(heights - middle))) / middle
+    middle = float(median(heights))
+    spread = 1.4826 * float(median(np.abs(heights - middle))) / middle
     if middle < _LEAST_S or spread > 2 * _ALIKE:
         return None
     gaps = np.diff(rows)

@@ -16,9 +16,8 @@ What to change
 
 from __future__ import annotations
 
-import numpy as np
-
 from stepscope.causes._evidence import Rhythmic
+from stepscope.columns.median import median
 from stepscope.core.message import Decimal, Seconds, say
 from stepscope.ledger.phases import Finding
 
@@ -35,7 +34,7 @@ def explain_period(rhythm: Rhythmic) -> Finding | None:
     every = int(period.every)
     round_number = every % 5 == 0 or every & (every - 1) == 0
     # Where a line covers many steps, a spacing is only known to that many, so nothing shows it to be exact.
-    is_exact = int(np.median(rhythm.evidence.run.steps.span)) <= 1
+    is_exact = int(median(rhythm.evidence.run.steps.span)) <= 1
     confidence = (0.65 if round_number else 0.45) if period.spread <= _ALIKE and is_exact else 0.3
     message = say("cause-c10-evidence", every=Decimal(every, 0), duration=Seconds(period.each_s))
     return Finding(CODE, "optimizer", "step", confidence, period.each_s, message)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Shift
+from stepscope.columns.median import median
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Cause, Finding
 
@@ -36,7 +37,7 @@ def explain_step(case: Case) -> Finding | None:
     if evidence.is_compiled is False or len(rows) <= _LEAST_LATER or case.row != rows[0]:
         return None
     later = np.array([evidence.evaluating[row] for row in rows[1:]])
-    middle, own = float(np.median(later)), evidence.evaluating[case.row]
+    middle, own = float(median(later)), evidence.evaluating[case.row]
     # The later ones must agree with each other better than the first agrees with them.
     if middle <= 0 or own < _LONGER * middle or own < float(np.quantile(later, 0.95)):
         return None

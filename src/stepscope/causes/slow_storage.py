@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from stepscope.causes._evidence import Case, Evidence
+from stepscope.columns.median import median
 from stepscope.core.message import Seconds, say
 from stepscope.core.units import NS
 from stepscope.ledger.phases import Finding
@@ -42,7 +41,7 @@ def explain_step(case: Case) -> Finding | None:
         if not _FETCH.search(case.evidence.text(line)):
             continue
         own, answers = _answer_s(kind, index), _answers_s(case.evidence, kind)
-        usual = float(np.median(answers)) if len(answers) >= _ENOUGH else None
+        usual = float(median(answers)) if len(answers) >= _ENOUGH else None
         if own is None or usual is None or own < _UNUSUAL * max(usual, 1e-3) or own < 0.2 * case.stall_s:
             continue
         message = say("cause-c14-evidence", own=Seconds(own), usual=Seconds(usual), count=len(answers) - 1)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence, Shift
+from stepscope.columns.median import median
 from stepscope.core.message import Decimal, say
 from stepscope.ledger.phases import Finding
 
@@ -45,8 +46,8 @@ def _pace(evidence: Evidence, row: int) -> tuple[float, float] | None:
     if not known[row]:
         return None
     pace = steps.dur_ns[known] / steps.work[known]
-    own = steps.dur_ns[row] / steps.work[row] / float(np.median(pace))
-    return float(steps.work[row] / np.median(steps.work[known])), float(own)
+    own = steps.dur_ns[row] / steps.work[row] / float(median(pace))
+    return float(steps.work[row] / median(steps.work[known])), float(own)
 
 
 def explain_step(case: Case) -> Finding | None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.forecast.pace import Timeline
 from stepscope.ledger.phases import Regime
 from stepscope.run.model import Floats
@@ -102,8 +103,8 @@ def rules(num: Floats, seconds: Floats, regime_start: int, tick: float) -> dict[
 
 def _tamed(rate: Floats, tick: float) -> Floats:
     """Rates with stragglers held to three spreads (a tick of the clock is none): one stall is not the level."""
-    middle = float(np.median(rate))
-    spread = max(1.4826 * float(np.median(np.abs(rate - middle))), max(0.02, tick) * float(rate.mean()))
+    middle = float(median(rate))
+    spread = max(1.4826 * float(median(np.abs(rate - middle))), max(0.02, tick) * float(rate.mean()))
     return np.clip(rate, middle - 3 * spread, middle + 3 * spread)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.phases import Ledger
@@ -194,10 +195,10 @@ def _tick(run: Run, rows: Ints, num: Floats, seconds: Floats, *, on_wall: bool) 
     """How coarse the clock is against a row's seconds."""
     if not len(rows):
         return 0.0
-    tick_s = max(float(np.median(run.doubt_ns[rows])) / NS, 0.0)
+    tick_s = max(float(median(run.doubt_ns[rows])) / NS, 0.0)
     if on_wall and run.stamps is not None:
         tick_s = max(tick_s, run.stamps.resolution_ns / NS)
-    row_s = float(seconds[rows].sum() / num[rows].sum()) * float(np.median(num[rows]))
+    row_s = float(seconds[rows].sum() / num[rows].sum()) * float(median(num[rows]))
     return min(10.0, tick_s / row_s) if row_s > 0 else 0.0
 
 

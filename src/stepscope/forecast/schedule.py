@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.run.model import Run
 from stepscope.run.stops import Stop
 
@@ -104,7 +105,7 @@ def _counted(stops: Sequence[Stop], last_step: int, max_steps: int, regular: int
     gaps = np.diff(steps)
     if len(gaps) < 1 or int(gaps.min()) < 1:
         return regular
-    usual = float(np.median(gaps))
+    usual = float(median(gaps))
     if regular and usual < _UNEVEN * int(np.gcd.reduce(gaps)):
         return regular
     return max(0, int((max_steps - int(steps[-1])) / usual + 1e-9))

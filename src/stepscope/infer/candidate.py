@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.infer.clock_choice import Choice, Doubt, StepLines, choose
 from stepscope.infer.counter import LEAST_ROWS, Counter, find_counter, first_number, whole
@@ -157,10 +158,10 @@ def _numbers(counter: Counter, texts: list[list[str]]) -> Floats:
     batch = np.array([_float(row[counter.batch]) for row in texts])
     epoch = np.array([_float(row[counter.epoch]) for row in texts])
     if counter.total is not None:
-        length = float(np.median([_float(row[counter.total]) for row in texts]))
+        length = float(median([_float(row[counter.total]) for row in texts]))
     else:
         ends = batch[:-1][np.diff(batch) < 0]
-        length = float(np.median(ends)) if len(ends) else float(batch.max()) + 1
+        length = float(median(ends)) if len(ends) else float(batch.max()) + 1
     numbers: Floats = (epoch - counter.first_epoch) * length + batch
     return numbers
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.columns.median import median
 from stepscope.infer.time_figures import (
     CLEAR,
     NEAR,
@@ -147,7 +148,7 @@ def _printed_rate(rates: list[TimeColumn], rows: StepLines) -> Choice | None:
     if pace is None:
         return None
     meaning = Meaning(rates[0], "rate", 1.0, "unit", CONFIDENCE["unit"], pace)
-    return Choice("window" if np.median(rows.since) > 1 else "step", meaning, "unit", CONFIDENCE["unit"])
+    return Choice("window" if median(rows.since) > 1 else "step", meaning, "unit", CONFIDENCE["unit"])
 
 
 def _coarse_stamps(stamps: tuple[float, bool] | None) -> Choice | None:
@@ -156,7 +157,7 @@ def _coarse_stamps(stamps: tuple[float, bool] | None) -> Choice | None:
 
 
 def _doubt(meanings: list[Meaning], rows: StepLines) -> Doubt | None:
-    return Doubt(meanings[0].column, int(np.median(rows.since))) if meanings else None
+    return Doubt(meanings[0].column, int(median(rows.since))) if meanings else None
 
 
 def _evidence(
@@ -192,7 +193,7 @@ def _meaning_of(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason
     """The reading of a figure that the evidence agrees with, else the likeliest; confidence 0 where none is."""
     units = (column.unit_s,) if column.unit_s is not None else (1.0, 1e-3)
     readings: tuple[Reading, ...] = tuple(reading for reading in column.readings if reading in {"step", "interval"})
-    if float(np.median(rows.since)) <= 1 and "step" in readings:
+    if float(median(rows.since)) <= 1 and "step" in readings:
         readings = ("step",)
     guesses: list[tuple[float, Reading, float]] = []
     for reading in readings:
@@ -238,7 +239,7 @@ def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[f
 def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
     """Whether a figure goes with the number of steps since the last line, where that is not always the same."""
     values, since = column.values, rows.since
-    usual = float(np.median(since))
+    usual = float(median(since))
     odd = np.flatnonzero((since > 0) & ~rows.resets & ((since > 1.5 * usual) | (since < usual / 1.5)))
     level = float(np.nanmedian(values))
     if rows.steps[0] <= 1 and usual >= 5 and np.isfinite(values[0]) and level > 0:
@@ -251,7 +252,7 @@ def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
         return None
     as_step = np.abs(np.log(np.maximum(values[odd + 1], 1e-12) / level))
     as_interval = np.abs(np.log(np.maximum(values[odd + 1], 1e-12) / (level * since[odd] / usual)))
-    return _clear_reading(float(np.median(as_step)), float(np.median(as_interval)))
+    return _clear_reading(float(median(as_step)), float(median(as_interval)))
 
 
 def _clear_reading(as_step: float, as_interval: float) -> Reading | None:
@@ -279,20 +280,20 @@ def _is_mean(meaning: Meaning, rows: StepLines, running: list[TimeColumn]) -> bo
 
 def _choice_of(meaning: Meaning, rows: StepLines, running: list[TimeColumn]) -> Choice:
     is_total, is_mean = meaning.reading == "interval", _is_mean(meaning, rows, running)
-    is_window = is_total or (float(np.median(rows.since)) > 1 and is_mean) or _covers_all_steps(meaning, rows)
+    is_window = is_total or (float(median(rows.since)) > 1 and is_mean) or _covers_all_steps(meaning, rows)
     confidence = meaning.confidence * (0.8 if is_mean else 1.0)
     return Choice("window" if is_window else "step", meaning, meaning.reason, confidence, is_total)
 
 
 def _covers_all_steps(meaning: Meaning, rows: StepLines) -> bool:
     """Whether the figure times the steps since the last line is the time between timestamps: a mean, not a sample."""
-    if float(np.median(rows.since)) <= 1 or not np.isfinite(rows.t_ns).any():
+    if float(median(rows.since)) <= 1 or not np.isfinite(rows.t_ns).any():
         return False
     elapsed = np.diff(rows.t_ns) / 1e9
     with np.errstate(all="ignore"):
         ratio = meaning.column.values[1:] * meaning.unit_s * rows.since / elapsed
     ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
-    return len(ratio) > 3 and float(np.median(np.abs(ratio - 1))) < 0.03
+    return len(ratio) > 3 and float(median(np.abs(ratio - 1))) < 0.03
 
 
 def _running_clock(column: TimeColumn, rows: StepLines) -> Choice | None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.columns.median import median
 from stepscope.infer.kinds import Kind
 from stepscope.infer.line_parts import Field
 
@@ -250,8 +251,8 @@ def _fits_epoch(epoch: _CountColumn, batch: _CountColumn) -> bool:
 
 def _epoch_length(batch: _CountColumn, total: int | None, columns: list[_CountColumn]) -> int | None:
     if total is not None:
-        return int(np.median(_values(columns, total)))
+        return int(median(_values(columns, total)))
     downs = np.flatnonzero(np.diff(batch.values) < 0)
     if not len(downs):
         return int(batch.values.max()) + 1
-    return int(np.median(batch.values[downs])) or None
+    return int(median(batch.values[downs])) or None

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.infer.assumptions import assumptions_of
 from stepscope.infer.candidate import MAX_KINDS, Candidate, find_candidates
 from stepscope.infer.clock_choice import Choice, Doubt, StepLines, as_one_step
@@ -210,4 +211,4 @@ def _is_longer_after(events: list[StopLines], entries: list[SeenLine], spent: Fl
     times = times[np.isfinite(times)]
     if not len(times):
         return None
-    return float(np.median(times)) > _LONGER * float(np.nanmedian(spent))
+    return float(median(times)) > _LONGER * float(np.nanmedian(spent))

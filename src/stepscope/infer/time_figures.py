@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.infer.line_parts import Field
 from stepscope.lines.figures import parse_clock
@@ -235,9 +236,7 @@ def is_running(values: Floats, resets: npt.NDArray[np.bool_]) -> bool:
     small = int((falls & ~deep).sum())
     if small > 0.01 * usable.sum() or deep.sum() > 0.1 * usable.sum() + 1:
         return False
-    return bool(
-        known.max() > 2 * known.min() or known.max() - known.min() > 20 * np.median(np.abs(steps[usable]) + 1e-12)
-    )
+    return bool(known.max() > 2 * known.min() or known.max() - known.min() > 20 * median(np.abs(steps[usable]) + 1e-12))
 
 
 def is_converging(values: Floats) -> bool:
@@ -246,8 +245,8 @@ def is_converging(values: Floats) -> bool:
         return False
     moves = np.abs(np.diff(values)) / np.maximum(np.abs(values[:-1]), 1e-12)
     third = len(moves) // 3
-    late = float(np.median(moves[-third:]))
-    return late < 0.002 and late < 0.4 * float(np.median(moves[: max(3, third // 2)]))
+    late = float(median(moves[-third:]))
+    return late < 0.002 and late < 0.4 * float(median(moves[: max(3, third // 2)]))
 
 
 def stamp_pace(t_ns: Floats, since: Floats, resolution_ns: int) -> tuple[float, bool] | None:
@@ -266,8 +265,8 @@ def stamp_pace(t_ns: Floats, since: Floats, resolution_ns: int) -> tuple[float, 
             return float(elapsed.sum() / since[usable].sum()) / NS, False
         ends = np.arange(0, len(elapsed) - stride + 1, stride)
         paces = np.add.reduceat(elapsed, ends)[:-1] / np.maximum(np.add.reduceat(since[usable], ends)[:-1], 1)
-    is_fine = float(np.median(elapsed)) >= 4 * resolution_ns
-    return float(np.median(paces)) / NS, is_fine
+    is_fine = float(median(elapsed)) >= 4 * resolution_ns
+    return float(median(paces)) / NS, is_fine
 
 
 def paces_of(
@@ -292,7 +291,7 @@ def paces_of(
 
 def median_pace(paces: Floats) -> float | None:
     """The median of at least a few paces."""
-    return float(np.median(paces)) if len(paces) >= _LEAST_PACES else None
+    return float(median(paces)) if len(paces) >= _LEAST_PACES else None
 
 
 def clock_pace(column: TimeColumn, since: Floats, resets: npt.NDArray[np.bool_]) -> float | None:
@@ -304,5 +303,5 @@ def clock_pace(column: TimeColumn, since: Floats, resets: npt.NDArray[np.bool_])
         return None
     ticks = steps[good][steps[good] > 0]
     if len(ticks) > 0.7 * good.sum():
-        return float(np.median(steps[good] / since[good]))
+        return float(median(steps[good] / since[good]))
     return float(steps[good].sum() / since[good].sum())

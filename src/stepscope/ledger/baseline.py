@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.run.model import Floats, Run
 
 # Rows on either side that make up the local level: enough for a median, few enough to follow drift.
@@ -59,7 +60,7 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
         level = (before + after) / 2
         upper = np.maximum(before, after)
         residual = (seconds / np.maximum(upper, 1e-9) - 1)[normal & ~slow]
-        scale = _spread(residual, float(np.median((slack / np.maximum(upper, 1e-9))[normal & ~slow])))
+        scale = _spread(residual, float(median((slack / np.maximum(upper, 1e-9))[normal & ~slow])))
         least = np.where(is_event_row, _LEAST_EXCESS_MARKED, _LEAST_EXCESS)
         found = (seconds > (1 + np.maximum(_SIGMAS * scale, least)) * upper) & (run.steps.span > 0)
         found &= seconds - upper > slack  # a clock that counts in ticks is off by one at either end
@@ -81,14 +82,14 @@ def is_coarse(run: Run, rows: np.ndarray) -> bool:
     return (
         bool(run.tick_ns)
         and bool(own.any())
-        and bool(np.median(run.doubt_ns[own] / np.maximum(run.steps.dur_ns[own] * run.steps.span[own], 1)) > _COARSE)
+        and bool(median(run.doubt_ns[own] / np.maximum(run.steps.dur_ns[own] * run.steps.span[own], 1)) > _COARSE)
     )
 
 
 def typical(seconds: Floats, span: np.ndarray, *, coarse: bool) -> float:
     """What a step takes: the median of the rows or, by a coarse clock, their sum over all their steps."""
     if not coarse:
-        return float(np.median(seconds))
+        return float(median(seconds))
     return float((seconds * span).sum() / max(1, span.sum()))
 
 
@@ -115,7 +116,7 @@ def _spread(residual: Floats, tick: float) -> float:
     A tail begins in the bulk. Where up to a fifth of the rows lies far beyond the others, that is no tail but rows of
     another kind, such as the first of every epoch. A clock that counts in ticks has no bulk finer than one.
     """
-    middle = 1.4826 * float(np.median(np.abs(residual)))
+    middle = 1.4826 * float(median(np.abs(residual)))
     shoulder, tail = (float(value) for value in np.quantile(residual, (0.8, 0.95), method="lower"))
     return max(_LEAST_SCALE, middle, min(tail / 1.645, _TAIL * max(shoulder, middle, tick, _LEAST_SCALE)))
 
@@ -130,8 +131,8 @@ def _side_levels(seconds: Floats, usable: np.ndarray) -> tuple[Floats, Floats, F
     spread = np.empty(len(windows))
     for start in range(0, len(windows), _BLOCK):  # bounded memory on a million rows
         part = windows[start : start + _BLOCK]
-        medians[start : start + _BLOCK] = np.median(part, axis=1)
-        spread[start : start + _BLOCK] = np.median(np.abs(part - medians[start : start + _BLOCK, None]), axis=1)
+        medians[start : start + _BLOCK] = median(part, axis=1)
+        spread[start : start + _BLOCK] = median(np.abs(part - medians[start : start + _BLOCK, None]), axis=1)
     position = np.searchsorted(rows, np.arange(len(seconds)))
     last = len(medians) - 1
     # The window that ends just before the row, and the one that starts just after it.

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.phases import Basis, Cause, Ledger, Part, Phase, PhaseTotal, Price, SlowStep, joined
@@ -210,6 +211,6 @@ def _price(spans: Ints | None) -> Price | None:
     if spans is None or not len(spans):
         return None
     seconds = (spans[1:] if len(spans) > 2 else spans)[:, :2] @ np.array([-1, 1]) / NS
-    middle = float(np.median(seconds))
+    middle = float(median(seconds))
     spread = max(LATE_S, 1.645 * float(np.std(seconds)) / len(seconds) ** 0.5)
     return Price(middle, max(0.0, middle - spread), middle + spread, "measured")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.run.model import Run
@@ -52,7 +53,7 @@ class Neighbours:
         else:
             local = baseline.jitter[baseline.level > 0] / baseline.level[baseline.level > 0]
             seen = float(np.std(ratios)) if len(ratios) > 1 else 0.0
-            self._spread = max(seen, float(np.median(local)) if len(local) else 0.0) * (1 + 2 / max(1, len(ratios)))
+            self._spread = max(seen, float(median(local)) if len(local) else 0.0) * (1 + 2 / max(1, len(ratios)))
         self._spread = max(self._spread, _LEAST_SPREAD)
 
     def row(self, index: int) -> AmongNeighbours:

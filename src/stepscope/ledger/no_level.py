@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.ledger import priors
 from stepscope.ledger.accounts import Books
@@ -30,7 +31,7 @@ def level_between(run: Run, stops: Sequence[Stop]) -> tuple[float, float] | None
         )
         levels = (np.diff(steps.t_ns) / NS - steps.seconds[1:])[known] / silent[known]
         if len(levels[levels > 0]):
-            return float(np.median(levels[levels > 0])), 0.03
+            return float(median(levels[levels > 0])), 0.03
     prior = priors.evaluation_steps(run.settings, run.format)
     rows = [stop for stop in stops if stop.row is not None and stop.evaluated]
     if prior is None or not rows:
@@ -38,7 +39,7 @@ def level_between(run: Run, stops: Sequence[Stop]) -> tuple[float, float] | None
     later = [stop for stop in rows if stop.step > run.format.layout.first_step] or rows
     save_s = priors.checkpoint_seconds(run.settings, run.format).median
     left = [float(steps.seconds[s.row]) - (save_s if s.saved else 0.0) for s in later if s.row is not None]
-    middle = float(np.median(left))
+    middle = float(median(left))
     # A guess at a sum whose parts are all guesses: good to a factor of two or so.
     return (middle / (1 + prior.median), 0.6) if middle > 0 else None
 

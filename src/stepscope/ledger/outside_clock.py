@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.lines.notices import FATAL
@@ -133,9 +134,9 @@ def _beyond_printed(run: Run, stamped: np.ndarray, total: Floats, with_stops: se
     first, last = stamped[rows - 1], stamped[rows]
     passed, printed = (steps.t_ns[last] - steps.t_ns[first]) / NS, total[last] - total[first]
     same = (steps.segment[first] == steps.segment[last]) & (printed > 0)
-    if int(same.sum()) < _ENOUGH_STRETCHES or float(np.median(passed[same])) < _TICKS * (run.stamps.resolution_ns / NS):
+    if int(same.sum()) < _ENOUGH_STRETCHES or float(median(passed[same])) < _TICKS * (run.stamps.resolution_ns / NS):
         return 1.0
-    return max(1.0, float(np.median(passed[same] / printed[same])))
+    return max(1.0, float(median(passed[same] / printed[same])))
 
 
 def stopped_rows(run: Run, stops: Sequence[Stop]) -> dict[int, list[Stop]]:

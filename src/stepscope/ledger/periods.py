@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.ledger.baseline import Baseline
 from stepscope.run.model import Floats, Ints, Run
 
@@ -105,7 +106,7 @@ def _raised(run: Run, baseline: Baseline, rows: Ints) -> Ints:
     """Rows above their level by more than the noise; of very many, the highest."""
     share = (run.steps.dur_ns[rows] / 1e9) / np.maximum(baseline.level[rows], 1e-12) - 1
     calm = share[baseline.normal[rows]]
-    scale = max(_LEAST_SCALE, 1.4826 * float(np.median(np.abs(calm)))) if len(calm) else _LEAST_SCALE
+    scale = max(_LEAST_SCALE, 1.4826 * float(median(np.abs(calm)))) if len(calm) else _LEAST_SCALE
     # A log with one sharp figure and heavy tails has raised rows everywhere: its tail is its noise.
     tail = float(np.quantile(calm, 0.99)) / 2.33 if len(calm) > 100 else 0.0
     bar = max(_SIGMAS * scale, 3 * min(tail, 4 * scale), _LEAST_EXCESS)
@@ -127,7 +128,7 @@ class _Search:
 
     def __init__(self, step: Ints, span: Ints, segment: Ints, rows: Ints, excess: Floats) -> None:
         self.step, self.span, self.segment, self.rows, self.excess = step, span, segment, rows, excess
-        self.width = max(1, int(np.median(span[rows])))
+        self.width = max(1, int(median(span[rows])))
 
     def best(self, raised: Ints) -> Period | None:
         """The comb with the largest gain, or None when none is believed."""
@@ -234,8 +235,8 @@ class _Search:
         if gain < _LEAST_GAIN:
             return None
         own = rows[on & is_raised]
-        middle = float(np.median(self.excess[own]))
-        spread = 1.4826 * float(np.median(np.abs(self.excess[own] - middle))) / middle if middle > 0 else 0.0
+        middle = float(median(self.excess[own]))
+        spread = 1.4826 * float(median(np.abs(self.excess[own] - middle))) / middle if middle > 0 else 0.0
         return Period(
             every=every,
             offset=offset,
@@ -255,14 +256,14 @@ def _nested(comb: Period, step: Ints, excess: Floats) -> list[Period]:
         return []
     tooth = np.floor((step[rows] - comb.offset) / comb.every + 1e-9).astype(np.int64)
     values = excess[rows]
-    alone = float(np.abs(values - np.median(values)).mean())
+    alone = float(np.abs(values - median(values)).mean())
     best: tuple[float, int, int, float] | None = None
     for multiple in _MULTIPLES:
         for phase in range(multiple):
             own = (tooth % multiple) == phase
             if own.sum() < _LEAST_HITS or (~own).sum() < _LEAST_HITS:
                 continue
-            low, high = float(np.median(values[~own])), float(np.median(values[own]))
+            low, high = float(median(values[~own])), float(median(values[own]))
             both = float(np.abs(values - np.where(own, high, low)).mean())
             gain = len(values) * np.log(max(alone, 1e-12) / max(both, 1e-12))
             if high > low and gain > 1.5 * np.log(len(values)) + 2 * np.log(6 * multiple):
@@ -291,5 +292,5 @@ def _alike(left: Ints, excess: Floats) -> int:
     """How many of the rows that fit no comb are of one height: they may be the beginning of one."""
     if len(left) < 3:
         return 0
-    middle = float(np.median(excess[left]))
+    middle = float(median(excess[left]))
     return int((np.abs(excess[left] - middle) <= 0.2 * middle).sum())

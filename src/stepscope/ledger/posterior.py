@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.ledger.priors import LogNormal
 from stepscope.run.model import Floats
 
@@ -152,10 +153,10 @@ def _scatter(readings: list[CostReading], reference: float, gamma: float) -> flo
         ]
         if len(ratios) >= 3:
             values = np.log(ratios)
-            logs.extend(np.abs(values - np.median(values)))
+            logs.extend(np.abs(values - median(values)))
     if not logs:
         return _UNKNOWN_SCATTER
-    seen = 1.4826 * float(np.median(logs))
+    seen = 1.4826 * float(median(logs))
     # A handful of events says little about their spread: lean on what is usual until there are more.
     trust = len(logs) / (len(logs) + 4)
     return max(_LEAST_SCATTER, trust * seen + (1 - trust) * _UNKNOWN_SCATTER)
@@ -170,7 +171,7 @@ def _grouped(readings: list[CostReading]) -> list[CostReading]:
     for same in kinds.values():
         for part in np.array_split(np.arange(len(same)), min(_MAX_GROUPS, len(same))):
             group = [same[index] for index in part]
-            seconds, level, jitter = np.median([(r.seconds, r.level_s, r.jitter_s) for r in group], axis=0)
+            seconds, level, jitter = median([(r.seconds, r.level_s, r.jitter_s) for r in group], axis=0)
             found.append(group[0]._replace(seconds=float(seconds), level_s=float(level), jitter_s=float(jitter)))
     return found
 

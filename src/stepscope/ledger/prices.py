@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.ledger import priors
 from stepscope.ledger.baseline import Baseline
@@ -57,7 +58,7 @@ class Pricing:
         self._posterior = infer_prices(
             readings,
             evaluation=self._prior or priors.any_evaluation_steps(run.format),
-            save=priors.checkpoint_seconds(run.settings, run.format, level_s=float(np.median(baseline.level))),
+            save=priors.checkpoint_seconds(run.settings, run.format, level_s=float(median(baseline.level))),
             confidence=confidence,
         )
         self.split = self._how_split()
@@ -104,7 +105,7 @@ class Pricing:
             ):
                 row = self.stop_row(stop.row)
                 left.append(row.total_s - row.level_s - stop.evaluation_took_s - (stop.save_took_s or 0.0))
-        return max(0.0, float(np.median(left))) if left else 0.0
+        return max(0.0, float(median(left))) if left else 0.0
 
     @property
     def has_later_evaluation(self) -> bool:
@@ -138,7 +139,7 @@ class Pricing:
         stamped = self._stamps.typical("checkpoint") if self._stamps else None
         printed = [s.save_took_s for s in self._stops if s.save_took_s is not None]
         if printed:
-            return Price(seconds=float(np.median(printed)), low_s=min(printed), high_s=max(printed), basis="measured")
+            return Price(seconds=float(median(printed)), low_s=min(printed), high_s=max(printed), basis="measured")
         if stamped is not None:
             return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
         if self._posterior is None or not any(s.saved for s in self._stops):
@@ -148,7 +149,7 @@ class Pricing:
 
     def _recent_level(self) -> float:
         normal = self._run.steps.dur_ns[self._baseline.normal]
-        return float(np.median(normal[-100:]) / NS) if len(normal) else float(self._baseline.level[-1])
+        return float(median(normal[-100:]) / NS) if len(normal) else float(self._baseline.level[-1])
 
     def _readings(self, stop: Stop) -> Iterator[CostReading]:
         """What one stop says about the prices: the sum of both, or each by itself where it has timestamps."""
@@ -211,7 +212,7 @@ class Pricing:
             if reading.evaluated and not reading.at_most
         ]
         low, middle, high = price.evaluation_s
-        return min(max(float(np.median(left)), low), high) if left else middle
+        return min(max(float(median(left)), low), high) if left else middle
 
     def _how_split(self) -> Split:
         if self._stamps is not None and self._stamps.evaluations:

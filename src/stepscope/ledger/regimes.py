@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.ledger.baseline import Baseline, is_coarse, typical
 from stepscope.ledger.phases import Regime
 from stepscope.run.model import Floats, Ints, Run
@@ -49,7 +50,7 @@ def _segment(seconds: Floats, *, coarse: bool) -> list[int]:
     clipped = np.clip(seconds, low, high)
     means = np.log(np.maximum(np.add.reduceat(clipped, edges[:-1]) / np.diff(edges), 1e-12))
     differences = np.abs(np.diff(means))
-    sigma = max(1.4826 * float(np.median(differences)) / np.sqrt(2), 0.002)
+    sigma = max(1.4826 * float(median(differences)) / np.sqrt(2), 0.002)
     if coarse:
         sigma = max(sigma, float(np.std(np.diff(means))) / np.sqrt(2))  # most differences are one tick or none
     count = len(means)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.outside_clock import Outside, OutsidePhase, begin_ns, expected_s, find_outside, stopped_rows
@@ -52,7 +53,7 @@ class StampEvidence(NamedTuple):
             seconds += [e.seconds for e in timed if e.later] or [e.seconds for e in timed]
         if not seconds:
             return None
-        middle = float(np.median(seconds))
+        middle = float(median(seconds))
         spread = max(self.tick_s, 1.645 * float(np.std(seconds)) / len(seconds) ** 0.5)
         return max(0.0, middle - spread), middle, middle + spread
 
@@ -84,7 +85,7 @@ def _lateness_s(run: Run) -> float:
         return 0.0
     unprinted_s = (np.diff(steps.t_ns) - steps.dur_ns[1:])[known] / NS
     # Few of these differences contain a stop outside the clock or another pause.
-    return float(np.quantile(np.abs(unprinted_s - np.median(unprinted_s)), 0.9)) / 1.645
+    return float(np.quantile(np.abs(unprinted_s - median(unprinted_s)), 0.9)) / 1.645
 
 
 def has_stamped_rows(run: Run) -> bool:

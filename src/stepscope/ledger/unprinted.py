@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.columns.median import median
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.outside_clock import is_after_last_row
@@ -65,7 +66,7 @@ class Unprinted:
         if not len(excess):
             return 0.0, 0.0
         ratio = num / max(1, int((self.baseline.normal | rows).sum()))
-        if excess[-1] < _ONE_OFF * float(np.median(self.baseline.level)):
+        if excess[-1] < _ONE_OFF * float(median(self.baseline.level)):
             self.books["step"].doubt("unseen", 0.0, ratio * float(excess[-1]))
         return ratio * float(excess[:-1].sum()), ratio * float(np.sqrt((excess[:-1] ** 2).sum()))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.run.model import NO_TIME, Floats, Ints, Run
 
@@ -36,7 +37,7 @@ def _by_durations(run: Run) -> Floats:
     if not len(steps):
         return np.zeros(len(events))
     timed = steps.span > 0
-    level = float(np.median(steps.dur_ns[timed])) / NS if timed.any() else 0.0
+    level = float(median(steps.dur_ns[timed])) / NS if timed.any() else 0.0
     silent = np.maximum(0, np.diff(steps.step, prepend=steps.step[:1]) - steps.span)
     silent[steps.first_rows] = 0
     row = np.minimum(events.row, len(steps) - 1)

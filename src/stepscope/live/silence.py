@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.analysis.report import Report
+from stepscope.columns.median import median
 from stepscope.live.arrivals import arrivals
 from stepscope.run.model import Run
 
@@ -54,7 +55,7 @@ def measure(report: Report) -> Silences | None:
     between = np.diff(moments[at], prepend=0.0)
     own = np.flatnonzero(~_is_first(run))
     latest = between[own[-_LATEST_ROWS:]] if len(own) else between[-1:]
-    row_s = float(np.median(latest))
+    row_s = float(median(latest))
     gaps = np.diff(moments, prepend=moments[:1])
     row = np.minimum(np.searchsorted(steps.line, lines), len(steps) - 1)  # the step that a line leads to
     is_harmless = ~(_is_first(run) | _is_harmed(report))[row]

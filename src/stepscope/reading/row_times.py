@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from stepscope.columns.decimals import DecimalColumn
+from stepscope.columns.median import median
 from stepscope.lines.format import Covers
 from stepscope.run.model import NO_TIME, Floats, Ints, steps_since
 
@@ -53,7 +54,7 @@ def row_times(
     is_first = np.zeros(num, dtype=bool)
     is_first[first_rows] = True
     is_usual = True
-    usual = max(1, int(np.median(steps_since(step, first_rows)))) if is_total and num else 1
+    usual = max(1, int(median(steps_since(step, first_rows)))) if is_total and num else 1
     for first in range(0, num, _BLOCK):
         rows, own = slice(max(0, first - 1), first + _BLOCK), slice(min(1, first), None)  # with the row before them
         since = steps_since(step[rows], np.flatnonzero(is_first[rows]))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.settings import Settings, Value
 from stepscope.run.mfu import Contradiction, contradictions_by_mfu, world_size_by_mfu
 from stepscope.run.model import Run
@@ -116,7 +117,7 @@ def _common_spacing(steps: np.ndarray, segments: np.ndarray, grain: int = 0) -> 
     gaps = gaps[gaps > 0]
     if not len(gaps):
         return None, 0
-    common, middle = int(np.gcd.reduce(gaps)), int(np.median(gaps))
+    common, middle = int(np.gcd.reduce(gaps)), int(median(gaps))
     # Epochs are a step longer or shorter where the batches do not come out even.
     if common < middle and middle >= _LONG and int(np.abs(gaps - middle).max()) <= max(1, middle // 100):
         return middle, len(gaps)

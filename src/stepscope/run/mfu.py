@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.settings import Settings, Value
 from stepscope.core.units import NS
 from stepscope.run.model import Run
@@ -58,10 +59,10 @@ def operations(run: Run) -> Operations | None:
     if int(good.sum()) < _LEAST_ROWS:
         return None
     found = own[good] * peak * 1e12 * steps.dur_ns[1:][usable][good] / NS
-    middle = float(np.median(found))
+    middle = float(median(found))
     # Evaluating steps have a tiny MFU, and with it a large rounding: they are the ones left out above, if any.
-    scatter = 1.4826 * float(np.median(np.abs(found / middle - 1)))
-    rounding = _ROUNDING / float(np.median(own[good]))
+    scatter = 1.4826 * float(median(np.abs(found / middle - 1)))
+    rounding = _ROUNDING / float(median(own[good]))
     tolerance = 3 * max(scatter, rounding) / math.sqrt(len(found))
     return Operations(middle, max(_LEAST_TOLERANCE, tolerance), len(found))
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.median import median
 from stepscope.core.units import NS
 from stepscope.run.model import Floats, Rank, Run
 
@@ -27,7 +28,7 @@ class Slowest(NamedTuple):
 def typical_s(rank: Rank) -> float | None:
     """The median of a rank's steps in seconds, its first one left out; None where it has no times."""
     times = rank.dur_ns[1:] if len(rank.dur_ns) > 1 else rank.dur_ns
-    return float(np.median(times)) / NS if len(times) else None
+    return float(median(times)) / NS if len(times) else None
 
 
 def find_slowest(run: Run) -> Slowest | None:
@@ -38,9 +39,9 @@ def find_slowest(run: Run) -> Slowest | None:
     times = _on_common_steps(ranks)
     if times.shape[1] < _LEAST_STEPS:
         return None
-    typical = np.median(times, axis=1)
+    typical = median(times, axis=1)
     slowest = int(np.argmax(typical))
-    others = float(np.median(np.delete(typical, slowest)))
+    others = float(median(np.delete(typical, slowest)))
     is_slowest = (times[slowest] > np.delete(times, slowest, axis=0).max(axis=0)).mean()
     if others <= 0 or typical[slowest] < (1 + _LEAST_EXCESS) * others or is_slowest < _MOSTLY:
         return None
