@@ -9,6 +9,7 @@ import pytest
 
 import stepscope
 from tests.conftest import DEMO
+from tests.unit.logs import run_of
 
 
 @pytest.fixture
@@ -97,3 +98,12 @@ def test_a_run_is_a_data_frame():
     assert frame["step"].tolist() == run.steps.step.tolist()
     assert frame["step_s"].tolist() == pytest.approx(run.steps.seconds.tolist())
     assert len(frame) == len(run)
+
+
+def test_a_data_frame_has_the_times_of_the_log():
+    pandas = pytest.importorskip("pandas")
+    lines = [f"2026-03-01 10:00:{2 * step:02d},500 iter {step}: loss 3.1, time 200{step}.00ms" for step in range(5)]
+    frame = run_of(lines).to_pandas()
+    assert frame["time"].iloc[1] == pandas.Timestamp("2026-03-01 10:00:02.500")
+    zoned = run_of([line.replace(",500 ", ".500Z ").replace("01 10", "01T10") for line in lines]).to_pandas()
+    assert zoned["time"].iloc[1] == pandas.Timestamp("2026-03-01 10:00:02.500", tz="UTC")

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from stepscope.columns.decimals import Printed, unpack
 from stepscope.columns.run_length import Pieces
-from stepscope.core.errors import UsageError
 from stepscope.core.settings import Settings
 from stepscope.core.units import NS
 from stepscope.lines.format import Clock, Format
@@ -274,21 +273,9 @@ class Run:
 
     def to_pandas(self) -> Any:
         """The step rows as a pandas DataFrame: step, seconds of one step, steps covered, loss, line, timestamp."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise UsageError("needs-extra", place="Run.to_pandas", extra="pandas") from None
-        table, t_ns = self.steps, self.steps.t_ns
-        columns: dict[str, Any] = {
-            "step": table.step,
-            "step_s": table.dur_ns / NS,
-            "num_steps": table.span,
-            "loss": table.loss,
-            "line": table.line,
-        }
-        if len(t_ns) and self.stamps is not None and self.stamps.dated:
-            columns["time"] = pd.to_datetime(np.where(t_ns == NO_TIME, np.iinfo(np.int64).min, t_ns), utc=True)
-        return pd.DataFrame(columns)
+        from stepscope.run.frame import frame  # frame.py imports this module
+
+        return frame(self)
 
     @cached_property
     def stops(self) -> tuple[Stop, ...]:
