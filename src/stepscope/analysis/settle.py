@@ -10,7 +10,7 @@ from stepscope.ledger.periods import ENOUGH_EVENTS
 from stepscope.ledger.phases import PhaseTotal, SlowStep
 
 TIMESTAMP_COMMAND = "python -u train.py … 2>&1 | ts '%.s' | tee train.log"
-# From this many events on, they may have a period. Fewer are chance.
+# With fewer unresolved events than this, more of them are not asked for.
 _LEAST_EVENTS = 3
 # A checkpoint whose seconds are not known to a fifth either way is not settled.
 _UNSETTLED = 0.2
