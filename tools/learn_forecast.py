@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from moments import Replayed, find_replayed  # noqa: E402
 from stepscope.forecast.finish import NoForecast, look_ahead  # noqa: E402
-from stepscope.forecast.intervals import LEVELS, PARTS, SHARES, SHELVES, Signs, nearness, scale, shelf  # noqa: E402
+from stepscope.forecast.intervals import LEVELS, PARTS, QUANTILE_TABLES, SHARES, Signs, nearness, quantile_table, scale  # noqa: E402
 from stepscope.run.model import Floats  # noqa: E402
 
 TARGET = ROOT / "src" / "stepscope" / "forecast" / "_learned.py"
@@ -135,8 +135,8 @@ def _shape() -> Floats:
 def fit_quantiles(samples: list[Sample], weights: list[float]) -> dict[str, list[float]]:
     """Quantiles of errors in scales, for each kind of forecast that has other tails."""
     found = {}
-    for name in SHELVES:
-        own = [s for s in samples if shelf(s.signs) == name]
+    for name in QUANTILE_TABLES:
+        own = [s for s in samples if quantile_table(s.signs) == name]
         own = own if len({s.group for s in own}) >= _LEAST_PROGRAMS else samples
         values = [s.error / scale(s.signs, weights) for s in own]
         found[name] = [round(value, 3) for value in _evened(_quantiles(values, mass_of(own)))]
@@ -182,7 +182,7 @@ def leave_out(samples: list[Sample]) -> list[Tried]:
         weights = fit_scale(rest)
         quantiles = fit_quantiles(rest, weights)
         for sample in (s for s in samples if s.group == group):
-            size, own = scale(sample.signs, weights), quantiles[shelf(sample.signs)]
+            size, own = scale(sample.signs, weights), quantiles[quantile_table(sample.signs)]
             tried.append(Tried(sample, min(0.0, own[low] * size), max(0.0, own[high] * size)))
     return tried
 

@@ -52,7 +52,7 @@ def live_picture() -> str:
     os.environ["TZ"] = "UTC"  # the same picture wherever it is drawn
     time.tzset()
     clock = _Still(dt.datetime.fromtimestamp(_last_stamp() + _SINCE_S, dt.UTC))
-    facts = Facts(config=None, flags={}, gpu=None, confidence=0.9)
+    facts = Facts(config=None, flags={}, confidence=0.9)
     watch = Watch(_Recorded(), name="runs/small-gpt", facts=facts, clock=clock)
     view = watch.step()
     while view is None or view.report is None or not watch.is_caught_up:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stepscope.advice import advise
     from stepscope.analysis.explain import explain
     from stepscope.analysis.report import Report
-    from stepscope.causes._diagnose import diagnosed as attribute
+    from stepscope.causes._diagnose import attribute_with_causes as attribute
     from stepscope.core.errors import InputError, StepscopeError, UsageError
     from stepscope.reading.reader import read
     from stepscope.run.model import Run
@@ -46,7 +46,7 @@ _HOMES = {
     "StepscopeError": ("core.errors", "StepscopeError"),
     "UsageError": ("core.errors", "UsageError"),
     "advise": ("advice", "advise"),
-    "attribute": ("causes._diagnose", "diagnosed"),
+    "attribute": ("causes._diagnose", "attribute_with_causes"),
     "explain": ("analysis.explain", "explain"),
     "read": ("reading.reader", "read"),
 }

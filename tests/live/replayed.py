@@ -15,7 +15,7 @@ from stepscope.run.model import Run
 from stepscope.source.tail import News
 
 START = dt.datetime(2026, 1, 5, 12, 0, tzinfo=dt.UTC)
-FACTS = Facts(config=None, flags={}, gpu=None, confidence=0.9)
+FACTS = Facts(config=None, flags={}, confidence=0.9)
 
 
 class FakeClock:

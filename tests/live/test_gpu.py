@@ -16,7 +16,7 @@ from stepscope.live.gpu_log import Keeper
 from stepscope.live.gpu_sampler import Sampler
 from stepscope.report import live
 from stepscope.report.wording.hardware import hardware_text
-from stepscope.source.gpu_series import NAME, read_gpu_series
+from stepscope.source.gpu_series import NAME, busiest_gpu, read_gpu_log
 from stepscope.source.hardware import Hardware, Process
 from stepscope.source.nvidia_smi import parse_nvidia_smi
 from tests.live.test_pulse_and_watch import FACTS, FakeClock, FakeTail, Watch, text_of, views_until
@@ -124,7 +124,7 @@ def test_the_series_keeps_what_was_seen_and_stays_small(tmp_path):
     for _ in range(2000):
         keeper()
         clock.sleep(0.5)
-    found = read_gpu_series(tmp_path)
+    found = busiest_gpu(read_gpu_log(tmp_path))
     assert 4 <= len(found.seconds) <= 8
     assert found.temperature[0] == 0
     assert len({later - one for one, later in pairwise(found.temperature)}) <= 2

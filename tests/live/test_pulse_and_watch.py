@@ -16,7 +16,7 @@ from stepscope.source.tail import News
 from tests.unit.logs import report_of, run_of, training
 
 START = dt.datetime(2026, 1, 5, 12, 0, tzinfo=dt.UTC)
-FACTS = Facts(config=None, flags={"max_steps": 1000}, gpu=None, confidence=0.9)
+FACTS = Facts(config=None, flags={"max_steps": 1000}, confidence=0.9)
 
 
 class FakeClock:

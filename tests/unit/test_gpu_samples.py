@@ -10,7 +10,7 @@ from stepscope.i18n import Language
 from stepscope.live.gpu_log import Keeper
 from stepscope.reading.reader import read
 from stepscope.report.gpu import samples_data, samples_line
-from stepscope.source.gpu_series import parse_gpu_series, read_gpu_series
+from stepscope.source.gpu_series import busiest_gpu, parse_gpu_series, read_gpu_log
 from stepscope.source.nvidia_smi import Hardware
 from tests.unit.logs import training
 
@@ -86,7 +86,7 @@ def test_what_the_view_sees_is_kept_once_in_five_seconds_and_read_back(tmp_path)
     for _ in range(21):
         assert keeper() is card
         clock.passed += 1
-    kept = read_gpu_series(tmp_path)
+    kept = busiest_gpu(read_gpu_log(tmp_path))
     assert kept is not None
     assert len(kept.seconds) == 5
     assert kept.gpu == "RTX 4070"

@@ -14,7 +14,7 @@ from stepscope.core.errors import InputError
 from stepscope.i18n import Language
 from stepscope.web import app as web_app
 from stepscope.web import metrics
-from stepscope.web import run_folder as web_shelf
+from stepscope.web import run_folder as web_folder
 from stepscope.web.run_folder import RunFolder
 from tests.unit.logs import training
 
@@ -71,17 +71,17 @@ def test_an_upload_that_is_too_large_is_refused(tmp_path, monkeypatch, stated):
 
 def test_an_archive_is_read_only_so_far(tmp_path, monkeypatch):
     """Nobody waits for a bomb: the list names it without reading it, and opening it says why not."""
-    monkeypatch.setattr(web_shelf, "_LISTED_BYTES", 1 << 17)
-    monkeypatch.setattr(web_shelf, "MOST_EXPANDED_BYTES", 4 << 20)
+    monkeypatch.setattr(web_folder, "_LISTED_BYTES", 1 << 17)
+    monkeypatch.setattr(web_folder, "MOST_EXPANDED_BYTES", 4 << 20)
     (tmp_path / "bomb.log.gz").write_bytes(gzip.compress(TEXT + b"x" * (64 << 20), 9))
     (tmp_path / "fine.log.gz").write_bytes(gzip.compress(TEXT))
-    shelf = RunFolder(tmp_path)
-    listed = {entry.name: entry.report for entry in shelf.entries()}
+    folder = RunFolder(tmp_path)
+    listed = {entry.name: entry.report for entry in folder.entries()}
     assert listed["bomb.log.gz"] is None
     assert listed["fine.log.gz"] is not None
-    assert shelf.open("fine.log.gz").has_steps
+    assert folder.open("fine.log.gz").has_steps
     with pytest.raises(InputError, match="come out of this file"):
-        shelf.open("bomb.log.gz")
+        folder.open("bomb.log.gz")
 
 
 def test_metrics_say_what_the_reports_say(tmp_path):
@@ -112,3 +112,25 @@ def test_metrics_say_what_the_reports_say(tmp_path):
 
 def test_metrics_of_no_runs_are_no_error(tmp_path):
     assert "# TYPE stepscope_steps gauge\n" in metrics.render(RunFolder(tmp_path).entries())
+
+
+def test_files_next_to_a_log_are_not_opened_through_links_out_of_the_folder(tmp_path):
+    outside = tmp_path / "outside.csv"
+    outside.write_text("timestamp, index, name, utilization.gpu [%]\n2026/03/01 10:00:00.000, 0, H100, 55 %\n")
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "train.log").write_text("\n".join(training(300)))
+    (folder / "gpu.csv").symlink_to(outside)
+    assert RunFolder(folder).open("train.log").gpu_series is None
+    (folder / "gpu.csv").unlink()
+    (folder / "gpu.csv").write_text(outside.read_text())
+    (folder / "train.log").write_text("\n".join(training(310)))
+    assert RunFolder(folder).open("train.log").gpu_series is not None
+
+
+def test_a_pasted_log_has_no_files_next_to_it(tmp_path, monkeypatch):
+    (tmp_path / "gpu.csv").write_text(
+        "timestamp, index, name, utilization.gpu [%]\n2026/03/01 10:00:00.000, 0, H100, 55 %\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert web_folder.explain_bytes("\n".join(training(300)).encode()).gpu_series is None

@@ -28,7 +28,7 @@ def explain(
     confidence: float = 0.9,
     may_lose_s: float | None = None,
     previous: FindPrevious | None = None,
-    has_gpu_series: bool = True,
+    has_gpu_log: bool = True,
 ) -> Report:
     """Everything Stepscope has to say about `run`.
 
@@ -50,13 +50,13 @@ def explain(
         The work, in seconds, that may be lost in a crash.
     previous
         Finds complete runs of the same program, whose step cost is followed where it changes during training.
-    has_gpu_series
+    has_gpu_log
         Whether samples of the GPU next to the log are read.
     """
     ask = Ask(now=now, fallback_now=fallback_now, gpu=gpu, confidence=confidence, may_lose_s=may_lose_s)
 
     run = with_settings(run, config=config, flags=flags)
-    side_files = read_side_files(run, hardware=hardware, previous=previous, has_gpu_series=has_gpu_series)
+    side_files = read_side_files(run, hardware=hardware, previous=previous, has_gpu_log=has_gpu_log)
     ledger = attribute(run, confidence=confidence, spans=side_files.spans)
     ledger = diagnose(ledger, run, side_files.hardware)
     finish = forecast(run, ledger, confidence=confidence, previous=side_files.previous)

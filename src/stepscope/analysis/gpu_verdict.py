@@ -13,7 +13,7 @@ from stepscope.plan.speed import step
 from stepscope.plan.training import training_of
 
 
-class Verdict(NamedTuple):
+class GpuVerdict(NamedTuple):
     """The GPU, the utilisation of its own peak, and the seconds a step of such a model should take, as a range."""
 
     gpu: GpuSpec
@@ -21,7 +21,7 @@ class Verdict(NamedTuple):
     expected: tuple[float, float] | None
 
 
-def judge(report: Report) -> Verdict | None:
+def judge(report: Report) -> GpuVerdict | None:
     """The verdict; None when the GPU is unknown or nothing says how much work a step is."""
     gpu = known_gpu(report.hardware.gpu) if report.hardware and report.hardware.gpu else None
     if gpu is None or report.ledger.step is None or not report.ledger.step.typical_s:
@@ -35,7 +35,7 @@ def judge(report: Report) -> Verdict | None:
         utilisation = shape.flops_per_token * report.tokens_per_s / (devices * gpu.tflops * 1e12)
     else:
         return None
-    return Verdict(gpu=gpu, utilisation=utilisation, expected=_expected(report, gpu, shape, devices))
+    return GpuVerdict(gpu=gpu, utilisation=utilisation, expected=_expected(report, gpu, shape, devices))
 
 
 def fitting_sizes(report: Report) -> Derived | None:

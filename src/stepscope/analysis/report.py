@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stepscope.analysis.moment import MomentFrom, find_moment
 from stepscope.analysis.side_files import SideFiles
-from stepscope.causes._diagnose import diagnosed
+from stepscope.causes._diagnose import attribute_with_causes
 from stepscope.core.outlets import outlet
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stepscope.advice._base import Advice, Situation
     from stepscope.alarms._base import Alarm
     from stepscope.analysis.clocks import ClockReading
-    from stepscope.analysis.gpu_verdict import Verdict
+    from stepscope.analysis.gpu_verdict import GpuVerdict
     from stepscope.forecast.backtest import Backtest
     from stepscope.plan.derive import Derived
     from stepscope.source.gpu_series import GpuSeries
@@ -130,7 +130,10 @@ class Report:
     @cached_property
     def gpu_series(self) -> GpuSeries | None:
         """What the GPU did during the run, where somebody kept samples."""
-        found = self.side_files.gpu_series
+        from stepscope.source.gpu_series import busiest_gpu
+
+        samples = self.side_files.gpu_log
+        found = busiest_gpu(samples) if samples is not None else None
         if found is None or self.moment is None or self.moment_from != "stamp":
             return found
         # The file may hold the samples of other runs too.
@@ -164,7 +167,7 @@ class Report:
         from stepscope.forecast.backtest import backtest
 
         own, confidence = self.run.training(-1), self.ask.confidence
-        ledger = self.ledger if own is self.run else diagnosed(own, confidence=confidence)
+        ledger = self.ledger if own is self.run else attribute_with_causes(own, confidence=confidence)
         return backtest(own, ledger, confidence=confidence, previous=self.side_files.previous)
 
     @cached_property
@@ -175,7 +178,7 @@ class Report:
         return read_clocks(self.run, self.ledger)
 
     @cached_property
-    def gpu_verdict(self) -> Verdict | None:
+    def gpu_verdict(self) -> GpuVerdict | None:
         """Whether the speed is normal for the GPU; None where that cannot be said."""
         from stepscope.analysis.gpu_verdict import judge
 

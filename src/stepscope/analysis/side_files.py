@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from stepscope.run.model import Run
+from stepscope.source.gpu_series import read_gpu_log
 from stepscope.source.hardware import Hardware
 from stepscope.source.trace_file import Spans, Trace, read_suspends, read_trace
-
-if TYPE_CHECKING:
-    from stepscope.source.gpu_series import GpuSeries
 
 FindPrevious = Callable[[Run], Sequence[Run]]
 _T = TypeVar("_T")
@@ -22,8 +20,8 @@ class SideFiles(NamedTuple):
 
     hardware
         The GPU at one moment: a saved `nvidia-smi` table, or what the driver of this machine says.
-    gpu_series
-        Samples of the GPU over time, where somebody kept them.
+    gpu_log
+        Samples of the GPU over time as they were kept; `Report.gpu_series` makes sense of them when asked.
     trace
         What was timed from inside the process, where the run was recorded with a trace.
     suspends
@@ -33,7 +31,7 @@ class SideFiles(NamedTuple):
     """
 
     hardware: Hardware | None = None
-    gpu_series: GpuSeries | None = None
+    gpu_log: bytes | None = None
     trace: Trace | None = None
     suspends: Spans = {}  # noqa: RUF012 (a mapping that nobody changes)
     previous: tuple[Run, ...] = ()
@@ -49,7 +47,7 @@ def read_side_files(
     *,
     hardware: Hardware | None = None,
     previous: FindPrevious | None = None,
-    has_gpu_series: bool = True,
+    has_gpu_log: bool = True,
 ) -> SideFiles:
     """Read what lies next to the files of `run`.
 
@@ -57,23 +55,18 @@ def read_side_files(
         What the caller knows of the GPU already.
     previous
         How to find complete runs of the same program; None: do not look.
-    has_gpu_series
-        Whether to read the samples of the GPU: a day of them takes longer to read than most logs.
+    has_gpu_log
+        Whether to read the samples of the GPU.
     """
-    paths = [Path(path) for path in run.paths if path != "-"]
+    # Text from a pipe or a form has a name, but no folder.
+    paths = [path for path in map(Path, run.paths) if path.exists()]
     return SideFiles(
         hardware=hardware,
-        gpu_series=_gpu_series(paths) if has_gpu_series else None,
+        gpu_log=_first(map(read_gpu_log, paths)) if has_gpu_log else None,
         trace=_first(map(read_trace, paths)),
         suspends=_first(read_suspends(path) or None for path in paths) or {},
         previous=tuple(previous(run)) if previous is not None else (),
     )
-
-
-def _gpu_series(paths: list[Path]) -> GpuSeries | None:
-    from stepscope.source.gpu_series import read_gpu_series
-
-    return _first(map(read_gpu_series, paths))
 
 
 def _first(found: Iterable[_T | None]) -> _T | None:

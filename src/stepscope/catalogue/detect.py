@@ -86,7 +86,7 @@ def _unordered() -> tuple[str, ...]:
     return tuple(name for name in names() if name not in known)
 
 
-def find_blob(head: bytes) -> Format | None:
+def find_document(head: bytes) -> Format | None:
     """The format of a file that is no text of lines, by its first bytes."""
     first = head.lstrip()[:400].split(b"\n")[0]
     # Most logs begin like none of these files, so none of those formats is asked.

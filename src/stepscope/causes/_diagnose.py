@@ -51,7 +51,7 @@ def diagnose(ledger: Ledger, run: Run, hardware: Hardware | None = None) -> Ledg
     )
 
 
-def diagnosed(
+def attribute_with_causes(
     run: Run, *, confidence: float = 0.9, hardware: Hardware | None = None, spans: Spans | None = None
 ) -> Ledger:
     """Where the time of a run went, with causes: `attribute` and `diagnose` in one call.

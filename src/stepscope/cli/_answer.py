@@ -16,15 +16,8 @@ from stepscope.i18n import Language, system_language
 if TYPE_CHECKING:
     from stepscope.analysis.report import Report
 
-_SUFFIX = {"terminal": ".txt", "json": ".json", "markdown": ".md", "note": ".md"} | {
-    "html": ".html",
-    "trace": ".trace.json",
-    "csv": ".csv",
-    "parquet": ".parquet",
-    "mllog": ".mllog",
-    "svg": ".svg",
-    "png": ".png",
-}
+# Endings of files that are not called like their format.
+_SUFFIX = {"terminal": ".txt", "markdown": ".md", "note": ".md", "trace": ".trace.json"}
 # (report, language, is a translation) → text, or the bytes of a file that is none
 Renderer = Callable[["Report", Language, bool], str | bytes]
 
@@ -48,8 +41,9 @@ def write(args: argparse.Namespace, report: Report, renderers: dict[str, Rendere
     try:
         if as_folder:
             target.mkdir(parents=True, exist_ok=True)
+        ending = _SUFFIX.get(args.format, f".{args.format}")
         for index, language in enumerate(chosen):
-            path = target / f"{stem}-{language.code}{_SUFFIX[args.format]}" if as_folder else target
+            path = target / f"{stem}-{language.code}{ending}" if as_folder else target
             answer = render(report, language, index > 0)
             path.write_bytes(answer if isinstance(answer, bytes) else answer.encode("utf-8"))
             print(chosen[0].text("written", path=str(path)), file=sys.stderr)

@@ -66,9 +66,8 @@ def _add_ignored_arguments(parser: argparse.ArgumentParser) -> None:
 
 def facts_of(args: argparse.Namespace) -> Facts:
     """What the arguments state about the run."""
-    config, _ = _report.read_companions(args)
-    # Which GPU it is makes no difference to anything that a live view shows.
-    return Facts(config=config, flags=_report.stated_settings(args), gpu=None, confidence=args.confidence)
+    config = _report.read_config_of(args)
+    return Facts(config=config, flags=_report.stated_settings(args), confidence=args.confidence)
 
 
 def warn_of_ignored(args: argparse.Namespace, language: Language) -> None:

@@ -72,7 +72,6 @@ def explain_run(
         fallback_now=clock.now(),
         confidence=args.confidence,
         previous=previous,
-        has_gpu_series=getattr(args, "format", "") != "terminal",
     )
     return report.asked(deadline=_deadline(args, report))
 
@@ -101,16 +100,21 @@ def _deadline(args: argparse.Namespace, report: Report) -> dt.datetime | None:
 
 def read_companions(args: argparse.Namespace) -> tuple[dict[str, Value] | None, Hardware | None]:
     """The config and the nvidia-smi table, where given; before the log, so that a wrong path fails at once."""
-    config = hardware = None
-    if args.config:
-        from stepscope.core.configfile import read_config
-
-        config = read_config(Path(args.config))
+    config, hardware = read_config_of(args), None
     if args.nvidia_smi:
         from stepscope.source.nvidia_smi import read_nvidia_smi
 
         hardware = read_nvidia_smi(Path(args.nvidia_smi))
     return config, hardware
+
+
+def read_config_of(args: argparse.Namespace) -> dict[str, Value] | None:
+    """The config, where given."""
+    if not args.config:
+        return None
+    from stepscope.core.configfile import read_config
+
+    return read_config(Path(args.config))
 
 
 def stated_settings(args: argparse.Namespace) -> dict[str, Value]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.causes._diagnose import diagnosed
+from stepscope.causes._diagnose import attribute_with_causes
 from stepscope.forecast.finish import Forecast, forecast
 from stepscope.forecast.pace import lay_out
 from stepscope.ledger.phases import Ledger
@@ -66,7 +66,8 @@ def backtest(
             continue
         then = dataclasses.replace(run.until(row), settings=run.settings.as_stated())
         then = with_settings(then, flags={"max_steps": target})
-        end = forecast(then, diagnosed(then, confidence=confidence), confidence=confidence, previous=previous)
+        ledger_then = attribute_with_causes(then, confidence=confidence)
+        end = forecast(then, ledger_then, confidence=confidence, previous=previous)
         if isinstance(end, Forecast) and not end.is_finished:
             found.append(
                 Backtest(

@@ -22,7 +22,7 @@ SHARES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 # The sources of error, each as a share of the time left; their weights are learned.
 PARTS = ("scheduled", "trials", "last", "drift", "noise", "stops", "dispute", "blind", "unscheduled", "apart", "young")
 # The kinds of forecast with quantiles of their own.
-SHELVES = ("own", "blind", "profile")
+QUANTILE_TABLES = ("own", "blind", "profile")
 # The error assumed where a run is too short for trials.
 _UNTRIED = 0.05
 # Stops that have not been seen yet may take this share of what is left, less of it late in the run.
@@ -108,7 +108,7 @@ def scale(signs: Signs, weights: Sequence[float]) -> float:
     return min(_MOST_SCALE, max(_LEAST_SCALE, size))
 
 
-def shelf(signs: Signs) -> str:
+def quantile_table(signs: Signs) -> str:
     """Which quantiles a forecast takes: after a previous run, or before the first stop, errors have other tails."""
     return "profile" if signs.kind == "profile" else "blind" if signs.is_blind else "own"
 
@@ -118,7 +118,7 @@ def spread_of(signs: Signs) -> Spread:
     from stepscope.forecast._learned import QUANTILES, WEIGHTS
 
     size = scale(signs, WEIGHTS)
-    quantiles = QUANTILES[shelf(signs)]
+    quantiles = QUANTILES[quantile_table(signs)]
     return Spread(tuple(min(_FARTHEST, max(-_FARTHEST, size * value)) for value in quantiles))
 
 

@@ -58,7 +58,6 @@ class Facts(NamedTuple):
 
     config: Mapping[str, Value] | None
     flags: Mapping[str, Value]
-    gpu: str | None
     confidence: float
 
 
@@ -212,10 +211,9 @@ class Watch:
             flags=facts.flags,
             # The figures are of this moment, not of the last line.
             hardware=self._gpu._replace(time=None) if self._gpu is not None else None,
-            gpu=facts.gpu,
             fallback_now=self._clock.now(),
             confidence=facts.confidence,
-            has_gpu_series=False,
+            has_gpu_log=False,
         )
         self._silences = measure(self._report)
 

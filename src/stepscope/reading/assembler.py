@@ -245,7 +245,7 @@ class RunAssembler:
             else:
                 self._begin_segment(row, verdict)
             break
-        so_far.segments.calm()
+        so_far.segments.forget_announcements()
         so_far.rows.append(row)
         self.others.note_loss(row.loss, row.step, self.num_lines)
 

@@ -136,7 +136,7 @@ class LogReader:
         """Find out whether the file is no text of lines; give back the bytes to read as text, if any."""
         head, self._is_sniffed = self._head, True
         if not self._is_text and not self._recognition.is_user_text(head[:_SNIFF_BYTES]):
-            self._document_format = detect.find_blob(head[:_SNIFF_BYTES])
+            self._document_format = detect.find_document(head[:_SNIFF_BYTES])
         if self._document_format is not None:
             return b""
         self._head = b""

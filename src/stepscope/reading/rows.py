@@ -80,6 +80,7 @@ class RowStore:
     def __init__(self) -> None:
         self.step = RunLengthColumn()
         self._line = RunLengthColumn()
+        self._lines_rise = True  # rows that were held back are printed before rows that are here already
         self._figure = DecimalColumn(Nanos())
         self._loss = DecimalColumn(Decimals())
         self._num_behind = 0  # rows that only the steps show yet
@@ -116,7 +117,9 @@ class RowStore:
     def rows_before(self, lines: Ints) -> Ints:
         """How many rows were printed up to each of these lines."""
         self._catch_up()
-        return self._line.rows_upto(lines)
+        if self._lines_rise:
+            return self._line.rows_upto(lines)
+        return np.searchsorted(np.sort(unpack(self._line.share())), lines, side="right").astype(np.int64)
 
     @property
     def last_step(self) -> int | None:
@@ -131,6 +134,7 @@ class RowStore:
         """One more row."""
         self._catch_up()
         row = len(self.step)
+        self._lines_rise = self._lines_rise and new.line >= (self._line.last or 0)
         self.step.append(new.step)
         self._figure.append(new.figure)
         self._per.append_at(row, new.per)

@@ -51,7 +51,7 @@ class SegmentStore:
         """Whether the log spoke of an end since the last row."""
         return self._fatal
 
-    def calm(self) -> None:
+    def forget_announcements(self) -> None:
         """A row went on as expected: what was seen before it is settled."""
         if self._fatal or self._launch:
             self._fatal = self._resumed = False

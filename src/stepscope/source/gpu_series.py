@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import math
 import re
@@ -46,20 +45,26 @@ class GpuSeries(NamedTuple):
         return GpuSeries(self.gpu, *(column[own] for column in self[1:]))
 
 
-def read_gpu_series(log: Path) -> GpuSeries | None:
-    """The busiest GPU's samples next to a log (or in a recording's folder); None where there are none."""
+def read_gpu_log(log: Path) -> bytes | None:
+    """The samples next to a log (or in a recording's folder) as they are; None where there are none."""
     path = (log if log.is_dir() else log.parent) / NAME
     try:
         with open_file(path) as file:
-            text = file.read(_MOST_BYTES).decode("utf-8", errors="replace")
+            return file.read(_MOST_BYTES)
     except OSError:
         return None
-    gpus = parse_gpu_series(text.splitlines())
+
+
+def busiest_gpu(samples: bytes) -> GpuSeries | None:
+    """The samples of the busiest GPU; None where there are none. A day of them takes longer than most logs."""
+    gpus = parse_gpu_series(samples.decode("utf-8", errors="replace").splitlines())
     return max(gpus, key=lambda gpu: _mean(gpu.utilisation), default=None)
 
 
 def parse_gpu_series(lines: Sequence[str]) -> list[GpuSeries]:
     """Each GPU's samples. Lines that hold no sample (a torn line, a second heading) are skipped."""
+    import csv
+
     rows = csv.reader(lines, skipinitialspace=True)
     columns: dict[str, int] = {}
     found: dict[str, list[tuple[float, ...]]] = {}

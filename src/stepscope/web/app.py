@@ -45,13 +45,13 @@ def make_app(root: Path, *, token: str, hosts: frozenset[str], language: Languag
 
 
 class _App:
-    def __init__(self, shelf: RunFolder, language: Language) -> None:
-        self._shelf = shelf
+    def __init__(self, folder: RunFolder, language: Language) -> None:
+        self._folder = folder
         self._language = language
 
     async def _open(self, request: Request) -> tuple[str, Report]:
         name = request.query_params.get("path", "")
-        return name, await anyio.to_thread.run_sync(self._shelf.open, name)
+        return name, await anyio.to_thread.run_sync(self._folder.open, name)
 
     def _refuse(self, problem: StepscopeError, status: int = 404) -> Response:
         content = pages.error_text(problem, self._language)
@@ -60,7 +60,7 @@ class _App:
     async def list(self, request: Request) -> Response:
         """All runs."""
         del request
-        entries = await anyio.to_thread.run_sync(self._shelf.entries)
+        entries = await anyio.to_thread.run_sync(self._folder.entries)
         return HTMLResponse(pages.list_page(entries, self._language))
 
     async def run(self, request: Request) -> Response:
@@ -90,7 +90,7 @@ class _App:
     async def events(self, request: Request) -> Response:
         """A line whenever the log has changed, until the browser disconnects."""
         try:
-            path = self._shelf.path(request.query_params.get("path", ""))
+            path = self._folder.path(request.query_params.get("path", ""))
         except StepscopeError as problem:
             return self._refuse(problem)
         return StreamingResponse(_changes(path, request), media_type="text/event-stream")
@@ -99,7 +99,7 @@ class _App:
         """Two runs or more side by side."""
         names = request.query_params.getlist("path")[:_MOST_COMPARED]
         try:
-            reports = [await anyio.to_thread.run_sync(self._shelf.open, name) for name in names]
+            reports = [await anyio.to_thread.run_sync(self._folder.open, name) for name in names]
         except StepscopeError as problem:
             return self._refuse(problem)
         comparable = [report for report in reports if report.ledger.step is not None and report.ledger.wall_s]
@@ -127,7 +127,7 @@ class _App:
     async def metrics(self, request: Request) -> Response:
         """For Prometheus."""
         del request
-        entries = await anyio.to_thread.run_sync(self._shelf.entries)
+        entries = await anyio.to_thread.run_sync(self._folder.entries)
         return PlainTextResponse(metrics.render(entries), media_type="text/plain; version=0.0.4")
 
 

@@ -14,6 +14,7 @@ from stepscope.core import clock
 from stepscope.core.errors import InputError, StepscopeError
 from stepscope.reading.log_reader import LogReader
 from stepscope.reading.reader import read
+from stepscope.source.boundary import confined_to
 from stepscope.source.files import resolve
 
 _MOST_RUNS = 100
@@ -112,8 +113,9 @@ class RunFolder:
                 self._remembered.move_to_end(key)
                 return self._remembered[key]
         try:
-            run = read(str(path), progress=_limit(path, most_bytes))
-            report: Report | None = explain(run, fallback_now=clock.now())
+            with confined_to(self._root if self._root.is_dir() else self._root.parent):
+                run = read(str(path), progress=_limit(path, most_bytes))
+                report: Report | None = explain(run, fallback_now=clock.now())
         except _TooLargeError:
             raise  # not remembered: opening the run may read more of it than the list does
         except StepscopeError:

@@ -71,7 +71,7 @@ class HandOver:
         target, kinds = self._target, chunk.kinds
         base, outlook, done = target.num_lines, target.outlook, chunk.end
         for text, lines in chunk.foreign:
-            if target.is_deaf_to(text):
+            if target.would_only_count(text):
                 kinds[lines] = UNREAD
         if target.wants_unread:
             kinds[np.flatnonzero(kinds == UNREAD)[: target.wants_unread]] = SLOW

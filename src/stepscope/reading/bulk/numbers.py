@@ -37,7 +37,6 @@ class Number(NamedTuple):
     """A number at fixed places of a line: whole windows added up, a number of decimals, a sign, perhaps an exponent."""
 
     windows: tuple[Window, ...]
-    num_digits: int
     decimals: int
     sign: int
     exponent: tuple[Window, int] | None = None

@@ -173,7 +173,7 @@ class RowPlanner:
             if not free.issuperset(behind):
                 raise NotPlainError
             exponent = find_windows(behind, None, free)[0][0], -1 if power[2] == "-" else 1
-        return Number(windows, len(places), decimals, -1 if text.startswith("-") else 1, exponent)
+        return Number(windows, decimals, -1 if text.startswith("-") else 1, exponent)
 
     def _number(self, name: str, *, commas: bool = False, power: bool = False) -> int:
         text = self._groups[name] or ""

@@ -88,7 +88,7 @@ class BulkTarget:
         """How many more lines that nobody understood must be seen."""
         return max(MAX_UNREAD - len(self._assembler.others.first_unread), int(self._assembler.file.notices.is_ignored))
 
-    def is_deaf_to(self, text: str) -> bool:
+    def would_only_count(self, text: str) -> bool:
         """Whether a line that nobody understands would only be counted."""
         return self._assembler.others.remarks.is_full(text)
 
@@ -118,7 +118,7 @@ class BulkTarget:
             return
         self._assembler.file.notices.in_traceback = False
         self._assembler.bars.draw_own()
-        self._assembler.so_far.segments.calm()
+        self._assembler.so_far.segments.forget_announcements()
         self._assembler.so_far.rows.show(num)
         if rows.prefix is not None and rows.t_ns is not None:
             self._assembler.file.timestamps.note_many(self._assembler.so_far.rows.t, num)

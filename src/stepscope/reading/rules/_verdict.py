@@ -14,7 +14,7 @@ NEW_CLOCK: Final = "new clock"  # it begins a segment: the clock began again, th
 Verdict = Literal["drop", "merge", "new process", "new clock"] | Row
 
 
-class Sample(NamedTuple):
+class RuleSample(NamedTuple):
     """A short log and what is left of it: the steps of the run, and in how many segments."""
 
     lines: tuple[str, ...]

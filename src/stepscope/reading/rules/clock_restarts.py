@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from stepscope.reading.rows import Row, RowBatch
-from stepscope.reading.rules._verdict import NEW_CLOCK, Sample, Verdict
+from stepscope.reading.rules._verdict import NEW_CLOCK, RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
 
 SAMPLES = (
-    Sample(
+    RuleSample(
         (
             " 10%|#         | 10/100 [00:15<02:15,  1.50s/it]",
             "{'loss': 3.9, 'learning_rate': 1e-04, 'epoch': 0.1}",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from stepscope.reading.rows import Row, RowBatch
-from stepscope.reading.rules._verdict import Sample, Verdict
+from stepscope.reading.rules._verdict import RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
 from stepscope.run.model import NO_TIME
 
 SAMPLES = (
-    Sample(
+    RuleSample(
         (
             "2026-03-01 10:00:00,000 iter 0: loss 4.1, time 900.00ms, mfu -100.00%",
             "2026-03-01 10:00:20,000 iter 10: loss 3.9, time 2000.11ms, mfu 30.00%",

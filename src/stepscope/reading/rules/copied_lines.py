@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from stepscope.reading.rows import Row, RowBatch
-from stepscope.reading.rules._verdict import DROP, Sample, Verdict
+from stepscope.reading.rules._verdict import DROP, RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
 from stepscope.run.model import NO_TIME
 
@@ -15,7 +15,7 @@ _LINES = (
     "iter 20: loss 3.8000, time 170.42ms, mfu 30.00%",
     "iter 30: loss 3.7000, time 169.98ms, mfu 30.00%",
 )
-SAMPLES = (Sample((*_LINES, *_LINES, "iter 40: loss 3.6000, time 170.20ms, mfu 30.00%"), (0, 10, 20, 30, 40)),)
+SAMPLES = (RuleSample((*_LINES, *_LINES, "iter 40: loss 3.6000, time 170.20ms, mfu 30.00%"), (0, 10, 20, 30, 40)),)
 
 
 def judge(row: Row, so_far: SoFar) -> Verdict | None:

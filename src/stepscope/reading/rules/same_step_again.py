@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from stepscope.reading.rows import Row, RowBatch
-from stepscope.reading.rules._verdict import MERGE, Sample, Verdict
+from stepscope.reading.rules._verdict import MERGE, RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
 
 SAMPLES = (
     # The second state of the bar has the loss.
-    Sample(
+    RuleSample(
         (
             " 10%|#         | 10/100 [00:15<02:15,  1.50s/it]",
             "{'loss': 3.9, 'learning_rate': 1e-04, 'epoch': 0.1}",

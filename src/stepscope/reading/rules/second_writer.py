@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from stepscope.reading.rows import Row, RowBatch
-from stepscope.reading.rules._verdict import DROP, Sample, Verdict
+from stepscope.reading.rules._verdict import DROP, RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.writers import looks_interleaved
 from stepscope.run.model import NO_TIME
 
 SAMPLES = (
     # The same step with another time.
-    Sample(
+    RuleSample(
         (
             "iter 0: loss 4.1, time 900.00ms, mfu -100.00%",
             "iter 0: loss 4.1, time 902.00ms, mfu -100.00%",
@@ -22,7 +22,7 @@ SAMPLES = (
         (0, 10, 20),
     ),
     # A run that is further on goes on after a few rows of one that began later.
-    Sample(
+    RuleSample(
         (
             "iter 500: loss 3.1, time 170.20ms, mfu 30.00%",
             "iter 510: loss 3.1, time 170.11ms, mfu 30.00%",

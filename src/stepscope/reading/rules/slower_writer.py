@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from stepscope.reading.rows import Row, RowBatch
-from stepscope.reading.rules._verdict import DROP, Sample, Verdict
+from stepscope.reading.rules._verdict import DROP, RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
 
 SAMPLES = (
-    Sample(
+    RuleSample(
         (
             "step:0/100 train_loss:10.80 train_time:1ms step_avg:nanms",
             "step:10/100 train_loss:9.80 train_time:1500ms step_avg:150.00ms",

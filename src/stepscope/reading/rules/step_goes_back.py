@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from stepscope.reading.rows import Row, RowBatch
-from stepscope.reading.rules._verdict import NEW_PROCESS, Sample, Verdict
+from stepscope.reading.rules._verdict import NEW_PROCESS, RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
 
 SAMPLES = (
-    Sample(
+    RuleSample(
         (
             "iter 0: loss 4.1, time 900.00ms, mfu -100.00%",
             "iter 10: loss 3.9, time 170.11ms, mfu 30.00%",

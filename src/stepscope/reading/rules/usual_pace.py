@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from stepscope.reading.rows import Row, RowBatch
-from stepscope.reading.rules._verdict import Sample, Verdict
+from stepscope.reading.rules._verdict import RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
 from stepscope.run.model import NO_TIME
 
 SAMPLES = (
-    Sample(
+    RuleSample(
         (
             "2026-03-01 10:00:00,000 iter 0: loss 4.1, time 900.00ms, mfu -100.00%",
             "2026-03-01 10:00:02,000 iter 10: loss 3.9, time 200.11ms, mfu 30.00%",
@@ -24,7 +24,7 @@ SAMPLES = (
 def judge(row: Row, so_far: SoFar) -> Verdict | None:
     """Forget announcements where the row came too soon for a restart; the row itself is for the next rules."""
     if so_far.is_announced and so_far.is_inside_segment and _had_no_time_to_restart(row, so_far):
-        so_far.segments.calm()
+        so_far.segments.forget_announcements()
     return None
 
 
