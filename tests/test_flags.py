@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import importlib
 import io
@@ -233,7 +234,11 @@ def _no_side_effects(monkeypatch):
         monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGWINCH)
     before = [(number, signal.getsignal(number)) for number in numbers]
+    # The browser of other tests keeps an event loop in this thread; `mcp` wants one of its own.
+    loop = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
     yield
+    asyncio._set_running_loop(loop)
     for number, handler in before:
         signal.signal(number, handler)
 
