@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.columns.decimals import DecimalColumn, Decimals, Nanos, Printed, unpack
-from stepscope.columns.median import median
 from stepscope.columns.run_length import RunLengthColumn
+from stepscope.columns.statistics import distinct, median, quantiles
 from stepscope.run.model import NO_TIME
 
 _even = st.builds(
@@ -146,3 +146,19 @@ def test_a_median_is_numpys(values: list[float], num_rows: int) -> None:
     assert median(values) == np.median(values) or (math.isnan(median(values)) and math.isnan(np.median(values)))
     for axis in (0, 1):
         np.testing.assert_array_equal(median(table, axis=axis), np.median(table, axis=axis))
+
+
+@given(
+    st.lists(st.one_of(st.floats(-1e300, 1e300), st.integers(-(2**53), 2**53)), min_size=1, max_size=60),
+    st.lists(st.floats(0, 1), min_size=1, max_size=3),
+    st.sampled_from(["linear", "lower", "higher"]),
+)
+def test_quantiles_are_numpys(values: list[float], shares: list[float], method: str) -> None:
+    array = np.array(values, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        assert quantiles(array, shares, method=method) == np.quantile(array, shares, method=method).tolist()
+
+
+@given(st.lists(st.integers(-5, 5), max_size=30))
+def test_distinct_values_are_numpys(values: list[int]) -> None:
+    assert distinct(np.array(values, dtype=np.int64)).tolist() == np.unique(values).tolist()

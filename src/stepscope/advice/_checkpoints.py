@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.advice._base import Situation
-from stepscope.columns.median import median
+from stepscope.columns.statistics import distinct, median
 from stepscope.forecast.finish import Forecast
 from stepscope.run.model import Run
 
@@ -59,7 +59,7 @@ def steps_between_checkpoints(run: Run) -> int | None:
         return stated
     if run.format.habits.saves_only_after_evaluation:
         return run.settings.count("eval_interval")
-    gaps = np.diff(np.unique([stop.step for stop in run.stops if stop.saved and stop.step > 0]))
+    gaps = np.diff(distinct([stop.step for stop in run.stops if stop.saved and stop.step > 0]))
     return int(median(gaps)) if len(gaps) >= 2 else None
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.alarms._base import Alarm, AlarmEvidence
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.message import Seconds, say
 from stepscope.run.model import Run
 

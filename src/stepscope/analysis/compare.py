@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from stepscope.analysis.report import Report
+from stepscope.columns.statistics import quantiles
 from stepscope.core.settings import Value
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import ORDER
@@ -136,7 +137,7 @@ def _ratio(first: Report, other: Report, align: Align, confidence: float) -> tup
     before, after = (_resampled_means(sample, dice) for sample in samples)
     ratios = np.sort(after / before)
     tail = (1 - confidence) / 2
-    low, high = np.quantile(ratios, [tail, 1 - tail])
+    low, high = quantiles(ratios, (tail, 1 - tail))
     return float(samples[1].mean() / samples[0].mean()), float(low), float(high)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 
 from stepscope.causes._trend import Trend, find_trend
-from stepscope.columns.median import median
+from stepscope.columns.statistics import distinct, median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.periods import Period
@@ -169,7 +169,7 @@ class Evidence:
         shape, step = self.shape, self.ledger.step
         if shape is None or step is None:
             return False
-        values = np.unique(self.run.steps.dur_ns[step.rows])
+        values = distinct(self.run.steps.dur_ns[step.rows])
         tick = float(np.diff(values).min()) / NS / step.typical_s if len(values) > 1 else 0.0
         return shape.noise < _EVEN + 0.5 * tick
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.run.model import Floats, Ints
 
 Kind = Literal["flat", "step", "window", "line", "saturating"]

@@ -20,7 +20,7 @@ import re
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.message import say
 from stepscope.ledger.phases import Finding
 from stepscope.run.model import Ints, RemarkKind

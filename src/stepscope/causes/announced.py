@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
-from stepscope.columns.median import median
+from stepscope.columns.statistics import distinct, median, quantile
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
 from stepscope.run.model import RemarkKind
@@ -45,7 +45,7 @@ def explain_step(case: Case) -> Finding | None:
 def _slow_rows(case: Case, kind: RemarkKind, index: int) -> Finding | None:
     """Rows after such a line are slow far more often than others."""
     evidence = case.evidence
-    rows = np.unique(kind.row[kind.row < len(evidence.run)])
+    rows = distinct(kind.row[kind.row < len(evidence.run)])
     if not case.stall_s or len(rows) > _COMMON * len(evidence.run):
         return None
     slow = np.isin(rows, list(evidence.stalls))
@@ -72,7 +72,7 @@ def _longer_evaluation(case: Case, kind: RemarkKind, index: int) -> Finding | No
     if len(with_it) < 2 or len(without) < 3:
         return None
     longer, usual = float(median(with_it)), float(median(without))
-    if longer < _LONGER * usual or longer < float(np.quantile(without, 0.9)):
+    if longer < _LONGER * usual or longer < quantile(without, 0.9):
         return None
     message = say("cause-c36-evaluation", own=Seconds(longer), others=Seconds(usual), count=len(with_it))
     line = int(kind.line[index])

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from stepscope.causes._evidence import Case, Evidence, Rhythmic
 from stepscope.causes.data_wait import MOST
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
 

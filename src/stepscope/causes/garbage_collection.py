@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.message import Seconds, Share, say
 from stepscope.ledger.phases import Finding
 

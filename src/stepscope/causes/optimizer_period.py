@@ -17,7 +17,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Rhythmic
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.message import Decimal, Seconds, say
 from stepscope.ledger.phases import Finding
 

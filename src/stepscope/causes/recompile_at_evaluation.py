@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Shift
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median, quantile
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Cause, Finding
 
@@ -39,7 +39,7 @@ def explain_step(case: Case) -> Finding | None:
     later = np.array([evidence.evaluating[row] for row in rows[1:]])
     middle, own = float(median(later)), evidence.evaluating[case.row]
     # The later ones must agree with each other better than the first agrees with them.
-    if middle <= 0 or own < _LONGER * middle or own < float(np.quantile(later, 0.95)):
+    if middle <= 0 or own < _LONGER * middle or own < quantile(later, 0.95):
         return None
     message = say("cause-c05-evidence", own=Seconds(own), others=Seconds(middle), count=len(later))
     confidence = 0.75 if evidence.is_compiled else 0.65

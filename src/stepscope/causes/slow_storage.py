@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 
 from stepscope.causes._evidence import Case, Evidence
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.message import Seconds, say
 from stepscope.core.units import NS
 from stepscope.ledger.phases import Finding

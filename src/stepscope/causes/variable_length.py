@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.causes._evidence import Case, Evidence, Shift
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.message import Decimal, say
 from stepscope.ledger.phases import Finding
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median, quantiles
 from stepscope.forecast.pace import Timeline
 from stepscope.ledger.phases import Regime
 from stepscope.run.model import Floats
@@ -178,5 +178,5 @@ def _noise(num: Floats, seconds: Floats) -> float:
 
 def _usual_noise(rate: Floats) -> float:
     """The same by the rates of the middle half of the rows: a stall is no noise."""
-    low, middle, high = np.percentile(rate, (25, 50, 75))
+    low, middle, high = quantiles(rate, (0.25, 0.5, 0.75))
     return float((high - low) / 1.349 / max(float(middle), _TINY_S) / math.sqrt(len(rate)))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import distinct, median
 from stepscope.run.model import Run
 from stepscope.run.stops import Stop
 
@@ -101,7 +101,7 @@ def _first_spacing(evaluations: list[Stop], last_step: int) -> int | None:
 
 def _counted(stops: Sequence[Stop], last_step: int, max_steps: int, regular: int) -> int:
     """How many more there will be: counted on from the last at the usual spacing where that is uneven."""
-    steps = np.unique([stop.step for stop in stops if stop.step <= last_step])
+    steps = distinct([stop.step for stop in stops if stop.step <= last_step])
     gaps = np.diff(steps)
     if len(gaps) < 1 or int(gaps.min()) < 1:
         return regular

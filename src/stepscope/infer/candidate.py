@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.infer.clock_choice import Choice, Doubt, StepLines, choose
 from stepscope.infer.counter import LEAST_ROWS, Counter, find_counter, first_number, whole

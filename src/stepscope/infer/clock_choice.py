@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median, quantile, quantiles
 from stepscope.infer.time_figures import (
     CLEAR,
     NEAR,
@@ -185,7 +185,7 @@ def _evidence(
 
 def _is_steady(paces: Floats) -> bool:
     """A time left that goes with the steps left; one for the whole run next to a total of one epoch does not."""
-    low, high = np.quantile(paces, (0.25, 0.75))
+    low, high = quantiles(paces, (0.25, 0.75))
     return bool(high < 1.5 * low)
 
 
@@ -273,7 +273,7 @@ def _is_mean(meaning: Meaning, rows: StepLines, running: list[TimeColumn]) -> bo
             ratio = column.values * meaning.unit_s * rows.steps / elapsed
         # Beyond the first ticks. A steady step comes near the mean too, but not where the first ones were slow.
         ratio = ratio[np.isfinite(ratio) & (elapsed > _MANY_TICKS_S)]
-        if len(ratio) > 5 and float(np.quantile(np.abs(ratio - 1), 0.95)) < _SAME:
+        if len(ratio) > 5 and quantile(np.abs(ratio - 1), 0.95) < _SAME:
             return True
     return False
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.infer.kinds import Kind
 from stepscope.infer.line_parts import Field
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.infer.assumptions import assumptions_of
 from stepscope.infer.candidate import MAX_KINDS, Candidate, find_candidates
 from stepscope.infer.clock_choice import Choice, Doubt, StepLines, as_one_step

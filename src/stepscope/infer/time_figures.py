@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.infer.line_parts import Field
 from stepscope.lines.figures import parse_clock

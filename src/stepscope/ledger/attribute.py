@@ -12,6 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from stepscope.columns.statistics import quantile
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline, is_coarse, typical
@@ -208,8 +209,8 @@ def _normal_step(work: Attribution) -> NormalStep:
         typical_s=typical(
             seconds, work.run.steps.span[work.baseline.normal], coarse=is_coarse(work.run, work.baseline.normal)
         ),
-        low_s=float(np.quantile(seconds, 0.05, method="lower")),
-        high_s=float(np.quantile(seconds, 0.95, method="higher")),
+        low_s=float(quantile(seconds, 0.05, method="lower")),
+        high_s=float(quantile(seconds, 0.95, method="higher")),
         num_rows=len(seconds),
         rows=np.flatnonzero(work.baseline.normal),
         regimes=find_regimes(work.run, work.baseline),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median, quantiles
 from stepscope.run.model import Floats, Run
 
 # Rows on either side that make up the local level: enough for a median, few enough to follow drift.
@@ -117,7 +117,7 @@ def _spread(residual: Floats, tick: float) -> float:
     another kind, such as the first of every epoch. A clock that counts in ticks has no bulk finer than one.
     """
     middle = 1.4826 * float(median(np.abs(residual)))
-    shoulder, tail = (float(value) for value in np.quantile(residual, (0.8, 0.95), method="lower"))
+    shoulder, tail = quantiles(residual, (0.8, 0.95), method="lower")
     return max(_LEAST_SCALE, middle, min(tail / 1.645, _TAIL * max(shoulder, middle, tick, _LEAST_SCALE)))
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.phases import Basis, Cause, Ledger, Part, Phase, PhaseTotal, Price, SlowStep, joined

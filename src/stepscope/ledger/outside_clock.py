@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.lines.notices import FATAL

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median, quantile
 from stepscope.ledger.baseline import Baseline
 from stepscope.run.model import Floats, Ints, Run
 
@@ -108,7 +108,7 @@ def _raised(run: Run, baseline: Baseline, rows: Ints) -> Ints:
     calm = share[baseline.normal[rows]]
     scale = max(_LEAST_SCALE, 1.4826 * float(median(np.abs(calm)))) if len(calm) else _LEAST_SCALE
     # A log with one sharp figure and heavy tails has raised rows everywhere: its tail is its noise.
-    tail = float(np.quantile(calm, 0.99)) / 2.33 if len(calm) > 100 else 0.0
+    tail = quantile(calm, 0.99) / 2.33 if len(calm) > 100 else 0.0
     bar = max(_SIGMAS * scale, 3 * min(tail, 4 * scale), _LEAST_EXCESS)
     high = np.flatnonzero(share > bar)
     if len(high) > _MAX_RAISED:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.ledger.priors import LogNormal
 from stepscope.run.model import Floats
 

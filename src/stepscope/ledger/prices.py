@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger import priors
 from stepscope.ledger.baseline import Baseline

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median, quantiles
 from stepscope.ledger.baseline import Baseline, is_coarse, typical
 from stepscope.ledger.phases import Regime
 from stepscope.run.model import Floats, Ints, Run
@@ -46,7 +46,7 @@ def find_regimes(run: Run, baseline: Baseline) -> tuple[Regime, ...]:
 def _segment(seconds: Floats, *, coarse: bool) -> list[int]:
     """Row indices at which the level changes, with 0 and the end."""
     edges = np.linspace(0, len(seconds), min(_MAX_BLOCKS, len(seconds) // 3) + 1).astype(int)
-    low, high = np.quantile(seconds, [0.01, 0.99])
+    low, high = quantiles(seconds, (0.01, 0.99))
     clipped = np.clip(seconds, low, high)
     means = np.log(np.maximum(np.add.reduceat(clipped, edges[:-1]) / np.diff(edges), 1e-12))
     differences = np.abs(np.diff(means))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median, quantile
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.outside_clock import Outside, OutsidePhase, begin_ns, expected_s, find_outside, stopped_rows
@@ -85,7 +85,7 @@ def _lateness_s(run: Run) -> float:
         return 0.0
     unprinted_s = (np.diff(steps.t_ns) - steps.dur_ns[1:])[known] / NS
     # Few of these differences contain a stop outside the clock or another pause.
-    return float(np.quantile(np.abs(unprinted_s - median(unprinted_s)), 0.9)) / 1.645
+    return quantile(np.abs(unprinted_s - median(unprinted_s)), 0.9) / 1.645
 
 
 def has_stamped_rows(run: Run) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.outside_clock import is_after_last_row

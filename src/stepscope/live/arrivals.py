@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.run.model import NO_TIME, Floats, Ints, Run
 

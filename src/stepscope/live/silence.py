@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.analysis.report import Report
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.live.arrivals import arrivals
 from stepscope.run.model import Run
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from stepscope.columns.decimals import DecimalColumn
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.lines.format import Covers
 from stepscope.run.model import NO_TIME, Floats, Ints, steps_since
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from stepscope.advice._base import batch_loss_sd
 from stepscope.analysis.report import Report
+from stepscope.columns.statistics import distinct
 from stepscope.forecast.finish import Forecast
 from stepscope.forecast.pace import lay_out
 
@@ -25,7 +26,7 @@ def fan(report: Report) -> dict[str, Any] | None:
     if own is not report.run:
         return None  # the ledger adds up the seconds of several trainings
     steps, seconds = lay_out(own, report.ledger).clock
-    kept = np.unique(np.linspace(0, len(steps) - 1, min(_MOST_POINTS, len(steps))).astype(np.int64))
+    kept = distinct(np.linspace(0, len(steps) - 1, min(_MOST_POINTS, len(steps))).astype(np.int64))
     found: dict[str, Any] = {
         "seconds": [round(value, 3) for value in seconds[kept].tolist()],
         "step": steps[kept].tolist(),

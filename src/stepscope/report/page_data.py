@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stepscope.analysis.report import Report
+from stepscope.columns.statistics import distinct
 from stepscope.core.units import NS
 from stepscope.forecast.pace import lay_out
 from stepscope.i18n import Language
@@ -129,7 +130,7 @@ def extremes(values: Ints | Floats, most: int) -> Ints:
     stretch[edges] = 1
     order = np.lexsort((values, np.cumsum(stretch)))
     ends = np.append(edges[1:], len(values)) - 1
-    return np.unique(np.concatenate([order[edges], order[ends]]))
+    return distinct(np.concatenate([order[edges], order[ends]]))
 
 
 def stops_outside(report: Report) -> list[tuple[int, str]]:
@@ -185,7 +186,7 @@ def _throughput(report: Report) -> dict[str, list[float]] | None:
     step, seconds = lay_out(own, report.ledger).clock if own is report.run else (np.zeros(0), np.zeros(0))
     if len(step) < 8:
         return None
-    edges = np.unique(np.linspace(0, len(step) - 1, min(_MOST_STRETCHES, len(step) // 2) + 1).astype(np.int64))
+    edges = distinct(np.linspace(0, len(step) - 1, min(_MOST_STRETCHES, len(step) // 2) + 1).astype(np.int64))
     done, took = np.diff(step[edges]), np.diff(seconds[edges])
     usable = (done > 0) & (took > 0)
     if int(usable.sum()) < 3:

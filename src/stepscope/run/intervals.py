@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.settings import Settings, Value
 from stepscope.run.mfu import Contradiction, contradictions_by_mfu, world_size_by_mfu
 from stepscope.run.model import Run

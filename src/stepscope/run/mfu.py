@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.median import median
+from stepscope.columns.statistics import median
 from stepscope.core.settings import Settings, Value
 from stepscope.core.units import NS
 from stepscope.run.model import Run

@@ -11,6 +11,7 @@ import numpy as np
 
 from stepscope.analysis.compare import Align, Comparison
 from stepscope.analysis.report import Report
+from stepscope.columns.statistics import distinct
 from stepscope.core.errors import StepscopeError
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast
@@ -93,7 +94,7 @@ def _sparkline(report: Report) -> str:
     if not len(seconds):
         return ""
     slow = {one.row: drawn_phase(one) for one in report.ledger.slow}
-    edges = np.unique(np.linspace(0, len(seconds), _SPARK + 1).astype(np.int64))
+    edges = distinct(np.linspace(0, len(seconds), _SPARK + 1).astype(np.int64))
     rows = [a + int(seconds[a:b].argmax()) for a, b in itertools.pairwise(edges.tolist())]
     high = max(float(seconds[row]) for row in rows) or 1.0
     bars = ""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.columns.decimals import Printed, unpack
+from stepscope.columns.statistics import distinct
 from stepscope.lines.format import Format
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO
 from stepscope.reading.bulk.numbers import Floats, Ints
@@ -207,7 +208,7 @@ class RowFeed:
     def set_barriers(self, lines: Ints) -> None:
         """Lines that may add rows of their own, or change what a row means: no rows are staged across them."""
         found = np.concatenate([self._odd, np.searchsorted(self._lines, lines), [len(self._lines)]])
-        self._barriers = np.unique(found)[::-1].tolist()
+        self._barriers = distinct(found)[::-1].tolist()
 
     def confirm_losses(self, line: int) -> None:
         """Tell the target of losses that were printed before a line."""
