@@ -27,7 +27,12 @@ def test_an_error_is_a_sentence(tmp_path):
     (tmp_path / "train.log").write_text("hello\n")
     with pytest.raises(stepscope.InputError) as caught:
         stepscope.read(str(tmp_path / "train.lof"))
-    assert str(caught.value) == f"No such file: {tmp_path}/train.lof. Did you mean {tmp_path}/train.log?"
+    assert str(caught.value) == f"No such file: {tmp_path}/train.lof (did you mean {tmp_path}/train.log?)"
+
+
+def test_a_command_in_an_error_can_be_pasted():
+    error = stepscope.UsageError("needs-extra", place="Run.to_pandas", extra="pandas")
+    assert str(error) == "This needs the extra pandas: Run.to_pandas (pip install 'stepscope[pandas]')"
 
 
 def test_a_secret_in_an_error_is_masked(tmp_path):

@@ -28,17 +28,14 @@ def error_text(error: StepscopeError, language: Language) -> ErrorText:
 
 
 def english_error(error: StepscopeError) -> str:
-    """An error as English sentences: what happened, where, what to do."""
+    """An error as an English sentence: what happened, where, what to do."""
     sentence, hint = error_text(error, Language.load("en"))
     where = f": {redact(error.place)}" if error.place else ""
-    what_to_do = f" {_capital(hint)}" if hint else ""
-    return f"{_capital(sentence)}{where}.{what_to_do}"
+    # In brackets and as it is: a hint may be a command to paste.
+    what_to_do = f" ({hint})" if hint else ""
+    return f"{sentence[:1].upper()}{sentence[1:]}{where}{what_to_do}"
 
 
 def english_message(message: Message) -> str:
     """A message as an English sentence."""
     return Language.load("en").say(message)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
