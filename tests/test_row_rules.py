@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import pkgutil
 
+import numpy as np
 import pytest
 
 from stepscope.reading import assembler, rules
 from stepscope.reading.bulk import target
 from stepscope.reading.log_reader import LogReader
+from stepscope.reading.rows import RowBatch
+from stepscope.run.model import NO_TIME
 from tests.fuzz.test_laws import columns
 
 RULES = {rule.__name__.rpartition(".")[2]: rule for rule in rules.RULES}
@@ -53,3 +57,33 @@ def test_a_sample_needs_its_rule(rule, sample, monkeypatch):
     except IndexError:  # no segment ever begins
         without_it = None
     assert without_it != with_it
+
+
+def as_batch(row):
+    """A row as it would come from reading in bulk, without its timestamp: those are placed before rules are asked."""
+    figure = None if row.figure == NO_TIME else np.array([row.figure])
+    return RowBatch(np.array([row.step]), np.array([row.line]), figure, *[None] * 7)
+
+
+@pytest.mark.parametrize(("rule", "sample"), SAMPLES)
+def test_where_all_rules_are_quiet_all_would_keep_the_row(rule, sample, monkeypatch):
+    """The law that lets a batch be taken at once: no verdict and no change of memory.
+
+    Corrected timestamps aside: `TimestampTrack.place` sees to them.
+    """
+    real, seen = assembler.RunAssembler._append, []
+
+    def spy(self, row):
+        state = copy.deepcopy(self.so_far)
+        is_quiet = all(other.is_quiet(as_batch(row), state) for other in rules.RULES)
+        verdicts = [other.judge(row, state) for other in rules.RULES if other is not RULES["clock_was_set"]]
+        after = len(state.rows), state.copied_row, state.doubtful, state.writers.num_others
+        before = len(self.so_far.rows), self.so_far.copied_row, self.so_far.doubtful, self.so_far.writers.num_others
+        assert not is_quiet or (set(verdicts) == {None} and after == before), row
+        seen.append(is_quiet)
+        real(self, row)
+
+    monkeypatch.setattr(assembler.RunAssembler, "_append", spy)
+    read(sample.lines, in_bulk=False)
+    assert True in seen or rule is RULES["second_writer"]  # once known, it is never quiet
+    assert False in seen

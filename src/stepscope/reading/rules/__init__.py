@@ -6,11 +6,11 @@ judge(row, so_far)
     What becomes of a row: a verdict (see `_verdict.py`), a `Row` to take in its place, or None: the next rule is
     asked, and a row that no rule claims is kept. A rule may change its own memory in `so_far`, and nothing else.
 is_quiet(batch, so_far)
-    Whether the rule would keep every row of a batch in which the steps go up. Where all rules are quiet, the batch is
-    taken at once: reading in bulk and reading line by line cannot drift apart.
+    Whether the rule would keep every row of a batch in which the steps go up, and change nothing in its memory. Where
+    all rules are quiet, the batch is taken at once: reading in bulk and line by line cannot drift apart.
 SAMPLES
     Short logs with the steps that are left of them. `tests/test_row_rules.py` reads each line by line and in bulk, and
-    checks that it comes out otherwise without the rule.
+    checks that it comes out otherwise without the rule and that quiet rules have nothing to say.
 """
 
 from __future__ import annotations
