@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stepscope.lines import notices
+from stepscope.lines import closing, notices
 from stepscope.lines.notices import classify
 from tests.unit.logs import report_of, training
 
@@ -45,6 +45,21 @@ from tests.unit.logs import report_of, training
         ("120 epochs completed in 3.201 hours.", "done"),
         ("Epoch 41: early stopping", "early_stop"),
         ("Early stopping triggered after 5 evaluations", "early_stop"),
+        ("[INFO] [launch.py:295:sigkill_handler] Main process received SIGINT, exiting", "interrupted"),
+        ("[INFO] [launch.py:286:sigkill_handler] Killing subprocess 4711", "killed"),
+        ("[ERROR] [launch.py:320:sigkill_handler] Process 4711 exits with return code = -9", "killed"),
+        ("RuntimeError: DataLoader worker (pid 47) is killed by signal: Terminated.", "interrupted"),
+        ("job 4711 exceeded hard wallclock time", "interrupted"),
+        ("    reason: OOMKilled", "oom"),
+        ("ResourceExhaustedError: OOM when allocating tensor with shape[64,128]", "oom"),
+        ("mpirun noticed that process rank 3 with PID 0 on node n1 exited on signal 9 (Killed).", "killed"),
+        ("(raylet) A worker died or was killed while executing a task by an unexpected system error.", "killed"),
+        ("wandb: Waiting for W&B process to finish... (failed 1). Press Control-C to abort syncing.", "killed"),
+        ("wandb: Waiting for W&B process to finish... (success).", "closing"),
+        ("Process finished with exit code 0", "closing"),
+        ("Check failed: error == cudaSuccess (2 vs. 0)  out of memory", "oom"),
+        ("Check failed: error == cudaSuccess (77 vs. 0)  an illegal memory access was encountered", "killed"),
+        ("Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", "killed"),
         # Words that merely name such things:
         ("kill_on_oom = True", None),
         ("NCCL_TIMEOUT=600", None),
@@ -56,6 +71,9 @@ from tests.unit.logs import report_of, training
         ("Finished training: 4096 merges completed", None),
         ("# RuntimeError: is raised when", None),
         ("handlers for SIGTERM installed", None),
+        ("exit code: 0", "closing"),
+        ("this will be killed by signal handling", None),
+        ("the wall time limit is 4 h", None),
     ],
 )  # fmt: skip
 def test_what_a_line_says_of_the_end(text, kind):
@@ -165,6 +183,22 @@ def test_no_pattern_matches_a_line_without_its_words(notice):
     @settings(max_examples=150, suppress_health_check=list(HealthCheck))
     def check(text):
         if re.search(pattern, text.strip()):
+            assert any(word in text for word in words)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [(closing._DONE, closing._DONE_WORDS), (closing._CLOSING, closing._CLOSING_WORDS)],
+    ids=["done", "closing"],
+)
+def test_no_closing_words_are_lost_for_want_of_a_word(pattern, words):
+    @given(st.from_regex(re.compile(pattern, re.ASCII)))
+    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
+    def check(text):
+        # Odd mixtures of cases are not written by anybody.
+        if re.search(pattern, text.strip()) and text in (text.lower(), text.upper(), text.capitalize()):
             assert any(word in text for word in words)
 
     check()

@@ -143,3 +143,20 @@ def test_the_line_with_a_stamp_of_its_own_gives_the_row_its_moment():
     run = run_of(lines)
     assert len(run) == 59
     assert set(np.diff(run.steps.t_ns).tolist()) == {10 * 10**9}
+
+
+def test_the_timestamps_of_the_steps_count_before_those_of_an_engine_above_them():
+    """An engine prints the year, the trainer on it does not: its own timestamps are the clock."""
+    from tests.unit.logs import run_of
+
+    engine = (
+        "[2026-12-30 23:00:00,100] [INFO] [logging.py:96:log_dist] [Rank 0] step=0, skipped=0, lr=[0.0], mom=[[0.9]]"
+    )
+    rows = [
+        f"[12/30 23:{step // 60:02d}:{step % 60:02d} d2.utils.events]:  eta: 0:10:00  iter: {step}  total_loss: 1.5  "
+        "time: 1.0000  data_time: 0.0100  lr: 0.001  max_mem: 900M"
+        for step in range(1, 60)
+    ]
+    run = run_of("\n".join([engine, *rows]) + "\n")
+    assert run.format.name == "detectron2"
+    assert float(run.steps.dur_ns[10]) == 1e9

@@ -13,8 +13,10 @@ from typing import Any
 from stepscope.core.units import NS
 
 _CLOCK = re.compile(r"(?:(?P<d>\d+) days?,? )?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)\s*$")
-_WORDS = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m(?!s)|min|s|ms)\b")
-_UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
+_WORDS = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m(?!s)|seconds?|secs?|s|ms|us)\b", re.IGNORECASE
+)
+_UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 _SEPARATORS = re.compile(r"[,_'\s\u00a0\u2009\u202f]")  # between groups of thousands
 _MAX_STEP = 1 << 53
 _MAX_NS = 10**18  # thirty years
@@ -28,7 +30,12 @@ def parse_clock(text: str) -> float | None:
         days, hours = int(clock["d"] or 0), int(clock["h"] or 0)
         return days * 86_400.0 + hours * 3600.0 + int(clock["m"]) * 60.0 + float(clock["s"])
     words = _WORDS.findall(text)
-    return sum(float(number) * _UNITS[unit] for number, unit in words) if words else None
+    return sum(float(number) * _seconds_in(unit.lower()) for number, unit in words) if words else None
+
+
+def _seconds_in(unit: str) -> float:
+    """Of a unit by its name or its first letter: `min`, `hrs`, `s`, `ms`."""
+    return _UNITS.get(unit) or _UNITS[unit[0]]
 
 
 # The groups that hold a time figure, in the order they are looked for, and how the number becomes seconds. The same
@@ -58,8 +65,19 @@ LINEAR_NS = {
     "s_per_it": NS,
 }
 CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
+# Steps a second, the mean since the start: with the step's number, a running clock.
+MEAN_RATE = "mean_steps_per_s"
+# The whole minutes that the batches left of an epoch will take, at the mean rate of those done.
+MINUTES_LEFT = "left_min"
+# The groups of a step's line that time an evaluation or a checkpoint of the same step.
+OWN_EVENTS = {
+    "evaluation_s": "evaluation",
+    "evaluation_after_s": "evaluation",
+    "checkpoint_s": "checkpoint",
+    "checkpoint_after_s": "checkpoint",
+}
 # Groups that a line may give for the step line that follows it.
-AHEAD = frozenset({"step", "epoch", "batch", "loss", *SCALES})
+AHEAD = frozenset({"step", "epoch", "batch", "loss", MEAN_RATE, *SCALES})
 
 
 def figure_ns(groups: Mapping[str, str | None]) -> int | None:

@@ -30,19 +30,28 @@ class Line(NamedTuple):
     """One kind of line. Named groups are values; `sets` are settings its mere presence states.
 
     step
-        `step`, or `epoch`, `batch`, `batches`; a time figure (see `figures.SCALES`); `total` or `epochs`; `loss`,
+        `step`, or `epoch`, `batch`, `batches`; a time figure (see `figures.SCALES`); `total` or `epochs`, or
+        `percent`, the share of the training that is done, or `epochs_done`, with its fraction; `loss`,
         `mfu_pct`; `data_s`, how long the step waited for its batch; `tokens` or `tokens_per_s`; `per_steps` when the
         figure is the time of that many steps together; `samples_per_s`, which is a time once `samples_per_step` is
-        known; `stamp`, `unix_s` or `unix_ms` for a timestamp inside the line. A line that names no step and no time
+        known; `mean_steps_per_s`, the mean rate since the start, which with `step` makes a running clock; `left_min`,
+        the whole minutes left of an epoch, which with `batch` and `batches` make the mean time of a step; `val_loss`
+        or `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that took;
+        `evaluation_s`, `checkpoint_s` when the step's figure contains an evaluation or a checkpoint and the line says
+        how long that took, `evaluation_after_s`, `checkpoint_after_s` when they came after the figure ended and are to
+        be added; `stamp`, `unix_s` or `unix_ms` for a timestamp inside the line. A line that names no step and no time
         holds the `loss` of the step printed last
     evaluation, checkpoint, gc, data
-        `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took; a timestamp; an
-        evaluation's line with a running clock is a step's line too, where the step has none
+        `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took, or `took_samples`
+        with `took_per_s` or `took_mean_s`; `took_batch` of
+        `took_batches` with `took_mean_s` or `took_mean_ms` when it shows its progress and the mean time of a batch, the
+        lines that follow then continue it; a timestamp; an evaluation's line with a running clock is a step's line
+        too, where the step has none
     setting
         `key`, `value`
     fact, start, resume
         any setting's name; `total`, `batches`, `epochs`; `step`, `epoch`, `batch`, `loss` or a time figure of the next
-        step line, which lacks it
+        step line, which lacks it; or `reached`, the last step that is done, with a running clock
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter
@@ -98,6 +107,8 @@ class Clock(NamedTuple):
         "epoch" that it does so at every epoch; None that it never does
     is_sum
         a window's figure is the time of all its steps together, not their mean
+    is_mean
+        a running clock's figure is the mean of all steps since the first, not their sum
     """
 
     covers: Covers
@@ -105,6 +116,7 @@ class Clock(NamedTuple):
     note: str
     restarts_with: Literal["process", "epoch"] | None = None
     is_sum: bool = False
+    is_mean: bool = False
 
     @property
     def is_per_step(self) -> bool:
@@ -140,12 +152,22 @@ class Layout(NamedTuple):
         the line of an evaluation or a checkpoint comes after the line of the step it belongs to, not before it
     bars_nest
         steps are progress bars, and other bars (those of an evaluation) differ from them only in their total
+    bars_hold_evaluation
+        the bar of an epoch may count the batches of its evaluations, too, which draw bars of their own with
+        `eval_done` of `eval_iters`
+    bars_are_epochs
+        a count of batches that starts again begins another epoch, where no line says which
+    counts_lines
+        the step lines have no number: each is one step more than the one before it
     """
 
     first_step: int = 0
     first_epoch: int = 0
     events_follow_step: bool = False
     bars_nest: bool = False
+    bars_hold_evaluation: bool = False
+    bars_are_epochs: bool = False
+    counts_lines: bool = False
 
 
 class EvaluationHabits(NamedTuple):
@@ -278,6 +300,8 @@ class Format:
         whether the log contains any time; a log of steps and losses is still worth recognising
     name, words
         set by the catalogue: the name of the file, and words of which every line contains one (None: unknown)
+    is_engine
+        a library that other trainers run on: its lines also appear in their logs, and theirs are then the main series
     inferred
         set where the format comes neither from the catalogue nor from a user, but from the structure of the log
     """
@@ -292,6 +316,7 @@ class Format:
     controls: Controls = Controls()
     document: Document | None = None
     is_timed: bool = True
+    is_engine: bool = False
     name: str = ""
     words: tuple[str, ...] | None = None
     inferred: Inferred | None = None

@@ -9,11 +9,14 @@ from stepscope.lines.format import Format, LineKind, match_line
 from stepscope.lines.prefix import Prefix, split_prefix
 
 # After an unknown kind of prefix, only these distinctive lines are looked for, and only near the start.
-_SEARCHED: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint"})
+SEARCHED: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint"})
 _SEARCH_CHARS = 400
 _MAX_PREFIX = 120
 # The first letters of the prefixes we know; most lines have none, and need not be looked at twice.
-_PREFIX_STARTS = frozenset("[(0123456789JFMASONDrRTWIE" + "abcdefghijklmnopqstuvwxyz")
+_PREFIX_STARTS = frozenset("[(<{0123456789JFMASONDrRTWIEC" + "abcdefghijklmnopqstuvwxyz")
+
+# The end of tqdm's bar, and something right behind it.
+_BAR_END = re.compile(r".{0,300}?\d+/\d+ \[[\d:]+<[\d:?]+, +[\d.?]+(?:it/s|s/it)(?:, [^\]]{0,200})?\](?=[^\s\[\x1b])")
 
 
 class Claim(NamedTuple):
@@ -59,11 +62,17 @@ def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
         return None  # none of this format's words: its patterns need not even be compiled
     for index in fmt.sieve.possible(text):
         line = fmt.lines[index]
-        if line.kind in _SEARCHED:
+        if line.kind in SEARCHED:
             match = line.anywhere.search(head)
             if match is not None and match.start() <= _MAX_PREFIX:
                 return index, match
     return None
+
+
+def behind_bar(text: str) -> int | None:
+    """Where a text begins that is glued to the end of a bar; None where there is no such text."""
+    found = _BAR_END.match(text) if "it]" in text or "/s]" in text or "it, " in text or "/s, " in text else None
+    return None if found is None or found.end() >= len(text) else found.end()
 
 
 def is_indented(line: str, prefix: Prefix | None) -> bool:

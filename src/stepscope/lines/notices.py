@@ -10,17 +10,22 @@ import re
 from functools import cache
 from typing import Literal
 
-# `error` is an exception without its traceback; `done` is the log's own statement that training is over, which is no
-# proof of it.
-NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed", "hang", "error", "done", "early_stop"]
+from stepscope.lines import closing
+from stepscope.lines.closing import Closing
+from stepscope.lines.sieve import words_of
+
+# `error` is an exception without its traceback; the words of an end are those of `closing.py`.
+NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed", "hang", "error"] | Closing
 # Kinds of notice after which a process is over, or about to be.
 FATAL: frozenset[NoticeKind] = frozenset({"traceback", "oom", "interrupted", "exception", "killed", "hang"})
 
-_TRACEBACK = r"Traceback \(most recent call last\):"
+_TRACEBACK = r"Traceback \(most recent call last\):\s*(?:$|\\n)"  # in the middle of a line it is only mentioned
 # Python's words for an exception in a destructor or a callback at exit, which changes nothing.
 _IGNORED = re.compile(r"^Exception ignored (?:in|while|on)\b")
 # The line that ends a traceback: a class name, perhaps with its module and a message.
-EXCEPTION = re.compile(r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*)(?::\s|:?$)")
+EXCEPTION = re.compile(r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*)(?P<inner>\([\w.]+\))?(?::\s|:?$)")
+# A logger's level before a line, or before the traceback that it quotes; glog and absl write it as a letter.
+_WARNING = re.compile(r"(?:^|[\s\[(|:-])(?:WARNING|WARN|DEBUG)\b|^W\d{4} \d\d:")
 _SLURM = r"^(?:slurmstepd|srun|slurmd)[^:]{0,60}: "
 _OOM = (
     r"^(?:[\w.]+\.)?OutOfMemoryError\b|^RuntimeError: (?:CUDA|HIP|XPU|MPS)[^\n]{0,40}out of memory"
@@ -29,7 +34,10 @@ _OOM = (
     r"|^oom-kill:|^(?:\[[^\]]*\] )?Out of memory: Killed process"
     rf"|{_SLURM}.*(?:oom[-_]kill|Out Of Memory)"
     r"|^=>> PBS: job killed: (?:v?mem|pmem)\b|^TERM_MEMLIMIT\b"
-    r"|^jaxlib\.\S*XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory"
+    r"|^(?:jaxlib\.\S*)?XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory"
+    r"|^\S*ResourceExhaustedError\b.{0,40}(?:OOM|memory)"
+    r"|^\S*Error: .{0,200}(?:CUDA out of memory|cudaMalloc\w* failed: out of memory|can't allocate memory)"
+    r"|(?:^|[\s:\"'])OOMKilled\b|^Check failed: .{0,200}\bout of memory"
 )
 _INTERRUPTED = (
     r"^KeyboardInterrupt\b|^\^C|^(?:traceback\s*:\s*)?Signal \d+ \(SIG(?:TERM|INT|HUP|USR1|USR2)\) received"
@@ -39,6 +47,11 @@ _INTERRUPTED = (
     r"|^TERM_(?:RUNLIMIT|OWNER|ADMIN|PREEMPT|REQUEUE_\w+|CPULIMIT|SWAP|FORCE_\w+|UNKNOWN)\b.*(?:job|LSF|killed)"
     r"|^(?:User defined signal [12]|Hangup|Interrupted)\s*$"
     r"|^(?:Spot|Preemptible) (?:instance|VM)\b.*\b(?:interrupt|preempt|terminat)"
+    r"|\bMain process received SIG(?:INT|TERM|HUP)\b|\b(?:has|was) (?:received|caught) SIG(?:INT|TERM|HUP)\b"
+    r"|\bDataLoader worker .{0,30}killed by signal: (?:Terminated|Interrupt)"
+    r"|\b(?:exceeded|exceeds) (?:the )?(?:hard |soft )?(?:wall ?(?:clock)?|run) ?-?time(?: limit)?\b"
+    r"|^(?:reason: |Reason: )?(?:DeadlineExceeded|Preempted)\b|\bhas deleted the job\b"
+    r"|^Process finished with exit code 1(?:30|43)\b|\bexit(?:ed with)? code:? 143\b"
 )
 # The scheduler's last words may follow in the middle of a line; Lightning's warning follows a file's name.
 _CUT_SHORT = r"slurmstepd: error: \*\*\* (?:JOB|STEP) |(?:^|Warning: )Detected KeyboardInterrupt, attempting graceful"
@@ -52,6 +65,13 @@ _KILLED = (
     r"|^(?:ERROR:)?torch\.distributed\.elastic\.multiprocessing\.api:failed \(exitcode: "
     r"|^(?:RuntimeError: )?DataLoader worker \(pid\(?s?\)? \d[\d, ]*\) (?:is killed|exited unexpectedly)"
     r"|^\*\*\* (?:Process received signal|Aborted at) "
+    r"|^Check failed: |^\*\*\* Check failure stack trace: |^Darknet error location: "
+    r"|\bKilling subprocess \d+|\bProcess \d+ exits with return code = -?[1-9]"
+    r"|\bSending process \d+ closing signal SIG|\bfailed \(exitcode: -?[1-9]"
+    r"|^(?:mpirun|mpiexec|prterun) noticed that process rank|BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"
+    r"|\b[Aa] worker died or was killed while executing|\b[Tt]he (?:worker|actor) died (?:unexpectedly|because)"
+    r"|^(?:reason: |Reason: )?Evicted\b|^Process finished with exit code (?!0\b)\d|\bexit(?:ed with)? code:? 13[479]\b"
+    r"|^wandb: Waiting for W&B process to finish.*\(failed [1-9]|^wandb: Program failed with code [1-9]"
 )
 _HANG = (
     r"Watchdog caught collective operation timeout|\bNCCL watchdog\b.*\btimed? ?out"
@@ -67,29 +87,18 @@ _ERROR = (
     r"|UnicodeDecodeError|UnpicklingError|DistBackendError|DistStoreError|DistNetworkError|AcceleratorError"
     r"|ChildFailedError|CUDA error)(?:: \S|:?$)"
 )
-# The words with which trainers and launchers say that training is over.
-_DONE = (
-    r"\[after training is done\]|^\[exiting program (?:after|at) "
-    r"|\bTraining (?:of experiment )?(?:is |was |has )?(?:done|completed?|finished)\b(?! warm)(?!.{0,20}\bepoch \d)"
-    r"|^(?:Finished|Completed|Done with|Done) training\b(?! warm|:)|\b\d+ epochs completed in \d"
-    r"|^\[DONE\](?:\s|$)|^Done\.?$"
-)
-_EARLY_STOP = (
-    r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
-    r"|\b(?:[Ss]topp(?:ing|ed) (?:training )?early\b|[Tt]raining stopped early)|^Epoch \d+: early stopping"
-    r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement .{0,60}\b[Ss]topping\b"
-)
 # Most lines of most logs match no pattern: each pattern is tried, and compiled, only where one of its words is there.
 _SLURM_NAMES = ("slurm", "srun")
 _NOTICES: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
     ("traceback", ("Traceback (",), _TRACEBACK),
     ("hang", ("NCCL", "Watchdog", "gloo"), _HANG),
-    ("oom", ("mem", "Mem", "MEM", "oom"), _OOM),
+    ("oom", ("mem", "Mem", "MEM", "oom", "OOM"), _OOM),
     (
         "interrupted",
         (
             *("nterrupt", "^C", "Signal", "Received SIG", "Received sig", "Terminated", *_SLURM_NAMES),
-            *("PBS: job", "TERM_", "User defined", "Hangup", "Spot", "Preempt", "Detected Key"),
+            *("PBS: job", "TERM_", "User defined", "Hangup", "Spot", "Preempt", "Detected Key", "SIG", "exceed"),
+            *("Deadline", "deleted the job", "exit code", "exited with code", "killed by signal"),
         ),
         f"{_INTERRUPTED}|{_CUT_SHORT}",
     ),
@@ -97,7 +106,10 @@ _NOTICES: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
         "killed",
         (
             *("Killed", "Segm", "Abort", "Bus err", "Illegal ins", "Floating point", "Fatal Py", "terminate called"),
-            *("Signal", "elastic", "DataLoader worker", "*** Process", *_SLURM_NAMES),
+            *("Signal", "elastic", "DataLoader worker", "*** Process", "Killing sub", "exits with", "closing signal"),
+            *("Check fail", "Darknet error"),
+            *("exitcode:", "noticed that", "BAD TERM", " died ", "Evicted", "exit code", "exited with code"),
+            *("wandb: W", "wandb: P", *_SLURM_NAMES),
         ),
         _KILLED,
     ),
@@ -106,7 +118,6 @@ _NOTICES: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
 _compile = cache(re.compile)
 _SLURM_WORDS = "slurmstepd: error: *** "
 _HEAD_CHARS = 2_000
-_DONE_WORDS = ("one", "ONE", "omplete", "inished", "exiting")
 
 
 def classify(text: str) -> NoticeKind | None:
@@ -123,14 +134,23 @@ def classify(text: str) -> NoticeKind | None:
     return closing_words(text)
 
 
+def words() -> frozenset[str]:
+    """Of which every line that is a notice contains one."""
+    own = (words_of(pattern, gate) for _, gate, pattern in _NOTICES)
+    return closing.words().union(*own) | {"ignored", "ignal"}
+
+
+def is_warning(head: str, text: str) -> bool:
+    """Whether a line is a logger's warning, by its prefix or by what comes before a traceback's first words."""
+    before, found, _ = text[:_HEAD_CHARS].partition("Traceback (")
+    return _WARNING.search(head) is not None or (bool(found) and _WARNING.search(before) is not None)
+
+
 def is_ignored(text: str) -> bool:
     """Whether a line says that the exception printed next was ignored."""
     return _IGNORED.match(text) is not None
 
 
-def closing_words(text: str) -> NoticeKind | None:
+def closing_words(text: str) -> Closing | None:
     """Whether a line, of the format or not, says that training is over, or that it stops early by design."""
-    text = text[:_HEAD_CHARS]
-    if "top" in text and _compile(_EARLY_STOP).search(text) is not None:
-        return "early_stop"
-    return "done" if any(word in text for word in _DONE_WORDS) and _compile(_DONE).search(text) is not None else None
+    return closing.closing_words(text[:_HEAD_CHARS])

@@ -23,7 +23,8 @@ _PATTERNS = (
     re.compile(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),
     re.compile(rf"^(?P<name>Elapsed \(wall clock\) time) \(h:mm:ss or m:ss\): {_CLOCK}\s*$"),
 )
-_WORDS = ("runtime", "raining time", "raining took", " in ", "real", "lapsed", "otal ")
+# Of which a line that states a total contains one.
+WORDS = ("runtime", "raining time", "raining took", " in ", "real", "lapsed", "otal ")
 _SCALE = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _MOST_S = 1e9
 
@@ -31,7 +32,7 @@ _MOST_S = 1e9
 def parse_runtime(text: str) -> tuple[str, float] | None:
     """What a line calls the time of the whole run, and its seconds; None when it says nothing of the kind."""
     head = text[:400]
-    if not any(word in head for word in _WORDS):
+    if not any(word in head for word in WORDS):
         return None
     for pattern in _PATTERNS:
         match = pattern.search(head)

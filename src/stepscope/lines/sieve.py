@@ -7,7 +7,7 @@ to see that none of their words is there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 _LEAST_WORD = 2
@@ -50,6 +50,12 @@ def certain_words(pattern: str) -> set[str]:
         return {""}
     best = max(_choices(parsed), key=_worth, default={""})
     return best if _worth(best) >= _LEAST_WORD else {""}
+
+
+def words_of(pattern: str, gate: Iterable[str]) -> set[str]:
+    """Words of which every match contains one: the pattern's own where it has some, else those it is tried for."""
+    own = certain_words(pattern)
+    return set(gate) if "" in own else own
 
 
 def _worth(words: set[str]) -> int:

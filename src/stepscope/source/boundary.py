@@ -7,7 +7,7 @@ searched for more files than the one that was asked for, so the check is made at
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -32,8 +32,8 @@ def is_readable(path: Path) -> bool:
     return root is None or path.resolve().is_relative_to(root)
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_file(path: Path, opener: Callable[[str, int], int] | None = None) -> BinaryIO:
     """Open a file for reading its bytes; `PermissionError` when it lies outside the folder that may be read."""
     if not is_readable(path):
         raise PermissionError(errno.EACCES, "outside the folder that may be read", str(path))
-    return path.open("rb")
+    return path.open("rb") if opener is None else open(path, "rb", opener=opener)

@@ -11,12 +11,14 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from stepscope.core.errors import InputError
 from stepscope.source.boundary import is_readable, open_file
 from stepscope.source.mlflow import last_written, newest_run, run_document
+from stepscope.source.pipes import is_pipe, means_stdin, open_pipe
 from stepscope.source.recording import recorded_log, stamped_chunks
 
 CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
@@ -36,7 +38,7 @@ class _Readable(Protocol):
 
 
 class Source(NamedTuple):
-    """One readable thing: a file or standard input. `mtime` and `size` (in bytes) are None where there are none."""
+    """A file, a pipe or standard input. `mtime` and `size` (in bytes) are None where there are none."""
 
     name: str
     path: Path | None
@@ -44,6 +46,7 @@ class Source(NamedTuple):
     is_recorded: bool = False  # written by `stepscope run`: the arrival time of each line is in a file next to it
     size: int | None = None
     is_mlflow: bool = False  # the folder of an MLflow run, with a file per metric
+    pipe: Path | None = None  # a named pipe: read once, like standard input; `path` is None
 
     @property
     def is_plain(self) -> bool:
@@ -84,6 +87,25 @@ class Source(NamedTuple):
                 first = False
                 yield chunk
 
+    def pieces(self, after: int, size: int) -> list[bytes]:
+        """Whole lines from the middle and from the end of what follows the first `after` bytes of a plain file.
+
+        None of one that is short, packed or a pipe. Each piece has at most `size` bytes.
+        """
+        if self.path is None or self.is_recorded or self.is_mlflow or (self.size or 0) <= after or not self.is_plain:
+            return []
+        try:
+            with open_file(self.path) as stream:
+                length = stream.seek(0, 2)
+                found = []
+                for start in (max(after, (after + length - size) // 2), max(after + size, length - size)):
+                    if start < length:
+                        stream.seek(start)
+                        found.append(stream.read(size).partition(b"\n")[2])
+                return found
+        except OSError:
+            return []
+
     def tail(self, size: int) -> bytes:
         """The last bytes of a plain file, from the start of a line; none of one that is short, packed or a pipe."""
         if self.path is None or self.is_mlflow:
@@ -104,8 +126,8 @@ def resolve(argument: str) -> list[Source]:
     """The sources that an argument means: one file, standard input, or a folder's candidates (best guess first)."""
     if not argument:
         raise InputError("no-such-file", place="''", nearby="none")
-    if argument == "-":
-        return [Source(name="-", path=None, mtime=None)]
+    if means_stdin(argument):
+        return [Source(name=argument, path=None, mtime=None)]
     path = Path(argument)
     try:
         log = recorded_log(path)
@@ -122,6 +144,8 @@ def resolve(argument: str) -> list[Source]:
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError("unreadable", place=argument, reason=reason) from None
+    if is_pipe(stat.st_mode, argument):
+        return [Source(name=argument, path=None, mtime=None, pipe=path)]
     return [Source(name=argument, path=path, mtime=stat.st_mtime, size=stat.st_size)]
 
 
@@ -158,6 +182,14 @@ def _nearest(path: Path) -> str:
 @contextmanager
 def _open(source: Source) -> Iterator[tuple[_Readable, bool]]:
     """The stream of decompressed bytes, and whether it is the file itself."""
+    if source.pipe is not None:
+        try:
+            piped = open_pipe(source.pipe, source.name)
+        except OSError as problem:
+            raise InputError("unreadable", place=source.name, reason=problem.strerror or str(problem)) from None
+        with piped, _unpacked(piped, cast(BufferedReader, piped).peek(6)[:6]) as opened:
+            yield opened
+        return
     if source.path is None:
         if sys.stdin is None:
             raise InputError("unreadable", place=source.name, reason="standard input is closed")

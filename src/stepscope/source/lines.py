@@ -9,6 +9,8 @@ import codecs
 import re
 from collections.abc import Iterator
 
+from stepscope.source.encodings import TextDecoder, detect_encoding, find_code_page
+
 MAX_LINE_CHARS = 1 << 16
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_=>])")
 _SNIFF_BYTES = 1 << 12
@@ -20,21 +22,26 @@ class LineSplitter:
     """Bytes in, lines out. A carriage return ends a line too: that is how progress bars are drawn."""
 
     def __init__(self) -> None:
-        self.encoding: str | None = None
+        self._encoding: str | None = None
         self.num_bytes = 0
         self.looks_binary = False
         self._head = b""
-        self._decoder: codecs.IncrementalDecoder | None = None
+        self._decoder: codecs.IncrementalDecoder | TextDecoder | None = None
         self._rest = ""
         self._overlong = False
 
+    @property
+    def encoding(self) -> str | None:
+        """The encoding, as far as it is known: a code page shows only where it differs from UTF-8."""
+        if isinstance(self._decoder, TextDecoder) and self._decoder.encoding != "utf-8":
+            return self._decoder.encoding
+        return self._encoding
+
     def take_rest(self) -> bytes | None:
         """Hand the unfinished line over to another reader of UTF-8; None when that cannot be done here and now."""
-        if self._decoder is None or self._overlong or self.encoding not in {"utf-8", "utf-8-sig"}:
+        if not isinstance(self._decoder, TextDecoder) or self._overlong or self._decoder.encoding != "utf-8":
             return None
-        pending, _ = self._decoder.getstate()
-        rest = self._rest.encode("utf-8", errors="replace") + pending
-        self._decoder.reset()
+        rest = self._rest.encode("utf-8", errors="replace") + self._decoder.take_pending()
         self._rest = ""
         return rest
 
@@ -63,12 +70,13 @@ class LineSplitter:
     def _start(self) -> bytes:
         """Pick the encoding from the first bytes; give back the bytes to decode."""
         head, self._head = self._head, b""
-        self.encoding, skip = detect_encoding(head)
+        self._encoding, skip = detect_encoding(head)
         sample = head[:_SNIFF_BYTES]
-        if self.encoding in {"utf-8", "utf-8-sig"}:
+        if self._encoding in {"utf-8", "utf-8-sig"}:
             self.looks_binary = sample.count(0) > _BINARY_NULS * len(sample) or _is_garbage(sample)
-        decoder = "utf-8" if self.encoding == "utf-8-sig" else self.encoding
-        self._decoder = codecs.getincrementaldecoder(decoder)(errors="replace")
+            self._decoder = TextDecoder()
+        else:
+            self._decoder = codecs.getincrementaldecoder(self._encoding)(errors="replace")
         return head[skip:]
 
     def _split(self, text: str, *, final: bool) -> Iterator[str]:
@@ -100,31 +108,13 @@ class LineSplitter:
             self._rest += hold
 
 
-def detect_encoding(head: bytes) -> tuple[str, int]:
-    """The encoding of a text that begins with `head`, and how many bytes of byte-order mark to skip."""
-    for mark, name in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16-le"),
-        (codecs.BOM_UTF16_BE, "utf-16-be"),
-    ):
-        if head.startswith(mark):
-            return name, len(mark)
-    sample = head[:_SNIFF_BYTES]
-    if len(sample) >= 8:
-        even, odd = sample[0::2].count(0), sample[1::2].count(0)
-        half = len(sample) // 2
-        if odd > 0.6 * half and even < 0.05 * half:
-            return "utf-16-le", 0
-        if even > 0.6 * half and odd < 0.05 * half:
-            return "utf-16-be", 0
-    return "utf-8", 0
-
-
 def _is_garbage(sample: bytes) -> bool:
-    """More than a tenth of control characters or of what is not even UTF-8. A stray Latin-1 word is no garbage."""
+    """More than a tenth of control characters, or of what is neither UTF-8 nor a language in a code page."""
     control = sum(sample.count(code) for code in range(32) if code not in (8, 9, 10, 12, 13, 27))
     broken = sample.decode("utf-8", errors="replace").count("\ufffd")
-    return control + broken > 0.1 * max(1, len(sample))
+    if control + broken <= 0.1 * max(1, len(sample)):
+        return False
+    return control > 0.02 * len(sample) or find_code_page(sample) is None
 
 
 def clean(line: str) -> str:

@@ -1,0 +1,99 @@
+"""What a step line says besides its step and its time: the trainer's own time left, and a rate of samples.
+
+Trainers word these alike whatever else they print, so they are looked for by their words and units in any format.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from stepscope.lines.figures import parse_clock
+
+_CLOCK = r"(?:\d+ days?,? )?\d+:\d\d(?::\d\d)?"
+_WORDED = r"(?:\d+(?:\.\d+)?\s?(?:d|h|m|min|s)\b,?\s*){1,4}"
+_LEFT = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # `eta: 1 day, 4:39:18`, `ETA: 10721s`, `time left: 3h 12m`, `remaining: 00:12:44`
+        rf"\b(?:eta|time[ _]left|(?:time )?remaining|estimated time to finish|left_?time|remain_?time)\b[\s:=]{{1,3}}"
+        rf"(?P<clock>{_CLOCK}|{_WORDED})",
+        # `30.5 hours left`
+        r"(?P<number>\d+(?:\.\d+)?) (?P<unit>days|hours|minutes|seconds) (?:left|remaining)\b",
+        # a bar of tqdm: `[04:39<77:27:00, 279.10s/it`
+        rf"\[(?:{_CLOCK})<(?P<clock>{_CLOCK}),",
+        # nerfstudio: `14 h, 32 m, 13 s`
+        r"\s(?P<clock>(?:\d+ d, )?(?:\d+ h, )?\d+ m, \d+ s)\s",
+    )
+)
+_SHARE = re.compile(r"\d \((\d{1,5}(?:\.\d+)?)%\)")
+_BAR = re.compile(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.])")
+_OF_BAR = 2  # the place of the bar's pattern
+_KERAS = re.compile(r"\d+/\d+ \[[=>.\s]+\]|\d+/\d+ [\u2500-\u257f\u2501]+ ")
+_UNITS = {"days": 86_400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
+_RATE = re.compile(
+    r"(?P<number>\d+(?:\.\d+)?)\s?\(?(?P<unit>samples?|images?|imgs?|examples?|sentences?|words?|tokens?|frames?|"
+    r"sequences?|clips?|s)\s?/\s?s(?:ec(?:ond)?)?\b",
+    re.IGNORECASE,
+)
+_NAMED_RATE = re.compile(
+    r"\b(?P<unit>samples?|images?|imgs?|examples?|sentences?|words?|tokens?|frames?)[_ ]?(?:/|per)[_ ]?s(?:ec(?:ond)?)?"
+    r"[\"']?\s?[:=]\s?(?P<number>\d+(?:\.\d+)?)|\bSamplesPerSec=(?P<plain>\d+(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+
+
+class Left(NamedTuple):
+    """The seconds that a line says are left; `is_bar` where they are those of a progress bar, perhaps of an epoch."""
+
+    seconds: float
+    is_bar: bool
+
+
+class Rate(NamedTuple):
+    """How much was done in a second, and of what: "samples", "tokens" and the like."""
+
+    value: float
+    unit: str
+
+
+def left_in(text: str) -> Left | None:
+    """The seconds that a line says are left; None where it does not say, or only a dash."""
+    if is_past_total(text):
+        return None
+    for index, pattern in enumerate(_LEFT):
+        found = pattern.search(text)
+        if found is None:
+            continue
+        groups = found.groupdict()
+        if groups.get("clock"):
+            clock = groups["clock"]
+            seconds = parse_clock(clock if ":" in clock else clock.replace(",", ""))
+        else:
+            seconds = float(groups["number"]) * _UNITS[groups["unit"].lower()]
+        return None if seconds is None else Left(seconds, index == _OF_BAR or _KERAS.search(text) is not None)
+    return None
+
+
+def is_past_total(text: str) -> bool:
+    """Whether a line says that it is past 100 %: what it prints as left means nothing then."""
+    found = _SHARE.search(text)
+    return found is not None and float(found[1]) > 100
+
+
+def bar_left_in(text: str) -> int | None:
+    """What the progress bar of a line has still to count; None where the line draws none."""
+    bars = [(int(found["n"]), int(found["total"])) for found in _BAR.finditer(text)]
+    return bars[-1][1] - bars[-1][0] if bars and bars[-1][0] <= bars[-1][1] else None
+
+
+def rate_in(text: str) -> Rate | None:
+    """The rate of samples or the like that a line prints; None where it prints none."""
+    found = _RATE.search(text) or _NAMED_RATE.search(text)
+    if found is None:
+        return None
+    groups = found.groupdict()
+    number, unit = groups.get("number") or groups.get("plain") or "", (groups.get("unit") or "samples").lower()
+    value = float(number)
+    unit = "samples" if unit == "s" else unit.rstrip("s") + "s"
+    return Rate(value, "images" if unit == "imgs" else unit) if value > 0 else None

@@ -1,0 +1,90 @@
+"""The words with which trainers, launchers and shells say that a training is over.
+
+`done` names the training, the run or the optimization itself. `closing` could also end a stage (an evaluation, a save,
+a download): it counts only where nothing contradicts it. `early_stop` is an end by design. None of them is proof: words
+after which the steps go on do not end a training, whatever they say (see `run/ending.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal
+
+from stepscope.lines.sieve import words_of
+
+Closing = Literal["done", "closing", "early_stop"]
+
+_THING = r"(?:training|fine-?tuning|pre-?training|optimi[sz]ation|solving|(?:the )?(?:run|experiment|job))"
+_IS = r"(?:(?: run| process| loop| phase| of experiment)? (?:is |was |has (?:been )?)?(?:now )?)"
+_OVER = r"(?:all )?(?:done|completed?|finished|over|ended|succeeded)"
+# A stage of the training, or one epoch of it, is not the training.
+_STAGE = (
+    r"(?i:\bwarm-?up\b|\bevaluat|\bvalidat|\b(?:stage|phase) \d|\bone epoch\b|\bepoch:? \d+ (?:is |was )?"
+    r"(?:done|completed?|finished)|\bfor epoch\b|\bdownload|\bpre-?process|\btokeni[sz])"
+)
+_DONE = (
+    r"\[after training is done\]|^\[exiting program (?:after|at) "
+    rf"|(?i:\b{_THING}{_IS}{_OVER}\b)(?!.{{0,20}}\bepoch:? \d)"
+    r"|(?i:^(?:finished|completed|done with|done|end of|ending) (?:the )?(?:fine-?tuning|training)\b)(?! warm|:)"
+    r"|\b\d+ epochs completed in \d|^(?:INFO:)?\s*`?Trainer\.fit`? stopped: `?max_(?:epochs|steps|time)"
+    r"|\"run_stop\".{0,300}\"status\": ?\"success\"|\"status\": ?\"success\".{0,100}\"run_stop\""
+    r"|(?:训练|訓練)(?:已)?(?:完成|结束|結束|完毕)|学習(?:が)?(?:完了|終了)"
+    r"|(?i:\b(?:treinamento|entrenamiento) (?:\w+ )?(?:conclu[ií]do|finalizado|completad?o|terminado)\b)"
+    r"|(?i:\bentra[iî]nement (?:\w+ )?(?:termin[ée]|achev[ée]|fini)\b|\btraining (?:ist )?(?:abgeschlossen|beendet)\b)"
+)
+_CLOSING = (
+    r"^\[DONE\](?:\s|$)|(?i:^(?:all )?(?:done|finished|completed|complete)\s*[.!…]*$)"
+    r"|(?i:^={2,} *(?:done|finished|end) *={2,}$)|^wandb: Run summary:|^Run summary:$"
+    r"|\bProcess \d+ exits successfully\b|(?i:^(?:finished|completed|done) (?:in|after|at)\b.{0,40}\d)"
+    r"|(?i:^(?:the )?(?:job|process|script|program) (?:has )?(?:finished|completed|exited|ended)"
+    r"(?: (?:successfully|normally|with (?:exit )?(?:code|status) 0))\b)"
+    r"|(?i:\b(?:sav(?:ed|ing) (?:the )?final (?:model|checkpoint|weights|adapter))\b)"
+    r"|(?i:^(?:final|best) (?:model|checkpoint|weights) (?:was |has been )?saved\b)"
+    r"|(?i:^total training time\b|\btotal (?:time for )?training (?:took|time)[ :=])"
+    r"|^ENDING TIMING RUN AT |^RUNANDTIME_STOP \d|^Process finished with exit code 0\b"
+    r"|^wandb: Waiting for W&B process to finish.*\(success\)"
+    r"|(?i:^exit(?:ed)?(?: with)? (?:code|status)[ :=]*0\s*$)"
+)
+_EARLY_STOP = (
+    r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
+    r"|\b(?:[Ss]topp(?:ing|ed) (?:training )?early\b|[Tt]raining stopped early)|^Epoch \d+: early stopping"
+    r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement .{0,60}\b[Ss]topping\b"
+)
+# Most lines have none of these; each pattern is compiled only where one of its words is there.
+_DONE_WORDS = (
+    *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "exiting", "ended", " over", "succeeded", "stopped:"),
+    *("run_stop", "onclu", "inaliz", "ermin", "chev", "schlossen", "beendet", "完", "结束", "結束", "終了"),
+)
+_CLOSING_WORDS = (
+    *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "final", "Final", "best"),
+    *("Best", "END", "End", "ended", "success", "raining t", "otal ", "STOP", "OTAL TRAINING"),
+)
+# Lines after which words of an end were those of a stage: the next epoch, another training.
+_GOES_ON = (
+    r"(?i:^\W*(?:training )?epoch:? *\[?\d|\bstart(?:ing|ed)?(?: of)?(?: the)? (?:training|epoch)"
+    r"|\btraining epoch\b|\bresum(?:e|ed|ing) (?:training|from)\b|^\*{3,} Running training)"
+)
+_compile = cache(re.compile)
+
+
+def words() -> frozenset[str]:
+    """Of which every line that speaks of an end contains one."""
+    gates = ((_EARLY_STOP, ("top",)), (_DONE, _DONE_WORDS), (_CLOSING, _CLOSING_WORDS))
+    return frozenset().union(*(words_of(pattern, gate) for pattern, gate in gates))
+
+
+def closing_words(text: str) -> Closing | None:
+    """Whether a line, of the format or not, says that training is over, or that it stops early by design."""
+    if "top" in text and _compile(_EARLY_STOP).search(text) is not None:
+        return "early_stop"
+    if any(word in text for word in _DONE_WORDS) and _compile(_DONE).search(text) is not None:
+        return None if _compile(_STAGE).search(text) is not None else "done"
+    if any(word in text for word in _CLOSING_WORDS) and _compile(_CLOSING).search(text) is not None:
+        return None if _compile(_STAGE).search(text) is not None else "closing"
+    return None
+
+
+def goes_on(text: str) -> bool:
+    """Whether a line begins an epoch or a training."""
+    return ("poch" in text or "rain" in text) and _compile(_GOES_ON).search(text) is not None

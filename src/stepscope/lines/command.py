@@ -1,0 +1,42 @@
+"""The command line that somebody pasted with a log: how long the run was asked to be."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_LAUNCH = re.compile(
+    r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)\s.*\s-"
+)
+_OPTION = re.compile(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)(?P<value>\d[\d_]*)(?=\s|$|\\)")
+_STEPS = frozenset(
+    {"max_iters", "max_iter", "max_steps", "num_steps", "total_steps", "train_steps", "num_train_steps", "iterations"}
+    | {"num_iterations", "max_iterations", "max_train_steps", "train_iters", "niter", "total_iters", "num_iters"}
+)
+_EPOCHS = frozenset(
+    {"epochs", "epoch", "num_epochs", "max_epochs", "num_train_epochs", "n_epochs", "max_epoch", "train_epochs"}
+)
+
+
+class Asked(NamedTuple):
+    """How long a command asks for: in steps, in epochs, or neither."""
+
+    steps: int | None = None
+    epochs: int | None = None
+
+
+def asked_for(lines: list[str]) -> Asked:
+    """What the last command among some lines asks for."""
+    found = Asked()
+    for line in lines:
+        if "-" not in line or _LAUNCH.search(line) is None:
+            continue
+        options = {
+            option["name"].lower().replace("-", "_"): int(option["value"].replace("_", ""))
+            for option in _OPTION.finditer(line)
+        }
+        steps = next((value for name, value in options.items() if name in _STEPS), None)
+        epochs = next((value for name, value in options.items() if name in _EPOCHS), None)
+        if steps or epochs:
+            found = Asked(steps, epochs)
+    return found

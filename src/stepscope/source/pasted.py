@@ -1,0 +1,31 @@
+"""Lines as they were before somebody pasted them into a forum: without quote signs, bold marks and code marks."""
+
+from __future__ import annotations
+
+import html
+import re
+
+_QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?=\S)")
+_FENCE = re.compile(r"^\s{0,3}(?:```|~~~)[\w+-]*\s*$")
+_BOLD = re.compile(r"(?<!\*)\*\*(?=\S)(.+?)(?<=\S)\*\*(?!\*)|(?<!\w)__(?=\S)(.+?)(?<=\S)__(?!\w)")
+_CODE = re.compile(r"^(\s*)`(?!`)(.*?)`?(\s*)$")
+_TAG = re.compile(r"</?(?:b|i|em|strong|code|pre|p|br|span|div|font|tt|samp)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5});")
+_ESCAPED = re.compile(r"\\([\[\]_*|#<>-])")
+
+
+def without_marks(line: str) -> str:
+    """The line without the marks of Markdown and HTML; the same line where it has none."""
+    text = _QUOTE.sub("", line)
+    if _FENCE.match(text):
+        return ""
+    if "**" in text or "__" in text:
+        text = _BOLD.sub(lambda found: found[1] or found[2], text)
+        text = text.replace("**", "") if text.count("**") == 1 else text
+    if "`" in text:
+        text = _CODE.sub(r"\1\2\3", text)
+    if "<" in text:
+        text = _TAG.sub("", text)
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found[0]).replace("\u00a0", " "), text)
+    return _ESCAPED.sub(r"\1", text) if "\\" in text else text
