@@ -20,7 +20,9 @@ RECORDS = {
     "controls": Controls,
     "document": Document,
 }
-FIELDS = [(place, name) for place, record in RECORDS.items() for name in record._fields]
+# What only a format worked out from a log has.
+_INFERRED = {"bars_are_epochs", "counts_lines", "is_mean"}
+FIELDS = [(place, name) for place, record in RECORDS.items() for name in record._fields if name not in _INFERRED]
 SAMPLES = [(fmt, sample) for fmt in catalogue() for sample in fmt.samples]
 
 

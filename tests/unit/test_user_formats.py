@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import random
+import re
 import sys
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from stepscope.catalogue.partial_match import give_up_at
 from stepscope.catalogue.suggest import quoted, to_toml
 from stepscope.core.errors import InputError
 from stepscope.infer.infer import infer
+from stepscope.lines.format import Line
 from stepscope.reading.log_reader import LogReader
 from stepscope.reading.reader import read
 from tests.unit.foreign import NON_LOGS
@@ -204,10 +207,13 @@ def test_the_command_suggests_what_the_flag_reads(tmp_path, ask):
     suggested = ask("formats", "try", log, "--suggest")
     assert suggested.code == 0
     taught = write(tmp_path / "mine.toml", suggested.out)
-    first, second = ask(log, "--format", "json"), ask(log, "--format-file", taught, "--format", "json")
-    assert '"format": "generic"' in first.out
-    assert '"format": "mine"' in second.out
-    assert first.out.partition('"settings"')[2] == second.out.partition('"settings"')[2]
+    first, second = (json.loads(ask(log, *flags, "--format", "json").out) for flags in ((), ("--format-file", taught)))
+    assert first["source"]["format"] == "generic"
+    assert second["source"]["format"] == "mine"
+    # What a user states is surer than what was inferred, and that is the only difference.
+    assert second["reading"]["confidence"] >= first["reading"]["confidence"]
+    of_the_log = [key for key in first if key not in {"source", "reading"}]
+    assert {key: first[key] for key in of_the_log} == {key: second[key] for key in of_the_log}
 
 
 def test_a_doubt_is_settled_by_whoever_knows(tmp_path, ask):
@@ -312,3 +318,9 @@ def test_a_broken_package_is_named(package, ask):
     assert out.code == 1
     assert "broken-plugin" in out.err
     assert "turns" in out.err
+
+
+def test_every_value_that_a_line_may_hold_can_be_taught():
+    """The docstring of `Line` is the list; names in it that are no values are listed here."""
+    named = set(re.findall(r"`(\w+)`", Line.__doc__))
+    assert named - user_formats.GROUPS == {"sets", "start", "resume", "weak", "events_follow_step"}

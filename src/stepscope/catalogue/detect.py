@@ -12,6 +12,7 @@ import dataclasses
 import graphlib
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -25,7 +26,10 @@ from stepscope.lines.sieve import certain_words
 # A line of one of these kinds settles which trainer it was; one of the others may help where there is no step yet.
 SETTLING: frozenset[LineKind] = frozenset({"step", "evaluation"})
 _WORDS = {name: tuple(words) for name, words in ORDER}
+_PLACES = {name: place for place, (name, _) in enumerate(ORDER)}
 _TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
+# The names of three columns or more, apart by tabs or by more than one space.
+_COLUMNS = re.compile(rb"[A-Za-z_][\w/%.()-]*(?:(?:\t| {2,})\s*[A-Za-z_][\w/%.()-]*){2,}\s*")
 
 
 @cache
@@ -80,6 +84,11 @@ def suspects(text: str) -> Iterator[Format]:
                 break
 
 
+def place_of(name: str) -> int:
+    """Where a format of ours comes in the order of detection; one that is too new for `order.py` comes first."""
+    return _PLACES.get(name, -1)
+
+
 @cache
 def _unordered() -> tuple[str, ...]:
     known = {name for name, _ in ORDER}
@@ -90,7 +99,7 @@ def find_document(head: bytes) -> Format | None:
     """The format of a file that is no text of lines, by its first bytes."""
     first = head.lstrip()[:400].split(b"\n")[0]
     # Most logs begin like none of these files, so none of those formats is asked.
-    is_table = b"," in first and b": " not in first
+    is_table = (b"," in first and b": " not in first) or _COLUMNS.fullmatch(first) is not None
     if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML")) and not is_table:
         return None
     for fmt in catalogue():

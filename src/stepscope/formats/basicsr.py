@@ -13,7 +13,8 @@ FORMAT = Format(
         Line(
             "step",
             rf"{_STAMP}(?:\[[\w.]+\] ?)?[\[<]epoch: *\d+, iter: *(?P<step>[\d,]+), lr:[^\]>]{{1,120}}[\]>]"
-            rf"(?: *\[eta: [^\]]{{1,80}}\])?(?: *l_\w+: (?P<loss>{_NUMBER}))?",
+            rf"(?: *\[eta: [^\]]{{1,60}}?(?:time \(data\): [\d.]+ \((?P<data_s>[\d.]+)\))?\])?"
+            rf"(?: *l_\w+: (?P<loss>{_NUMBER}))?",
         ),
         Line("evaluation", rf"{_STAMP}# Validation # +\w+: [\d.]+"),
         Line("evaluation", rf"{_STAMP}Validation [\w.-]+\s*$"),

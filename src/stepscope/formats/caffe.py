@@ -20,11 +20,16 @@ FORMAT = Format(
         ),
         Line("step", rf"Iteration (?P<step>\d+), loss = (?P<loss>{_NUMBER})"),  # before 2016: only timestamps
         Line("evaluation", r"Iteration (?P<step>\d+), Testing net \(#0\)"),
+        # What a test found: with it the test is over.
+        Line("evaluation", r"Test net output #0: ", weak=True),
         Line("checkpoint", r"Snapshotting to (?:binary proto|HDF5) file (?P<path>\S+\.caffemodel\S*)"),
         Line("resume", r"Restoring previous solver status from (?P<path>\S+)"),
         Line("start", r"Solving \S*\s*$"),
         Line("setting", r"(?P<key>max_iter|test_iter|test_interval|display|snapshot|iter_size): (?P<value>\d+)"),
-        Line("chatter", r"(?:Train|Test) net output #\d+: |Iteration \d+, lr = |Iteration \d+, Testing net \(#[1-9]"),
+        Line(
+            "chatter",
+            r"Train net output #\d+: |Test net output #[1-9]|Iteration \d+, lr = |Iteration \d+, Testing net \(#[1-9]",
+        ),
         Line(
             "chatter", r"Snapshotting solver state to |Learning Rate Policy: |Optimization Done|Ignoring source layer"
         ),
@@ -66,6 +71,8 @@ FORMAT = Format(
         ),
         Sample("Iteration 450, loss = 2.3011", "step", {"step": 450, "loss": 2.3011}),
         Sample("Iteration 500, Testing net (#0)", "evaluation", {"step": 500}),
+        Sample("Test net output #0: accuracy = 0.431", "evaluation"),
+        Sample("Test net output #1: loss = 2.31 (* 1 = 2.31 loss)", "chatter"),
         Sample(
             "Snapshotting to binary proto file snap/net_iter_500.caffemodel",
             "checkpoint",

@@ -9,12 +9,20 @@ FORMAT = Format(
     title="DeepSpeed",
     url="https://github.com/deepspeedai/DeepSpeed",
     lines=(
-        Line("step", rf"{_RANK0}step=(?P<step>\d+), skipped=\d+, lr=\["),
+        Line(
+            "step",
+            rf"{_STAMP}\[INFO\] \[(?:logging\.py:\d+:log_dist\] \[Rank \d+\]"
+            # Up to version 0.2 the engine has its own lines, and its timer counts micro-steps.
+            r"|(?:deepspeed_light|engine)\.py:\d+:_report_progress\] rank:\d+) "
+            r"step=(?P<step>\d+), skipped=\d+, lr=\[",
+        ),
         Line(
             "step",
             rf"{_STAMP}\[INFO\] \[timer\.py:\d+:stop\] (?:\[Rank \d+\] )?epoch=\d+/micro_step=\d+/"
             r"global_step=(?P<step>\d+), RunningAvgSamplesPerSec=",
         ),
+        # Version 0.1, whose first number is always 0.
+        Line("step", r"\[INFO (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\] \d+/(?P<step>\d+), SamplesPerSec=[\d.]+"),
         # An evaluation is announced without a time and ends with its result: the next timestamp comes after both.
         Line("evaluation", r"\*{5} Evaluating (?:perplexity|reward), Epoch \d+/\d+ \*{5}"),
         Line(
@@ -31,7 +39,7 @@ FORMAT = Format(
         Line(
             "chatter",
             rf"{_STAMP}\[(?:INFO|WARNING|ERROR)\] \[(?:[\w./]+\.py|__init__\.py):\d+:\w+\] "
-            r"(?!(?:\[Rank \d+\] )?(?:step=\d+, skipped|epoch=\d+/micro_step|"
+            r"(?!(?:\[Rank \d+\] |rank:\d+ )?(?:step=\d+, skipped|epoch=\d+/micro_step|"
             r"\[Torch\] Checkpoint global_step\d+ is (?:ab|be)))",
         ),
     ),
@@ -42,7 +50,9 @@ FORMAT = Format(
         "are samples per second of all ranks: RunningAvg since the start, Curr of the last steps. No ETA is printed.",
     ),
     layout=Layout(first_step=1),
+    is_engine=True,
     samples=(
+        Sample("[INFO 2020-08-01 11:12:40] 0/2650, SamplesPerSec=13.2214", "step", {"step": 2650}),
         Sample(
             "[2026-02-03 04:05:06,789] [INFO] [logging.py:96:log_dist] [Rank 0] step=120, skipped=4, lr=[1e-05], "
             "mom=[(0.9, 0.95)]",
@@ -55,6 +65,13 @@ FORMAT = Format(
             "step",
             {"step": 120},
         ),
+        Sample(
+            "[2020-05-03 04:05:06,789] [INFO] [deepspeed_light.py:742:_report_progress] rank:0 step=120, skipped=4, "
+            "lr=[0.0001], mom=[[0.9, 0.999]]",
+            "step",
+            {"step": 120},
+        ),
+        Sample("[2020-05-03 04:05:06,789] [INFO] [deepspeed_timer.py:154:stop] 0/480, SamplesPerSec=81.2", "chatter"),
         Sample("step=120, skipped=4, lr=0.1", None),
         Sample("[INFO] [timer.py:199:stop] epoch=1/micro_step=20/global_st", None),  # cut
         Sample("***** Evaluating perplexity, Epoch 3/8 *****", "evaluation"),

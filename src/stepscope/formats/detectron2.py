@@ -19,7 +19,7 @@ FORMAT = Format(
             # Scalars of the user's own may come before the loss.
             rf"(?:(?!total_loss|loss|time|data_time|lr)[\w/.-]{{1,60}}: {_NUMBER} {{1,2}}){{0,40}}"
             rf"(?:total_loss|loss\w*): (?P<loss>{_NUMBER}) {{1,2}}(?=[a-z])"
-            r".{0,4000}?\b(?:data_time|lr|max_mem): ",
+            r".{0,4000}?\b(?:data_time: (?P<data_s>[\d.]+)|(?:data_time|lr|max_mem): )",
         ),
         Line("evaluation", rf"{_EVALUATOR}Total inference time: (?P<took_clock>[\d:.]+) \("),
         Line("checkpoint", rf"{_LOGGER}?Saving checkpoint to (?P<path>\S*?model_(?P<step>\d+)\.pth)"),

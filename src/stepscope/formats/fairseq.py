@@ -4,6 +4,10 @@ from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _WHO = r"(?:\| )?(?:train(?:_inner)? \| )?"
+# Before a dict its logger's name, in the way of fairseq or of Hydra, or nothing once that was taken for a prefix.
+_INNER, _TRAIN, _VALID = (
+    rf'(?:{name} \| |\[{name}\]\[INFO\] - )?\{{"epoch": \d+, ' for name in ("train_inner", "train", r"valid\w*")
+)
 
 FORMAT = Format(
     title="fairseq",
@@ -23,17 +27,17 @@ FORMAT = Format(
         # With --log-format json; the figures are texts there.
         Line(
             "step",
-            rf'train_inner \| \{{"epoch": \d+, (?:.{{0,300}}?"loss": "?(?P<loss>{_NUMBER}))?'
+            rf'{_INNER}(?:.{{0,300}}?"loss": "?(?P<loss>{_NUMBER}))?'
             r'.{0,2000}?"num_updates": "?(?P<step>\d+).{0,2000}?"wall": "?(?P<elapsed_s>[\d.]+)',
         ),
         Line(
             "step",
-            rf'train \| \{{"epoch": \d+, (?:.{{0,300}}?"train_loss": "?(?P<loss>{_NUMBER}))?'
+            rf'{_TRAIN}(?:.{{0,300}}?"train_loss": "?(?P<loss>{_NUMBER}))?'
             r'.{0,2000}?"train_num_updates": "?(?P<step>\d+).{0,2000}?"train_wall": "?(?P<elapsed_s>[\d.]+)',
         ),
         Line(
             "evaluation",
-            rf'valid\w* \| \{{"epoch": \d+, (?:.{{0,300}}?"valid\w{{0,40}}_loss": "?(?P<val_loss>{_NUMBER}))?'
+            rf'{_VALID}(?=.{{0,300}}?"valid)(?:.{{0,300}}?"valid\w{{0,40}}_loss": "?(?P<val_loss>{_NUMBER}))?'
             r'(?:.{0,2000}?"valid\w{0,40}_num_updates": "?(?P<step>\d+))?',
         ),
         Line(
@@ -98,6 +102,17 @@ FORMAT = Format(
         syntax="--{name} {value}",
     ),
     samples=(
+        Sample(
+            '[train_inner][INFO] - {"epoch": 2, "update": 1.2, "loss": "5.25", "ppl": "38.1", "wps": "9000", '
+            '"num_updates": "1200", "lr": "0.0001", "train_wall": "61", "wall": "640"}',
+            "step",
+            {"step": 1200, "loss": 5.25, "elapsed_s": 640},
+        ),
+        Sample(
+            '{"epoch": 2, "valid_loss": "4.5", "valid_ppl": "22.6", "valid_num_updates": "1200"}',
+            "evaluation",
+            {"step": 1200, "val_loss": 4.5},
+        ),
         Sample(
             "| epoch 002:   1000 / 1811 loss=6.924, nll_loss=0.000, ppl=1.00, wps=309403, ups=4.1, wpb=74811, "
             "num_updates=2806, lr=0.0018, gnorm=61144.2, clip=100%, oom=0, loss_scale=4.000, wall=652",

@@ -42,7 +42,8 @@ FORMAT = Format(
         ),
         Line(
             "fact",
-            rf"{HEAD}{_AFTER_BAR}\{{(?={_FIELDS}'train_loss': ){_FIELDS}'train_runtime': '?(?P<train_runtime_s>[\d.]+)",
+            rf"{HEAD}{_AFTER_BAR}\{{(?={_FIELDS}'train_loss': ){_FIELDS}'train_runtime': '?(?P<train_runtime_s>[\d.]+)"
+            rf"(?:{_FIELDS}'train_steps_per_second': '?(?P<train_steps_per_s>[\d.]+))?",
         ),
         Line("start", rf"{HEAD}\*{{5}} Running training \*{{5}}"),
         Line("start", r"==\(\(=+\)\)== +Unsloth - .*?Num GPUs(?: used)? = (?P<world_size>\d+)"),
@@ -196,7 +197,7 @@ FORMAT = Format(
             "{'train_runtime': 4321.5, 'train_samples_per_second': 5.1, 'train_steps_per_second': 0.6, "
             "'train_loss': 1.21, 'epoch': 3.0}",
             "fact",
-            {"train_runtime_s": 4321.5},
+            {"train_runtime_s": 4321.5, "train_steps_per_s": 0.6},
         ),
         Sample("***** Running training *****", "start"),
         Sample("[INFO|trainer.py:1721] 2023-02-04 10:00:01,250 >> ***** Running training *****", "start"),

@@ -1,6 +1,6 @@
 """PyTorch's ImageNet example and the many scripts that kept its meters: `Time 0.231 ( 0.317)`."""
 
-from stepscope.lines.format import Clock, Controls, Format, Line, Sample
+from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _PLACE = r"Epoch:? \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\[ *(?P<batch>\d+)/(?P<batches>\d+)\]"
 _TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *[\d.]+s?\)"
@@ -17,17 +17,31 @@ FORMAT = Format(
             rf"(?:.{{0,120}}?\bLoss:? +(?P<loss>{_NUMBER}))?",
         ),
         Line("evaluation", r" ?\* +(?:Acc|Prec)(?:uracy)?@1:? +[\d.]+", weak=True),  # as many others print it
+        Line(
+            "evaluation",
+            r"(?:Test|Val(?:id(?:ation|ate)?)?)(?:: ?| )(?:\[\d+(?:/\d+)?\])?"
+            r"\[ *(?P<took_batch>\d+)/(?P<took_batches>\d+)\][:,]?\s+(?:(?!Time)[\w:.,() -]{1,60}\s)?"
+            r"(?:batch_|Batch )?[Tt]ime:? +[\d.]+s? *\( *(?P<took_mean_s>[\d.]+)s?\)",
+        ),
+        # The arguments, as many scripts print them.
+        Line("fact", r"Namespace\((?!.{0,4000}?\bdata(?:set)?_path=).{0,4000}?\bepochs=(?P<epochs>\d+)", weak=True),
         Line("start", r"=> (?:creating model|using pre-trained model) '"),
         Line("resume", r"=> loaded checkpoint '(?P<path>[^']+)'"),
-        Line("chatter", r"=> (?!loaded checkpoint '|creating|using pre)\w|Test: \[ *\d+/\d+\]\s"),
+        Line(
+            "chatter",
+            r"=> (?!loaded checkpoint '|creating|using pre)\w"
+            r"|Test: \[ *\d+/\d+\]\s(?!.{0,80}?[Tt]ime:? +[\d.]+s? *\( *[\d.]+)",
+        ),
     ),
     clock=Clock(
         covers="step",
         includes=("data", "logging"),
         note="The time of one iteration, the printed one, waiting for its data included; the figure in brackets is the "
-        "mean of the epoch so far. The timer begins anew with each epoch, so validation and saving are outside. The "
-        "line tells the batches of an epoch, not how many epochs there are, and no ETA.",
+        "mean of the epoch so far. The timer begins again with each epoch, so validation and saving are outside; "
+        "validation prints the same means of its own batches. The line shows the batches of an epoch, not how many "
+        "epochs there are, and no ETA.",
     ),
+    layout=Layout(events_follow_step=True),
     controls=Controls(
         defaults={"num_workers": 4},
         settable={"num_workers": "workers", "log_interval": "print-freq"},
@@ -52,10 +66,16 @@ FORMAT = Format(
         ),
         Sample("* Acc@1 55.120 Acc@5 78.900", "evaluation"),
         Sample("* Prec@1 55.120 Prec@5 78.900", "evaluation"),
+        Sample("Namespace(arch='resnet18', batch_size=24, epochs=45, lr=0.01)", "fact", {"epochs": 45}),
         Sample("=> creating model 'resnet18'", "start"),
         Sample("=> loaded checkpoint 'checkpoint.pth.tar' (epoch 12)", "resume", {"path": "checkpoint.pth.tar"}),
         Sample("=> no checkpoint found at 'x'", "chatter"),
-        Sample("Test: [ 10/196]\tTime  0.190 ( 0.412)\tLoss 2.1", "chatter"),
+        Sample(
+            "Test: [ 10/196]\tTime  0.190 ( 0.412)\tLoss 2.1",
+            "evaluation",
+            {"took_batch": 10, "took_batches": 196, "took_mean_s": 0.412},
+        ),
+        Sample("Test: [ 10/196]\tLoss 2.1 (2.3)\tAcc@1 40.0", "chatter"),
         Sample("Epoch: [0][  21/5005]\tTime  0.23", None),  # cut mid-write
         Sample("Epoch: [2] [2720/9143] eta: 0:10:00 time: 0.3 data: 0.1", None),  # torchvision's own
     ),

@@ -7,13 +7,17 @@ _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 # shows on the left is time to go.
 _EPOCH = r"(?P<batches>(?P<per_steps>\d+))/(?P=batches) "
 _RATE = r" \d+(?:us|ms|s)/step"
-_LOSS = rf" - (?:[\w/]{{1,40}}: {_NUMBER} - ){{0,20}}?loss: (?P<loss>{_NUMBER})"
+_LOSS = (
+    rf" - (?:[\w/]{{1,40}}: {_NUMBER} - ){{0,20}}?loss: (?P<loss>{_NUMBER})"
+    rf"(?:.{{0,400}}? - val_loss: (?P<val_loss>{_NUMBER}))?"
+)
 
 FORMAT = Format(
     title="Keras",
     url="https://github.com/keras-team/keras",
     lines=(
-        Line("step", rf"{_EPOCH}\[=+\] - (?P<dur_s>[1-9]\d*)s{_RATE}{_LOSS}"),
+        # Before 2.0.7 there is no time per step.
+        Line("step", rf"{_EPOCH}\[=+\] - (?P<dur_s>[1-9]\d*)s(?:{_RATE})?{_LOSS}"),
         # Keras 3 shows a full bar with "0s" to go first, and the time it took once validation is over.
         Line("step", rf"{_EPOCH}━+ (?P<dur_s>[1-9]\d*)s{_RATE}{_LOSS}"),
         # verbose=2 draws no bar
@@ -52,6 +56,11 @@ FORMAT = Format(
             "250/250 ━━━━━━━━━━━━━━━━━━━━ 12s 44ms/step - accuracy: 0.71 - loss: 0.9031 - val_loss: 0.88",
             "step",
             {"batches": 250, "dur_s": 12, "loss": 0.9031},
+        ),
+        Sample(
+            "118/118 [==============================] - 14s - loss: 0.4431 - acc: 0.81 - val_loss: 0.5102",
+            "step",
+            {"batches": 118, "dur_s": 14, "loss": 0.4431, "val_loss": 0.5102},
         ),
         Sample("1563/1563 - 31s - 20ms/step - accuracy: 0.44 - loss: 1.53", "step", {"per_steps": 1563, "dur_s": 31}),
         Sample("1563/1563 - 29s - loss: 1.53 - accuracy: 0.44", "step", {"per_steps": 1563, "dur_s": 29}),

@@ -10,7 +10,8 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"{_HEAD}step:(?P<step>[\d.]+[KM]?) smpl:\S+ ep:\S+ epch:[\d.]+ (?:loss:(?P<loss>-?[\d.]+|nan) )?\S+:",
+            rf"{_HEAD}step:(?P<step>[\d.]+[KM]?) smpl:\S+ ep:\S+ epch:[\d.]+ (?:loss:(?P<loss>-?[\d.]+|nan) )?\S+:"
+            r"(?:.{0,400}?\bdata_s:(?P<data_s>[\d.]+))?",
         ),
         Line("checkpoint", rf"{_HEAD}Checkpoint policy after step (?P<step>\d+)"),
         Line("evaluation", rf"{_HEAD}Eval policy at step (?P<step>\d+)"),

@@ -5,6 +5,9 @@ from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
 _LOSS = rf"(?:[^\]]{{0,300}}?\b(?:train[_/])?loss(?:_step)?[=:] ?(?P<loss>{_NUMBER}))?"
 
+# Called `Validating` before version 1.6; several loaders have a bar each.
+_VALIDATION = r"Validat(?:ing|ion DataLoader \d+): +"
+
 FORMAT = Format(
     title="Lightning",
     url="https://github.com/Lightning-AI/pytorch-lightning",
@@ -24,7 +27,13 @@ FORMAT = Format(
         ),
         Line(
             "evaluation",
-            r"Validation DataLoader \d+: +100%\|[^|]{0,400}\| (\d+)/\1 \[(?P<took_clock>[\d:]+)<",
+            rf"{_VALIDATION}100%\|[^|]{{0,400}}\| (?P<eval_done>\d+)/(?P<eval_iters>(?P=eval_done)) "
+            r"\[(?P<took_clock>[\d:]+)<",
+        ),
+        Line(
+            "fact",
+            rf"{_VALIDATION}(?:\d+%\|[^|]{{0,400}}\| )?(?:(?P<eval_done>\d+)/(?!(?P=eval_done) )(?P<eval_iters>\d+)"
+            r"|(?P<eval_none>0)it) \[",
         ),
         Line("fact", r"`?Trainer\.fit`? stopped: `max_epochs=(?P<epochs>\d+)` reached"),
         Line("start", r"GPU available: (?:True|False)"),
@@ -36,7 +45,7 @@ FORMAT = Format(
         Line("fact", r"(?P<parameters>[\d.]+ [KMB]) +(?:Total params|Trainable params)$"),
         Line(
             "chatter",
-            r"Validation(?! DataLoader \d+: +100%)|Validating|Testing|Sanity Checking",
+            r"Validation (?!DataLoader)|Testing|Sanity Checking",
         ),
         Line("chatter", r"Epoch \d+: +\d+%\|[^|]{0,400}\| (?:0/\d+|\d+/\d+) \[[\d:]+<[\d:?]+(?:, +\?it/s|\])"),
         Line(
@@ -47,12 +56,13 @@ FORMAT = Format(
     clock=Clock(
         covers="cumulative",
         includes=("evaluation", "data", "logging"),
-        note="The bar's elapsed time, whole seconds since its epoch began; a validation in the middle of an epoch is "
-        "inside, one at its end and saving are not, and nothing between two epochs is timed. The epochs are added up. "
-        "Before version 2 the bar counts the batches of the validation too. The time left on it is that of the epoch.",
+        note="The bar's elapsed time, whole seconds since its epoch began; a validation is inside, one at the end of "
+        "an epoch where the bar is drawn again after it; saving and what lies between two epochs are not. The epochs "
+        "are added up. Before version 2 the bar counts the batches of the validation, too: they are taken out. The "
+        "time left on the bar is that of the epoch.",
         restarts_with="epoch",
     ),
-    layout=Layout(first_step=1),
+    layout=Layout(first_step=1, bars_hold_evaluation=True),
     habits=Habits(kept_checkpoints=1),
     controls=Controls(
         names={"val_check_interval": "eval_interval", "log_every_n_steps": "log_interval"},
@@ -94,7 +104,14 @@ FORMAT = Format(
             {"step": 78},
         ),
         Sample("7.8 M     Total params", "fact"),
-        Sample("Validation DataLoader 0:  11%|█         | 1/9 [00:00<00:02,  3.1it/s]", "chatter"),
+        Sample(
+            "Validation DataLoader 0:  11%|█         | 1/9 [00:00<00:02,  3.1it/s]",
+            "fact",
+            {"eval_done": 1, "eval_iters": 9},
+        ),
+        Sample("Validating: 0it [00:00, ?it/s]", "fact"),
+        Sample("Validating: 100%|██████████| 9/9 [00:12<00:00,  1.3s/it]", "evaluation", {"eval_iters": 9}),
+        Sample("Validation sanity check: 100%|██████████| 2/2 [00:01<00:00,  1.9it/s]", "chatter"),
         Sample("Sanity Checking DataLoader 0: 100%|██████████| 2/2 [00:00<00:00,  3.1it/s]", "chatter"),
         Sample("Epoch 0:   0%|          | 0/26 [00:00<?, ?it/s]", "chatter"),
         Sample("LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0]", "chatter"),

@@ -13,7 +13,7 @@ FORMAT = Format(
         Line(
             "step",
             rf"{_LOGGER}?eta: [\w ,:]{{1,30}}? +iter: (?P<step>\d+) +loss: (?P<loss>{_NUMBER}) \({_NUMBER}\) "
-            r".{0,2000}?\btime: [\d.]+ \([\d.]+\) +data: ",
+            r".{0,2000}?\btime: [\d.]+ \([\d.]+\) +data: (?P<data_s>[\d.]+)?",
         ),
         Line("evaluation", rf"{_LOGGER}Total inference time: (?P<took_clock>[\d:.]+) \("),
         Line("checkpoint", rf"{_LOGGER}Saving checkpoint to (?P<path>\S*?model_(?P<step>\d+)\.pth)"),

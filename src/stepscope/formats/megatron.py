@@ -1,111 +1,33 @@
-"""Megatron-LM, Megatron-DeepSpeed and GPT-NeoX. The clock stops while the model is evaluated or saved."""
+"""Megatron-LM since 2024, whose rows say when they were written. The clock stops for evaluations and checkpoints."""
 
-from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
-
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
-# srun --label and torchrun tag lines that themselves begin with blanks, so the tag is followed by more than one.
-_TAG = r"(?:\d{1,5}:\s+)?(?:\[default\d+\]:\s*)?"
-_STAMP = r"\[(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\]"
-_DOTS = r" \.{3,}: "
+from stepscope.formats._shared.megatron import (
+    CHATTER,
+    CONTROLS,
+    EVENTS,
+    HEADER,
+    ITERATION,
+    SAMPLES,
+    SETTING,
+    STAMP,
+    TAG,
+)
+from stepscope.lines.format import Clock, Format, Habits, Layout, Line, Sample
 
 FORMAT = Format(
     title="Megatron-LM",
     url="https://github.com/NVIDIA/Megatron-LM",
-    lines=(
-        Line(
-            "step",
-            rf"{_TAG}(?:{_STAMP}\s+)?(?:samples/sec: [\d.]+ \| )?iteration +(?P<step>\d+)/ *(?P<total>\d+) \|"
-            r"(?: (?!elapsed)[^|]{1,80}\|){0,8} elapsed time per iteration \(ms\): (?P<dur_ms>[\d.]+) \|"
-            rf"(?:(?: (?!lm.loss)[^|]{{1,80}}\|){{0,12}} lm[ _]loss: (?P<loss>{_NUMBER}) \|)?",
-        ),
-        # In the table of timers under a step: the batch of the slowest rank, then the time of a whole phase.
-        Line("data", rf"{_TAG}batch-generator{_DOTS}\([\d.]+, (?P<took_ms>[\d.]+)\)"),
-        Line(
-            "data",
-            r"time \(ms\) \|(?: (?!batch-gen)[\w/-]{2,60}: [\d.]+ \|){0,40} batch-generator: (?P<took_ms>[\d.]+)",
-        ),
-        Line("evaluation", rf"{_TAG}evaluate{_DOTS}\([\d.]+, (?P<took_ms>[\d.]+)\)"),
-        Line("checkpoint", rf"{_TAG}save-checkpoint{_DOTS}\([\d.]+, (?P<took_ms>[\d.]+)\)"),
-        Line("checkpoint", r"time \(ms\) \| save-checkpoint: (?P<took_ms>[\d.]+)"),
-        Line(
-            "evaluation",
-            rf"{_TAG}(?:{_STAMP}\s+)?validation (?:loss|results) at "
-            rf"(?:iteration (?P<step>\d+)|the end of training)[^|]{{0,80}}\|"
-            rf"(?: (?:[\w-]{{1,40}}/)?lm[ _]loss value: (?P<val_loss>{_NUMBER}))?",
-        ),
-        Line("checkpoint", rf"{_TAG}(?:{_STAMP}\s+)?saving checkpoint at iteration +(?P<step>\d+) to (?P<path>\S+)"),
-        Line(
-            "resume",
-            rf"{_TAG}(?:{_STAMP}\s+)?successfully loaded checkpoint from (?P<path>\S+).{{0,60}} at iteration \d+",
-        ),
-        Line("start", r"-* ?arguments -{8,}$"),
-        Line("fact", r"using world size: (?P<world_size>\d+)"),
-        Line("setting", rf"{_TAG}(?P<key>[a-z][a-z0-9_]*) \.{{3,}} (?P<value>[^\[\s].*)"),
-        Line(
-            "chatter",
-            rf"{_TAG}(?:{_STAMP}\s+)?successfully (?:saved|deleted) checkpoint |Storing distributed optimizer",
-        ),
-        Line("chatter", rf"{_TAG}(?!batch-generator|evaluate |save-checkpoint)[a-z][\w/-]*{_DOTS}\("),
-        Line("chatter", r"\(min, max\) time across ranks \(ms\):"),
-        Line("chatter", rf"{_TAG}(?:(?:INFO|WARNING|DEBUG):)?megatron\.[\w.]+:"),
-        Line("chatter", r"time \(ms\) \| (?!.{0,2000}batch-generator|save-checkpoint)[\w/-]+: "),
-        Line("chatter", r"(?:\[Rank \d+\] )?\((?:after|before) [^)]{1,60}\) memory \(MB\)"),
-        Line(
-            "chatter", r"\[(?:before|after) [^\]]{1,60}\] datetime: |\[exiting program (?:at|after) |training \.\.\.$"
-        ),
-        Line(
-            "chatter",
-            r"> (?:building|finished|initializ|setting|compiling|loading|padded|data sup|learning rate|number of)",
-        ),
-        Line("chatter", r"(?:Number of (?:active )?parameters|Total number of|Theoretical memory|Activation memory)"),
-        Line(
-            "chatter",
-            rf"{_TAG}(?:Params for bucket \d|module\.[\w.]+(?:\s|$)|> total number |Load the |Extract the |-{{20,}}$)",
-        ),
-        # DeepSpeed's own words in Megatron-DeepSpeed: the pipeline's step time, its report of compiled ops, its torch.
-        Line("chatter", r"steps: \d+ loss: \S+ iter time \(s\): [\d.]+ samples/sec: "),
-        Line("chatter", r"(?:[\w ]{2,40} \.{1,40} (?:\[\w+\]|installed)|\[WARNING\]  |\*\*\*\* Git info for Megatron)"),
-        Line("chatter", r"(?:torch|deepspeed|nvcc|shared memory) [\w ./()-]{1,40} \.{3,} "),
-        Line(
-            "chatter",
-            r"DeepSpeed (?:C\+\+|general env)|NOTE: Ops not|JIT compiled ops|runtime if needed\.|meet the required",
-        ),
-        Line("chatter", r"\[(?:INFO|WARNING)\] \[[\w./]+\.py:\d+:\w+\]"),
-        Line("chatter", r"(?:frame #\d+: |\[W\d+ [\d:.]+ \w+\.cpp:\d+\])"),
-    ),
+    lines=(Line("step", rf"{TAG}{STAMP}\s+{ITERATION}"), *EVENTS, *HEADER, SETTING, *CHATTER),
     clock=Clock(
         covers="window",
         # A loader's wait is inside; evaluate() and save_checkpoint() stop the interval timer and restart it.
         includes=("data", "logging"),
-        note="The mean time of an iteration over the log interval; the timer stands still while the model is evaluated "
-        "or saved (older versions let it run during a save). A first line that newer versions print after iteration 1 "
-        "counts again in the line after it, which therefore looks slow. No ETA is printed.",
+        note="The mean time of an iteration over the log interval; since November 2023 the timer stands still while "
+        "the model is evaluated or saved. A first line that newer versions print after iteration 1 counts again in the "
+        "line after it, which therefore looks slow. No ETA is printed.",
     ),
     layout=Layout(first_step=1, events_follow_step=True),
     habits=Habits(kept_checkpoints=0),
-    controls=Controls(
-        names={
-            "train_iters": "max_steps",
-            "save_interval": "checkpoint_interval",
-            "micro_batch_size": "batch_size",
-            "seq_length": "block_size",
-        },
-        settable={
-            "eval_interval": "eval_interval",
-            "eval_iters": "eval_iters",
-            "checkpoint_interval": "save_interval",
-            "log_interval": "log_interval",
-            "max_steps": "train_iters",
-            "batch_size": "micro_batch_size",
-            "block_size": "seq_length",
-            "num_workers": "num_workers",
-            "gc": "--manual-gc --manual-gc-interval 1000",
-            "asynchronous_saving": "--async-save --ckpt-format torch_dist",
-            "dtype": "--fp16 (instead of --bf16)",
-            "attention": "--use-flash-attn",
-        },
-        syntax="--{dashed} {value}",
-    ),
+    controls=CONTROLS,
     samples=(
         Sample(
             "[2026-02-03 04:05:06.789012] iteration       40/   12000 | consumed samples:        10240 | "
@@ -115,7 +37,7 @@ FORMAT = Format(
             {"step": 40, "total": 12000, "dur_ms": 812.4, "loss": 8.912345},
         ),
         Sample(
-            "31:  [2026-02-03 04:05:06.789012] iteration        3/     900 | consumed samples:           96 | "
+            "31:  [2026-02-03 04:05:06] iteration        3/     900 | consumed samples:           96 | "
             "elapsed time per iteration (ms): 2001.0 | learning rate: 1.0E-05 | lm loss: nan | loss scale: 1.0 |",
             "step",
             {"step": 3, "total": 900, "dur_ms": 2001.0},
@@ -126,92 +48,11 @@ FORMAT = Format(
             "step",
             {"step": 3, "dur_ms": 2001.0, "loss": None},
         ),
-        Sample(  # Megatron-DeepSpeed: no moment, tokens counted
-            "iteration       11/      60 | consumed samples:          352 | consumed tokens:       720896 | "
-            "elapsed time per iteration (ms): 9321.7 | learning rate: 4.000E-06 | global batch size:    32 | "
-            "lm loss: 1.012345E+01 | loss scale: 4096.0 | grad norm: 5.1 |",
-            "step",
-            {"step": 11, "total": 60, "dur_ms": 9321.7, "loss": 10.12345},
+        Sample(  # its clock runs during evaluations: another format's
+            "iteration       40/   12000 | consumed samples:        10240 | elapsed time per iteration (ms): 812.4 | "
+            "learning rate: 1.000E-05 | global batch size:   256 | lm loss: 8.912345E+00 | loss scale: 1.0 |",
+            None,
         ),
-        Sample(  # GPT-NeoX
-            "samples/sec: 31.207 | iteration     1200/  143000 | elapsed time per iteration (ms): 8203.5 | "
-            "learning rate: 5.000E-04 | approx flops per GPU: 61.0TFLOPS | lm_loss: 3.401234E+00 | loss scale: 1.0 |",
-            "step",
-            {"step": 1200, "total": 143000, "dur_ms": 8203.5, "loss": 3.401234},
-        ),
-        Sample("iteration       40/   12000 | consumed samples:        10240 | elapsed time per iter", None),  # cut
-        Sample("iteration 40/12000 loss 3.1 (0.81 s)", None),
-        Sample("batch-generator ................................: (2.91, 3041.55)", "data", {"took_ms": 3041.55}),
-        Sample("31:     batch-generator ......................: (2.91, 3.55)", "data", {"took_ms": 3.55}),
-        Sample("time (ms) | forward: 310.11 | optimizer: 20.40 | batch-generator: 4.02", "data", {"took_ms": 4.02}),
-        Sample(
-            "evaluate .......................................: (9012.20, 9012.90)", "evaluation", {"took_ms": 9012.9}
-        ),
-        Sample(
-            "save-checkpoint ................................: (8000.11, 8000.52)", "checkpoint", {"took_ms": 8000.52}
-        ),
-        Sample("time (ms) | save-checkpoint: 5123.37", "checkpoint", {"took_ms": 5123.37}),
-        Sample(
-            "validation loss at iteration 2000 | lm loss value: 3.104512E+00 | lm loss PPL: 2.229838E+01 | ",
-            "evaluation",
-            {"step": 2000, "val_loss": 3.104512},
-        ),
-        Sample(
-            "validation loss at iteration 30 on validation set | lm loss value: 7.5E+00 |",
-            "evaluation",
-            {"step": 30, "val_loss": 7.5},
-        ),
-        Sample(
-            "validation loss at the end of training for val data | lm loss value: 2.5E+00 | lm loss PPL: 1.2E+01 |",
-            "evaluation",
-            {"step": None, "val_loss": 2.5},
-        ),
-        Sample(
-            "validation results at iteration 500 | lm_loss value: 4.0E+00 | lm_loss_ppl value: 5.4E+01 |",
-            "evaluation",
-            {"step": 500, "val_loss": 4.0},
-        ),
-        Sample("validation loss improved from 3.2 to 3.1", None),
-        Sample(
-            "[2026-02-03 04:06:00.100200] saving checkpoint at iteration     500 to /runs/gpt/ckpt in torch format",
-            "checkpoint",
-            {"step": 500, "path": "/runs/gpt/ckpt"},
-        ),
-        Sample("saving checkpoint to /runs/gpt/ckpt", None),
-        Sample(
-            "successfully loaded checkpoint from /runs/gpt/ckpt [ t 1/2, p 1/1 ] at iteration 500",
-            "resume",
-            {"path": "/runs/gpt/ckpt"},
-        ),
-        Sample("------------------------ arguments ------------------------", "start"),
-        Sample(
-            "using world size: 64, data-parallel size: 16, tensor-model-parallel size: 4", "fact", {"world_size": 64}
-        ),
-        Sample(
-            "train_iters ..................................... 12000",
-            "setting",
-            {"key": "train_iters", "value": "12000"},
-        ),
-        Sample("0:   eval_interval ................................... 500", "setting", {"key": "eval_interval"}),
-        Sample(
-            "0:   [2026-02-03 04:06:09.100200] successfully saved checkpoint from iteration     500 to /r", "chatter"
-        ),
-        Sample("forward-compute ................................: (383.01, 404.20)", "chatter"),
-        Sample("31:     optimizer ..............................: (3.20, 4.30)", "chatter"),
-        Sample("(min, max) time across ranks (ms):", "chatter"),
-        Sample("INFO:megatron.core.datasets.gpt_dataset:Load the GPTDataset train indices", "chatter"),
-        Sample("time (ms) | forward: 310.11 | backward: 640.70 | optimizer: 20.40", "chatter"),
-        Sample("(after 1 iterations) memory (MB) | allocated: 4300.1 | max allocated: 43000.2", "chatter"),
-        Sample("[after dataloaders are built] datetime: 2026-02-03 04:04:00 ", "chatter"),
-        Sample("[exiting program at iteration 900] datetime: 2026-02-03 05:04:00 ", "chatter"),
-        Sample("> building train, validation, and test datasets for GPT ...", "chatter"),
-        Sample("Theoretical memory footprints: weight and optimizer=4321.00 MB", "chatter"),
-        Sample("Params for bucket 3 (51380224 elements, 51380224 padded size):", "chatter"),
-        Sample("steps: 12 loss: 9.1011 iter time (s): 9.310 samples/sec: 3.437", "chatter"),
-        Sample("fused_adam ............. [NO] ....... [OKAY]", "chatter"),
-        Sample("torch install path ............... ['/opt/torch']", "chatter"),
-        Sample("DeepSpeed general environment info:", "chatter"),
-        Sample("[INFO] [launch.py:272:main] process 4711 spawned with command: python3", "chatter"),
-        Sample("frame #4: c10d::TCPStore::check(std::vector<std::string>)", "chatter"),
+        *SAMPLES,
     ),
 )

@@ -26,7 +26,9 @@ FORMAT = Format(
         Line("chatter", rf"{_LOGGER}?(?:Epoch|Iter)\((?:val|test)\) +(?:\[\d+\])?\[ *\d+/\d+\]\s+eta: "),
         Line(
             "evaluation",
-            rf"{_LOGGER}?(?:Epoch|Iter)\((?:val|test)\) +(?:\[ *\d+\])?\[ *[\d/ ]+\]\s+(?!eta: )[\w@/.]+: \S",
+            rf"{_LOGGER}?(?:Epoch|Iter)\((?:val|test)\) +(?:\[ *\d+\])?"
+            r"\[ *(?:(?P<took_batch>\d+)/(?P<took_batches>\d+)|[\d ]+)\]\s+(?!eta: )[\w@/.]+: \S"
+            r"(?:.{0,2000}?\s(?<!_)time: (?P<took_mean_s>[\d.]+))?",
         ),
         Line("checkpoint", rf"{_LOGGER}?Saving checkpoint at \d+ (?:epochs|iterations)"),
         Line("checkpoint", rf"{_LOGGER}?The best checkpoint with .{{1,80}} is saved to (?P<path>\S+?)\.?\s*$"),
@@ -103,6 +105,7 @@ FORMAT = Format(
         Sample(
             "mmengine - INFO - Epoch(val) [3][6/6]    accuracy/top1: 64.8780  data_time: 0.0110  time: 0.0547",
             "evaluation",
+            {"took_batch": 6, "took_batches": 6, "took_mean_s": 0.0547},
         ),
         Sample("mmdet - INFO - Epoch(val) [12][5000]\tbbox_mAP: 0.3610, bbox_mAP_50: 0.5820", "evaluation"),
         Sample("mmengine - INFO - Saving checkpoint at 3 epochs", "checkpoint"),

@@ -25,7 +25,7 @@ FORMAT = Format(
         ),
         Line(
             "evaluation",
-            rf"{_HEAD}\{{(?={_FIELDS}{_STEP.replace('?P<total>', '?:')})"
+            rf"{_HEAD}\{{(?={_FIELDS}{_STEP.replace('?P<total>', '?:')})(?:{_CLOCK}|)"
             rf"(?:(?=(?:{_FIELDS}, )?{_Q}eval_loss{_Q}: {_Q}?(?P<val_loss>{NUMBER}))|)"
             rf"{_FIELDS}{_Q}eval_runtime{_Q}: {_Q}?(?P<took_s>[\d.]+)",
         ),
@@ -33,7 +33,10 @@ FORMAT = Format(
             "checkpoint", r"\[INFO:swift\] Saving model checkpoint to (?P<path>\S*?(?:checkpoint-(?P<step>\d+))?)\s*$"
         ),
         Line(
-            "fact", rf"{_HEAD}\{{{_Q}train_runtime{_Q}: {_Q}?(?P<train_runtime_s>[\d.]+){_FIELDS}global_step/max_steps"
+            # The last steps have a row of their own only where their number is one of those to be logged.
+            "fact",
+            rf"{_HEAD}\{{(?={_FIELDS}{_STEP.replace('?P<step>', '?P<reached>').replace('?P<total>', '?:')})"
+            rf"(?:{_CLOCK}|){_Q}train_runtime{_Q}: {_Q}?(?P<train_runtime_s>[\d.]+)",
         ),
         Line("start", r"\[INFO:swift\] args: \w+Arguments\("),
         Line("start", r"\[INFO:swift\] The logging file will be saved in: (?P<path>\S+)"),
@@ -110,7 +113,7 @@ FORMAT = Format(
             '{"train_runtime": 1280.5, "train_samples_per_second": 4.2, "train_loss": 1.2, "epoch": 0.5, '
             '"global_step/max_steps": "640/640", "elapsed_time": "21m 20s", "remaining_time": "0s"}',
             "fact",
-            {"train_runtime_s": 1280.5},
+            {"train_runtime_s": 1280.5, "reached": 640},
         ),
         Sample("[INFO:swift] args: SftArguments(", "start"),
         Sample("[INFO:swift] The logging file will be saved in: out/v0/logging.jsonl", "start"),

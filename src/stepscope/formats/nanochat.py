@@ -10,9 +10,9 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            # The phases after base training do not say how many steps there are.
-            rf"step (?P<step>\d{{5,}})(?:/(?P<total>\d{{5,}}))? \([\d.]+%\) \| loss: (?P<loss>{_NUMBER}) \|"
-            r"(?: [^|]{1,60} \|){0,4} dt: (?P<dur_ms>[\d.]+)ms \| tok/sec: [\d,]+"
+            # The phases after base training do not say how many steps there are, only which share of the rows is done.
+            rf"step (?P<step>\d{{5,}})(?:/(?P<total>\d{{5,}}) \([\d.]+%\)| \((?P<percent>[\d.]+)%\)) \| "
+            rf"loss: (?P<loss>{_NUMBER}) \|(?: [^|]{{1,60}} \|){{0,4}} dt: (?P<dur_ms>[\d.]+)ms \| tok/sec: [\d,]+"
             rf"(?: \| (?:bf16_)?mfu: (?P<mfu_pct>{_NUMBER}))?",
         ),
         Line("evaluation", rf"Step (?P<step>\d{{5,}}) \| Validation (?:bpb|loss): (?P<val_loss>{_NUMBER})"),
@@ -86,7 +86,7 @@ FORMAT = Format(
             "step 00077 (9.31%) | loss: 1.204410 | lrm: 0.95 | dt: 611.03ms | tok/sec: 858,010 | mfu: 40.12 | epoch: 1"
             " | total time: 0.68m",
             "step",
-            {"step": 77, "total": None, "dur_ms": 611.03},
+            {"step": 77, "total": None, "percent": 9.31, "dur_ms": 611.03},
         ),
         Sample("step 00412/08100 (5.09%) | loss: 3.902217 | lrm: 1.00 | dt: 512.", None),  # cut mid-write
         Sample("step   412 | loss: 3.902217 | lr 6.0e-04 | norm: 0.31 | dt: 512.44ms | tok/sec: 1023119.02", None),

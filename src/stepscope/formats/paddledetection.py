@@ -15,9 +15,11 @@ FORMAT = Format(
             "step",
             rf"{_LOGGER}?Epoch: \[(?P<epoch>\d+)\] \[ *(?P<batch>\d+)/(?P<batches>\d+)\] learning_rate: [\d.e-]+ "
             rf"(?:.{{0,2000}}?\bloss: (?P<loss>{_NUMBER}) )?"
-            r".{0,2000}?\beta: (?:\d+ days?, )?[\d:]+ batch_cost: (?P<dur_s>[\d.]+) data_cost: ",
+            r".{0,2000}?\beta: (?:\d+ days?, )?[\d:]+ batch_cost: (?P<dur_s>[\d.]+) data_cost: (?P<data_s>[\d.]+)?",
         ),
-        Line("evaluation", rf"{_LOGGER}Total sample number: \d+, average FPS: [\d.]+"),
+        Line(
+            "evaluation", rf"{_LOGGER}Total sample number: (?P<took_samples>\d+), average FPS: (?P<took_per_s>[\d.]+)"
+        ),
         Line("checkpoint", rf"{_LOGGER}Save checkpoint: (?P<path>\S+)"),
         Line("resume", rf"{_LOGGER}Resume (?:training )?from (?P<path>\S+)"),
         Line("chatter", rf"{_LOGGER}(?!Epoch: |Total sample number|Save checkpoint|Resume )|ppdet[\w.]* WARNING: "),
@@ -46,7 +48,11 @@ FORMAT = Format(
             "step",
             {"epoch": 0, "batch": 0, "dur_s": 2.5, "loss": None},
         ),
-        Sample("ppdet.engine INFO: Total sample number: 500, average FPS: 21.339", "evaluation"),
+        Sample(
+            "ppdet.engine INFO: Total sample number: 500, average FPS: 21.339",
+            "evaluation",
+            {"took_samples": 500, "took_per_s": 21.339},
+        ),
         Sample("ppdet.utils.checkpoint INFO: Save checkpoint: output/yolo_s", "checkpoint", {"path": "output/yolo_s"}),
         Sample("ppdet.engine INFO: Resume from output/yolo_s/11", "resume", {"path": "output/yolo_s/11"}),
         Sample("ppdet.engine INFO: Eval iter: 100", "chatter"),

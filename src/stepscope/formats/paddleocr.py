@@ -13,7 +13,7 @@ FORMAT = Format(
             "step",
             rf"{_HEAD}epoch: \[\d+/\d+\], (?:global_step|iter): (?P<step>\d+), "
             rf"(?:.{{0,400}}?\bloss: (?P<loss>{_NUMBER}), )?"
-            r".{0,400}?\b(?:avg_)?batch_cost: (?P<dur_s>[\d.]+) s, ",
+            r".{0,400}?\b(?:(?:avg_)?reader_cost: (?P<data_s>[\d.]+) s, )?(?:avg_)?batch_cost: (?P<dur_s>[\d.]+) s, ",
         ),
         Line("evaluation", rf"{_HEAD}cur metric, "),
         Line("checkpoint", rf"{_HEAD}save (?:model in|best model is to) (?P<path>\S+)"),
@@ -23,7 +23,8 @@ FORMAT = Format(
             "chatter",
             rf"{_HEAD}(?:best metric, |train with paddle|valid dataloader has|Initialize indexes of)",
         ),
-        Line("chatter", r"eval model::? +\d+%"),
+        Line("evaluation", r"eval model::? +100%\|[^|]{0,400}\| (\d+)/\1 \[(?P<took_clock>[\d:]+)<"),
+        Line("chatter", r"eval model::? +(?:\d\d?%|100%(?!\|[^|]{0,400}\| (\d+)/\1 \[))"),
     ),
     clock=Clock(
         covers="window",
@@ -52,6 +53,7 @@ FORMAT = Format(
         Sample("train dataloader has 65 iters", "fact", {"batches": 65}),
         Sample("epoch_num : 500", "fact", {"epochs": 500}),
         Sample("best metric, acc: 0.71, is_float16: False", "chatter"),
+        Sample("eval model:: 100%|██████████| 25/25 [00:11<00:00,  2.3it/s]", "evaluation"),
         Sample("eval model::  12%|█▏        | 3/25 [00:01<00:09,  2.3it/s]", "chatter"),
         Sample("epoch: [2/500], global_step: 130, lr: 0.0005, avg_batch", None),  # cut mid-write
     ),

@@ -18,7 +18,9 @@ FORMAT = Format(
         Line("start", r"-*Environment Information-{8,}\s*$"),
         Line("resume", rf"{_LEVEL}Resume model from (?P<path>\S+)"),
         Line("chatter", rf"{_LEVEL}?\[EVAL\] (?!#Images)|{_LEVEL}(?!\[TRAIN\] |\[EVAL\] |Resume )|\[INFO\]\s*$"),
-        Line("chatter", r"\d+/\d+ (?:\[[=>.]+\] )?- .{0,40}batch_cost: "),
+        # The bar of an evaluation, full.
+        Line("evaluation", r"(\d+)/\1 (?:\[=+\] )?- (?P<took_s>\d+)s .{0,80}batch_cost: "),
+        Line("chatter", r"(\d+)/(?!\1 )\d+ (?:\[[=>.]+\] )?- .{0,80}batch_cost: |(\d+)/\2 (?:\[=+\] )?- ETA: "),
         # The environment and the config as YAML, class scores, the warnings of Paddle's runtime.
         Line(
             "chatter",
@@ -59,6 +61,11 @@ FORMAT = Format(
         Sample("------------Environment Information-------------", "start"),
         Sample("[INFO]\tResume model from output/iter_4000", "resume", {"path": "output/iter_4000"}),
         Sample("[INFO]\t[EVAL] The model with the best validation mIoU (0.7315) was saved at iter 500.", "chatter"),
+        Sample(
+            "120/120 [==============================] - 14s 117ms/step - batch_cost: 0.1162 - reader cost: 0.07",
+            "evaluation",
+            {"took_s": 14},
+        ),
         Sample("12/120 [==>...........................] - ETA: 3s - batch_cost: 0.0312 - reader cost: 0.01", "chatter"),
         Sample("learning_rate: 0.01", "chatter"),
         Sample("[0.97 0.84 0.61]", "chatter"),

@@ -9,7 +9,12 @@ FORMAT = Format(
     url="https://github.com/amdegroot/ssd.pytorch",
     lines=(
         Line("fact", r"[Tt]imer: (?P<dur_s>[\d.]+)(?: sec\.)?\s*$"),
-        Line("step", rf"(?:epoch: ?\d+ \|\| )?iter ?:?(?P<step>\d+) \|\| Loss: ?(?P<loss>{_NUMBER})"),
+        Line(
+            "step",
+            rf"(?:epoch: ?\d+ \|\| )?iter ?:?(?P<step>\d+) \|\| Loss: ?(?P<loss>{_NUMBER})"
+            # The step's line ends without a line end, so the next printed step's time follows on it.
+            r"(?: \|\| *[Tt]imer: (?P<dur_s>[\d.]+) sec\.\s*$)?",
+        ),
         Line("checkpoint", r"Saving state, iter: ?(?P<step>\d+)"),
         Line(
             "chatter",
@@ -26,6 +31,7 @@ FORMAT = Format(
         Sample("timer: 0.3120 sec.", "fact", {"dur_s": 0.312}),
         Sample("Timer: 0.6120", "fact", {"dur_s": 0.612}),
         Sample("iter 140 || Loss: 9.2210 ||", "step", {"step": 140, "loss": 9.221}),
+        Sample("iter 150 || Loss: 8.7010 || timer: 0.2140 sec.", "step", {"step": 150, "dur_s": 0.214}),
         Sample("epoch:2 || iter:1400 || Loss:6.1120", "step", {"step": 1400, "loss": 6.112}),
         Sample("Saving state, iter: 5000", "checkpoint", {"step": 5000}),
         Sample("->> conf loss:1.7548 || loc loss:1.4302", "chatter"),

@@ -1,4 +1,4 @@
-"""StyleGAN's training loops: one line per tick, a few thousand images, with a running clock."""
+"""StyleGAN's training loops: one line per tick, a few thousand images, with its time."""
 
 from stepscope.lines.format import Clock, Format, Line, Sample
 
@@ -9,9 +9,11 @@ FORMAT = Format(
         Line(
             "step",
             r"tick (?P<step>\d+) +kimg +[\d.]+ +(?:lod [\d.]+ +minibatch \d+ +)?"
-            r"time (?P<elapsed_clock>[\dhdms ]{2,20}?) +"
-            r"sec/tick +[\d.]+ +sec/kimg +[\d.]+",
+            r"time [\dhdms ]{2,20}? +sec/tick +(?P<dur_s>[\d.]+) +sec/kimg +[\d.]+"
+            # A snapshot with its metric takes long; less is no stop of the training.
+            r"(?: +maintenance +(?:(?P<evaluation_after_s>\d{2,}\.\d+)|[\d.]+))?",
         ),
+        Line("chatter", r"network-snapshot-\d+ +time "),
         Line("evaluation", r'\{"results": \{"\w+": '),
         Line("start", r"Training for \d+ kimg\.\.\."),
         Line("resume", r'Resuming from "(?P<path>[^"]+)"'),
@@ -21,19 +23,18 @@ FORMAT = Format(
         ),
     ),
     clock=Clock(
-        covers="cumulative",
+        covers="step",
         includes=("evaluation", "checkpoint", "data", "logging"),
-        note="Time since this process began, in whole seconds; snapshots and metrics after a tick (maintenance) are "
-        "inside, sec/tick leaves them out. A step is a tick of some thousand images. The total is given in kimg, "
+        note="The time of one tick, some thousand images; snapshots and metrics before it are printed as maintenance "
+        "and added. The running clock next to it is in whole minutes after a day. The total is given in kimg, "
         "thousands of images, and no ETA is printed.",
-        restarts_with="process",
     ),
     samples=(
         Sample(
             "tick 12    kimg 48.2     time 7m 41s       sec/tick 35.8    sec/kimg 8.94    maintenance 0.1    "
             "cpumem 4.10   gpumem 9.20   augment 0.010",
             "step",
-            {"step": 12, "elapsed_clock": None},
+            {"step": 12, "dur_s": 35.8},
         ),
         Sample(
             "tick 9     kimg 360.1    lod 4.00  minibatch 128  time 1h 02m 10s   sec/tick 301.2   sec/kimg 7.5",
@@ -41,6 +42,13 @@ FORMAT = Format(
             {"step": 9},
         ),
         Sample('{"results": {"fid50k_full": 31.2}, "metric": "fid50k_full", "total_time": 91.0}', "evaluation"),
+        Sample(
+            "tick 140   kimg 560.0    time 1d 02h 10m     sec/tick 71.1    sec/kimg 17.3    maintenance 274.3  "
+            "gpumem 9.1",
+            "step",
+            {"step": 140, "dur_s": 71.1, "evaluation_after_s": 274.3},
+        ),
+        Sample("network-snapshot-000560        time 4m 26s      fid50k_full 31.2", "chatter"),
         Sample("Training for 25000 kimg...", "start"),
         Sample('Resuming from "ffhq256"', "resume", {"path": "ffhq256"}),
         Sample("Evaluating metrics...", "chatter"),

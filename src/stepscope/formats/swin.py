@@ -17,6 +17,10 @@ FORMAT = Format(
             rf"loss (?P<loss>{_NUMBER}) ",
         ),
         Line("evaluation", rf"{_PLACE}\* Acc@1 [\d.]+"),
+        Line(
+            "evaluation",
+            rf"{_PLACE}Test: \[(?P<took_batch>\d+)/(?P<took_batches>\d+)\]\s+Time [\d.]+ \((?P<took_mean_s>[\d.]+)\)",
+        ),
         Line("checkpoint", rf"{_PLACE}(?P<path>\S+\.pth) saved !!!"),
         Line("start", rf"{_PLACE}Start training\s*$"),
         Line("resume", rf"{_PLACE}=> loaded successfully "),
@@ -24,7 +28,8 @@ FORMAT = Format(
         Line("fact", rf"{_PLACE}number of params: (?P<parameters>\d+)\s*$"),
         Line(
             "chatter",
-            rf"{_PLACE}(?!Train: \[|\* Acc@1|\S+ saved !!!|Start training|=> loaded|auto resuming|number of params)",
+            rf"{_PLACE}(?!Train: \[|Test: \[\d+/\d+\]\s+Time|\* Acc@1|\S+ saved !!!|Start training|=> loaded"
+            r"|auto resuming|number of params)",
         ),
         # The config as YAML, and the model's layers.
         Line("chatter", r"[A-Z][A-Z0-9_]*:(?:\s|$)|- -? ?-? ?[\w\"'.-]"),
@@ -50,6 +55,11 @@ FORMAT = Format(
             "loss nan (nan)\tgrad_norm nan (nan)\tmem 7011MB",
             "step",
             {"epoch": 0, "batch": 0, "dur_s": 3.2779},
+        ),
+        Sample(
+            "my_model-tiny] (main.py 370): INFO Test: [30/98]\tTime 0.211 (0.412)\tLoss 0.71 (0.69)\tAcc@1 84.1 (84.2)",
+            "evaluation",
+            {"took_batch": 30, "took_batches": 98, "took_mean_s": 0.412},
         ),
         Sample("my_model-tiny] (main.py 389): INFO  * Acc@1 71.120 Acc@5 90.310", "evaluation"),
         Sample(

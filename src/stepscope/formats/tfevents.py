@@ -16,6 +16,7 @@ from stepscope.lines.format import Clock, Document, Format, Line, Sample
 _HEADER_BYTES = 12  # the record's length, and the checksum of that length
 _FOOTER_BYTES = 4
 _MAX_STEP = 1 << 53
+_DENSE = 0.8  # a tag with that share of the records of the densest one may be the clock
 _WALL_TIMES = (1e8, 1e11)
 # Where a record may begin again after garbage: a length below 16 MiB, a checksum, and the wall time's key.
 _NEXT_RECORD = re.compile(rb"(?=[\s\S]{3}\0{5}[\s\S]{4}\x09)")
@@ -190,12 +191,13 @@ def _choose_tags(events: list[SummaryEvent]) -> tuple[str | None, str | None]:
     A file may count steps in some tags and epochs in others, so only one of them can be the clock.
     """
     counts = Counter(tag for event in events for tag, _ in event.scalars if not is_evaluation(tag))
+    most = max(counts.values(), default=0)
     losses = [tag for tag in counts if loss_rank(tag) is not None]
     loss = min(losses, key=lambda tag: (-counts[tag], loss_rank(tag) or 0), default=None)
-    if loss is not None:
+    if loss is not None and counts[loss] >= _DENSE * most:
         return loss, loss
-    terms = [tag for tag in counts if "loss" in tag.lower()] or list(counts)
-    return max(terms, key=lambda tag: counts[tag], default=None), None
+    terms = [tag for tag in counts if "loss" in tag.lower() and counts[tag] >= _DENSE * most] or list(counts)
+    return max(terms, key=lambda tag: counts[tag], default=None), loss
 
 
 _NUMBER = r"-?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"

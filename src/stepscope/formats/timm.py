@@ -11,13 +11,14 @@ FORMAT = Format(
         Line(
             "step",
             r"Train: (?P<epoch>\d+) \[ *(?P<batch>\d+)/(?P<batches>\d+) +\( *\d+%\)\] +"
-            rf"Loss: +(?P<loss>{_NUMBER}) \( *{_NUMBER}\) +Time: +(?P<dur_s>[\d.]+)s, +[\d.]+/s",
+            rf"Loss: +(?P<loss>{_NUMBER}) \( *{_NUMBER}\) +Time: +(?P<dur_s>[\d.]+)s, +[\d.]+/s"
+            r"(?:.{0,200}?\bData: (?P<data_s>[\d.]+) )?",
         ),
         # Its last line; the numbers count from zero, so both are the same there.
         Line(
             "evaluation",
-            r"Test(?: \(EMA\))?: \[ *(\d+)/\1\] +Time: .{0,60}?"
-            rf"Loss: +{_NUMBER} \( *(?P<val_loss>{_NUMBER})\)",
+            r"Test(?: \(EMA\))?: \[ *(?P<took_batch>\d+)/(?P<took_batches>(?P=took_batch))\] +"
+            rf"Time: [\d.]+s? \( *(?P<took_mean_s>[\d.]+)s?\).{{0,60}}?Loss: +{_NUMBER} \( *(?P<val_loss>{_NUMBER})\)",
         ),
         Line("checkpoint", r"Current checkpoints:\s*$"),
         Line("fact", r"Scheduled epochs: (?P<epochs>\d+)[. ]"),
@@ -53,7 +54,7 @@ FORMAT = Format(
         Sample(
             "Test: [  97/97]  Time: 0.112 (0.301)  Loss:  1.1021 (1.3310)  Acc@1: 75.0000 (70.2240)",
             "evaluation",
-            {"val_loss": 1.331},
+            {"val_loss": 1.331, "took_batch": 97, "took_mean_s": 0.301},
         ),
         Sample("Test (EMA): [  97/97]  Time: 0.1 (0.3)  Loss: 1.10 (1.25)  Acc@1: 75.0 (71.2)", "evaluation"),
         Sample("Current checkpoints:", "checkpoint"),

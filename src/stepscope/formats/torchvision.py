@@ -5,6 +5,7 @@ from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
 _ETA = r"eta: (?:\d+ days?, )?[\d:]+"
+_HEADER = r"(?!Epoch|Train)[A-Z][\w -]{2,40}?:? *(?:EMA +)?(?:\[\d+(?:/\d+)?\] *)?"
 
 FORMAT = Format(
     title="torchvision MetricLogger",
@@ -12,15 +13,21 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            r"Epoch: \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\] +\[ *(?P<batch>\d+)/(?P<batches>\d+)\] +"
+            r"(?:Train )?(?:Train: data e|E)poch: \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\] +"
+            r"\[ *(?P<batch>\d+)/(?P<batches>\d+)\] +"
             rf"{_ETA}(?=\s)(?:.{{0,400}}?\sloss: (?P<loss>{_NUMBER}))?"
             r".{0,4000}?\stime: (?P<dur_s>[\d.]+) +data: (?P<data_s>[\d.]+)",
         ),
-        Line("evaluation", r"Test: +(?:EMA +)?Total time: (?P<took_clock>(?:\d+ days?, )?[\d:]+) \([\d.]+ s / it\)"),
+        # The header of an evaluation is up to the script: `Test:`, `Test: [3]`, `Evaluation`, `Caption generation:`.
+        Line(
+            "evaluation",
+            rf"{_HEADER}Total time: (?P<took_clock>(?:\d+ days?, )?[\d:]+) \([\d.]+ s / it\)",
+        ),
         Line("fact", r"Namespace\((?=.*\bdata(?:set)?_path=).*?[( ]epochs=(?P<epochs>\d+)"),
         Line("resume", r"Resuming? (?:checkpoint|from|training from) \S+"),
-        Line("chatter", r"Epoch: \[\d+(?:/\d+)?\] +Total time: "),
-        Line("chatter", rf"Test: +(?:EMA +)?(?:\[ *\d+/\d+\] +{_ETA}|Acc@1)"),
+        Line("fact", r"Start training for (?P<epochs>\d+) epochs"),
+        Line("chatter", r"(?:Train )?(?:Train: data e|E)poch: \[\d+(?:/\d+)?\] +Total time: "),
+        Line("chatter", rf"{_HEADER}(?:\[ *\d+/\d+\] +{_ETA}|Acc@1)"),
         Line("chatter", r"Averaged stats: |Training time |Run time "),
         Line(
             "chatter",
@@ -53,6 +60,15 @@ FORMAT = Format(
         ),
         Sample("Test: Total time: 0:01:16 (0.3652 s / it)", "evaluation"),
         Sample("Test:  EMA Total time: 0:00:31 (0.1652 s / it)", "evaluation"),
+        Sample("Test: [4] Total time: 0:00:19 (0.8112 s / it)", "evaluation"),
+        Sample("Caption generation: Total time: 0:03:10 (1.1 s / it)", "evaluation"),
+        Sample(
+            "Train Epoch: [2]  [  50/5225]  eta: 1:04:26  lr: 0.00001  loss: 0.91  time: 0.7  data: 0.0001  max mem: 1",
+            "step",
+            {"epoch": 2, "batch": 50, "batches": 5225, "loss": 0.91},
+        ),
+        Sample("Start training for 12 epochs", "fact", {"epochs": 12}),
+        Sample("Test: [4]  [10/23]  eta: 0:00:35  f1: 0.11 (0.11)  time: 0.18  data: 0.03", "chatter"),
         Sample("Namespace(data_path='/data/toy', model='resnet50', epochs=90, lr=0.1)", "fact", {"epochs": 90}),
         Sample("Resuming from checkpoint.pth", "resume"),
         Sample("Epoch: [0] Total time: 0:18:38 (0.5192 s / it)", "chatter"),

@@ -5,30 +5,27 @@ from stepscope.lines.format import Controls, Format, Layout, Line, Sample
 
 # Epoch, memory, losses, instances, image size. YOLOv5 and YOLOv7 draw the same, but count from 0 to epochs - 1: a row
 # of theirs, except the first, is identified by its last digit.
-_ROW = r"(?P<epoch>[1-9]\d*)/(?P<epochs>\d*[0-8])\s+[\d.]+[GM]?\s+(?P<loss>[\d.]+|nan)(?:\s+(?:[\d.]+|nan)){2,8}: +\d+%"
+_ROW = (
+    r"(?P<epoch>[1-9]\d*)/(?P<epochs>\d*[0-8])\s+[\d.]+[GM]?\s+(?P<loss>[\d.]+|nan)(?:\s+(?:[\d.]+|nan)){1,10}: +\d+%"
+)
+_CLASS = r"Class\s+Images\s+Instances\s+(?:Box|Mask|Pose)\(P\s"
 
 FORMAT = Format(
     title="Ultralytics YOLO",
     url="https://github.com/ultralytics/ultralytics",
     lines=(
-        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{yolo.RATE}"),
-        # Ultralytics' own bar, since 2025
-        Line("step", rf"{_ROW} [━─╸╺ ]+ (?P<batch>[1-9]\d*)/(?P<batches>\d+) +{yolo.RATE} +[\d:.]+s?"),
-        # A validation is over when its own bar is full.
-        Line(
-            "evaluation",
-            r"Class\s+Images\s+Instances\s+Box\(P\s.{0,80}?: +100%\|.{0,40}?\| (\d+)/\1 \[(?P<took_clock>[\d:]+)<",
-        ),
-        Line(
-            "evaluation",
-            r"Class\s+Images\s+Instances\s+Box\(P\s.{0,80}?: 100% ━+ (\d+)/\1 [\d.]+(?:it/s|s/it) [\d:.]+s?\s*$",
-        ),
+        Line("step", rf"{_ROW}{yolo.BAR}"),
+        Line("step", rf"{_ROW}{yolo.OWN_BAR}"),
+        Line("evaluation", rf"{_CLASS}.{{0,120}}?: +100%{yolo.FULL_BAR}"),
+        Line("evaluation", rf"{_CLASS}.{{0,120}}?: +100%{yolo.FULL_OWN_BAR}"),
+        # A classifier's validation
+        Line("evaluation", rf"classes +top1_acc +top5_acc: +100%(?:{yolo.FULL_BAR})"),
         Line("chatter", r"Starting training for \d+ epochs\.\.\."),
         Line(
             "fact",
             r"\w{1,20} summary[^:]{0,20}: \d+ layers, (?P<parameters>\d[\d,]*) parameters",
         ),
-        Line("chatter", rf"{_ROW}(?:\|.{{0,40}}?\| | [━─╸╺ ]+ )(?:0/\d|\d+/\d+ \[[\d:]+<\?)"),
+        Line("chatter", rf"{_ROW}{yolo.EMPTY_BAR}"),
         Line("chatter", r"Epoch\s+GPU_mem\s|Class\s+Images\s.{0,120}?: +\d\d?%|all +\d+ +\d+ +[\d.]"),
         Line("chatter", r"\d+ +(?:-1|\[[-\d, ]+\]|\d+) +\d+ +\d+ +(?:ultralytics|torch)\."),
         Line(
@@ -50,13 +47,14 @@ FORMAT = Format(
             "7/100      5.24G      1.402      3.105      1.577         51        640:   3%|▎         | 4/126 "
             "[00:04<02:11,  1.07s/it]",
             "step",
-            {"epoch": 7, "batch": 4, "s_per_it": 1.07},
+            {"epoch": 7, "batch": 4, "batches": 126},
         ),
+        Sample("classes   top1_acc   top5_acc: 100%|██████████| 9/9 [00:03<00:00,  2.71it/s]", "evaluation"),
         Sample(
             "1/100      6.15G      2.911      7.205    0.02117         64        736: 9% ━─────────── 608/6848 2.6it/s "
             "3:40<39:22",
             "step",
-            {"epoch": 1, "batch": 608, "batches": 6848, "it_per_s": 2.6},
+            {"epoch": 1, "batch": 608, "batches": 6848},
         ),
         Sample(
             "Class     Images  Instances      Box(P          R      mAP50): 100%|██| 4/4 [00:12<00:00,  2.20it/s]",
@@ -65,6 +63,11 @@ FORMAT = Format(
         Sample(
             "Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100% ━━━━━━ 10/10 5.1it/s 2.0s",
             "evaluation",
+        ),
+        Sample(
+            "3/100      6.15G      2.911   7.205   0.02117        64       736: 100% ━━━━━━━━━━━━ 40/40 2.6it/s 15.4s",
+            "step",
+            {"epoch": 3, "batch": 40, "batches": 40},
         ),
         Sample("Starting training for 35 epochs...", "chatter"),
         Sample("YOLO11s summary: 181 layers, 9,428,179 parameters", "fact", {"parameters": 9428179}),

@@ -3,7 +3,19 @@
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _RAY = r"(?:\((?:main_task|\w*TaskRunner\w*) pid=\d+(?:, ip=[\d.]+)?\)\s+)?"  # Ray's own prefix
+_NUMBER = r"\d+(?:\.\d+)?(?:e[-+]\d+)?"
 _VALUE = r"(?:np\.float\d+\()?"
+_ANY = r".{0,20000}?"
+_TIMED = r"timing(?:_s)?/"  # without _s in 2024
+
+
+def _own(timer: str, group: str) -> str:
+    """A timer of the line. They are printed in the order in which they ended: one before the step's is inside it."""
+    value = rf" - {_TIMED}{timer}:{_VALUE}"
+    inside = rf"(?:(?={_ANY}{value}(?P<{group}_s>{_NUMBER}){_ANY} - {_TIMED}step:)|)"
+    after = rf"(?:(?={_ANY} - {_TIMED}step:{_ANY}{value}(?P<{group}_after_s>{_NUMBER}))|)"
+    return inside + after
+
 
 FORMAT = Format(
     title="verl",
@@ -11,24 +23,40 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"{_RAY}step:(?P<step>\d+) - (?:.{{0,20000}}? - )?timing_s/step:"
-            rf"{_VALUE}(?P<dur_s>\d+(?:\.\d+)?(?:e[-+]\d+)?)",
+            rf"{_RAY}step:(?P<step>\d+){_own('testing', 'evaluation')}{_own('save_checkpoint', 'checkpoint')} - "
+            rf"(?:{_ANY} - )?{_TIMED}step:{_VALUE}(?P<dur_s>{_NUMBER})",
         ),
-        # The first validation has a line to itself; later ones are among the metrics of their step.
-        Line("evaluation", rf"{_RAY}step:(?P<step>\d+) - (?:val[-/]\S+:\S+(?: - |\s*$)){{1,200}}$"),
+        # Fine-tuning prints the step's time among its few metrics.
+        Line(
+            "step",
+            rf"{_RAY}step:(?P<step>\d+) - train/loss:{_VALUE}(?P<loss>[-+\d.naif]+(?:e[-+]\d+)?)\)? - "
+            rf"(?:.{{0,400}}? - )?train/time\(s\):{_VALUE}(?P<dur_s>{_NUMBER})",
+        ),
+        # The first validation has a line to itself. Later ones are among the metrics of their step, or, where a logger
+        # cuts long lines, what is left of them.
+        Line(
+            "evaluation",
+            rf"{_RAY}step:(?P<step>\d+) - (?!.{{0,20000}}{_TIMED}step:|train/loss:)(?:.{{0,20000}}? - )?val[-/]\S+:\S",
+        ),
         Line("fact", rf"{_RAY}Total training steps: (?P<total>\d+)"),
         Line("fact", rf"{_RAY}Training Progress: +\d+%\|[^|]{{0,60}}\| \d+/(?P<total>\d+) \["),
+        Line(
+            "fact",
+            rf"{_RAY}Number of steps/epoch \d+, number of epochs \d+, total number of steps (?P<total>\d+)",
+        ),
         Line("checkpoint", rf"{_RAY}local_global_step_folder: (?P<path>\S+)"),
+        Line("checkpoint", rf"{_RAY}Saving checkpoint to: (?P<path>\S+global_step_(?P<step>\d+))"),
         Line("resume", rf"{_RAY}(?:Load from checkpoint folder|Resuming from) ?:? ?(?P<path>\S+)"),
         Line("start", rf"{_RAY}Size of train dataloader: \d+"),
         Line("chatter", rf"{_RAY}(?:epoch \d+, step \d+|validation generation end|test_gen_batch meta info:)"),
     ),
     clock=Clock(
         covers="step",
-        # Since the middle of 2025 validation and checkpoint come after the step's timer; before, they were inside it.
-        includes=(),
-        note="The time of one step (generation, scoring, update), the printed one; loading the batch is outside, and "
-        "so are validation and saving, which older versions count inside. The only ETA is that of the progress bar.",
+        includes=("evaluation", "checkpoint"),
+        note="The time of one step (generation, scoring, update), the printed one, with the validation and the "
+        "checkpoint that follow it. Since the middle of 2025 these two come after the step's own timer and are printed "
+        "next to it, so they are added; before, they are inside it. Loading the batch is outside. The only ETA is that "
+        "of the progress bar.",
     ),
     layout=Layout(first_step=1),
     controls=Controls(
@@ -50,6 +78,35 @@ FORMAT = Format(
             "(TaskRunner pid=4711) step:3 - training/global_step:3 - timing_s/step:np.float64(91.5) - perf/mfu:0.3",
             "step",
             {"step": 3, "dur_s": 91.5},
+        ),
+        Sample(
+            "step:20 - actor/kl_loss:0.001 - timing_s/gen:20.1 - timing_s/testing:60.5 - "
+            "timing_s/save_checkpoint:7.5 - timing_s/step:98.770 - timing_per_token_ms/gen:0.800",
+            "step",
+            {"step": 20, "dur_s": 98.77, "evaluation_s": 60.5, "checkpoint_s": 7.5, "evaluation_after_s": None},
+        ),
+        Sample(
+            "step:20 - actor/kl_loss:0.001 - timing_s/gen:20.1 - timing_s/step:30.77 - timing_s/testing:60.5 - "
+            "timing_s/save_checkpoint:np.float64(7.5) - timing_s/stop_profile:0.0 - perf/throughput:100.0",
+            "step",
+            {"dur_s": 30.77, "evaluation_after_s": 60.5, "checkpoint_after_s": 7.5, "checkpoint_s": None},
+        ),
+        Sample(
+            "step:7 - train/loss:0.412 - train/lr(1e-3):0.01 - train/time(s):1.25",
+            "step",
+            {"step": 7, "loss": 0.412, "dur_s": 1.25},
+        ),
+        Sample("step:7 - val/loss:0.431", "evaluation", {"step": 7}),
+        Sample(
+            "step:10 - actor/kl_loss:0.001 - val-core/gsm8k/reward/mean@1:0.31 - val-aux/num_tu",
+            "evaluation",
+            {"step": 10},
+        ),  # cut at 4,096 characters
+        Sample("Number of steps/epoch 29, number of epochs 15, total number of steps 435", "fact", {"total": 435}),
+        Sample(
+            "Saving checkpoint to: ckpt/sft/global_step_20",
+            "checkpoint",
+            {"path": "ckpt/sft/global_step_20", "step": 20},
         ),
         Sample("step:3 - loss:0.2 - acc:0.9", None),
         Sample("step:3 - actor/kl_loss:0.001 - timing_s/gen:20.104 - timing_s/st", None),  # cut by a crash mid-write

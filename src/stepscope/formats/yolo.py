@@ -10,19 +10,14 @@ FORMAT = Format(
     title="YOLOv5, YOLOv7",
     url="https://github.com/ultralytics/yolov5",
     lines=(
-        Line("step", rf"{_ROW}\|.{{0,40}}?\| (?P<batch>[1-9]\d*)/(?P<batches>\d+) \[[\d:]+<[\d:]+, +{yolo.RATE}"),
-        # A validation is over when its own bar is full.
-        Line(
-            "evaluation",
-            r"Class\s+Images\s+(?:Labels|Instances)\s+P\s.{0,80}?: +100%\|.{0,40}?\| (\d+)/\1 "
-            r"\[(?P<took_clock>[\d:]+)<",
-        ),
+        Line("step", rf"{_ROW}{yolo.BAR}"),
+        Line("evaluation", rf"Class\s+Images\s+(?:Labels|Instances|Targets)\s+P\s.{{0,80}}?: +100%{yolo.FULL_BAR}"),
         Line("fact", r"Starting training for (?P<epochs>\d+) epochs\.\.\."),
         Line(
             "fact",
-            r"(?:Model Summary|\w{1,20} summary[^:]{0,20}): \d+ layers, (?P<parameters>\d[\d,]*) parameters",
+            r"(?:Model Summary|\w{1,20} summary[^:]{0,20}): \d+ layers, (?P<parameters>\d[\d,.e+]*) parameters",
         ),
-        Line("chatter", rf"{_ROW}\|.{{0,40}}?\| (?:0/\d|\d+/\d+ \[[\d:]+<\?)"),
+        Line("chatter", rf"{_ROW}{yolo.EMPTY_BAR}"),
         Line("chatter", r"Epoch\s+(?:gpu_mem|GPU_mem)\s|Class\s+Images\s.{0,120}?: +\d\d?%|all +\d+ +\d+ +[\d.]"),
         Line("chatter", r"\d+ +(?:-1|\[[-\d, ]+\]|\d+) +\d+ +\d+ +(?:models|torch|utils)\."),
         Line(
@@ -43,7 +38,16 @@ FORMAT = Format(
             "0/299     5.53G   0.0731   0.0294         0    0.1094       161       640: 50%|█████     | 60/120 "
             "[00:21<00:20,  2.87it/s]",
             "step",
-            {"epoch": 0, "batch": 60, "batches": 120, "it_per_s": 2.87, "loss": 0.0731},
+            {"epoch": 0, "batch": 60, "batches": 120, "loss": 0.0731},
+        ),
+        Sample(
+            "14/99     3.31G   0.0431   0.0194   0.0112        75       512: 100% 210/210 [01:52<00:00,  1.87it/s]",
+            "step",
+            {"epoch": 14, "batch": 210, "batches": 210},
+        ),
+        Sample(
+            "Class    Images   Targets         P         R   mAP@0.5        F1: 100% 7/7 [01:03<00:00,  9.1s/it]",
+            "evaluation",
         ),
         Sample(
             "Class      Images      Labels           P           R      mAP@.5: 100%|██| 4/4 [00:12<00:00,  2.2it/s]",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from stepscope.formats._shared.metric_names import is_evaluation, loss_rank
+from stepscope.formats._shared.table_clocks import Reading, Timed, agreed, runs
 from stepscope.lines.figures import parse_clock
 
 Kind = Literal["stamp", "elapsed", "duration", "untimed"]
@@ -24,7 +25,11 @@ _STEPS = (
     *("iter", "iteration", "iterations", "iters", "it", "itr", "n_iter", "optimizer_step", "optimizer_steps"),
     *("train/step", "train/iter", "train/iteration", "current_step", "num_updates", "update", "updates", "update_step"),
     *("time/total_timesteps", "total_timesteps", "timesteps", "timesteps_total", "num_timesteps", "env_steps"),
-    *("_step", "epoch"),
+    *("total/steps", "total/timesteps", "misc/total_timesteps", "timesteps_so_far", "total_env_steps", "env_step"),
+    *("num_env_steps", "num_steps", "frames", "tick", "progress/tick", "_step", "epoch"),
+)
+_LEFT = frozenset(
+    ("eta", "eta_s", "eta_sec", "eta_seconds", "time_left", "time_remaining", "remaining_time", "remaining")
 )
 _TOTALS = ("max_steps", "max_iters", "max_iterations")
 _UNITS = {
@@ -44,11 +49,13 @@ def _words(text: str) -> frozenset[str]:
 _STAMPS = _words("timestamp _timestamp ts datetime date_time unix_time unixtime time_unix logged_at created_at")
 _ELAPSED = _words(
     "elapsed elapsed_time time_elapsed elapsed_wall_time total_time time_total runtime _runtime total_elapsed wall "
+    "total_sec total_secs total_seconds total_s "
     "cumulative_time cum_time time_since_start since_start relative_time total_train_time time_so_far"
 )
 _DURATIONS = _words(
     "dt step_time time_per_step step_duration step_dt iter_time time_per_iter iteration_time time_per_iteration "
     "batch_time time_per_batch it_time sec_per_step s_per_step seconds_per_step ms_per_step sec_per_iter s_per_iter "
+    "sec_per_tick s_per_tick "
     "s_per_it sec_per_it ms_per_iter ms_per_it seconds_per_iteration time_this_iter train_step_time"
 )
 _RATES = _words(
@@ -63,7 +70,7 @@ _PER = re.compile(r"(?:^|(?<=/))(ms|s|sec|it|iter|step|steps)/(it|iter|step|s|se
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?$")
 _UNIX = (1e9, 4.2e9)
 _MIN_SOUND = 0.8
-_FEW = 4  # this many growing values are no accident
+_START_SHARE = 0.03
 _MAX_STEP = 1 << 53
 _MAX_SECONDS = 1e9
 
@@ -75,6 +82,8 @@ class TimeColumn(NamedTuple):
     kind: Kind
     scale: float
     is_rate: bool = False
+    is_sure: bool = True  # the name says the kind
+    has_unit: bool = False  # and the unit
 
 
 class Columns(NamedTuple):
@@ -109,6 +118,8 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
     if step is None:
         return None
     clocks = [clock for name in names if name != step and (clock := _clock(name, rows)) is not None]
+    left = next((plain[name] for name in plain if name.rpartition("/")[2] in _LEFT), None)
+    clocks = [_settled(clock, clocks, left, step, rows) for clock in clocks]
     by_kind: dict[Kind, TimeColumn] = {}
     for clock in clocks:
         by_kind.setdefault(clock.kind, clock)
@@ -116,7 +127,61 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
     total = next((plain[name] for name in _TOTALS if name in plain), None)
     # The time of each step next to moments says most; otherwise the clock that leaves nothing out comes first.
     best = duration if stamp and duration else stamp or by_kind.get("elapsed") or duration
+    if stamp and duration and _began_earlier(by_kind.get("elapsed"), duration, rows):
+        best = by_kind["elapsed"]
     return Columns(best.kind if best else "untimed", step, best, stamp, total)
+
+
+def _began_earlier(elapsed: TimeColumn | None, duration: TimeColumn, rows: Sequence[Row]) -> bool:
+    """Whether a running clock has a start-up before the first row that no other column knows of."""
+    if elapsed is None or not (elapsed.is_sure and elapsed.has_unit) or not rows:
+        return False
+    first, last = seconds_of(rows[0], elapsed), seconds_of(rows[-1], elapsed)
+    own = seconds_of(rows[0], duration)
+    return None not in {first, last, own} and (first or 0.0) - (own or 0.0) > _START_SHARE * (last or 0.0)
+
+
+def _settled(
+    clock: TimeColumn, clocks: Sequence[TimeColumn], left: str | None, step: str, rows: Sequence[Row]
+) -> TimeColumn:
+    """A clock as it agrees with the others of the table: its kind where the name leaves it open, and its unit."""
+    if clock.kind == "stamp" or clock.is_rate or (clock.is_sure and clock.has_unit):
+        return clock
+    readings: tuple[Reading, ...] = ("elapsed", "duration", "per-row")
+    if clock.is_sure:
+        readings = ("elapsed",) if clock.kind == "elapsed" else ("duration", "per-row")
+    for timed in _references(clock, clocks, left, step, rows):
+        found = agreed(timed, readings, has_unit=clock.has_unit)
+        if found is not None:
+            reading, unit = found
+            if reading == "per-row":
+                gaps = sorted({after.step - before.step for before, after in pairwise(timed)})
+                if len(gaps) > 1 or gaps[0] <= 0:
+                    continue  # rows of different lengths have no factor in common
+                unit /= gaps[0]
+            kind: Kind = "elapsed" if reading == "elapsed" else "duration"
+            return clock._replace(kind=kind, scale=clock.scale * unit)
+    return clock
+
+
+def _references(
+    clock: TimeColumn, clocks: Sequence[TimeColumn], left: str | None, step: str, rows: Sequence[Row]
+) -> Iterator[list[Timed]]:
+    """The rows of a clock next to each column that says how much time passes: moments, a running clock, a time left."""
+    surest = [
+        other for other in clocks if other.name != clock.name and other.is_sure and other.kind in {"stamp", "elapsed"}
+    ]
+    surest.sort(key=lambda other: other.kind != "stamp")
+    for name in [*(other.name for other in surest), *([left] if left is not None else [])]:
+        by_name = next((other for other in surest if other.name == name), None)
+        scale = by_name.scale if by_name is not None else -1.0  # what is left falls as time passes
+        yield [
+            Timed(at, figure * clock.scale, passed * scale)
+            for row in rows
+            if (at := to_number(row.get(step))) is not None
+            and (figure := to_number(row.get(clock.name))) is not None
+            and (passed := to_number(row.get(name))) is not None
+        ]
 
 
 def step_of(row: Row, columns: Columns) -> int | None:
@@ -194,6 +259,7 @@ class _ClockName(NamedTuple):
     kind: Kind | None
     scale: float
     is_rate: bool = False
+    has_unit: bool = False
 
 
 def _clock(name: str, rows: Sequence[Row]) -> TimeColumn | None:
@@ -213,10 +279,10 @@ def _clock(name: str, rows: Sequence[Row]) -> TimeColumn | None:
         return TimeColumn(name, "stamp", named.scale * unix)
     if not numbers or named.kind == "stamp":
         return None
-    kind = named.kind or ("elapsed" if _grows(numbers) else "duration")
+    kind = named.kind or ("elapsed" if runs(numbers) else "duration")
     if named.kind == "elapsed" and not _runs_on(numbers):
         kind = "duration"  # figures that go back and forth are not a running clock
-    return TimeColumn(name, kind, named.scale)
+    return TimeColumn(name, kind, named.scale, is_sure=named.kind is not None, has_unit=named.has_unit)
 
 
 def _clock_name(name: str) -> _ClockName | None:
@@ -225,6 +291,7 @@ def _clock_name(name: str) -> _ClockName | None:
     base, _, unit = plain.rpartition("_")
     scale = _UNITS.get(unit) if base else None
     names = {plain} if scale is None else {plain, base}
+    has_unit = scale is not None or re.match(r"(?:ms|s|secs?|seconds)_per_", plain) is not None
     # `ms_per_step` names its unit in front.
     scale = scale or (1e-3 if plain.startswith("ms_per_") else 1.0)
     if names & _RATES:
@@ -235,7 +302,7 @@ def _clock_name(name: str) -> _ClockName | None:
         (_DURATIONS, "duration"),
     )
     kind = next((kind for known, kind in kinds if names & known), None)
-    return _ClockName(kind, scale) if kind is not None or names & _UNCLEAR else None
+    return _ClockName(kind, scale, has_unit=has_unit) if kind is not None or names & _UNCLEAR else None
 
 
 def _raw_seconds(row: Row, clock: TimeColumn) -> float | None:
@@ -255,12 +322,3 @@ def _runs_on(numbers: Sequence[float]) -> bool:
     """Whether the numbers keep growing, except for a few restarts."""
     falls = sum(a > b for a, b in pairwise(numbers))
     return falls <= max(1, len(numbers) // 4)
-
-
-def _grows(numbers: Sequence[float]) -> bool:
-    """Whether the numbers are those of a running clock: never less than before, and more in the end."""
-    pairs = list(pairwise(numbers))
-    if len(numbers) < _FEW:
-        # Too few to judge by order alone: a running clock has at least doubled.
-        return len(numbers) > 1 and all(a <= b for a, b in pairs) and numbers[-1] >= 1.9 * numbers[0]
-    return all(a <= b for a, b in pairs) and numbers[-1] > numbers[0]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 
 from stepscope.formats._shared.metric_names import is_evaluation
 from stepscope.formats._shared.table_columns import (
@@ -25,9 +25,12 @@ from stepscope.formats._shared.table_columns import (
     step_of,
 )
 from stepscope.lines.format import Line
-from stepscope.source.lines import detect_encoding
+from stepscope.source.encodings import decode_text
 
 _SNIFF_BYTES = 4096
+_JUDGED_ROWS = 20_000
+_MAX_DEPTH = 4
+_STATISTICS = frozenset({"num", "count", "n", "std", "min", "max"})
 _MAX_HEADER_CELL = 120
 _DELIMITERS = ",;\t"
 _MIN_SOUND = 0.8  # the share of the first lines that must be rows
@@ -38,6 +41,11 @@ _OTHERS = (
     {"data_time", "time", "iter"},
     {"data_time", "time", "step"},
     {"mode", "epoch", "iter"},
+    {"log_type_name", "time_us"},  # spans
+    {"name", "start_time", "end_time"},
+    {"name", "startTimeUnixNano", "endTimeUnixNano"},
+    {"resourceSpans"},
+    {"Progress/tick", "Timing/total_sec"},
 )
 _END_OF_LINE = re.compile(r"\r\n|\n|\r")
 NUMBER = r"-?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
@@ -45,13 +53,15 @@ _MOMENT = r"(?: unix_s (?P<unix_s>[\d.]+)| stamp (?P<stamp>\S+))"
 _TOTAL = r"(?: of (?P<total>\d+))?"
 
 
-class _Table(NamedTuple):
+@dataclass(frozen=True)
+class _Table:
     """A table's rows in the order of its lines: a row, None for a line without one, or the text of a bad line."""
 
     names: tuple[str, ...]
     lines: list[Row | str | None]
+    is_json: bool
 
-    @property
+    @cached_property
     def rows(self) -> list[Row]:
         return [line for line in self.lines if line is not None and not isinstance(line, str)]
 
@@ -83,28 +93,29 @@ def writer(name: str) -> Callable[[bytes], Iterator[str]]:
 
 def first_lines(head: bytes) -> list[str]:
     """The lines of a file's beginning: a table is only what no format of plain lines knows better."""
-    return _first_lines(head[:_SNIFF_BYTES])
+    lines = _split(decode_text(head[:_SNIFF_BYTES]))
+    return lines[:-1] if len(head) >= _SNIFF_BYTES else lines  # the last one may be cut in two
 
 
 def _is_claimed_by(name: str, head: bytes) -> bool:
-    return _claimant(head[:_SNIFF_BYTES]) == name
+    return _claimant(head) == name
 
 
 @lru_cache(maxsize=4)
 def _claimant(head: bytes) -> str | None:
     """The name of the table format a file belongs to, by its first bytes."""
-    lines = _first_lines(head)
-    table = _parse(lines)
+    table = _table(head)
     if table is None or not table.rows:
         return None
-    bad = sum(isinstance(line, str) for line in table.lines)
+    # The last line may be cut in two.
+    bad = sum(isinstance(line, str) for line in table.lines[:-1])
     if bad > (1 - _MIN_SOUND) * (bad + len(table.rows)):
         return None
-    columns = find_columns(table.names, table.rows)
+    columns = find_columns(table.names, table.rows[:_JUDGED_ROWS])
     if columns is None or any(other <= set(table.names) for other in _OTHERS):
         return None
     names = set(table.names)
-    is_json = _is_json(lines)
+    is_json = table.is_json
     if is_json and columns.stamp is not None and {"_step", "_timestamp"} <= names:
         return "wandb_history"
     if not is_json and columns.kind == "elapsed" and {"time/time_elapsed", "time/total_timesteps"} <= names:
@@ -113,10 +124,8 @@ def _claimant(head: bytes) -> str | None:
 
 
 def _to_lines(name: str, blob: bytes) -> Iterator[str]:
-    # The columns are judged by the same first rows as the format was.
-    first = _parse(_first_lines(blob[:_SNIFF_BYTES]))
-    table = _parse(_split(_decode(blob)))
-    columns = find_columns(first.names, first.rows) if first else None
+    table = _table(blob)
+    columns = find_columns(table.names, table.rows[:_JUDGED_ROWS]) if table else None
     if table is None or columns is None:
         return
     if name == "wandb_history":
@@ -124,9 +133,10 @@ def _to_lines(name: str, blob: bytes) -> Iterator[str]:
     yield from write_rows(name, table.lines, columns.with_metrics(table.names))
 
 
-def _first_lines(head: bytes) -> list[str]:
-    lines = _split(_decode(head))
-    return lines[:-1] if len(head) >= _SNIFF_BYTES else lines  # the last one may be cut in two
+@lru_cache(maxsize=2)
+def _table(blob: bytes) -> _Table | None:
+    """The table in these bytes, parsed once for finding out what it is and for reading it."""
+    return _parse(_split(decode_text(blob)))
 
 
 def _split(text: str) -> list[str]:
@@ -210,11 +220,6 @@ def _evaluation(name: str, row: Row, step: int | None, columns: Columns) -> str 
     return text if loss is None else f"{text} val_loss {loss:.7g}"
 
 
-def _decode(blob: bytes) -> str:
-    encoding, skip = detect_encoding(blob)
-    return blob[skip:].decode("utf-8" if encoding == "utf-8-sig" else encoding, errors="replace")
-
-
 def _is_json(lines: Sequence[str]) -> bool:
     return next((line for line in lines if line.strip()), "").lstrip().startswith("{")
 
@@ -233,7 +238,7 @@ def _parse_json(lines: Sequence[str]) -> _Table:
         row = parse_object(line)
         found.append(line if row is None else row)
         names.update(dict.fromkeys(row or ()))
-    return _Table(tuple(names), found)
+    return _Table(tuple(names), found, is_json=True)
 
 
 def parse_object(text: str) -> dict[str, object] | None:
@@ -245,12 +250,18 @@ def parse_object(text: str) -> dict[str, object] | None:
     if not isinstance(value, dict):
         return None
     flat: dict[str, object] = {}
-    for key, inner in value.items():
-        if isinstance(inner, dict):
-            flat.update({f"{key}/{name}": item for name, item in inner.items()})
-        else:
-            flat[key] = inner
+    _flatten(value, "", flat, _MAX_DEPTH)
     return flat
+
+
+def _flatten(value: Mapping[str, object], before: str, flat: dict[str, object], depth: int) -> None:
+    for key, inner in value.items():
+        if not isinstance(inner, dict) or not depth:
+            flat[before + key] = inner
+        elif "mean" in inner and _STATISTICS & inner.keys():
+            flat[before + key] = inner["mean"]  # `{"num": 1, "mean": 12.3, "std": 0.0}` is a figure with its spread
+        else:
+            _flatten(inner, f"{before}{key}/", flat, depth - 1)
 
 
 def _parse_csv(lines: Sequence[str]) -> _Table | None:
@@ -271,7 +282,7 @@ def _parse_csv(lines: Sequence[str]) -> _Table | None:
             found.append(dict(zip(names, cells, strict=True)))
         else:
             found.append(line)
-    return _Table(tuple(names), found)
+    return _Table(tuple(names), found, is_json=False)
 
 
 def _cells(line: str, delimiter: str) -> list[str] | None:
