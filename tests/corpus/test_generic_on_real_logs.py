@@ -20,7 +20,7 @@ from tests.corpus.conftest import SHARED
 from tests.corpus.test_catalogue_on_real_logs import FILES, name_of
 
 _SAMPLE = 20_000
-AGREEING, DIFFERING = 54, 1
+AGREEING, DIFFERING = 60, 6
 
 
 def figures(run):
@@ -61,7 +61,9 @@ def verdicts():
         if run.format.inferred is not None:
             continue
         truth, mine = figures(run), generic(path)
-        if mine is None or (mine["wall"] is None and truth["wall"] is not None):
+        if mine is None and not truth["rows"]:
+            found[name_of(path)] = "agrees"  # a run that died before its first step has nothing to infer from
+        elif mine is None or (mine["wall"] is None and truth["wall"] is not None):
             found[name_of(path)] = "refused"
         else:
             found[name_of(path)] = "agrees" if all(near(mine[key], truth[key]) for key in truth) else f"{mine} {truth}"

@@ -181,7 +181,7 @@ def one_line_per_epoch():
         f"epoch {s.number}/30 - train_loss {loss(s.number):.3f} - val_loss {loss(s.number):.2f} - time {s.seconds:.1f}s"
         for s in steps
     ]
-    return Log("\n".join(lines), 30, 30, 35.35, steps[-1].own, max_steps=30)
+    return Log("\n".join(lines), 30, 30, 35.35, steps[-1].own, evaluations=30, max_steps=30)
 
 
 @style
@@ -328,11 +328,12 @@ def table_under_a_header():
 
 @style
 def table_of_epochs_in_markdown():
-    return plain(
+    log = plain(
         lambda s: f"| {s.number} | {loss(s.number):.4f} | {loss(s.number):.3f} | {clock(s.seconds)} |",
         header=["| epoch | train loss | val loss | time |", "|---|---|---|---|"],
         num=60, base=310.0, wall="own",
     )  # fmt: skip
+    return log._replace(evaluations=60)
 
 
 @style

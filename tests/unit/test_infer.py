@@ -56,7 +56,7 @@ def test_the_evidence_that_settled_a_figure_is_named():
     assert because("interval_total_and_stamps") == "infer-because-stamps"
     assert because("interval_total_told_by_the_first_line") == "infer-because-spacing"
     assert because("time_left_settles_the_interval") == "infer-because-left"
-    assert because("bar_with_figures") == "infer-because-clock"
+    assert because("bar_with_figures") == "infer-because-left"
     assert because("bare_seconds") == "infer-because-size"
 
 
@@ -189,3 +189,24 @@ def test_a_log_with_times_in_doubt_is_one_with_too_little_in_it(cli, tmp_path):
     assert status == 3
     assert "--suggest" in out
     assert cli("eta", path)[0] == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Train epoch {n}, total time 18.{n:02d}, accuracy:11.{n:02d}",  # the n of train is no word of its own
+        "Epoch{n} Time:178.{n}s Data:47.8s Loss:5.{n:02d} Acc:12.89%",  # the number right after the word
+        "Epoch {n} | loss 1.{n:02d} | {n} hr 17 min",  # hours and minutes in words, since the start
+    ],
+)
+def test_epochs_in_other_words_are_counted(line):
+    from stepscope.infer.infer import infer
+
+    fmt = infer([line.format(n=number) for number in range(1, 25)])
+    assert fmt is not None
+    assert fmt.is_timed
+    found = [fmt.lines[0].regex.match(line.format(n=number)) for number in (3, 17)]
+    assert [match and (match.groupdict().get("step") or match.groupdict().get("epoch")) for match in found] == [
+        "3",
+        "17",
+    ]

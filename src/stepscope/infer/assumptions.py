@@ -36,6 +36,8 @@ def assumptions_of(best: Candidate, stops: Stops) -> list[Assumption]:
 
 
 def _step_message(kind: Kind, counter: Counter) -> Message:
+    if counter.loss is not None:
+        return say("infer-step-counted", text=_show(kind, counter.loss))
     if counter.step is None:
         assert counter.epoch is not None
         assert counter.batch is not None
@@ -46,7 +48,7 @@ def _step_message(kind: Kind, counter: Counter) -> Message:
 
 
 def _time_assumption(best: Candidate) -> Assumption:
-    clock, kind = best.clock, best.kind
+    clock, kind = best.clock, best.companion.kind if best.companion is not None else best.kind
     if clock is None:
         return Assumption(say("infer-time-none"), None, UNTIMED)
     if isinstance(clock, Doubt):

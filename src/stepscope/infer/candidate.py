@@ -12,9 +12,10 @@ import numpy as np
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.infer.clock_choice import Choice, Doubt, StepLines, choose
-from stepscope.infer.counter import LEAST_ROWS, Counter, find_counter, first_number, whole
+from stepscope.infer.counter import LEAST_ROWS, Counter, count_lines, find_counter, first_number, whole
 from stepscope.infer.kinds import Days, Kind, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
+from stepscope.infer.records import Companion, find_companion
 from stepscope.infer.time_figures import Floats, find_columns
 from stepscope.lines.prefix import split_prefix
 
@@ -23,7 +24,17 @@ _TRIED = 4
 # A counting line that is this rare compared with another one is not the step line.
 _LEAST_SHARE = 0.05
 _MANY = 30
-_METRIC_KEY = re.compile(r"(?:^|[_ /])(?:loss|lr|learning_rate|accuracy|acc|ppl)$")
+_UNNUMBERED_VALUE = 0.5
+_EVALUATED_SURE = 0.6
+_MOST_EPOCHS = 100_000  # what goes up faster is called epoch and counts something else
+_LENT_SURE = 0.7  # times the confidence in timestamps of their own
+_METRIC_KEY = re.compile(r"(?:^|[_ /])(?:loss\w*|lr|learning_rate|accuracy|acc|ppl)$")
+_MOSTLY = 0.8
+_NEARLY_ALL = 0.6
+_VERY_MANY = 1000
+_NEARLY_ALL_SURE = 0.6, 0.85  # of the steps, with times; without them, where there is less to be wrong about
+# Counts of the optimizer's work; those of an environment's or a data set's go up much faster.
+_UPDATES = re.compile(r"^(?!.*(?:time|env|global|total|frame|warm|max)).*(?:steps?|updates?|iters?|iterations?)$")
 _UNIX = {"unix_s": (1.2e9, 2.2e9), "unix_ms": (1.2e12, 2.2e12)}
 
 
@@ -39,6 +50,7 @@ class Candidate(NamedTuple):
     clock: Choice | Doubt | None
     step_sure: float
     value: float
+    companion: Companion | None = None  # another kind of line of the same record, which holds the time
 
 
 def find_candidates(found: SortedKinds) -> list[Candidate]:
@@ -53,12 +65,13 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
         if len(kind.entries) < LEAST_ROWS or len(counted) >= MAX_KINDS:
             continue
         counter = find_counter(kind)
-        if counter is None or kind.is_evaluation:
+        if counter is None or kind.is_evaluation or kind.is_settings:
             continue
         most = max(most, len(kind.numbers))
         # A bar, or a line with the time alone, says nothing of training itself, but other lines of its log may.
         is_other = has_metrics and len(kind.numbers) >= _MANY and (counter.total is not None or counter.weight >= 0.9)
-        if not (kind.is_training or is_other) or len(kind.numbers) < _LEAST_SHARE * most:
+        is_known = kind.is_training or is_other or _is_nearly_all(kind, found)
+        if not is_known or len(kind.numbers) < _LEAST_SHARE * most:
             continue
         sure = min(0.95, counter.weight) * _likeness(kind)
         if counter.weight < 0.7 and len(kind.entries) < 2 * LEAST_ROWS:
@@ -66,7 +79,45 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
         many = 0.7 + 0.3 * min(1.0, math.log10(len(kind.numbers)) / 2)
         counted.append((sure * many, kind, counter))
     counted.sort(key=lambda item: -item[0])
-    return [_time(kind, counter, value, found) for value, kind, counter in counted[:_TRIED]]
+    timed = [_time(kind, counter, value, found) for value, kind, counter in counted[:_TRIED]]
+    if any(isinstance(candidate.clock, Choice) for candidate in timed):
+        return timed
+    return [*timed, *_unnumbered(found), *_evaluated_epochs(found)]
+
+
+def _unnumbered(found: SortedKinds) -> list[Candidate]:
+    """Lines with a loss, a time and no number, where no lines with a number have a time."""
+    for kind in found.kinds[:MAX_KINDS]:
+        counter = None if kind.is_evaluation or kind.is_settings else count_lines(kind)
+        if counter is not None:
+            candidate = _time(kind, counter, _UNNUMBERED_VALUE, found)
+            return [candidate] if isinstance(candidate.clock, Choice) else []
+    return []
+
+
+def _evaluated_epochs(found: SortedKinds) -> list[Candidate]:
+    """Lines of evaluations that number the epochs, where nothing else counts: one row per epoch."""
+    for kind in found.kinds[:MAX_KINDS]:
+        if len(kind.entries) < LEAST_ROWS or not kind.is_evaluation or kind.is_settings:
+            continue
+        counter = find_counter(kind)
+        if counter is not None and counter.counts_epochs and int(counter.numbers.max()) < _MOST_EPOCHS:
+            candidate = _time(kind, counter, _UNNUMBERED_VALUE, found)
+            if isinstance(candidate.clock, Choice):
+                return [candidate._replace(step_sure=_EVALUATED_SURE)]
+    return []
+
+
+def _is_nearly_all(kind: Kind, found: SortedKinds) -> bool:
+    """Whether a log consists of such lines, each with a count and a fraction: what else should it be.
+
+    Without timestamps it takes very many of them.
+    """
+    if len(kind.numbers) < max(_MANY, _NEARLY_ALL * found.num_lines):
+        return False
+    has_fraction = any("." in field.text for field in kind.shape.fields if field.kind == "number")
+    is_stamped = all(entry.t_ns is not None for entry in kind.entries[:_MANY])
+    return has_fraction and (is_stamped or len(kind.numbers) >= _VERY_MANY)
 
 
 def _likeness(kind: Kind) -> float:
@@ -77,12 +128,15 @@ def _likeness(kind: Kind) -> float:
 
 
 def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Candidate:
-    kinds = [kind, *_siblings(kind, counter, found)]
+    kinds = [kind, *(_siblings(kind, counter, found) if counter.loss is None else ())]
     entries = sorted((entry for own in kinds for entry in own.entries), key=lambda entry: entry.number)
     numbers = sorted(number for own in kinds for number in own.numbers)
     fields = kind.shape.fields
     texts = [_texts(kind, entry) for entry in entries]
     moment, t_ns, resolution = _moments(kind, entries, texts, found.resolution_ns)
+    is_lent = not np.isfinite(t_ns).any()
+    if is_lent:
+        t_ns, resolution = _lent_moments(entries, found)
     steps = _numbers(counter, texts)
     taken = {
         index
@@ -99,13 +153,39 @@ def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Can
     if counter.total is not None and own is not None:
         left = np.array([_float(row[counter.total]) - _float(row[own]) for row in texts])
         left[left <= 0] = math.nan
-    rows = StepLines(steps, t_ns, left, np.diff(steps) < 0, resolution, counter.counts_epochs, counter.is_abbreviated)
+    rows = StepLines(
+        steps,
+        t_ns,
+        left,
+        np.diff(steps) < 0,
+        resolution,
+        counter.counts_epochs,
+        counter.is_abbreviated,
+        num_updates=_num_updates(fields, texts, taken),
+    )
     clock = choose(find_columns(fields, kind.shape.texts, texts, taken), rows)
+    companion = None
+    if isinstance(clock, Choice) and clock.covers == "stamp" and is_lent:
+        clock = clock._replace(confidence=round(clock.confidence * _LENT_SURE, 2))
+    elif not isinstance(clock, Choice) and counter.loss is None:
+        companion = find_companion([entry.number for entry in entries], rows, kinds, found)
+        clock = companion.clock if companion is not None else clock
     sure = min(0.95, counter.weight) * (1.0 if kind.is_training else 0.8)
+    if counter.loss is None and _is_nearly_all(kind, found):
+        sure = max(sure, _NEARLY_ALL_SURE[clock is None])
     # The kind that counts best is the step line, even where its time is in doubt: the time of another kind would
     # answer another question.
     timed = 1.0 if isinstance(clock, Choice) else 0.9 if isinstance(clock, Doubt) else 0.7
-    return Candidate(kind, counter, entries, numbers, rows, moment, clock, sure, value * timed)
+    return Candidate(kind, counter, entries, numbers, rows, moment, clock, sure, value * timed, companion)
+
+
+def _num_updates(fields: Sequence[Field], texts: list[list[str]], taken: set[int]) -> float:
+    """By how much the fastest count of updates went up, the step's own aside; 0 without one."""
+    most = 0.0
+    for index, field in enumerate(fields):
+        if index not in taken and field.kind == "number" and _UPDATES.search(field.key):
+            most = max(most, _float(texts[-1][index]) - _float(texts[0][index]))
+    return most
 
 
 def _siblings(kind: Kind, counter: Counter, found: SortedKinds) -> list[Kind]:
@@ -151,6 +231,8 @@ def _like(wanted: Field, fields: Sequence[Field]) -> Field | None:
 
 
 def _numbers(counter: Counter, texts: list[list[str]]) -> Floats:
+    if counter.loss is not None:
+        return np.arange(1.0, len(texts) + 1)
     if counter.step is not None:
         return np.array([_float(row[counter.step]) for row in texts])
     assert counter.epoch is not None
@@ -193,6 +275,20 @@ def _moments(
                     has_decimals = group == "unix_ms" or "." in field.text
                     return (index, group), (values - values.min()) * scale, NS // 1000 if has_decimals else NS
     return None, np.full(len(entries), math.nan), 0
+
+
+def _lent_moments(entries: list[SeenLine], found: SortedKinds) -> tuple[Floats, int]:
+    """The timestamps of the last lines before each that have one, where nearly every line has a new one before it."""
+    unknown = np.full(len(entries), math.nan)
+    if not found.stamps:
+        return unknown, 0
+    at = np.searchsorted([number for number, _ in found.stamps], [entry.number for entry in entries]) - 1
+    is_new = at > np.concatenate([[-1], at[:-1]])
+    if is_new.mean() < _MOSTLY:
+        return unknown, 0
+    moments = np.array([float(t_ns) for _, t_ns in found.stamps])
+    lent = np.where(is_new, moments[np.maximum(at, 0)], math.nan)
+    return lent - np.nanmin(lent), found.resolution_ns
 
 
 def _is_time_of_day(kind: Kind, index: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -37,11 +38,14 @@ CONFIDENCE = {
     "left": 0.85,
     "spacing": 0.85,
     "unit": 0.8,
-    "name": 0.7,
+    "meter": 0.7,
+    "amounts": 0.6,
+    "name": 0.6,
     "size": 0.65,
 }
 _PER_STEP_SURE = 0.9
 LEAST_SURE = 0.5
+_ONE_SOURCE = 0.6
 _STAMPS_SURE = 0.9
 _COARSE_STAMPS_SURE = 0.6
 # Evidence of another kind inside the log: a figure that agrees with it is taken before a running clock.
@@ -51,9 +55,15 @@ _CONFIRMING: frozenset[Reason] = frozenset({"stamps", "clock", "rate", "left"})
 _LONG_MS = 10_000.0
 _BARE_S = 10.0
 _PACES = (1e-5, 1e6)
+_UNITS = (1.0, 1e-3, 1e-6, 60.0)  # the likeliest first
 _AGREES = 0.2
 _MANY_TICKS_S = 30.0
 _SAME = 0.02
+_CLOCK_UNITS = (1.0, 1e-3, 60.0, 3600.0)
+_TOO_LARGE = 3.0
+_ENOUGH_RATES = 12
+_CALM, _SETTLED = 0.005, 0.4
+_MOST_UPDATES = 5_000.0  # gradient updates a second that no machine does
 
 
 class StepLines(NamedTuple):
@@ -66,6 +76,7 @@ class StepLines(NamedTuple):
     resolution_ns: int
     counts_epochs: bool
     is_abbreviated: bool
+    num_updates: float = 0.0  # by how much the fastest count of updates in the lines went up from the first to the last
 
     @property
     def since(self) -> Floats:
@@ -103,7 +114,8 @@ def choose(columns: list[TimeColumn], rows: StepLines) -> Choice | Doubt | None:
     running, rates, figures = _by_use(columns, rows)
     evidence = _evidence(columns, rows, running, rates, stamps)
     meanings = [meaning for column in figures if (meaning := _meaning_of(column, rows, evidence)) is not None]
-    clocks = [choice for column in running if (choice := _running_clock(column, rows)) is not None]
+    others = [found for found in evidence if found[0] != "clock"]
+    clocks = [choice for column in running if (choice := _running_clock(column, rows, others)) is not None]
     sure = _surest_first(meanings)
     if clocks:
         # A mean since the start hides what the clock it was made from shows.
@@ -120,7 +132,11 @@ def choose(columns: list[TimeColumn], rows: StepLines) -> Choice | Doubt | None:
 
 def _by_use(columns: list[TimeColumn], rows: StepLines) -> tuple[list[TimeColumn], list[TimeColumn], list[TimeColumn]]:
     """The running clocks, the printed rates, and the other figures, which may be the time of one step or of several."""
-    running = [column for column in columns if "clock" in column.readings and is_running(column.values, rows.resets)]
+    running = [
+        column
+        for column in columns
+        if "clock" in column.readings and is_running(column.values, rows.resets) and not _only_grows(column, rows)
+    ]
     rates = [column for column in columns if column.readings == ("rate",)]
     figures = [
         column
@@ -148,7 +164,24 @@ def _printed_rate(rates: list[TimeColumn], rows: StepLines) -> Choice | None:
     if pace is None:
         return None
     meaning = Meaning(rates[0], "rate", 1.0, "unit", CONFIDENCE["unit"], pace)
+    if _is_mean_rate(rates[0], rows):
+        return Choice("cumulative", meaning, "unit", _ONE_SOURCE)
     return Choice("window" if median(rows.since) > 1 else "step", meaning, "unit", CONFIDENCE["unit"])
+
+
+def _is_mean_rate(column: TimeColumn, rows: StepLines) -> bool:
+    """Whether a rate is the mean since the start: it settles down, and the clock behind it never goes back."""
+    known = np.isfinite(column.values) & (column.values > 0)
+    rates, steps = column.values[known], rows.steps[known]
+    if len(rates) < _ENOUGH_RATES or rows.resets.any():
+        return False
+    elapsed = steps / rates
+    moves = np.abs(np.diff(rates)) / rates[:-1]
+    third = len(moves) // 3
+    early, late = float(median(moves[:third])), float(median(moves[-third:]))
+    is_calm = late < _CALM and bool((np.diff(elapsed) > -0.01 * elapsed[:-1]).all())
+    # `SPS` is the word of trainers of agents for all steps so far over all seconds so far.
+    return is_calm and (late < _SETTLED * early or bool(re.search(r"(?:^|\s)sps$", column.field.key)))
 
 
 def _coarse_stamps(stamps: tuple[float, bool] | None) -> Choice | None:
@@ -191,11 +224,12 @@ def _is_steady(paces: Floats) -> bool:
 
 def _meaning_of(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason, float]]) -> Meaning | None:
     """The reading of a figure that the evidence agrees with, else the likeliest; confidence 0 where none is."""
-    units = (column.unit_s,) if column.unit_s is not None else (1.0, 1e-3)
+    units = (column.unit_s,) if column.unit_s is not None else _UNITS if evidence else _UNITS[:2]
     readings: tuple[Reading, ...] = tuple(reading for reading in column.readings if reading in {"step", "interval"})
     if float(median(rows.since)) <= 1 and "step" in readings:
         readings = ("step",)
     guesses: list[tuple[float, Reading, float]] = []
+    plain = len(_UNITS[:2])
     for reading in readings:
         pace = median_pace(paces_of(column, reading, rows.since, rows.resets, rows.left))
         if pace is not None:
@@ -209,7 +243,7 @@ def _meaning_of(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason
         if ranked[0][0] < NEAR and is_clear:
             _, (guess, reading, unit) = ranked[0]
             return Meaning(column, reading, unit, reason, CONFIDENCE[reason], guess)
-    return _without_evidence(column, rows, guesses)
+    return _without_evidence(column, rows, [guess for guess in guesses if guess[2] in units[:plain]] or guesses)
 
 
 def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[float, Reading, float]]) -> Meaning:
@@ -225,6 +259,8 @@ def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[f
             return Meaning(column, reading, unit, "unit", CONFIDENCE["unit"], first_pace)
         is_likely = 0 < typical < _BARE_S or rows.counts_epochs
         return doubt._replace(unit_s=1.0, reason="size", confidence=CONFIDENCE["size"] if is_likely else 0.0)
+    if column.has_mean and (stated or typical < _BARE_S):
+        return Meaning(column, "step", unit, "meter", CONFIDENCE["meter"], first_pace)
     by_spacing = _by_spacing(column, rows)
     if by_spacing is not None and (stated or typical < _BARE_S):
         pace = next(guess[0] for guess in guesses if guess[1] == by_spacing)
@@ -296,8 +332,19 @@ def _covers_all_steps(meaning: Meaning, rows: StepLines) -> bool:
     return len(ratio) > 3 and float(median(np.abs(ratio - 1))) < 0.03
 
 
-def _running_clock(column: TimeColumn, rows: StepLines) -> Choice | None:
-    """A clock that runs: of a stated unit, or a bare number under a name that says so."""
+def _only_grows(column: TimeColumn, rows: StepLines) -> bool:
+    """Whether a figure that grows is the time of steps that get slower: its first value is too large for a clock's."""
+    says_so = bool(set(column.field.key.replace("_", " ").split()) & RUNNING_WORDS)
+    values = column.values[np.isfinite(column.values)]
+    if says_so or column.field.kind != "number" or rows.resets.any() or rows.steps[-1] <= rows.steps[0]:
+        return False
+    pace = float(values[-1] - values[0]) / float(rows.steps[-1] - rows.steps[0])
+    first = pace * max(1.0, float(rows.steps[0]))
+    return bool(values[0] > _TOO_LARGE * first and values[-1] < 2 * _TOO_LARGE * values[0])
+
+
+def _running_clock(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason, float]]) -> Choice | None:
+    """A clock that runs: of a stated unit, of one that other evidence shows, or a bare number named like a clock."""
     pace = clock_pace(column, rows.since, rows.resets)
     if pace is None or not _PACES[0] < pace < _PACES[1]:
         return None
@@ -305,5 +352,22 @@ def _running_clock(column: TimeColumn, rows: StepLines) -> Choice | None:
     if column.unit_s is not None:
         sure = 0.9 if says_so or column.field.kind != "number" else 0.8
         return Choice("cumulative", Meaning(column, "clock", column.unit_s, "unit", sure, pace), "unit", sure)
-    sure = CONFIDENCE["name"] if says_so else CONFIDENCE["size"]
-    return Choice("cumulative", Meaning(column, "clock", 1.0, "name", sure, pace), "name", sure)
+    for found, other in evidence:
+        unit = min(_CLOCK_UNITS, key=lambda unit: abs(math.log(pace * unit / other)))
+        if abs(math.log(pace * unit / other)) < NEAR:
+            sure = CONFIDENCE[found]
+            return Choice("cumulative", Meaning(column, "clock", unit, found, sure, pace * unit), found, sure)
+    unit = _plausible_unit(column, rows)
+    reason: Reason = "name" if unit == 1.0 else "amounts"
+    sure = CONFIDENCE[reason] if says_so else CONFIDENCE["size"]
+    return Choice("cumulative", Meaning(column, "clock", unit, reason, sure, pace * unit), reason, sure)
+
+
+def _plausible_unit(column: TimeColumn, rows: StepLines) -> float:
+    """Seconds, or the first longer unit in which the fastest count of updates is one that a machine can do."""
+    known = column.values[np.isfinite(column.values)]
+    passed = float(known[-1] - known[0])
+    for unit in (1.0, 60.0, 3600.0):
+        if passed <= 0 or rows.num_updates / (passed * unit) < _MOST_UPDATES:
+            return unit
+    return 1.0

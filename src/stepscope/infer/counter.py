@@ -25,6 +25,10 @@ _STEP = re.compile(
 _GLOBAL = re.compile(r"global|num_updates|total_it")
 _BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$")
 _EPOCH = re.compile(r"(?:^|[_ /.-])(?:epochs?|ep|e)(?:[_ ](?:no|num|number|n))?$")
+# `start_epoch`, `max_epoch`, `best epoch`: numbers of epochs that are not the one at hand.
+_NOT_NOW = re.compile(
+    r"(?:^|[_ /.-])(?:start|max|num|total|end|stop|best|last|warm\w*|decay|every|per|from|until|n)[_ -]?epochs?$"
+)
 _LETTER = re.compile(r"(?:^|\s)[sitkn]$")
 # Names of whole numbers that grow and do not count steps.
 _NEVER = re.compile(
@@ -34,6 +38,12 @@ _NEVER = re.compile(
 _STROKE = re.compile(r"\s*(?:/|of|out of)\s*$")
 _MAX_STEP = 1 << 53
 LEAST_ROWS = 4
+# Lines with a loss and no number: more of them are needed, and less is sure.
+LEAST_UNNUMBERED = 8
+_UNNUMBERED = 0.65
+_MOSTLY = 0.8
+_NAMED = 0.75  # a counter under a word that says epoch or step
+_LOSS = re.compile(r"(?:^|[_ /])(?:train_|training_|mean_|avg_|total_)?loss$")
 
 
 class Counter(NamedTuple):
@@ -52,10 +62,13 @@ class Counter(NamedTuple):
     counts_epochs: bool = False
     is_abbreviated: bool = False
     epochs_seen: int = 0
+    loss: int | None = None  # nothing numbers the lines: the field of the loss that makes each of them a step
 
     @property
     def at(self) -> int:
         """The field that all lines of the kind share up to."""
+        if self.loss is not None:
+            return self.loss
         return max(index for index in (self.step, self.epoch, self.batch) if index is not None)
 
 
@@ -83,6 +96,34 @@ def find_counter(kind: Kind) -> Counter | None:
     return max(found, key=lambda counter: counter.weight, default=None)
 
 
+def count_lines(kind: Kind) -> Counter | None:
+    """A counter for lines that have a loss and no number: each is one step more than the one before it."""
+    losses = [index for index, field in enumerate(kind.shape.fields) if _LOSS.search(field.key)]
+    if not losses or len(kind.entries) < LEAST_UNNUMBERED or any(map(_counts_something, _whole_columns(kind))):
+        return None
+    return Counter(
+        step=None,
+        epoch=None,
+        batch=None,
+        total=None,
+        epochs=None,
+        numbers=np.arange(1, len(kind.entries) + 1),
+        first_step=1,
+        first_epoch=0,
+        key=kind.shape.fields[losses[0]].key,
+        weight=_UNNUMBERED,
+        loss=losses[0],
+    )
+
+
+def _counts_something(column: _CountColumn) -> bool:
+    """Whether a whole number is named like a count of steps, or grows nearly always: then the lines are numbered."""
+    if _weigh(column, has_total=False, at_start=False) > 0:
+        return True
+    moves = np.diff(column.values)
+    return bool((moves >= 0).mean() > _MOSTLY) and int(column.values[-1]) > int(column.values[0])
+
+
 def _whole_columns(kind: Kind) -> list[_CountColumn]:
     columns = []
     for index, field in enumerate(kind.shape.fields):
@@ -107,6 +148,8 @@ def _total_after(kind: Kind, column: _CountColumn, columns: list[_CountColumn]) 
 def _weigh(column: _CountColumn, *, has_total: bool, at_start: bool) -> float:
     """How much the word before a number speaks for a step counter: 1 says it, 0 says nothing."""
     key = column.field.key
+    if _NOT_NOW.search(key):
+        return 0.0
     if has_total and "/" in key:
         key = key.split("/")[0]  # `step/max_steps: 12/500`
     if _STEP.search(key) and not _NEVER.search(key):
@@ -133,18 +176,19 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
     total = _total_after(kind, column, columns)
     weight = _weigh(column, has_total=total is not None, at_start=column.at == 0)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
+    is_epoch = bool(_EPOCH.search(column.field.key))
     if (
         not weight
-        or downs > 0.02 * len(steps) + 2
+        or (downs > 0.02 * len(steps) + 2 and not (is_epoch and _starts_again(values, steps)))
         or downs * 3 > ups
         or (not is_abbreviated and ups < 0.3 * len(steps))
     ):
         return None
-    if weight < 0.8 and not _is_regular(steps):
+    if weight < _NAMED and not _is_regular(steps):
         return None  # without a word that says step, the number must at least grow like one
-    if downs >= 2 and len({int(value) for value in values[:-1][steps < 0]}) == 1 and total is None:
+    same_end = downs >= 2 and len({int(value) for value in values[:-1][steps < 0]}) == 1
+    if same_end and total is None and not is_epoch:
         weight *= 0.5  # the count starts again at the same number each time: epochs, and no line says which
-    counts_epochs = bool(_EPOCH.search(column.field.key))
     return Counter(
         step=column.at,
         epoch=None,
@@ -156,9 +200,18 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
         first_epoch=0,
         key=column.field.key,
         weight=weight,
-        counts_epochs=counts_epochs,
+        counts_epochs=is_epoch,
         is_abbreviated=is_abbreviated,
     )
+
+
+def _starts_again(values: Ints, steps: Ints) -> bool:
+    """Whether a count that falls falls to its beginning, or goes up evenly but for that: other launches, not noise."""
+    if _is_regular(steps):
+        return True
+    after, ups = values[1:][steps < 0], steps[steps > 0]
+    falls_far = float((after <= int(values.min()) + 1).mean())
+    return falls_far >= _MOSTLY and float((ups <= 2 * median(ups)).mean()) > _MOSTLY
 
 
 def _is_regular(steps: Ints) -> bool:
@@ -202,6 +255,7 @@ def _epoch_and_batch(
     if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch):
         return None
     is_named = bool(_EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch)
+    is_named = is_named and not _NOT_NOW.search(epoch.field.key)
     if not is_named and (epochs is None or total is None):
         return None
     length = _epoch_length(batch, total, columns)
@@ -239,8 +293,9 @@ def _fits_epoch(epoch: _CountColumn, batch: _CountColumn) -> bool:
         # One line per epoch, at the same batch.
         return len(set(batch.values.tolist())) == 1 and bool((np.diff(epoch.values) >= 0).mean() > 0.9)
     up, down = np.diff(epoch.values), np.diff(batch.values) < 0
-    if (up < 0).sum() > 0.02 * len(up) + 2:
-        return False
+    falls = up < 0
+    if falls.sum() > 0.02 * len(up) + 2 and (epoch.values[1:][falls] > int(epoch.values.min()) + 1).any():
+        return False  # not even another launch each time
     if not (up > 0).any():
         # One epoch only, so far: the batches must not have started again.
         return not down.any() and int(epoch.values[0]) <= 1

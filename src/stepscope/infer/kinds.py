@@ -12,7 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from stepscope.infer.line_parts import MAX_CHARS, LineParts, take_apart
-from stepscope.lines.prefix import DAY_NS, Prefix, split_prefix
+from stepscope.lines.date_order import DateOrder
+from stepscope.lines.moment_forms import DAY_NS, resolution_ns
+from stepscope.lines.prefix import Prefix, split_prefix
 
 # Words of training, and of evaluating a model without training it.
 TRAINING = re.compile(
@@ -23,10 +25,20 @@ TRAINING = re.compile(
 EVALUATION = re.compile(
     r"(?i)(?<![a-z])(?:val|valid|validat\w*|eval|evaluat\w*|test|testing|dev|predict\w*|infer\w*)(?![a-z])"
 )
+# `Namespace(lr=0.1, max_epoch=18)`, `{'start_epoch': 0, 'step': [10, 20], ...}`: what a program was started with.
+_ARGUMENTS = re.compile(
+    r"Namespace\(|(?i:^\W*(?:args|arguments|config\w*|hparams|hyper.?param\w*|options|parameters)\b\W)"
+)
+_PAIR = re.compile(r"['\"]\w+['\"]\s*:|\b[a-z]\w*_\w+\s?=\s?\S")
+_MANY_PAIRS = 4
+_RESULT = re.compile(
+    r"(?i)(?<![a-z])(?:\w*loss(?!_?(?:fn|func|type|weight|name|scale))\w*|acc\w*|time\w*|elapsed\w*|reward\w*|ppl)['\"]?\s*[:=]\s*[-'\"\d]"
+)
 _LEAST_RANKS = 8
 # At most this many lines of a kind are taken apart; the others are only counted.
 _MAX_ENTRIES = 3000
 _LEAST_TABLE = 4
+_OFTEN = 0.1
 _DIGITS = re.compile(r"\d+")
 
 
@@ -72,6 +84,14 @@ class Kind(NamedTuple):
         return bool(EVALUATION.search(self.words)) and not others
 
     @property
+    def is_settings(self) -> bool:
+        """Whether its lines list arguments: many names with values, and no result among them."""
+        text = self.entries[0].text
+        if not text or _ARGUMENTS.search(text[:200]):
+            return bool(text)
+        return text[0] in "{(" and len(_PAIR.findall(text)) >= _MANY_PAIRS and not _RESULT.search(text)
+
+    @property
     def is_training(self) -> bool:
         """Whether a number in its lines has a name, or a unit, that numbers in training logs have."""
         return any(TRAINING.search(f"{field.key} {field.unit}".replace("_", " ")) for field in self.shape.fields)
@@ -83,15 +103,19 @@ class SortedKinds(NamedTuple):
     kinds: list[Kind]
     resolution_ns: int
     num_lines: int
+    stamps: tuple[tuple[int, int], ...] = ()  # the number of every line that has a timestamp, and that
 
 
 def sort_lines(lines: Sequence[str]) -> SortedKinds:
     """The kinds of lines there are."""
     prefixes = [split_prefix(line.strip()[:MAX_CHARS]) if line.strip() else None for line in lines]
     has_counting_ranks = _ranks_count(prefixes)
+    _forget_durations(prefixes, lines)
     kinds: dict[tuple[str, ...], Kind] = {}
     known: dict[str, Kind] = {}  # kinds by the line with its digits as 0: most lines need not be taken apart
     clock = Days()
+    alone: int | None = None
+    stamps: list[tuple[int, int]] = []
     num = 0
     for number, (line, prefix) in enumerate(zip(lines, prefixes, strict=True)):
         text = line.strip()[:MAX_CHARS]
@@ -99,6 +123,12 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
             continue
         num += 1
         t_ns = clock.take(prefix) if prefix is not None else None
+        if t_ns is not None:
+            stamps.append((number, t_ns))
+        if prefix is not None and t_ns is not None and prefix.length >= len(text):
+            alone = t_ns  # a timestamp on a line of its own is that of the lines after it
+            continue
+        t_ns = alone if t_ns is None else t_ns
         is_plain = prefix is None or (prefix.t_ns is None and prefix.rank is not None and has_counting_ranks)
         body = text if is_plain or prefix is None else text[prefix.length :]
         plain = _DIGITS.sub("0", body)
@@ -111,7 +141,7 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
     for kind in kinds.values():
         _name_columns(kind, lines)
     ordered = sorted(kinds.values(), key=lambda kind: (-len(kind.numbers), kind.numbers[0]))
-    return SortedKinds(ordered, clock.resolution_ns, num)
+    return SortedKinds(ordered, clock.resolution_ns, num, tuple(stamps))
 
 
 def _name_columns(kind: Kind, lines: Sequence[str]) -> None:
@@ -144,12 +174,13 @@ class Days:
         self._last: int | None = None
         self._day = 0
         self._dated = False
-        self._decimals = -1
+        self._decimals: int | None = None
+        self._order = DateOrder()
 
     @property
     def resolution_ns(self) -> int:
         """The finest step of the timestamps so far; 0 without any."""
-        return 0 if self._decimals < 0 else 10 ** (9 - min(9, self._decimals))
+        return 0 if self._decimals is None else resolution_ns(self._decimals)
 
     def take(self, prefix: Prefix) -> int | None:
         """The timestamp of the next line, in nanoseconds; None where it has none."""
@@ -158,14 +189,29 @@ class Days:
             return None
         if prefix.dated and not self._dated:
             self._dated, self._last = True, None
+        t_ns = self._order.place(t_ns, prefix.other_ns)
         if prefix.daily:
             t_ns += self._day * DAY_NS
             if self._last is not None and t_ns < self._last - DAY_NS // 2:
                 self._day += 1
                 t_ns += DAY_NS
-        self._decimals = max(self._decimals, prefix.decimals)
+        self._decimals = max(-1 if self._decimals is None else self._decimals, prefix.decimals)
         self._last = t_ns
         return t_ns
+
+
+def _forget_durations(prefixes: list[Prefix | None], lines: Sequence[str]) -> None:
+    """Times of day that are the whole of their lines and go back again and again are durations: `0:04:21.115858`."""
+    alone = [
+        (number, prefix.t_ns)
+        for number, prefix in enumerate(prefixes)
+        if prefix is not None and prefix.daily and prefix.t_ns is not None
+        if prefix.length >= len(lines[number].strip())
+    ]
+    falls = sum(after < before for (_, before), (_, after) in pairwise(alone))
+    if falls > _OFTEN * len(alone):
+        for number, _ in alone:
+            prefixes[number] = None
 
 
 def _ranks_count(prefixes: Sequence[Prefix | None]) -> bool:

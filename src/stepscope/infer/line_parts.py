@@ -18,12 +18,22 @@ NUMBER = (
     r"|[-+]?\.\d+(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|NAN|inf|Inf|INF)(?![a-ln-rt-yA-Z]))"
 )
 CLOCK = r"(?:(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?)"
-WORDS = r"(?:\d+[dhms](?: ?\d+(?:\.\d+)?(?:ms|[hms]))*)(?![\w/])"
-STAMP = r"(?:\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?)"
+_HOURS, _MINUTES, _SECONDS = r"(?:hours?|hrs?)", r"(?:minutes?|mins?)", r"(?:seconds?|secs?)"
+WORDS = (
+    r"(?:\d+[dhms](?: ?\d+(?:\.\d+)?(?:ms|[hms]))*"
+    rf"|\d+ {_HOURS},? \d+ {_MINUTES}(?:,? \d+ {_SECONDS})?|\d+ {_MINUTES},? \d+ {_SECONDS})(?![\w/])"
+)
+# Dates with their time of day, seconds or not: the forms of `lines/moment_forms.py` that occur inside lines.
+STAMP = (
+    r"(?:(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d[-/.]\d\d[-/.](?:\d{4}|\d\d))[T _|,]\s?\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?"
+    r"(?:\s?[AaPp][Mm]\b)?(?!:?\d))"
+)
 PATTERNS: dict[FieldKind, str] = {"number": NUMBER, "clock": CLOCK, "words": WORDS, "stamp": STAMP}
 
 _TOKEN = re.compile(
-    rf"(?<![\w.#])(?:(?P<stamp>{STAMP})|(?P<clock>(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?(?![:\d])(?!\.\d))"
+    # A number right after a word that counts is one too: `Epoch1 Time:178.1s`.
+    rf"(?:(?<![\w.#])|(?<=[Ee]poch)|(?<=EPOCH)|(?<=[Ii]ter)|(?<=[Ss]tep))(?:(?P<stamp>{STAMP})"
+    rf"|(?P<clock>(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?(?![:\d])(?!\.\d))"
     rf"|(?P<words>{WORDS})|(?P<number>{NUMBER}))"
 )
 # A bar drawn with signs says nothing that its numbers do not.

@@ -12,7 +12,9 @@ _ANY = r"\S{1,24}?"
 _WHOLE = r"\d[\d,]*"
 _PLAIN = r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?"
 _LOSS = r"[-+]?(?:[\d.,]+(?:[eE][-+]?\d+)?|nan|NaN|NAN|inf|Inf|INF)"
-_WHOLE_GROUPS = frozenset({"step", "epoch", "batch", "total", "batches", "epochs", "per_steps"})
+_WHOLE_GROUPS = frozenset(
+    {"step", "epoch", "batch", "total", "batches", "epochs", "per_steps", "took_batch", "took_batches"}
+)
 _FAR = 2000
 
 

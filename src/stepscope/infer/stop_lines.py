@@ -95,8 +95,10 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
     shape = kind.shape
     if not shape.fields:
         return _wordy("evaluation", kind)
-    groups: dict[int, str] = {}
+    groups: dict[int, str] = _progress(shape)
     for index, field in enumerate(shape.fields):
+        if index in groups:
+            continue
         if field.kind == "stamp" and "stamp" not in groups.values():
             groups[index] = "stamp"
             continue
@@ -113,6 +115,20 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
     if not groups:
         return _wordy("evaluation", kind)
     return _event("evaluation", kind, groups)
+
+
+def _progress(shape: LineParts) -> dict[int, str]:
+    """The groups of a line that shows how far an evaluation is and the mean time of its batches so far.
+
+    `Test: [40/200] Time 0.31 (0.29)`: the mean in brackets times all batches is how long the evaluation takes.
+    """
+    count = next((at for at in range(len(shape.fields) - 1) if shape.texts[at + 1].strip() == "/"), None)
+    for at, field in enumerate(shape.fields[:-1]):
+        is_meter = shape.texts[at + 1] == "(" and shape.texts[at + 2].startswith(")")
+        if count is not None and is_meter and re.search(r"(?:^|[_ ])time$", field.key) and at > count:
+            unit = "took_mean_ms" if field.unit == "ms" else "took_mean_s"
+            return {count: "took_batch", count + 1: "took_batches", at + 1: unit}
+    return {}
 
 
 def _is_duration(shape: LineParts, index: int) -> bool:

@@ -23,7 +23,7 @@ from stepscope.lines.figures import parse_clock
 Floats = npt.NDArray[np.float64]
 Reading = Literal["step", "interval", "clock", "rate", "left"]
 # Why a reading was chosen: the evidence that agrees with it, or, where there is none, what else supports it.
-Reason = Literal["stamps", "clock", "rate", "left", "spacing", "unit", "name", "size"]
+Reason = Literal["stamps", "clock", "rate", "left", "spacing", "unit", "meter", "amounts", "name", "size"]
 
 _SECONDS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TIME_WORDS = frozenset(
@@ -125,6 +125,8 @@ class TimeColumn(NamedTuple):
     unit_s: float | None
     values: Floats
     is_mean: bool = False
+    # Its mean follows in brackets, `0.231 (0.156)`, or a wait for data is printed too: a meter of every step.
+    has_mean: bool = False
 
 
 class Meaning(NamedTuple):
@@ -143,6 +145,8 @@ def find_columns(
 ) -> list[TimeColumn]:
     """The time figures among the fields of a line; `rows` are the texts of the fields, line by line."""
     found = []
+    # A wait for data is printed next to a time by meters that are read at every step.
+    has_wait = any(re.fullmatch(r"data(?:[_ ]time)?", field.key) for field in fields)
     for index, field in enumerate(fields):
         if index in taken or field.kind == "stamp":
             continue
@@ -152,8 +156,13 @@ def find_columns(
         values = _values(field, [row[index] for row in rows])
         column = _per_many(index, fields, texts, values) or _column(index, field, before, values)
         if column is not None and np.isfinite(values).mean() > 0.8:
-            found.append(column)
+            has_mean = texts[index + 1] == "(" and index + 2 < len(texts) and texts[index + 2].startswith(")")
+            found.append(column._replace(has_mean=has_mean or (_is_step_time(field.key) and has_wait)))
     return found
+
+
+def _is_step_time(key: str) -> bool:
+    return re.fullmatch(r"(?:iter[_ ]|batch[_ ])?time", key) is not None
 
 
 def _per_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], values: Floats) -> TimeColumn | None:
@@ -186,7 +195,7 @@ def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn
         return TimeColumn(index, field, ("left",), _stated_unit(field, words), values)
     if _RATE_UNIT.match(unit) or _RATE_KEY.search(key):
         return TimeColumn(index, field, ("rate",), 1.0, values, is_mean)
-    if words & _PART_WORDS or re.search(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?$", key):
+    if "loss" in key or words & _PART_WORDS or re.search(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?$", key):
         return None
     per_step = _PER_STEP_UNIT.match(unit) or _PER_STEP_KEY.search(key)
     stated = _stated_unit(field, words)

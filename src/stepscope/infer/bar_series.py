@@ -1,0 +1,168 @@
+"""The bars of an unknown log sorted into series, and which of them is the training's.
+
+One series has one label (numbers aside), one unit and one total; each time it starts from the beginning is a run of
+it. Losses on the bar or between its lines, its words, its place and its extent say what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from stepscope.infer.drawn_bars import Bar
+from stepscope.infer.series_words import Role, has_loss, role_of
+
+# How sure it is that a series is the training's: it has a loss, its label says so, losses are printed between its
+# lines, or nothing but its being there.
+_SURE = {"loss": 0.95, "label": 0.85, "between": 0.85, "alone": 0.45}
+_MOSTLY_BARS = 0.5
+_MAX_EVALUATIONS = 8
+_SMALL = 0.02  # of the longest series: too short to be the training next to it
+
+
+class BarSeries(NamedTuple):
+    """Bars of one label and total, in the order of the file."""
+
+    skeleton: str
+    unit: str
+    totals: tuple[int, ...]
+    runs: list[list[Bar]]  # each from its beginning to its end
+    role: Role
+    sure: float
+    is_named: bool = False  # the bar itself says what it is, not only what is printed around it
+
+    @property
+    def bars(self) -> list[Bar]:
+        """All its lines."""
+        return [bar for run in self.runs for bar in run]
+
+    @property
+    def seconds(self) -> float:
+        """How long all its runs took, by their own clocks."""
+        return sum(run[-1].elapsed_s for run in self.runs)
+
+    @property
+    def first(self) -> int:
+        """The number of its first line."""
+        return self.runs[0][0].number
+
+    @property
+    def last(self) -> int:
+        """The number of its last line."""
+        return self.runs[-1][-1].number
+
+
+class BarReading(NamedTuple):
+    """The training's bars, and those of its evaluations."""
+
+    training: BarSeries
+    evaluations: list[BarSeries]
+
+
+def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
+    """Which bars are the training's; None where none of them is."""
+    shown = {bar.number for bar in bars}
+    losses = [number for number, line in enumerate(lines) if number not in shown and has_loss(line[:400])]
+    is_all = len(bars) > _MOSTLY_BARS * sum(1 for line in lines if line.strip())
+    series = _sort(bars)
+    # One bar that the log consists of may be the training's; one of many that nothing is known of is not.
+    is_all = is_all and sum(not one.skeleton for one in series) == 1
+    judged = [_judge(one, losses, is_all=is_all) for one in series]
+    candidates = [one for one in judged if one.role == "training" and any(run[-1].n for run in one.runs)]
+    if not candidates:
+        return None
+    longest = max(one.seconds for one in candidates)
+    candidates = [one for one in candidates if one.seconds >= _SMALL * longest]
+    best = max(candidates, key=lambda one: (_tier(one), one.seconds, len(one.bars)))
+    # Bars of one label that alternate are the training's and its evaluation's: the training counts further.
+    same = [one for one in candidates if one.skeleton == best.skeleton and (one is best or _alternates(one, best))]
+    best = _with_other_totals(max(same, key=lambda one: max(one.totals)), candidates)
+    others = [one for one in judged if not set(one.totals) & set(best.totals) or one.skeleton != best.skeleton]
+    evaluations = [one for one in others if _is_evaluation(one, best)]
+    return BarReading(best, sorted(evaluations, key=lambda one: -one.seconds)[:_MAX_EVALUATIONS])
+
+
+def _tier(series: BarSeries) -> float:
+    return 1.0 if series.sure >= _SURE["label"] else 0.0
+
+
+def _sort(bars: Sequence[Bar]) -> list[BarSeries]:
+    """Series by label, unit and total; a unit that a first line does not show is the one of the others."""
+    groups: dict[tuple[str, str, int], list[Bar]] = {}
+    for bar in bars:
+        groups.setdefault((bar.style, bar.skeleton, bar.total), []).append(bar)
+    found = []
+    for (_, skeleton, total), own in groups.items():
+        units = [bar.unit for bar in own if bar.unit]
+        unit = max(set(units), key=units.count) if units else ""
+        post = next((bar.post for bar in reversed(own) if bar.post), "")
+        role = role_of(own[-1].label, unit, post)
+        found.append(BarSeries(skeleton, unit, (total,), _runs(own), role, 0.0))
+    return found
+
+
+def _runs(bars: Sequence[Bar]) -> list[list[Bar]]:
+    """The lines from each beginning of the bar to its end."""
+    runs = [[bars[0]]]
+    for before, bar in pairwise(bars):
+        begins = bar.n < before.n or (bar.elapsed_s < before.elapsed_s and bar.n <= before.n)
+        if begins or bar.leading != before.leading:
+            runs.append([bar])
+        else:
+            runs[-1].append(bar)
+    return runs
+
+
+def _judge(series: BarSeries, losses: Sequence[int], *, is_all: bool) -> BarSeries:
+    """The series with its role and how sure that is."""
+    if series.role in {"evaluation", "preparation"}:
+        return series._replace(sure=0.9)
+    last = series.runs[-1][-1]
+    if series.role == "training":
+        on_it = has_loss(last.post) or has_loss(last.label)
+        return series._replace(sure=_SURE["loss" if on_it else "label"], is_named=True)
+    if re.match(r"#/# ", series.skeleton):  # `12/300 8.3G 0.041 0.92:`, the epoch and its figures
+        return series._replace(role="training", sure=_SURE["label"], is_named=True)
+    within = bisect_left(losses, series.last + 3) - bisect_left(losses, series.first)
+    if within >= min(3, max(1, len(series.bars) // 3)):
+        return series._replace(role="training", sure=_SURE["between"])
+    if is_all and not series.skeleton:
+        return series._replace(role="training", sure=_SURE["alone"])
+    return series
+
+
+def _with_other_totals(best: BarSeries, candidates: Sequence[BarSeries]) -> BarSeries:
+    """The series with those of the same label that count to another total one after the other: not an evaluation's."""
+    same = [one for one in candidates if one is not best and (one.skeleton, one.unit) == (best.skeleton, best.unit)]
+    same = [one for one in same if not _alternates(one, best)]
+    if not same:
+        return best
+    runs = sorted((run for one in [best, *same] for run in one.runs), key=lambda run: run[0].number)
+    totals = tuple(dict.fromkeys(run[0].total for run in runs))
+    return best._replace(totals=totals, runs=runs)
+
+
+def _alternates(one: BarSeries, main: BarSeries) -> bool:
+    """Whether the runs of one series lie between or inside those of the other, again and again."""
+    starts = [run[0].number for run in main.runs]
+    within = [run for run in one.runs if main.first < run[0].number and run[-1].number < main.last + 1]
+    if main.first < one.first and one.last < main.last and len(main.runs) == 1:
+        return True
+    gaps = {bisect_left(starts, run[0].number) for run in one.runs}
+    is_regular = len(gaps) >= min(2, len(main.runs)) and len(main.runs) >= 2
+    # The label names the same epoch twice, once for each bar.
+    own = {run[0].leading for run in one.runs} - {""}
+    shared = own & {run[0].leading for run in main.runs}
+    return (is_regular and len(within) >= len(one.runs) - 1 and len(shared) == len(own)) or bool(shared)
+
+
+def _is_evaluation(one: BarSeries, main: BarSeries) -> bool:
+    """Whether a series is an evaluation of the training: it says so, or it is drawn between the training's bars."""
+    if one.last < main.first:
+        return False
+    if one.role == "evaluation":
+        return True
+    return one.role != "preparation" and one.skeleton == main.skeleton and _alternates(one, main)

@@ -1,0 +1,136 @@
+"""Records of several lines: the step is numbered on one kind of line, and another kind holds its time.
+
+Both kinds alternate, so each line with a time belongs to one with a number: the next one or the one before.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections import Counter as Tally
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.columns.statistics import median
+from stepscope.infer.clock_choice import CONFIDENCE, Choice, Doubt, StepLines, choose
+from stepscope.infer.counter import LEAST_ROWS
+from stepscope.infer.kinds import Kind, SeenLine, SortedKinds
+from stepscope.infer.time_figures import Floats, Meaning, TimeColumn, find_columns
+
+_LOOKED_AT = 80
+_REGULAR = 0.8
+_ALONE = 0.9  # of the lines with a time: they are the only one between two steps
+
+
+# Lines that time something else than steps.
+_OTHER_WORK = re.compile(r"(?i)(?<![a-z])(?:sav\w*|checkpoint\w*|ckpt|load\w*|download\w*|restor\w*|compil\w*|init\w*)")
+
+
+class Companion(NamedTuple):
+    """A kind of line that holds the time of the steps numbered on another; before that line or after it."""
+
+    kind: Kind
+    is_ahead: bool
+    clock: Choice
+    batches: tuple[int, str] | None = (
+        None  # the field and the text of `300/300`: all batches of an epoch, where the steps are epochs
+    )
+
+
+def find_companion(
+    numbers: Sequence[int], rows: StepLines, own: Sequence[Kind], found: SortedKinds
+) -> Companion | None:
+    """The kind of line that times the steps on the lines with these numbers; None where there is none."""
+    best: Companion | None = None
+    for kind in found.kinds[:_LOOKED_AT]:
+        if any(kind is other for other in own) or len(kind.entries) < LEAST_ROWS or kind.is_settings:
+            continue
+        if kind.is_evaluation or _OTHER_WORK.search(kind.words):
+            continue
+        companion = _companion(kind, numbers, rows)
+        if companion is not None and (best is None or companion.clock.confidence > best.clock.confidence):
+            best = companion
+    return best
+
+
+def _companion(kind: Kind, numbers: Sequence[int], rows: StepLines) -> Companion | None:
+    placed = _place(kind, numbers, rows.steps)
+    if placed is None:
+        return None
+    entries, at, is_ahead = placed
+    texts = [[field.text for field in entry.shape.fields] for entry in entries]
+    columns = find_columns(kind.shape.fields, kind.shape.texts, texts, set())
+    if rows.counts_epochs:
+        columns = [column for column in columns if "/" not in column.field.unit]  # `3s/step` times no epoch
+    if not any(column.readings != ("left",) for column in columns):
+        return None
+    steps = rows.steps[at]
+    unknown = np.full(len(steps), math.nan)
+    own = StepLines(steps, unknown, unknown, np.diff(steps) < 0, 0, rows.counts_epochs, is_abbreviated=False)
+    clock = choose(columns, own)
+    if isinstance(clock, Doubt):
+        clock = _of_all_since(clock.column, own, np.diff(at))
+    if not isinstance(clock, Choice) or clock.meaning is None:
+        return None
+    batches = _whole_epoch(kind, texts) if rows.counts_epochs and not is_ahead else None
+    if batches is not None and clock.covers == "step":
+        clock = clock._replace(covers="window", is_total=True)
+    return Companion(kind, is_ahead, clock, batches)
+
+
+def _whole_epoch(kind: Kind, texts: Sequence[Sequence[str]]) -> tuple[int, str] | None:
+    """The field of a count that has reached its total on every line, `300/300`, and the usual total."""
+    for at, between in enumerate(kind.shape.texts[1:-1]):
+        if between == "/" and all(row[at] == row[at + 1] and row[at].isdecimal() for row in texts):
+            return at, Tally(row[at] for row in texts).most_common(1)[0][0]
+    return None
+
+
+def _place(kind: Kind, numbers: Sequence[int], steps: Floats) -> tuple[list[SeenLine], list[int], bool] | None:
+    """The lines of a kind with the place of the step of each; None where they do not alternate with the steps."""
+    gaps = [bisect_left(numbers, entry.number) for entry in kind.entries]
+    if len(set(gaps)) < _ALONE * len(gaps) or len(set(gaps)) < LEAST_ROWS:
+        return None
+    apart = [after - before for before, after in pairwise(gaps)]
+    if Tally(apart).most_common(1)[0][1] < _REGULAR * len(apart):
+        return None
+    is_ahead = _is_ahead(kind, numbers, gaps, steps)
+    pairs = [(entry, gap if is_ahead else gap - 1) for entry, gap in zip(kind.entries, gaps, strict=True)]
+    kept = [(entry, at) for entry, at in pairs if 0 <= at < len(numbers)]
+    if len(kept) < LEAST_ROWS:
+        return None
+    return [entry for entry, _ in kept], [at for _, at in kept], is_ahead
+
+
+def _is_ahead(kind: Kind, numbers: Sequence[int], gaps: Sequence[int], steps: Floats) -> bool:
+    """Whether the lines belong to the step that follows them.
+
+    One for every step: whichever comes first in the log begins the record. Less often: the rounder step is theirs
+    (every 1,000th), or the nearer.
+    """
+    if len(set(gaps)) > _ALONE * (gaps[-1] - gaps[0]):
+        return gaps[0] == 0
+    inner = [(entry.number, gap) for entry, gap in zip(kind.entries, gaps, strict=True) if 0 < gap < len(numbers)]
+    if not inner:
+        return gaps[0] == 0
+    every = float(median(np.diff([steps[gap] for _, gap in inner]))) if len(inner) > 1 else 0.0
+    if every > 1:
+        is_round = [float(np.mean([steps[gap + move] % every == 0 for _, gap in inner])) for move in (-1, 0)]
+        if max(is_round) >= _REGULAR and min(is_round) < 1 - _REGULAR:
+            return is_round[1] > is_round[0]
+    before = float(median([number - numbers[gap - 1] for number, gap in inner]))
+    after = float(median([numbers[gap] - number for number, gap in inner]))
+    return after < before if after != before else gaps[0] == 0
+
+
+def _of_all_since(column: TimeColumn, rows: StepLines, apart: np.ndarray) -> Choice | None:
+    """A duration on a line that is printed less often than the steps is that of all steps since the last such line."""
+    if float(median(apart)) <= 1 or column.unit_s is None or "interval" not in column.readings:
+        return None
+    pace = float(np.nanmedian(column.values)) * column.unit_s / max(1.0, float(median(rows.since)))
+    meaning = Meaning(column, "interval", column.unit_s, "spacing", CONFIDENCE["size"], pace)
+    return Choice("window", meaning, "spacing", CONFIDENCE["size"], is_total=True)

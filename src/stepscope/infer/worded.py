@@ -1,0 +1,215 @@
+"""A format for a few pasted lines, by words and units alone.
+
+One line can be enough here. Nothing is taken that its own words do not say: a bare number is never a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.columns.statistics import median
+from stepscope.core.message import say
+from stepscope.core.redact import redact
+from stepscope.infer.words import TimeKind, WordedLine, counter_pattern, data_pattern, read_words, time_pattern
+from stepscope.lines.format import Assumption, Clock, Covers, Format, Inferred, Layout, Line, Sample
+from stepscope.lines.prefix import split_prefix
+
+MOST_LINES = 200
+# More rows than this show by their structure what they are.
+_MOST_ROWS = 24
+_OF_TRAINING = re.compile(r"(?i)iter|step|batch|epoch|train")
+_ELAPSED = re.compile(r"(?i)elapsed|wall|total")
+# A time this long for a printed row that is many steps after the one before it is that of all of them.
+_LONG_S, _SPACED = 30.0, 10
+# One that is shorter than this is that of a single step.
+_SHORT_S = 2.0
+_EVEN = 0.15
+_FIRST_OF_AVERAGE = 3
+_UNIT_NAMES = {1e-3: "ms", 1.0: "s", 60.0: "min", 3600.0: "h"}
+
+
+def worded_format(lines: Sequence[str], name: str) -> Format | None:
+    """The format of a short log by its words; None where no word names a time."""
+    if sum(bool(line.strip()) for line in lines) > MOST_LINES:
+        return None
+    read = [read_words(number, _own_text(line.strip())) for number, line in enumerate(lines) if line.strip()]
+    timed = [line for line in read if line.time is not None and not line.is_validation]
+    timed = _most_alike(timed)
+    if not 0 < len(timed) <= _MOST_ROWS:
+        return None
+    own = [line for line in timed if line.counter is not None]
+    if len(own) >= max(1, 0.8 * len(timed)):
+        return _on_one_line(own, name)
+    heads = [line for line in read if line.time is None and line.counter is not None and not line.is_validation]
+    if heads and len(heads) >= len(timed) - 1:
+        return _on_two_lines(timed, heads, name)
+    return _without_number(timed, name)
+
+
+def _own_text(text: str) -> str:
+    """A line without its timestamp and logger."""
+    prefix = split_prefix(text)
+    return text[prefix.length :].strip() if prefix is not None else text
+
+
+def _most_alike(timed: list[WordedLine]) -> list[WordedLine]:
+    """The lines whose time is named and counted alike most often."""
+    groups: dict[tuple[object, ...], list[WordedLine]] = {}
+    for line in timed:
+        assert line.time is not None
+        groups.setdefault((line.time.kind, line.time.unit_s, line.counter), []).append(line)
+    return max(groups.values(), key=len, default=[])
+
+
+def _on_one_line(own: list[WordedLine], name: str) -> Format | None:
+    counter = own[0].counter or "step"
+    is_epoch = counter == "epoch"
+    has_epoch = not is_epoch and all(line.epoch is not None for line in own)
+    is_batch = has_epoch and counter == "bracket"
+    head = counter_pattern(counter, is_batch=is_batch, is_epoch=is_epoch)
+    if is_batch:
+        head = counter_pattern("epoch") + head
+    steps = np.array([(line.epoch if is_epoch else line.step) or 0 for line in own])
+    return _assembled(own, steps, head, name, is_epoch=is_epoch)
+
+
+def _on_two_lines(timed: list[WordedLine], heads: list[WordedLine], name: str) -> Format | None:
+    """The count is on the line before the time's."""
+    counter = heads[-1].counter or "step"
+    heads = [line for line in heads if line.counter == counter]
+    is_epoch = counter == "epoch"
+    before = [_last_before(heads, line.number) for line in timed]
+    if any(head is None for head in before):
+        return None
+    steps = np.array([(head.epoch if is_epoch else head.step) or 0 for head in before if head is not None])
+    fact = Line("fact", counter_pattern(counter, is_epoch=is_epoch))
+    return _assembled(timed, steps, "", name, is_epoch=is_epoch, facts=(fact,))
+
+
+def _last_before(heads: list[WordedLine], number: int) -> WordedLine | None:
+    return next((head for head in reversed(heads) if head.number < number), None)
+
+
+def _without_number(timed: list[WordedLine], name: str) -> Format | None:
+    """Lines that name no step are counted, if their times are those of a training."""
+    if not all(line.time is not None and _OF_TRAINING.search(line.time.text) for line in timed):
+        return None
+    return _assembled(timed, np.arange(1, len(timed) + 1), "", name, is_epoch=False, is_counted=True)
+
+
+class _Meaning(NamedTuple):
+    """What a time covers, whether it is the mean since the start or a sum, and how sure that is."""
+
+    covers: Covers
+    sure: float
+    is_mean: bool = False
+    is_sum: bool = False
+
+
+def _assembled(
+    own: list[WordedLine],
+    steps: np.ndarray,
+    head: str,
+    name: str,
+    *,
+    is_epoch: bool,
+    facts: tuple[Line, ...] = (),
+    is_counted: bool = False,
+) -> Format | None:
+    time = own[0].time
+    assert time is not None
+    unit = time.unit_s or 1.0
+    values = np.array([line.time.value * unit for line in own if line.time is not None])
+    meaning = _meaning(time.kind, values, steps, is_one_each=is_epoch or is_counted)
+    if _ELAPSED.search(time.text) and len(values) > 1 and (np.diff(values) > 0).all():
+        meaning = _Meaning("cumulative", 0.85)
+    if meaning is None:
+        return None
+    is_clock = meaning.covers == "cumulative" and not meaning.is_mean
+    group = f"{'elapsed' if is_clock else 'dur'}_{_UNIT_NAMES[unit]}"
+    if group == "dur_h":
+        return None
+    pattern = head + time_pattern(time.kind, group) + (data_pattern() if _has_data(own) else "")
+    step = Line("step", pattern)
+    if not all(step.regex.match(line.text) for line in own):
+        return None
+    return Format(
+        name=name,
+        title=name,
+        url="",
+        lines=(step, *facts),
+        samples=(Sample(own[0].text, "step"),),
+        clock=Clock(
+            covers=meaning.covers,
+            includes=("logging",) if _waits_outside(own, values) else ("data", "logging"),
+            note="",
+            is_sum=meaning.is_sum,
+            is_mean=meaning.is_mean,
+        ),
+        layout=Layout(first_step=1, counts_lines=is_counted),
+        inferred=_inferred(own[0], meaning, is_counted=is_counted),
+    )
+
+
+def _has_data(own: list[WordedLine]) -> bool:
+    return sum(line.data_s is not None and line.data_unit_s == 1.0 for line in own) > 0.5 * len(own)
+
+
+def _waits_outside(own: list[WordedLine], values: np.ndarray) -> bool:
+    """Whether a wait is longer than the time next to it: then it is not inside that time."""
+    return any(line.data_s is not None and line.data_s > value for line, value in zip(own, values, strict=True))
+
+
+def _meaning(kind: TimeKind, values: np.ndarray, steps: np.ndarray, *, is_one_each: bool) -> _Meaning | None:
+    """What a time covers; None where it may be one step's or that of all since the line before."""
+    if kind == "at" or _is_running(values, steps):
+        return _Meaning("cumulative", 0.9)
+    if kind == "per":
+        return _Meaning("cumulative", 0.85, is_mean=True) if _is_average(values, steps) else _Meaning("step", 0.95)
+    if is_one_each or len(steps) < 2:
+        return _Meaning("step", 0.85)
+    spacing, usual = float(median(np.diff(steps))), float(median(values))
+    if spacing < 2 or usual < _SHORT_S:
+        return _Meaning("step", 0.8)
+    if spacing >= _SPACED and usual >= _LONG_S:
+        return _Meaning("window", 0.7, is_sum=True)
+    return None
+
+
+def _is_running(values: np.ndarray, steps: np.ndarray) -> bool:
+    """Whether times are those of a clock that began with the first step: growing durations are none by themselves."""
+    if len(values) < 2 or steps[0] <= 0 or (np.diff(values) <= 0).any() or (np.diff(steps) <= 0).any():
+        return False
+    each = np.diff(values) / np.diff(steps)
+    is_even = float(each.max() / each.min() - 1) < _EVEN
+    return is_even and bool(abs(values[0] / steps[0] / each.mean() - 1) < _EVEN)
+
+
+def _is_average(values: np.ndarray, steps: np.ndarray) -> bool:
+    """Whether seconds a step are the mean since the first: their sum grows though they fall from step to step."""
+    if len(values) < 4 or steps[0] > _FIRST_OF_AVERAGE or (np.diff(steps) <= 0).any():
+        return False
+    sums = values * (steps - steps[0] + 1)
+    return bool((np.diff(values) < 0).all() and (np.diff(sums) > 0).all() and values[0] > 3 * values[-1])
+
+
+def _inferred(line: WordedLine, meaning: _Meaning, *, is_counted: bool) -> Inferred:
+    """What is taken for granted, and how sure that is."""
+    time = line.time
+    assert time is not None
+    key = "infer-time-clock" if meaning.covers == "cumulative" else "infer-time-step"
+    key = "infer-time-mean" if meaning.is_mean else "infer-time-total" if meaning.is_sum else key
+    has_unit = time.unit_s is not None
+    sure = round(meaning.sure * (0.95 if has_unit else 0.7), 2)
+    because = say("infer-because-unit") if has_unit else say("infer-because-name")
+    first = say("infer-step-counted" if is_counted else "infer-step-word", text=redact(line.text, 40))
+    unit = _UNIT_NAMES[time.unit_s or 1.0]
+    assumptions = (
+        Assumption(first, None, 0.8 if is_counted else 0.95),
+        Assumption(say(key, text=redact(time.text, 40), unit=unit), because, sure),
+    )
+    return Inferred(round(assumptions[0].confidence * sure, 2), assumptions)

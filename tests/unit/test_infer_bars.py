@@ -1,0 +1,151 @@
+"""Drawn bars in logs of no known format: which are the training's, which the evaluation's, and which nobody's."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.analysis.explain import explain
+from stepscope.infer.bar_format import at_most
+from stepscope.infer.drawn_bars import parse_bar
+from stepscope.infer.infer import infer
+from stepscope.infer.series_words import role_of
+from stepscope.reading.log_reader import LogReader
+
+
+def clock(seconds):
+    whole = int(seconds)
+    minutes = f"{whole // 60 % 60:02}:{whole % 60:02}"
+    return f"{whole // 3600}:{minutes}" if whole >= 3600 else minutes
+
+
+def bar(n, total, pace, *, label="", unit="it", post="", start=0.0):
+    left = clock((total - n) * pace)
+    rate = f"{1 / pace:.2f}{unit}/s" if pace < 1 else f"{pace:.2f}s/{unit}"
+    return f"{label}{100 * n // total:4}%|####  | {n}/{total} [{clock(start + n * pace)}<{left}, {rate}{post}]"
+
+
+def read_as(lines):
+    fmt = infer(lines)
+    assert fmt is not None
+    reader = LogReader(paths=["a.log"], format=fmt)
+    reader.begin_file()
+    reader.feed("\n".join(lines).encode())
+    reader.end_file()
+    return reader.run()
+
+
+def test_a_bar_is_taken_apart():
+    found = parse_bar("2024-05-01 10:00:00 Fitting 3/9: 41%|##  | 12.9k/31k [1:02:03<1:30:00, 3.4batch/s, l=2]", 7)
+    assert (found.number, found.label, found.n, found.total) == (7, "Fitting 3/9:", 12_900, 31_000)
+    assert (found.elapsed_s, found.unit, found.post) == (3723, "batch", ", l=2")
+
+
+@pytest.mark.parametrize(
+    ("label", "unit", "post", "role"),
+    [
+        ("Map (num_proc=8):", "examples", "", "preparation"),
+        ("Caching labels of train.txt:", "it", "", "preparation"),
+        ("Tokenizing train split:", "it", "", "preparation"),
+        ("Fetching 4 files:", "it", "", "preparation"),
+        ("model.safetensors:", "b", "", "preparation"),
+        ("Validating:", "it", "", "evaluation"),
+        ("Epoch 3 val:", "it", ", loss=0.2", "evaluation"),
+        ("Epoch 3 val_loss=0.41:", "it", "", "training"),
+        ("Epoch 3:", "it", "", "training"),
+        ("Processing epoch 3:", "it", "", "training"),
+        ("", "it", ", loss=0.41", "training"),
+        ("", "it", "", "unknown"),
+    ],
+)
+def test_words_say_what_a_series_is(label, unit, post, role):
+    assert role_of(label, unit, post) == role
+
+
+@pytest.mark.parametrize("label", ["Filter", "Map", "Downloading shards", "Extracting features", "Resolving data"])
+def test_a_bar_of_preparation_is_no_training(label):
+    """Not even when the run dies after it."""
+    lines = [bar(n, 900, 0.02, label=f"{label}: ", unit=" examples") for n in range(0, 901, 30)]
+    lines += ["Traceback (most recent call last):", '  File "prep.py", line 3, in <module>', "OSError: no such file"]
+    assert infer(lines) is None
+
+
+def test_the_bar_of_the_training_is_found_behind_others():
+    lines = [bar(n, 80_000, 0.0001, label="Map: ", unit=" examples") for n in range(0, 80_001, 1000)]
+    lines += [bar(n, 500, 4.0, label="Training: ") for n in range(1, 101)]
+    run = read_as(lines)
+    assert (len(run), int(run.steps.step[-1]), run.settings.count("max_steps")) == (100, 100, 500)
+    assert explain(run).ledger.step.typical_s == pytest.approx(4.0, rel=0.02)
+
+
+def test_a_clock_on_a_bar_is_exact_and_its_rate_is_not():
+    """The rate is smoothed: here it never moves, whatever the steps do."""
+    lines, now = [], 0
+    for n in range(1, 301):
+        now += 9 if n % 3 == 0 else 3
+        lines.append(f"Training: {n // 4}%|# | {n}/400 [{clock(now)}<10:00, 9.99s/it, loss=2.1]")
+    run = read_as(lines)
+    assert explain(run).ledger.wall_s == pytest.approx(1500, abs=4)
+
+
+def test_train_and_validation_bars_of_one_label_are_two_series():
+    lines = []
+    for epoch in range(4):
+        lines += [bar(n, 60, 2.0, label=f"Epoch {epoch}: ", post=", acc=0.9, loss=0.2") for n in range(1, 61)]
+        lines += [bar(n, 15, 1.0, label=f"Epoch {epoch}: ", post=", acc=0.9, loss=0.3") for n in range(1, 16)]
+    run = read_as(lines)
+    assert (len(run), int(run.steps.step[-1])) == (240, 240)
+    assert len(run.segments) == 1
+    assert run.events.kind.count("evaluation") == 4
+    assert set(run.events.took_ns.tolist()) == {15 * 10**9}
+    assert explain(run).ledger.step.typical_s == pytest.approx(2.0, rel=0.02)
+
+
+def test_a_bar_that_counts_through_its_validation_has_fewer_steps():
+    """Lightning 1.x: 30 batches of training and 10 of validation in a bar of 40, and a bar of 10 next to it."""
+    lines = []
+    for epoch in range(3):
+        lines += [bar(n, 40, 3.0, label=f"Epoch {epoch}: ", post=", loss=0.9") for n in range(1, 31)]
+        for n in range(1, 11):
+            lines.append(bar(n, 10, 2.0, label="Validating: "))
+            lines.append(bar(30 + n, 40, 2.75, label=f"Epoch {epoch}: ", post=", loss=0.9"))
+    run = read_as(lines)
+    assert int(run.steps.step[-1]) == 90
+    assert run.events.kind.count("evaluation") == 3
+
+
+def test_bars_without_a_label_that_start_again_are_epochs():
+    lines = []
+    for epoch in range(3):
+        lines += [bar(n, 50, 1.0) for n in range(1, 51)]
+        lines.append(f"train loss {2.0 - epoch / 4:.3f} lr 1e-4")
+    run = read_as(lines)
+    assert (int(run.steps.step[-1]), len(run.segments)) == (150, 1)
+
+
+def test_figures_before_a_bar_begin_with_the_epoch():
+    lines = []
+    for epoch in range(1, 4):
+        lines += [f"  {epoch}/9  8.3G  0.0{n:02}  1.2  640: {bar(n, 40, 2.0).strip()}" for n in range(1, 41)]
+    run = read_as(lines)
+    assert (int(run.steps.step[-1]), run.settings.count("max_steps")) == (120, 360)
+
+
+@pytest.mark.parametrize("most", [1, 9, 10, 14, 27, 99, 100, 1234])
+def test_numbers_up_to_a_limit(most):
+    import re
+
+    pattern = re.compile(at_most(most))
+    found = [number for number in range(0, 2 * most + 12) if pattern.fullmatch(str(number))]
+    assert found == list(range(1, most + 1))
+
+
+def test_numbers_of_a_label_may_be_followed_by_commas():
+    def epoch(total, pace):
+        return [
+            bar(n, total, pace, label=f"acc: 0.{50 + n}, batch_loss: 0.7, loss: 0.{70 - n} ||:")
+            for n in range(1, total + 1)
+        ]
+
+    run = read_as([line for _ in range(3) for line in [*epoch(40, 2.0), *epoch(8, 0.5)]])
+    assert run.steps.step[-1] == 3 * 40
+    assert "evaluation" in run.events.kind

@@ -1,0 +1,87 @@
+"""A few pasted lines are read by their words and units, one line if need be."""
+
+from __future__ import annotations
+
+import pytest
+
+import stepscope
+from stepscope.infer.worded import worded_format
+
+
+def report_of(tmp_path, text):
+    path = tmp_path / "pasted.txt"
+    path.write_text(text)
+    return stepscope.explain(stepscope.read(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ("Step    4000 [3.131 sec/step, loss=1.05, avg=1.08]", 3.131),
+        ("iteration 12 done, 420 ms/iteration, loss 2.1", 0.42),
+        ("epoch 3 | loss 1.2 | epoch time: 2.5 min", 150.0),
+    ],
+)
+def test_one_line_is_enough(tmp_path, line, seconds):
+    report = report_of(tmp_path, line + "\n")
+    assert report.ledger.step.typical_s == pytest.approx(seconds)
+    assert "One line: it shows no trend." in str(report)
+
+
+def test_growing_durations_are_no_clock(tmp_path):
+    text = "".join(f"epoch {i} time: {seconds} s\n" for i, seconds in enumerate((12, 14, 17.5, 22, 27, 33, 40), 1))
+    report = report_of(tmp_path, text)
+    assert "Iterations get slower" in str(report)
+    assert report.trend.trend.last == 40
+
+
+def test_a_clock_since_the_start_is_differenced(tmp_path):
+    text = "".join(f"Epoch #{i} at {81.6 * i:.1f}s, lr=1e-05\n" for i in range(1, 5))
+    report = report_of(tmp_path, text)
+    assert report.ledger.step.typical_s == pytest.approx(81.6)
+    assert report.trend.trend.kind == "steady"
+
+
+def test_a_running_average_is_differenced(tmp_path):
+    single, total, text = [180.0, 4.0, 6.0, 5.0, 4.5, 5.5, 4.0, 5.0], 0.0, ""
+    for number, seconds in enumerate(single, 1):
+        total += seconds
+        text += f"Step {number}  [{total / number:.3f} sec/step, loss=1.0]\n"
+    report = report_of(tmp_path, text)
+    assert report.ledger.step.typical_s == pytest.approx(5.0, rel=0.1)
+    assert "average since the first iteration" in " ".join(str(report).split())
+
+
+def test_lines_without_a_number_are_counted_and_their_waits_read(tmp_path):
+    waits = (0.0001, 0.0002, 0.0001, 19.2, 0.0001, 0.0002)
+    text = "".join(f"load_data_time: {wait}, train_step_time: 0.66\n" for wait in waits)
+    report = report_of(tmp_path, text)
+    assert [int(step) for step in report.run.steps.step] == [1, 2, 3, 4, 5, 6]
+    assert report.run.steps.data_s[3] == pytest.approx(19.2)
+
+
+def test_the_time_of_an_interval_is_told_from_that_of_a_step(tmp_path):
+    text = "".join(f"iter: {100 * i} loss: 2.1 time(s): {300 + 7 * (i % 3)} s\n" for i in range(1, 8))
+    assert report_of(tmp_path, text).ledger.step.typical_s == pytest.approx(3.07, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=0.32 ms"],
+        ["data_time: 0.3, loss 2.1"],
+        ["Epoch 3 val time: 3.2 s"],
+        [f"step {100 * i} took 4.1s" for i in range(1, 9)],  # one step, or a hundred
+        ["step 4 of 12 at 10:31"],
+    ],
+)
+def test_nothing_is_taken_that_words_do_not_say(lines):
+    assert worded_format(lines, "x") is None
+
+
+def test_a_wait_longer_than_the_step_is_outside_its_time(tmp_path):
+    waits = (0.0001, 0.0002, 0.0001, 19.2, 0.0001, 0.0002)
+    report = report_of(tmp_path, "".join(f"load_data_time: {wait}, train_step_time: 0.66\n" for wait in waits))
+    assert [(slow.step, slow.cause) for slow in report.ledger.slow] == [(4, "data")]
+    assert report.ledger.seconds("data") == pytest.approx(19.2, rel=0.01)
+    assert report.ledger.step.typical_s == pytest.approx(0.66)
