@@ -158,8 +158,12 @@ def test_stamped_lines_give_the_same_run_in_bulk(data, size):
 
 
 @settings(max_examples=20)
-@given(st.lists(st.sampled_from(range(6)), min_size=80, max_size=400), st.sampled_from([1 << 20, 3000]))
-def test_foreign_lines_are_counted_as_they_are_read(kinds, size):
+@given(
+    st.lists(st.sampled_from(range(6)), min_size=80, max_size=400),
+    st.sampled_from([1 << 20, 3000]),
+    st.sampled_from([1, 3, 150]),
+)
+def test_foreign_lines_are_counted_as_they_are_read(kinds, size, stayed):
     """Lines that nobody understands, of one shape or of many, with tracebacks among them."""
     foreign = ["worker {n} ready", "x = {n}", "Exception ignored in: <f {n}>", "Traceback (most recent call last):"]
     lines = []
@@ -169,6 +173,42 @@ def test_foreign_lines_are_counted_as_they_are_read(kinds, size):
     data = ("\n".join(lines) + "\n").encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("stepscope.reading.remarks._MAX_OF_ONE", 3)
+        patch.setattr("stepscope.reading.unread.MAX_STAYED", stayed)
+        patch.setattr("stepscope.reading.unread.MAX_BEGUN", 5 * stayed)
+        assert read(data, 512, size) == read(data, 1 << 30, 1 << 20)
+
+
+PROSE = ["the worker has gone", "Late tile: 5 of {n}", "step over it", "  indented {n}", "Done.", "x-{n} | tail"]
+PROSE += ["[late] queue={n} lag=0.{n}", "one in {n} s", "Total time: {n} s", "iter of {n}", "# note {n}", "a  b   {n}"]
+PROSE += [
+    "Error: {n}",
+    "ValueError: {n}",
+    "2024-01-02 03:04:05 tick {n}",
+    "Traceback (most recent call last):",
+    "caf\u00e9 {n}",
+]
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.sampled_from(PROSE), st.integers(0, 12)), min_size=60, max_size=400),
+    st.sampled_from([1 << 20, 3000]),
+    st.sampled_from([1, 4]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_lines_that_are_nobodys_are_counted_as_they_are_read(kinds, size, stayed, end):
+    """Lines without any word of the format, each of which would be read by itself."""
+    lines = []
+    for index, (text, number) in enumerate(kinds):
+        lines.append(f"iter {index}: loss 3.1, time {100 + index % 9}.00ms")
+        lines.append(text.format(n=number))
+        lines.append(f"{'ab cd ef gh'[: number % 11 + 1]} {text.format(n=index)}")
+    data = (end.join(lines) + end).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stepscope.reading.remarks._MAX_OF_ONE", 3)
+        patch.setattr("stepscope.reading.remarks._MAX_KINDS", 5)
+        patch.setattr("stepscope.reading.unread.MAX_STAYED", stayed)
+        patch.setattr("stepscope.reading.bulk.nobody._LEAST_LINES", 1)
         assert read(data, 512, size) == read(data, 1 << 30, 1 << 20)
 
 

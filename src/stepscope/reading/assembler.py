@@ -11,23 +11,29 @@ import math
 import re
 from typing import Literal
 
-from stepscope.lines.figures import SCALES, figure_ns, whole
+from stepscope.core.settings import Settings
+from stepscope.lines.figures import MEAN_RATE, SCALES, figure_ns, whole
 from stepscope.lines.format import Format
-from stepscope.lines.match import Claim, claim, is_indented
+from stepscope.lines.match import Claim, behind_bar, claim, is_indented
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.bars import Bars
+from stepscope.reading.counted_lines import steps_per_line
+from stepscope.reading.epoch_bars import EpochBars
 from stepscope.reading.events import KINDS as EVENTS
+from stepscope.reading.events import took_ns
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.header import HeaderSettings
 from stepscope.reading.make_run import Assembled, make_run
+from stepscope.reading.nested_bars import NestedBar, NestedBars
 from stepscope.reading.other_lines import OtherLines
+from stepscope.reading.own_events import OwnEvent, RowPlace, add_own_events, find_own_events, with_those_after
 from stepscope.reading.rows import Row
 from stepscope.reading.rules import RULES
 from stepscope.reading.rules._verdict import DROP, MERGE, NEW_CLOCK, NEW_PROCESS
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.step_line import NAMES_STEP, NOT_A_TIME, Groups, StepLineReader, number, work_of
 from stepscope.reading.totals import Totals
-from stepscope.run.model import NO_TIME, Notice, Run
+from stepscope.run.model import Notice, Run
 
 
 class RunAssembler:
@@ -45,6 +51,8 @@ class RunAssembler:
         self._header = HeaderSettings(fmt)
         self.step_lines = StepLineReader(fmt, self.totals, self._header, self.so_far.rows)
         self.bars = Bars()
+        self.epoch_bars = EpochBars(is_used=fmt.layout.bars_hold_evaluation)
+        self.nested = NestedBars()
         self.others = OtherLines()
         self._notices_of_ranks: list[Notice] = []  # how other ranks ended, by their own files
 
@@ -67,6 +75,11 @@ class RunAssembler:
         """Take lines that begin like this for the trainer's own behind a prefix of a kind we do not know."""
         self._prefix_shape = shape
 
+    @property
+    def has_own_prefix(self) -> bool:
+        """Whether lines are expected behind a prefix of a kind we do not know."""
+        return self._prefix_shape is not None
+
     # -- lines --------------------------------------------------------------------------------------------
 
     def add(self, line: str) -> None:
@@ -76,17 +89,28 @@ class RunAssembler:
         if not text:
             return
         found = self.claim(text)
-        if self.file.notices.in_traceback and is_indented(line, found.prefix):
+        if found.which is None and (glued := behind_bar(text)) is not None:
+            # A message that did not wait for the bar's end of line.
+            self.num_lines -= 1
+            self.add(text[:glued])
+            self.num_lines -= 1
+            self.add(text[glued:])
+            return
+        indent = 0 if found.prefix is not None else len(line) - len(line.lstrip())
+        is_inside = found.prefix is not None or indent != self.file.notices.indent
+        if self.file.notices.in_traceback and is_inside and is_indented(line, found.prefix):
             kind = None if found.which is None else self.format.lines[found.which].kind
             if kind not in {"step", "evaluation"}:
                 return  # the traceback's own lines: code, not log
         if found.prefix is not None:
-            self.file.timestamps.note(found.prefix)
+            of_row = found.which is not None and self.format.lines[found.which].kind == "step"
+            self.file.timestamps.note(found.prefix, self.num_lines, of_row=of_row)
             if found.prefix.is_bare and found.prefix.rank is not None:
                 self.so_far.writers.see(found.prefix.rank)
         if found.which is None or found.match is None:
             if found.text:
-                self._add_unclaimed(found.text)
+                head = text[: -len(found.text)] if found.prefix is not None else ""
+                self._add_unclaimed(found.text, head=head, indent=indent)
             return
         if self.format.lines[found.which].kind == "step":
             self._last_kind = found.which  # what comes next is most likely another one
@@ -106,9 +130,11 @@ class RunAssembler:
         line = self.format.lines[index]
         if self.file.is_other_rank and line.kind != "step":
             return  # the run's own rank says the rest
+        self.epoch_bars.see_evaluation(groups)
         if line.kind in {"chatter", "fact"}:
             self.others.hear(text, self.num_lines)
         if line.kind == "chatter":
+            self.others.passed.note(text, self.num_lines)
             self.file.notices.moment = self.file.timestamps.moment
             self.file.notices.hear(text, line=self.num_lines)
             self._header.values.update(line.sets)
@@ -121,19 +147,19 @@ class RunAssembler:
         elif line.kind == "setting":
             self._add_setting(groups, text)
         elif line.kind == "remark":
-            self.file.timestamps.note_inside(groups)
+            self.file.timestamps.note_inside(groups, self.num_lines)
             self.others.remarks.note(text, line=self.num_lines, t_ns=self.file.timestamps.moment)
         else:
             self._add_fact(index, groups)
         self._header.values.update(line.sets)
 
-    def _add_unclaimed(self, text: str) -> None:
+    def _add_unclaimed(self, text: str, *, head: str = "", indent: int = 0) -> None:
         """A line that the format does not know: it may speak of an end, or say why the next step is slow."""
         file = self.file
         if not file.is_other_rank:
             self.others.hear(text, self.num_lines)
         file.notices.moment = file.timestamps.moment
-        if file.notices.take(text, line=self.num_lines):
+        if file.notices.take(text, line=self.num_lines, head=head, indent=indent):
             if file.notices.is_fatal:
                 self.so_far.segments.note_end()
             return
@@ -157,10 +183,15 @@ class RunAssembler:
                 self._header.begin()
             self.so_far.segments.launch(index, resumed=kind == "resume")
             self.bars.begin()
+        if groups.get("train_runtime_s") and num_rows:
+            self.so_far.segments.close(self.so_far.last_step, groups["train_runtime_s"] or "")
         if groups.get("tokens_per_step") and kind == "start":
             self._header.count_start()
-        self.step_lines.expect(groups)
-        self.file.timestamps.note_inside(groups)
+        if groups.get("reached"):
+            self._add_step_reached(whole(groups["reached"]), groups)
+        else:
+            self.step_lines.expect(groups)
+        self.file.timestamps.note_inside(groups, self.num_lines)
         self.totals.note(groups, num_rows, on_step=False)
         if groups.get("total"):
             self.bars.state(self.totals.total)
@@ -172,27 +203,34 @@ class RunAssembler:
 
     def _add_step(self, groups: Groups, text: str, prefix: Prefix | None) -> None:
         own = groups.keys()
-        groups = self.step_lines.complete(groups)
-        if not own & NAMES_STEP:
+        if self.epoch_bars.is_of_evaluation(groups):
+            return
+        groups = self.epoch_bars.take(self.step_lines.complete(groups))
+        if not own & NAMES_STEP and not self.format.layout.counts_lines:
             self._add_loss_line(groups)
             return
         if self.totals.learn_epoch_length(groups, len(self.so_far.rows)):
             self.so_far.segments.expect()
         step, figure = self.step_lines.step(groups), self.step_lines.figure(groups)
+        if step is None and not len(self.so_far.rows) and not groups.keys() & {"step", "epoch", "batch"}:
+            step = self.format.layout.first_step  # the line with its number was not pasted
         timestamps, clock = self.file.timestamps, self.format.clock
-        timestamps.note_inside(groups)
+        timestamps.note_inside(groups, self.num_lines)
         if self.format.layout.bars_nest and self.bars.draw(whole(groups.get("total"))):
+            self._add_other_bar(figure, text)
             return
         is_timeless = figure is None and timestamps.last is None and not clock.is_wall
-        if is_timeless and not own & SCALES.keys():
-            return  # its time should be on the line before it, and was not
+        if is_timeless and not own & {MEAN_RATE, *SCALES}:
+            self.others.note_unread(text, self.num_lines)  # its time should be on the line before it, and was not
+            return
         if step is None or figure == NOT_A_TIME or (is_timeless and not clock.is_sum):
             self.others.note_unread(text, self.num_lines)
             return
         self.step_lines.spend(groups)
+        events = find_own_events(groups)
         row = Row(
             step,
-            NO_TIME if figure is None else figure,
+            with_those_after(figure, events),
             number(groups.get("loss")),
             number(groups.get("mfu_pct")),
             per=whole(groups.get("per_steps")) or 0,
@@ -207,7 +245,17 @@ class RunAssembler:
             self.file.notices.notices.clear()  # whatever was said before, this rank went on
         if not self._is_other_rank(row, prefix):
             self.totals.note(groups, len(self.so_far.rows), on_step=True)
-            self._append(row)
+            self.others.skips.note(text, step, self.num_lines)
+            if self._append(row):
+                self.totals.note_progress(step, groups)
+                self._add_own_events(events, text)
+
+    def _add_other_bar(self, figure: int | None, text: str) -> None:
+        """A bar that is not the training's: an evaluation, if the training's goes on behind it."""
+        so_far = self.so_far
+        segment = max(0, len(so_far.segments.starts) - 1)
+        bar = NestedBar(self.bars.last, self.num_lines, len(so_far.rows), segment, figure or 0, text)
+        self.nested.draw(bar, so_far.events)
 
     def _is_other_rank(self, row: Row, prefix: Prefix | None) -> bool:
         """Whether a row is another rank's; then it is kept next to the run, or held until that is certain."""
@@ -226,20 +274,20 @@ class RunAssembler:
             writers.held.append(row)
         return True
 
-    def _append(self, row: Row) -> None:
-        """One more row of the run's own, if the rules keep it."""
+    def _append(self, row: Row) -> bool:
+        """One more row of the run's own, if the rules keep it; whether they did."""
         so_far = self.so_far
         for rule in RULES:
             verdict = rule.judge(row, so_far)
             if verdict is None:
                 continue
             if verdict == DROP:
-                return
+                return False
             if verdict == MERGE:
                 self.set_loss(row.loss)
                 if self.format.clock.is_wall:
                     so_far.rows.complete_stamp(row)
-                return
+                return False
             if isinstance(verdict, Row):
                 row = verdict
             else:
@@ -248,6 +296,15 @@ class RunAssembler:
         so_far.segments.forget_announcements()
         so_far.rows.append(row)
         self.others.note_loss(row.loss, row.step, self.num_lines)
+        return True
+
+    def _add_own_events(self, events: list[OwnEvent], text: str) -> None:
+        """The evaluation and the checkpoint that the line of the row added last has."""
+        so_far = self.so_far
+        segment = max(0, len(so_far.segments.starts) - 1)
+        stamp = self.file.timestamps.last
+        place = RowPlace(len(so_far.rows) - 1, so_far.last_step, self.num_lines, segment, stamp)
+        add_own_events(so_far.events, events, place, text)
 
     def _begin_segment(self, row: Row, verdict: Literal["new process", "new clock"]) -> None:
         so_far, segments, at = self.so_far, self.so_far.segments, len(self.so_far.rows)
@@ -291,26 +348,30 @@ class RunAssembler:
 
     def _add_event(self, kind: str, groups: Groups, text: str, prefix: Prefix | None) -> None:
         so_far, timestamps = self.so_far, self.file.timestamps
-        timestamps.note_inside(groups)
+        timestamps.note_inside(groups, self.num_lines)
         if so_far.copied_row is not None:
             return  # read before
         step = whole(groups.get("step"))
-        self._add_step_of_event(step, groups)
+        is_new = self._add_step_reached(step, groups)
         last, row = so_far.rows.last_step, len(so_far.rows)
         if self.format.layout.events_follow_step and row:
             row -= 1
             step = last if step is None else step
         is_bare = prefix is not None and prefix.is_bare
         rank = so_far.writers.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
-        is_bar = bool(groups.get("took_clock"))
-        if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, rank=rank, is_bar=is_bar):
+        is_bar = bool(groups.get("took_clock") or groups.get("took_samples"))
+        loss = number(groups.get("val_loss"))
+        if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
+            return
+        if so_far.events.continue_last(kind, groups, row):
+            return
+        if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, is_bar=is_bar):
             return
         starts = so_far.segments.starts
         segment = max(0, len(starts) - 1)
         # An event belongs to the step that follows it, and so to that step's segment.
         if starts and (so_far.segments.starting or (step is not None and last is not None and row and step < last)):
             segment += 1
-        loss = number(groups.get("val_loss"))
         so_far.events.add(
             kind,
             groups,
@@ -323,21 +384,24 @@ class RunAssembler:
             loss=loss,
             rank=rank,
             text=text,
+            # A running clock on the event's own line holds the event, if it runs during it.
+            is_on_row=is_new and self.format.clock.runs_during(kind),
         )
         losses = (loss, number(groups.get("train_loss")))
         if step is not None and any(value is not None and not math.isfinite(value) for value in losses):
-            self.others.note_nonfinite(1, step, self.num_lines)
+            self.others.note_nonfinite(1, (step, self.num_lines), (step, self.num_lines))
 
-    def _add_step_of_event(self, step: int | None, groups: Groups) -> None:
-        """An event's line with a running clock is a step's line too, where the step has none."""
+    def _add_step_reached(self, step: int | None, groups: Groups) -> bool:
+        """The line of an event or of the end with a running clock is a step's line too, where the step has none."""
         if step is None or not self.format.clock.is_running:
-            return
+            return False
         rows, figure = self.so_far.rows, figure_ns(groups)
         last = self.format.layout.first_step - 1 if rows.last_step is None else rows.last_step
         if figure is not None and figure >= 0 and step > last:
             self.totals.note(groups, len(rows), on_step=True)
             stamp = self.file.timestamps.take()
-            self._append(Row(step, figure, None, None, per=0, line=self.num_lines, stamp=stamp))
+            return self._append(Row(step, figure, None, None, per=0, line=self.num_lines, stamp=stamp))
+        return False
 
     def expect_rows(self, share_read: float) -> None:
         """Make room for the rows to come, when this share of the log has been read."""
@@ -353,14 +417,23 @@ class RunAssembler:
             for held in twin.so_far.writers.dismiss_ranks():
                 twin._append(held)
             return twin.run(paths=paths, encoding=encoding, mtime=mtime)
+        settings = self._header.settings(self.totals)
+        self.nested.settle(self.so_far.events, len(self.so_far.rows))
         assembled = Assembled(
             format=self.format,
             num_lines=self.num_lines,
             so_far=self.so_far,
-            settings=self._header.settings(self.totals),
+            settings=settings,
             tokens_per_step=self._header.values.get("tokens_per_step"),
             others=self.others,
             own_file=self._own_file,
             notices_of_ranks=self._notices_of_ranks + (self.file.notices.notices if self.file.is_other_rank else []),
+            steps_per_row=self._steps_per_row(settings),
         )
         return make_run(assembled, paths=paths, encoding=encoding, mtime=mtime)
+
+    def _steps_per_row(self, settings: Settings) -> int:
+        if not self.format.layout.counts_lines:
+            return 1
+        done, num_rows = self.totals.epochs_done, len(self.so_far.rows)
+        return steps_per_line(settings, self._header.values, epochs_done=done, num_lines=num_rows)

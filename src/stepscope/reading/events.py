@@ -8,15 +8,41 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stepscope.lines.figures import figure_ns
+from stepscope.lines.figures import figure_ns, whole
 from stepscope.reading.rows import RowStore
 from stepscope.run.model import NO_TIME, EventTable
 
 KINDS = frozenset({"evaluation", "checkpoint", "gc", "data"})
 _MAX_EXCERPTS = 5_000
 _MAX_EXCERPT_CHARS = 1_000
-_NUMBERS, _SEGMENT = 6, 4
+_NUMBERS, _SEGMENT, _DURATION = 7, 4, 5
 _TOOK = {"took_ms": "dur_ms", "took_s": "dur_s", "took_clock": "dur_clock"}
+
+
+class EventProgress:
+    """An evaluation that prints the mean time of its batches on the way."""
+
+    def __init__(self) -> None:
+        self._batch = -1
+        self._spacing = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a line has shown how far it was."""
+        return self._batch >= 0
+
+    def advance(self, groups: Mapping[str, str | None]) -> int | None:
+        """How long the event takes, in nanoseconds, as of this line; None where the line is another event's."""
+        batch, batches = whole(groups.get("took_batch")), whole(groups.get("took_batches"))
+        mean = figure_ns({"dur_s": groups.get("took_mean_s"), "dur_ms": groups.get("took_mean_ms")})
+        if batch is None or mean is None or mean < 0 or batch <= self._batch:
+            return None
+        if self._batch >= 0:
+            self._spacing = batch - self._batch
+        self._batch = batch
+        # The last line before the end is not always printed: the next one would be behind it.
+        is_over = batches is not None and batch + self._spacing >= batches
+        return mean * (max(batch, batches or 0) if is_over else batch + 1)
 
 
 class EventStore:
@@ -24,16 +50,22 @@ class EventStore:
 
     def __init__(self) -> None:
         self._kind: list[str] = []
-        self._numbers = array("q")  # of each event: step, line, stamp, stamp before, segment, how long it took
+        self._numbers = array("q")  # of each event: step, line, stamp, stamp before, segment, duration, on a row's line
         self._loss = array("d")
         self._last_rank: int | None = None
         self._last = "", -1  # kind and row of the last event
+        self._progress = EventProgress()  # of the last event
         self.excerpts: dict[int, str] = {}
 
-    def is_repeated(self, kind: str, row: int, *, rank: int | None, is_bar: bool) -> bool:
+    def is_repeated(
+        self, kind: str, row: int, groups: Mapping[str, str | None], *, rank: int | None, is_bar: bool
+    ) -> bool:
         """Whether the event is the last one again: another state of its bar, or another rank's word for it."""
         if self._last != (kind, row):
             return False
+        took = took_ns(groups) if is_bar else None
+        if took is not None and took >= 0:
+            self._numbers[len(self._numbers) - _NUMBERS + _DURATION] = took  # the last state is the final one
         return is_bar or (rank is not None and rank != self._last_rank and self._last_rank is not None)
 
     def add(
@@ -50,9 +82,11 @@ class EventStore:
         loss: float | None,
         rank: int | None,
         text: str,
+        is_on_row: bool = False,
     ) -> None:
-        """One more event, before row `row`."""
-        took = _took_ns(groups)
+        """One more event, before row `row`, or on its very line."""
+        self._progress = EventProgress()
+        took = self._progress.advance(groups) if groups.get("took_batch") else took_ns(groups)
         self._kind.append(kind)
         self._last_rank, self._last = rank, (kind, row)
         self._numbers.extend(
@@ -63,11 +97,32 @@ class EventStore:
                 NO_TIME if before is None else before,
                 segment,
                 NO_TIME if took is None or took < 0 else took,
+                int(is_on_row),
             )
         )
         self._loss.append(math.nan if loss is None else loss)
         if len(self.excerpts) < _MAX_EXCERPTS:
             self.excerpts[line] = text[:_MAX_EXCERPT_CHARS]
+
+    def continue_last(self, kind: str, groups: Mapping[str, str | None], row: int) -> bool:
+        """Whether the line only goes on about the last event: further batches of it, or its result."""
+        if self._last != (kind, row) or not self._progress.is_open:
+            return False
+        if not groups.get("took_batch"):
+            return took_ns(groups) is None
+        took = self._progress.advance(groups)
+        if took is None:
+            return False
+        self._numbers[len(self._numbers) - _NUMBERS + _DURATION] = took
+        return True
+
+    def __len__(self) -> int:
+        return len(self._kind)
+
+    def complete(self, event: int, took_ns: int, loss: float | None) -> None:
+        """A later line says what an event found, and how long it took."""
+        self._numbers[event * _NUMBERS + _DURATION] = took_ns
+        self._loss[event] = math.nan if loss is None else loss
 
     def drop_rows(self, first: int, segment: int) -> None:
         """Rows from `first` on turned out not to belong to the run, whose last segment is now `segment`."""
@@ -81,10 +136,8 @@ class EventStore:
         An event belongs to the row printed after its line, or to the one before it where events follow their step.
         """
         numbers = np.array(self._numbers, dtype=np.int64).reshape(-1, _NUMBERS)
-        step, line, stamp, before, segment, took = (np.ascontiguousarray(column) for column in numbers.T)
-        row = rows.rows_before(line)
-        if follow_step:
-            row = np.maximum(row - 1, 0)
+        step, line, stamp, before, segment, took, is_on_row = (np.ascontiguousarray(column) for column in numbers.T)
+        row = np.maximum(rows.rows_before(line) - 1, 0) if follow_step else rows.rows_before(line - is_on_row)
         return EventTable(
             kind=tuple(self._kind),
             step=step,
@@ -98,8 +151,13 @@ class EventStore:
         )
 
 
-def _took_ns(groups: Mapping[str, str | None]) -> int | None:
+def took_ns(groups: Mapping[str, str | None]) -> int | None:
     """How long an event took by its own line."""
+    num = whole(groups.get("took_samples"))
+    if num:
+        # A full bar's rate is that of the whole of it, and finer than its clock of whole seconds.
+        each = figure_ns({"it_per_s": groups.get("took_per_s"), "s_per_it": groups.get("took_mean_s")})
+        return None if each is None or each < 0 else num * each
     if groups.keys().isdisjoint(_TOOK):
         return None
     stated = {own: groups.get(name) for name, own in _TOOK.items()}

@@ -9,7 +9,7 @@ from stepscope.lines.figures import AHEAD
 from stepscope.lines.format import Format, convert
 from stepscope.reading.totals import Totals
 
-_NOT_SETTINGS = frozenset({"path", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"})
+_NOT_SETTINGS = frozenset({"path", "reached", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"})
 
 
 class HeaderSettings:
@@ -69,4 +69,6 @@ class HeaderSettings:
         if isinstance(decayed, int) and isinstance(other, int):
             values["parameters"] = decayed + other
         settings = Settings().with_layer(values, "log")
+        if totals.max_steps is None and totals.shares.last_step is not None:
+            settings = settings.replaced("max_steps", totals.shares.last_step, "detected")
         return settings.with_layer(self._format.controls.defaults, "default") if self._is_config_seen else settings

@@ -16,21 +16,29 @@ from stepscope.catalogue import detect
 from stepscope.catalogue.user_formats import taught_formats
 from stepscope.core.errors import InputError
 from stepscope.core.redact import redact
+from stepscope.lines import hints
 from stepscope.lines.format import Format
-from stepscope.lines.match import claim, prefix_shape
+from stepscope.reading.asides import MOST_BYTES, with_asides
 from stepscope.reading.assembler import RunAssembler
-from stepscope.reading.recognition import Recognition
-from stepscope.run.model import Run
+from stepscope.reading.no_steps import assemble_end
+from stepscope.reading.recognition import HOLD_CHARS, PIECE_BYTES, Recognition, Verdict
+from stepscope.run.model import Candidate, Run
 from stepscope.source.files import Source
 from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
+from stepscope.source.pasted import without_marks
 from stepscope.source.printed_source import PrintedSource
 
 if TYPE_CHECKING:
     from stepscope.reading.bulk import BulkReader
 
 _SNIFF_BYTES = 4096
+_LONGEST_ROW = 1 << 21  # of a table: what it is shows with the first whole row
+_JUDGED_BYTES = 1 << 22  # of a table, once it is there: its columns agree or disagree only over many rows
 _SETTLE_BYTES = 1 << 16  # a log of no more is read line by line, and the other way is not even loaded
+_HELD = HOLD_CHARS // _SETTLE_BYTES
 _LOOK_BYTES = 1 << 13  # looked at together until it is known what this is
+_KEPT_BYTES = 1 << 24  # of a pipe or a growing log, to be read again when its later lines favour another format
+_LEAST_UNREAD = 200
 _LOOKED_AT = 1 << 23  # bytes after which the number of rows to come is estimated
 
 Progress = Callable[[int], None]
@@ -56,9 +64,15 @@ class LogReader:
         self._format = format
         # A caller that names a format of lines need not be contradicted by the first bytes.
         self._is_text = format is not None and format.document is None
-        self._recognition = Recognition(taught_formats() if format is None else ())
+        self._recognition = Recognition(
+            taught_formats() if format is None else (), hold_chars=_HELD * settle_bytes, adapt=self._adapted
+        )
+        self._candidates: tuple[Candidate, ...] = ()
+        self._kept: list[bytes] | None = [] if format is None else None
+        self._num_unread_seen = _LEAST_UNREAD  # lines left unread when the format was last in question
         self._assembler: RunAssembler | None = RunAssembler(format) if format else None
         self._head = b""  # the first bytes, until it is known what they are; all bytes of a document
+        self._pasted = b""  # all bytes of a short log, which may be a piece that somebody pasted
         self._is_sniffed = False
         self._document_format: Format | None = None
         self._bulk: BulkReader | None = None
@@ -73,7 +87,9 @@ class LogReader:
 
     def begin_file(self, rank: int | None = None) -> None:
         """Start the next file of the same run, perhaps one rank's own."""
-        self._rank = rank
+        if self._num_fed:
+            self._kept = None  # of several files, only the first would be read again
+        self._rank = self._recognition.rank = rank
         self._printed_source = PrintedSource()
         if self._assembler is not None:
             self._assembler.begin_file(rank)
@@ -82,15 +98,33 @@ class LogReader:
         self._document_format = None
         self._bulk = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether no format has been chosen yet."""
+        return self._assembler is None
+
+    def foresee(self, pieces: Iterable[bytes]) -> None:
+        """Let lines from further down the file take part in choosing the format."""
+        for piece in pieces:
+            self._kept = None  # what comes later is known
+            splitter = LineSplitter()
+            self._recognition.foresee([*splitter.feed(piece), *splitter.close()])
+
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the log."""
         self._num_fed += len(chunk)
+        if self._kept is not None:
+            self._kept.append(chunk)
+            if self._num_fed > _KEPT_BYTES:
+                self._kept = None
+        if self._num_fed <= MOST_BYTES:
+            self._pasted += chunk
         if self._document_format is not None:
             self._head += chunk
             return
         if not self._is_sniffed:
             self._head += chunk
-            if len(self._head) < _SNIFF_BYTES:
+            if len(self._head) < _SNIFF_BYTES or _is_cut_row(self._head):
                 return
             chunk = self._sniff()
         self._feed_text(chunk)
@@ -136,7 +170,7 @@ class LogReader:
         """Find out whether the file is no text of lines; give back the bytes to read as text, if any."""
         head, self._is_sniffed = self._head, True
         if not self._is_text and not self._recognition.is_user_text(head[:_SNIFF_BYTES]):
-            self._document_format = detect.find_document(head[:_SNIFF_BYTES])
+            self._document_format = detect.find_document(_whole_rows(head))
         if self._document_format is not None:
             return b""
         self._head = b""
@@ -162,10 +196,15 @@ class LogReader:
         if self._document_format is not None and self._document_format.document is not None:
             self._num_bytes += len(self._head)
             if self._assembler is None:
+                judged = detect.find_document(self._head[:_JUDGED_BYTES])
+                if judged is not None and judged.document is not None:
+                    self._document_format = judged
                 self._format = self._document_format
                 self._assembler = RunAssembler(self._document_format)
                 self._assembler.begin_file(self._rank)
-            self._take(self._document_format.document.to_lines(self._head))
+            document = self._document_format.document
+            assert document is not None
+            self._take(document.to_lines(self._head))
             self._head = b""
             return
         if self._bulk is not None:
@@ -176,7 +215,13 @@ class LogReader:
             self._take([line])
         self._num_bytes += self._splitter.num_bytes
         self._encoding = self._encoding or self._splitter.encoding
-        if self._splitter.looks_binary and self._assembler is None:
+        if self._assembler is not None:
+            self._look_again()
+            return
+        self._recognition, found = self._without_marks(self._recognition.verdict())
+        if found is not None and found.num_rows:
+            self._settle(found)
+        elif self._splitter.looks_binary:
             raise InputError("binary", place=self._place)
 
     @property
@@ -192,52 +237,109 @@ class LogReader:
         for line in lines if self._printed_source.is_over else self._logged(lines):
             if self._assembler is not None:
                 self._assembler.add(line)
-            elif (found := self._recognition.consider(line)) is not None:
-                self._settle(*found)
+                continue
+            self._recognition.consider(line)
+            found = self._recognition.decide()
+            if found is not None:
+                self._settle(found)
 
-    def _settle(self, fmt: Format, text: str) -> None:
-        """The format is known, by a line with this text or, without one, by the structure of all of them."""
-        self._format = fmt
-        self._assembler = self._new_assembler(fmt)
-        if text:
-            self._assembler.expect_prefix(prefix_shape(claim(fmt, text)))
-        pending, self._recognition.pending = self._recognition.pending, []
-        for line in pending:
-            self._assembler.add(line)
+    def _settle(self, found: Verdict) -> None:
+        """The format is known, and its assembler has read the lines that were held back."""
+        self._format, self._candidates = found.format, found.candidates
+        self._assembler = self._recognition.assembler(found.format)
+        self._recognition.pending = []
 
-    def _new_assembler(self, fmt: Format) -> RunAssembler:
-        if fmt.habits.schedule_pattern and self._printed_source.program:
-            # The program itself says what its trainer is otherwise only known for.
-            grows = re.compile(fmt.habits.schedule_pattern)
-            is_scheduled = any(grows.search(line) for line in self._printed_source.program)
-            fmt = dataclasses.replace(fmt, habits=fmt.habits._replace(step_cost_follows_schedule=is_scheduled))
-        assembler = RunAssembler(fmt)
-        assembler.begin_file(self._rank)
-        return assembler
+    def _look_again(self) -> None:
+        """Where most of what came since the format was chosen is not its own, let the formats compete once more."""
+        if self._assembler is None or self._kept is None or self.is_document:
+            return
+        num_unread = self._assembler.others.num_unread
+        if num_unread < max(2 * self._num_unread_seen, len(self._assembler.so_far.rows)):
+            return
+        self._num_unread_seen = num_unread
+        data = b"".join(self._kept)
+        again = LogReader(paths=self._paths, settle_bytes=self._settle_bytes)
+        again.begin_file(self._rank)
+        middle = (HOLD_CHARS + len(data)) // 2
+        again.foresee(data[at : at + PIECE_BYTES].partition(b"\n")[2] for at in (middle, len(data) - PIECE_BYTES))
+        again.feed(data)
+        if again._assembler is None or again._format is None or again._format.name == self._assembler.format.name:
+            return
+        again._kept, again._num_unread_seen = self._kept, num_unread
+        self.__dict__.update(again.__dict__)
+        self._recognition.adapt = self._adapted
+
+    def _adapted(self, fmt: Format) -> Format:
+        """A format, with what the program itself says of what its trainer is otherwise only known for."""
+        if not fmt.habits.schedule_pattern or not self._printed_source.program:
+            return fmt
+        grows = re.compile(fmt.habits.schedule_pattern)
+        is_scheduled = any(grows.search(line) for line in self._printed_source.program)
+        return dataclasses.replace(fmt, habits=fmt.habits._replace(step_cost_follows_schedule=is_scheduled))
 
     def run(self, *, mtime: float | None = None) -> Run:
         """The Run of everything read so far."""
-        assembler = self._assembler or self._assembler_so_far()
-        return assembler.run(
-            paths=self._paths, encoding=self._encoding or self._splitter.encoding or "utf-8", mtime=mtime
-        )
+        self._look_again()
+        assembler, candidates = self._assembler, self._candidates
+        if assembler is None:
+            assembler, candidates = self._verdict_so_far()
+        encoding = self._encoding or self._splitter.encoding or "utf-8"
+        run = assembler.run(paths=self._paths, encoding=encoding, mtime=mtime)
+        is_short = self._num_fed <= MOST_BYTES and not self.is_document and len(self._paths) <= 1
+        run = dataclasses.replace(run, candidates=candidates)
+        return with_asides(run, self._pasted) if is_short else run
 
-    def _assembler_so_far(self) -> RunAssembler:
-        """What the lines held back make when none of them has shown their format: nothing is settled by asking."""
-        fmt = self._recognition.likeliest()
-        if fmt is None:
+    def _verdict_so_far(self) -> tuple[RunAssembler, tuple[Candidate, ...]]:
+        """What the lines held back make. Nothing is settled by asking: the next lines may favour another format."""
+        found = self._recognition.verdict()
+        if found is not None:
+            return self._recognition.assembler(found.format), found.candidates
+        ended = assemble_end(self._recognition.pending, self._rank)
+        if ended is None:
             raise self._not_a_log()
-        assembler = self._new_assembler(fmt)
-        for line in self._recognition.pending:
-            assembler.add(line)
-        return assembler
+        return ended, ()
+
+    def _without_marks(self, found: Verdict | None) -> tuple[Recognition, Verdict | None]:
+        """The verdict on a short log without the marks of a forum, where those hid step lines; else the one at hand."""
+        lines = self._recognition.pending
+        if self._num_fed > MOST_BYTES or self._printed_source.program:
+            return self._recognition, found
+        plain = [without_marks(line) for line in lines]
+        if plain == lines:
+            return self._recognition, found
+        again = Recognition(taught_formats(), hold_chars=MOST_BYTES, adapt=self._adapted)
+        again.rank = self._recognition.rank
+        for line in plain:
+            again.consider(line)
+        verdict = again.verdict()
+        if verdict is None or (found is not None and verdict.num_rows < found.num_rows):
+            return self._recognition, found
+        is_better = found is None or verdict.num_rows > found.num_rows or found.format.inferred is not None
+        return (again, verdict) if is_better else (self._recognition, found)
 
     def _not_a_log(self) -> InputError:
         if self._num_bytes == 0:
             return InputError("empty", place=self._place)
-        first = next(((number, line) for number, line in enumerate(self._recognition.pending, 1) if line.strip()), None)
-        if first is None:
+        lines = [(number, line) for number, line in enumerate(self._recognition.pending, 1) if line.strip()]
+        if not lines:
             return InputError("empty", place=self._place)
+        # That it is no training log is said only where no line looks like one of a training.
+        like = next(((number, line) for number, line in lines if hints.may_be_step(line)), None)
+        first = lines[0] if like is None else like
         return InputError(
-            "not-a-training-log", place=f"{self._place}:{first[0]}", excerpt=redact(first[1]), path=self._place
+            "not-a-training-log" if like is None else "no-format-fits",
+            place=f"{self._place}:{first[0]}",
+            excerpt=redact(first[1]),
+            path=self._place,
         )
+
+
+def _is_cut_row(head: bytes) -> bool:
+    """Whether a file begins with a JSON row that is not yet there as a whole."""
+    return head[:1] == b"{" and b"\n" not in head and len(head) < _LONGEST_ROW
+
+
+def _whole_rows(head: bytes) -> bytes:
+    """The first bytes of a file; more of them where its first rows are longer."""
+    at = head.find(b"\n")
+    return head[: max(_SNIFF_BYTES, 4 * at)]

@@ -26,6 +26,7 @@ class Assembled(NamedTuple):
     others: OtherLines
     own_file: FileTrack  # timestamps and notices of the run's own files
     notices_of_ranks: list[Notice]  # how other ranks ended
+    steps_per_row: int = 1  # where lines without a number are counted
 
 
 def make_run(assembled: Assembled, *, paths: tuple[str, ...], encoding: str, mtime: float | None) -> Run:
@@ -36,7 +37,7 @@ def make_run(assembled: Assembled, *, paths: tuple[str, ...], encoding: str, mti
     stamps = assembled.own_file.timestamps.stamps()
     events = so_far.events.table(rows, follow_step=fmt.layout.events_follow_step)
     per_interval = rows.prints_intervals(fmt, first_rows, events, stamps, assembled.tokens_per_step)
-    steps = rows.table(fmt, first_rows, per_interval=per_interval)
+    steps = rows.table(fmt, first_rows, per_interval=per_interval, steps_per_row=assembled.steps_per_row)
     return Run(
         paths=paths,
         format=fmt,
@@ -53,12 +54,16 @@ def make_run(assembled: Assembled, *, paths: tuple[str, ...], encoding: str, mti
         remarks=others.remarks.kinds(rows),
         num_nonfinite=others.num_nonfinite,
         first_nonfinite=others.first_nonfinite,
+        last_nonfinite=others.last_nonfinite,
+        skips=others.skips.skips(rows.last_step, so_far.spacing),
         stamps=stamps,
         mtime=mtime,
         tick_ns=rows.tick_ns(fmt, stamps),
         is_interval=per_interval,
         runtimes=others.runtimes(rows),
         ranks=_ranks(so_far, fmt, steps),
+        unread=others.unread.families(),
+        passed=others.passed.families(),
         num_other_rows=so_far.writers.num_others,
     )
 

@@ -6,10 +6,13 @@ import numpy as np
 
 from stepscope.core.redact import redact
 from stepscope.lines import notices
+from stepscope.lines.closing import goes_on
 from stepscope.reading.rows import RowStore
 from stepscope.run.model import NO_TIME, Notice
 
 _MAX_NOTICES = 200
+_NO_DEPTH = -1
+_QUOTABLE = {"traceback", "error", "oom"}
 
 
 class NoticeTrack:
@@ -19,26 +22,41 @@ class NoticeTrack:
         self.notices: list[Notice] = []
         self.in_traceback = False
         self.is_ignored = False  # of the traceback that is being read, or that comes next
+        self.indent = 0  # of the traceback's first line: its exception comes at the same depth
+        self.is_told = False  # whether the exception of the traceback that is being read has come
         self.moment = NO_TIME  # the last stamp there was
 
-    def take(self, text: str, *, line: int) -> bool:
-        """Take a line that belongs to no format; whether it says how the run went."""
+    def take(self, text: str, *, line: int, head: str = "", indent: int = 0) -> bool:
+        """Take a line that belongs to no format; whether it says how the run went.
+
+        `head` is the prefix that was cut off from it: the level of a logger may be there.
+        """
         kind = notices.classify(text)
+        if kind in _QUOTABLE and notices.is_warning(head, text):
+            # A warning that quotes a traceback is none.
+            self.is_ignored, self.in_traceback, self.indent = True, kind == "traceback", indent
+            return True
         if kind == "traceback":
-            self.in_traceback = True
+            self.in_traceback, self.indent, self.is_told = True, indent, False
             if not self.is_ignored:
                 self._add(kind, text, line)
             return True
         if self.in_traceback and kind in {None, "error"}:
             self.in_traceback = False
-            exception = notices.EXCEPTION.match(text)
+            exception = None if self.is_told else notices.EXCEPTION.match(text)
             if exception is not None:
                 if not self.is_ignored:
                     self._add("exception", text, line, exception["type"].rpartition(".")[2])
-                self.is_ignored = False
+                # Ray quotes the traceback of the worker after the exception that wraps it.
+                self.in_traceback = exception["inner"] is not None
+                if indent:  # a launcher quotes it: the rest of its message comes at the same depth
+                    self.in_traceback, self.is_told, self.indent = True, True, _NO_DEPTH
+                self.is_ignored = self.is_ignored and self.in_traceback
                 return True
         self.is_ignored = notices.is_ignored(text)
         if kind is None:
+            if self.notices and self.notices[-1].kind == "closing" and goes_on(text):
+                self.notices.pop()
             return self.is_ignored
         self.in_traceback = False
         self._add(kind, text, line)

@@ -9,6 +9,7 @@ from stepscope.core.errors import InputError
 from stepscope.reading.files import Arrangement, LogPart, arrange, family
 from stepscope.reading.heads import read_head, score_file
 from stepscope.reading.log_reader import LogReader, Progress
+from stepscope.reading.recognition import HOLD_CHARS, PIECE_BYTES
 from stepscope.run.model import Run
 from stepscope.source.files import Source, resolve
 
@@ -40,6 +41,8 @@ def read_sources(sources: Sequence[Source], *, progress: Progress | None = None)
 def _feed(reader: LogReader, source: Source, progress: Progress) -> int:
     """Let a reader have the whole of a source; how many bytes."""
     at = 0
+    if reader.is_open:
+        reader.foresee(source.pieces(HOLD_CHARS, PIECE_BYTES))
     while True:
         for chunk in source.chunks(at):
             reader.feed(chunk)

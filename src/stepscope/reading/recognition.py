@@ -1,109 +1,245 @@
-"""Which format wrote a log: lines are held back until one of them shows it, or their structure does."""
+"""Which format wrote a log: a competition of accounts. No line decides for ever.
+
+Lines are held back while they are few. The formats whose lines occur, and the reading that the structure of the log
+suggests, are tried on them; the best account of rows and seconds wins. Lines from the middle and the end of a long file
+take part in it.
+"""
 
 from __future__ import annotations
 
-import itertools
 import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from stepscope.catalogue import detect
 from stepscope.lines.format import Format
+from stepscope.lines.match import claim, prefix_shape
+from stepscope.reading.account import Account, give_account, shares
+from stepscope.reading.assembler import RunAssembler
+from stepscope.reading.tally import Claimed, Tally
+from stepscope.run.model import Candidate
 
-_DIGITS = re.compile(r"\d+")
-_SHAPE_CHARS = 400
-_MAX_SHAPES = 4096
-_MAX_PENDING = 20_000
+HOLD_CHARS = 1 << 17
+PIECE_BYTES = 1 << 15  # of the middle and of the end of a long file, which take part in the decision
+_MAX_CHARS = 1 << 24
+_DOUBTFUL_CHARS = 1 << 21
+_MAX_INFERRED_LINES = 6_000
+_MOST_TRIED = 4
 # A log without any step is still known by its header: this many different lines, and not much else.
 _ENOUGH_HEADER = 2
 _HEADER_SHARE = 0.05
-_WEAK_SHARE = 0.9
+_BARS_SHARE = 0.9
+# The structure of the log is looked at when lines of one shape that nobody takes for steps outnumber the steps.
+_FEW, _OUTNUMBERED = 8, 2
+# One format is clearly ahead when the next one claims this much less.
+_AHEAD = 8
+
+
+class Verdict(NamedTuple):
+    """The format that won, how many rows it has in the lines looked at, and what the others amount to."""
+
+    format: Format
+    num_rows: int
+    candidates: tuple[Candidate, ...]
 
 
 class Recognition:
-    """The lines held back, and which formats have claimed some of them."""
+    """The lines held back, and which formats claim some of them.
 
-    def __init__(self, user_formats: tuple[Format, ...]) -> None:
-        self._user_formats = user_formats  # asked before the catalogue
-        self.pending: list[str] = []
+    hold_chars
+        so much is held back before the first decision, then twice as much, …, until a format has rows
+    adapt
+        what a program printed at the top of its log changes about its format
+    """
+
+    def __init__(
+        self,
+        taught: tuple[Format, ...],
+        hold_chars: int = HOLD_CHARS,
+        adapt: Callable[[Format], Format] = lambda fmt: fmt,
+    ) -> None:
+        self._taught = taught
+        self.adapt = adapt
+        self._tally = Tally(taught)
+        self._num_chars = 0
+        self._due = hold_chars
+        self._preview: list[str] = []
+        self._num_dropped = 0  # lines of a file in which nothing was recognised for very long
+        self._trials: dict[str, tuple[int, RunAssembler]] = {}  # of catalogued formats: how many lines each has read
         self._inferred: tuple[int, Format | None] | None = None
-        self._candidates: dict[str, set[int]] = {}
-        self._num_weak: dict[str, int] = {}
-        self._num_claimed = 0
-        self._shapes: dict[str, list[tuple[str, int, bool]]] = {}  # shape of a line → who claimed it, and as what
-        self._num_considered = 0
+        self._verdict: tuple[int, Verdict | None] | None = None
+        self.pending: list[str] = []
+        self.rank: int | None = None
 
     def is_user_text(self, head: bytes) -> bool:
         """Whether a format that the user taught claims a line of a file's beginning: then it is a text of lines."""
-        lines = head.decode("utf-8", errors="replace").splitlines() if self._user_formats else []
-        return any(detect.settles(fmt, line.strip()) for fmt in self._user_formats for line in lines if line.strip())
+        lines = head.decode("utf-8", errors="replace").splitlines() if self._taught else []
+        return any(detect.settles(fmt, line.strip()) for fmt in self._taught for line in lines if line.strip())
 
-    def consider(self, line: str) -> tuple[Format, str] | None:
-        """Hold a line back; the format and the text that shows it, once one does."""
-        if len(self.pending) < _MAX_PENDING:
+    def foresee(self, lines: Sequence[str]) -> None:
+        """Let lines from further down the file take part in the decision; they are read when their turn comes."""
+        self._preview += lines
+        for line in lines:
+            if text := line.strip():
+                self._tally.take(text)
+
+    def consider(self, line: str) -> None:
+        """Hold a line back."""
+        self._num_chars += len(line) + 1
+        if self._num_chars > _MAX_CHARS:
+            self._num_dropped += 1
+        else:
             self.pending.append(line)
-            if len(self.pending) == _MAX_PENDING and (fmt := self._by_structure()) is not None:
-                return fmt, ""
-        text = line.strip()
-        if not text:
-            return None
-        self._num_considered += 1
-        # A format that did not settle a line will not settle another that differs from it in its digits only.
-        shape = _DIGITS.sub("0", text[:_SHAPE_CHARS])
-        claims = self._shapes.get(shape)
-        if claims is None:
-            claims = []
-            for fmt in itertools.chain(self._user_formats, detect.suspects(text)):
-                which = detect.telling_line(fmt, text)
-                if which is None:
-                    continue
-                if not fmt.lines[which].weak and fmt.lines[which].kind in detect.SETTLING:
-                    return fmt, text
-                claims.append((fmt.name, which, fmt.lines[which].weak))
-            if len(self._shapes) < _MAX_SHAPES and len(text) <= _SHAPE_CHARS:
-                self._shapes[shape] = claims
-        for name, which, is_weak in claims:
-            if is_weak:
-                self._num_weak[name] = self._num_weak.get(name, 0) + 1
-            self._candidates.setdefault(name, set()).add(which)
-        self._num_claimed += bool(claims)
-        return None
+        if text := line.strip():
+            self._tally.take(text)
 
-    def _by_structure(self) -> Format | None:
-        """Many lines and no format claims them: go by their structure, if it is that of a training."""
-        fmt = self._plugin() or self._infer()
-        return None if fmt is None or (self._candidates and not fmt.is_timed) else fmt
+    def decide(self) -> Verdict | None:
+        """The format, once enough lines are held back and it has rows; None until then."""
+        if self._num_chars < self._due:
+            return None
+        self._due = self._num_chars * 2
+        found = self.verdict()
+        if self._preview:
+            self._due = _MAX_CHARS  # what comes later has been seen
+        if found is None or not found.num_rows:
+            return None
+        # Before the first step of a trainer, its engine and what it prepares have said much already.
+        is_doubtful = found.format.is_engine or found.format.inferred is not None
+        return None if is_doubtful and not self._preview and self._num_chars < _DOUBTFUL_CHARS else found
+
+    def verdict(self) -> Verdict | None:
+        """The best account of the lines held back; None where nothing in them looks like a training."""
+        if self._verdict is None or self._verdict[0] != self._tally.num_lines:
+            self._verdict = self._tally.num_lines, self._compete()
+        return self._verdict[1]
+
+    def _compete(self) -> Verdict | None:
+        claimed = self._tally.claimed()
+        names = self._contenders(claimed)
+        if self._is_clear(names, claimed):
+            return self._clear_verdict(names, claimed)
+        formats = [self._tally.format(name) for name in names]
+        if not formats:
+            formats = [fmt for fmt in (self._plugin(),) if fmt is not None]
+        accounts = [self._account(fmt) for fmt in formats]
+        inferred = self._infer() if self._needs_structure(accounts) else None
+        if inferred is not None:
+            accounts.append(self._account(inferred))
+        header = self._header(claimed) if not any(account.num_rows for account in accounts) else None
+        if header is not None and header.name not in names:
+            accounts.append(self._account(header))
+        if not accounts:
+            return None
+        best = max(accounts, key=lambda account: account.value)
+        return Verdict(best.format, best.num_rows, shares(accounts))
+
+    # -- who takes part -----------------------------------------------------------------------------------
+
+    def _contenders(self, claimed: dict[str, Claimed]) -> list[str]:
+        """The formats that may have written the log, the most particular first."""
+        most_weak = max((what.weak for what in claimed.values()), default=0)
+        bars_alone = max(_ENOUGH_HEADER, _BARS_SHARE * self._tally.num_lines)
+        found = [
+            name
+            for name, what in claimed.items()
+            # Nothing but bars: whose else should they be?
+            if what.is_settling or (what.weak and (what.num_kinds > 1 or what.weak >= bars_alone))
+        ]
+        found = [name for name in found if claimed[name].is_settling or claimed[name].weak == most_weak]
+        taught = [fmt.name for fmt in self._taught if fmt.name in found]
+        most = sorted(set(found).difference(taught), key=lambda name: (-claimed[name].steps, detect.place_of(name)))
+        return [*taught, *sorted(most[:_MOST_TRIED], key=detect.place_of)]
+
+    def _is_clear(self, names: list[str], claimed: dict[str, Claimed]) -> bool:
+        """Whether one format claims the log and nothing in it speaks for another reading."""
+        if not names:
+            return False
+        ahead, *others = sorted((claimed[name].steps for name in names), reverse=True)
+        best = next(name for name in names if claimed[name].steps == ahead)
+        if not claimed[best].is_settling:
+            return False
+        if any(claimed[name].steps and name in {fmt.name for fmt in self._taught} for name in names if name != best):
+            return False
+        if ahead < max(1, _AHEAD * (others[0] if others else 0)):
+            return False
+        return not self._is_outnumbered(self._tally.format(best), ahead)
+
+    def _is_outnumbered(self, fmt: Format, num_rows: int) -> bool:
+        """Whether lines of one shape that a format does not know are many more than its rows; of an engine's, as many.
+
+        Then there may be another series, that of a trainer nobody knows.
+        """
+        most = num_rows // 2 if fmt.is_engine else _OUTNUMBERED * num_rows
+        return self._tally.most_unclaimed(fmt) > max(_FEW, most)
+
+    def _clear_verdict(self, names: list[str], claimed: dict[str, Claimed]) -> Verdict:
+        """Without trying the others: by what they claim."""
+        ordered = sorted(names, key=lambda name: -claimed[name].steps)
+        total = sum(claimed[name].steps for name in ordered)
+        found = tuple(Candidate(name, claimed[name].steps / total, claimed[name].steps) for name in ordered)
+        return Verdict(self._tally.format(ordered[0]), found[0].num_rows, found)
+
+    def _needs_structure(self, accounts: list[Account]) -> bool:
+        """Whether no format of the catalogue gives a good account, so that the log's own structure is asked."""
+        best = max(accounts, key=lambda account: account.value, default=None)
+        return best is None or not best.seconds or self._is_outnumbered(best.format, best.num_rows)
 
     def _infer(self) -> Format | None:
         """The format that the lines so far suggest by their structure."""
-        if self._inferred is None or self._inferred[0] != len(self.pending):
+        if self._inferred is None or self._inferred[0] != self._tally.num_lines:
             from stepscope.infer.infer import infer
 
-            self._inferred = len(self.pending), infer(self.pending)
+            lines = self._sample
+            if len(lines) > _MAX_INFERRED_LINES:
+                lines = [*lines[: _MAX_INFERRED_LINES // 2], *lines[-_MAX_INFERRED_LINES // 2 :]]
+            self._inferred = self._tally.num_lines, infer(lines)
         return self._inferred[1]
-
-    def likeliest(self) -> Format | None:
-        """Nothing but bars, then the structure of steps with times, then a header, then steps without times."""
-        header = None
-        if self._candidates:
-            # No step yet, but perhaps a header that only one trainer writes. One such line may be a coincidence.
-            best = max(self._candidates, key=lambda name: len(self._candidates[name]))
-            fmt = next((own for own in self._user_formats if own.name == best), None) or detect.find_format(best)
-            is_mostly_header = self._num_claimed >= _HEADER_SHARE * self._num_considered
-            is_known = len(self._candidates[best]) >= _ENOUGH_HEADER and is_mostly_header
-            # Nothing but bars: whose else should they be?
-            has_bars = self._num_weak.get(best, 0) >= max(_ENOUGH_HEADER, _WEAK_SHARE * self._num_considered)
-            if has_bars:
-                return fmt
-            header = fmt if is_known else None
-        plugin = self._plugin()
-        if plugin is not None:
-            return plugin
-        inferred = self._infer()
-        if inferred is not None and (inferred.is_timed or header is None):
-            return inferred
-        return header
 
     def _plugin(self) -> Format | None:
         """The format of another package that claims a line, where no format of ours does."""
         plugins = detect.plugins()
-        texts = [text for line in self.pending if (text := line.strip())] if plugins else []
+        texts = [text for line in self._sample if (text := line.strip())] if plugins else []
         return next((fmt for text in texts for fmt in plugins if detect.settles(fmt, text)), None)
+
+    def _header(self, claimed: dict[str, Claimed]) -> Format | None:
+        """No step yet, but perhaps a header that only one trainer writes. One such line may be a coincidence."""
+        best = max(claimed, key=lambda name: claimed[name].num_kinds, default=None)
+        if best is None or claimed[best].num_kinds < _ENOUGH_HEADER:
+            return None
+        is_mostly_header = self._tally.num_claimed >= _HEADER_SHARE * self._tally.num_lines
+        return self._tally.format(best) if is_mostly_header else None
+
+    # -- trying them --------------------------------------------------------------------------------------
+
+    @property
+    def _sample(self) -> list[str]:
+        return [*self.pending, *self._preview]
+
+    def _account(self, fmt: Format) -> Account:
+        """What a format makes of the lines; of a catalogued one, lines it has read already are not read again."""
+        if self._preview:
+            return self._give_account(fmt, self._sample)
+        num, assembler = self._trials.get(fmt.name, (0, None)) if fmt.inferred is None else (0, None)
+        account = self._give_account(fmt, self.pending[num:], assembler)
+        self._trials[fmt.name] = len(self.pending), account.assembler
+        return account
+
+    def assembler(self, fmt: Format) -> RunAssembler:
+        """An assembler of the format that won, which has read the lines held back and no others."""
+        num, assembler = self._trials.get(fmt.name, (0, None))
+        if num < len(self.pending) or assembler is None:
+            assembler = self._give_account(fmt, self.pending[num:], assembler).assembler
+            self._trials[fmt.name] = len(self.pending), assembler
+        if self._num_dropped:
+            assembler.num_lines += self._num_dropped
+            self._num_dropped = 0
+        return assembler
+
+    def _give_account(self, fmt: Format, lines: Sequence[str], assembler: RunAssembler | None = None) -> Account:
+        is_taught = any(own.name == fmt.name for own in self._taught)
+        prefix, rank = self._prefix(fmt), self.rank
+        return give_account(self.adapt(fmt), lines, prefix=prefix, rank=rank, is_taught=is_taught, assembler=assembler)
+
+    def _prefix(self, fmt: Format) -> re.Pattern[str] | None:
+        text = self._tally.first_text(fmt.name)
+        return prefix_shape(claim(fmt, text)) if text else None

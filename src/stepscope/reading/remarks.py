@@ -45,6 +45,14 @@ class RemarkTrack:
             return len(self._found) >= _MAX_KINDS
         return len(known) >= _MAX_OF_ONE or len(self.texts) >= _MAX_IN_ALL
 
+    def open_names(self) -> tuple[str, ...] | None:
+        """The kinds of which more lines will be kept; None while further kinds are."""
+        if len(self.texts) >= _MAX_IN_ALL:
+            return ()
+        if len(self._found) < _MAX_KINDS:
+            return None
+        return tuple(name for name, known in self._found.items() if len(known) < _MAX_OF_ONE)
+
     def kinds(self, rows: RowStore) -> tuple[RemarkKind, ...]:
         """What was kept, by kind, each line with the number of rows printed before it."""
         found = []

@@ -68,6 +68,8 @@ def row_times(
                 # The first line of a process covers the steps from its beginning, but no more than the others do.
                 begun = np.maximum(1, np.minimum(step[rows] - first_step + 1, usual))
                 covered = np.where(is_first[rows], begun, since)
+                if num == 1 and step[0] > first_step:
+                    covered = np.zeros_like(since)  # the time of nobody knows how many steps
             covered = np.where(per[rows] > 0, per[rows], covered) if len(per) else covered
             durs, spans = _printed_times(figure[rows], covered)
             if is_total:

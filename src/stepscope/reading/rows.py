@@ -241,12 +241,14 @@ class RowStore:
         is_event[events.row[events.row < num]] = True
         return is_interval(step, figure, t_ns, is_event, tick_ns=stamps.resolution_ns if stamps is not None else 0)
 
-    def table(self, fmt: Format, first_rows: Ints, *, per_interval: bool) -> StepTable:
+    def table(self, fmt: Format, first_rows: Ints, *, per_interval: bool, steps_per_row: int = 1) -> StepTable:
         """A frozen copy of what has grown so far; segments begin at `first_rows`."""
         self._catch_up()
         num = len(self.step)
         covers: Covers = "window" if per_interval else fmt.clock.covers
         step, figure, t_ns = self.step.share(), self._figure.share(), self._t.share()
+        if steps_per_row > 1:
+            step = unpack(step) * steps_per_row
         dur: Printed | Ints = figure
         spans: Ints | None = np.broadcast_to(np.int64(1), num)
         if covers != "step" or self.figure.has_missing():

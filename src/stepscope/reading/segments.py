@@ -30,6 +30,10 @@ class SegmentStore:
         self._own_launch: set[int] = set()  # those before the training at hand
         self._fatal = False  # the log spoke of an end since the last row
         self._first_step = 0  # of the training at hand
+        self._closed_at: int | None = None  # the step at which the training's whole time was stated
+        self._whole = ""  # that time
+        self._is_closed = False  # it was stated since the last row
+        self.is_over = False  # it was stated once more: whatever comes is another training's
         self.num_trainings = 0
 
     def launch(self, which: int, *, resumed: bool) -> None:
@@ -37,6 +41,15 @@ class SegmentStore:
         self.starting = True
         self._resumed = self._resumed or resumed
         self._launch.add(which)
+
+    def close(self, step: int, whole: str) -> None:
+        """The log states how long the whole training took. Twice without a step between, these are two trainings.
+
+        The same time again is the word of a second logger.
+        """
+        if self._closed_at == step and whole != self._whole:
+            self.is_over = self.starting = True
+        self._closed_at, self._whole, self._is_closed = step, whole, True
 
     def expect(self) -> None:
         """The next row begins a segment, whatever its number."""
@@ -49,10 +62,11 @@ class SegmentStore:
     @property
     def has_ended(self) -> bool:
         """Whether the log spoke of an end since the last row."""
-        return self._fatal
+        return self._fatal or self._is_closed
 
     def forget_announcements(self) -> None:
         """A row went on as expected: what was seen before it is settled."""
+        self.is_over = self._is_closed = False
         if self._fatal or self._launch:
             self._fatal = self._resumed = False
             self._launch = set()

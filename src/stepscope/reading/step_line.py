@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 
 from stepscope.core.units import NS
-from stepscope.lines.figures import AHEAD, SCALES, figure_ns, full_count, step_number, whole
+from stepscope.lines.figures import AHEAD, MEAN_RATE, MINUTES_LEFT, SCALES, figure_ns, full_count, step_number, whole
 from stepscope.lines.format import Format
 from stepscope.reading.header import HeaderSettings
 from stepscope.reading.rows import MAX_FIGURE_S, RowStore
 from stepscope.reading.totals import Totals
 from stepscope.run.model import NO_TIME
 
-NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", *SCALES})
+NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", MEAN_RATE, *SCALES})
+# Groups of a step line that show that the step was evaluated, too.
+EVALUATED = frozenset({"val_loss", "evaluated", "took_s", "took_ms", "took_clock"})
 NOT_A_TIME = -1
+_CERTAIN = 4  # times the doubt in a clock worked out from a rate
+_FINE_MINUTES = 10  # fewer whole minutes say less than what is known by then
 _SPACED = 2  # rows that show how far apart steps are
 
 Groups = dict[str, str | None]
@@ -26,7 +30,10 @@ class StepLineReader:
         self._format, self._totals, self._header, self._rows = fmt, totals, header, rows
         self._ahead: Groups = {}  # step, epoch, batch or time as the lines before a step line state them
         self._clock_epoch: int | None = None
-        self._clock_base = 0
+        self._clock_base = self._clock_end = 0
+        self._mean_by_left: int | None = None
+        self._mean_clock: int | None = None  # the last running clock that a mean rate gave
+        self._bar = 0, 0  # the epoch and the batch of the last bar, where bars are epochs
 
     @property
     def is_expecting(self) -> bool:
@@ -39,9 +46,20 @@ class StepLineReader:
 
     def complete(self, groups: Groups) -> Groups:
         """The groups of a step line with what was stated before it."""
+        if self._format.layout.bars_are_epochs and not self._ahead.get("epoch"):
+            groups = self._with_epoch(groups)
         if not self._ahead:
             return groups
         return groups | {name: value for name, value in self._ahead.items() if not groups.get(name)}
+
+    def _with_epoch(self, groups: Groups) -> Groups:
+        """The groups of a bar with the epoch that it must be: one more than before where it starts again."""
+        batch = whole(groups.get("batch"))
+        if batch is None or groups.get("epoch"):
+            return groups
+        epoch, before = self._bar
+        self._bar = epoch + (batch < before), batch
+        return groups | {"epoch": str(self._bar[0] + self._format.layout.first_epoch)}
 
     def spend(self, groups: Groups) -> None:
         """A row was made: an epoch's number holds for all its batches, but only once for the epoch as a whole."""
@@ -50,6 +68,9 @@ class StepLineReader:
 
     def step(self, groups: Groups) -> int | None:
         """The number of the step; None where it cannot be worked out."""
+        if self._format.layout.counts_lines:
+            last = self._rows.last_step
+            return self._format.layout.first_step if last is None else last + 1
         before = self._totals.steps_before(groups)
         step = step_number(groups, first_epoch=self._format.layout.first_epoch, batches=self._totals.batches)
         if before is not None and step is not None and not groups.get("step"):
@@ -59,10 +80,26 @@ class StepLineReader:
 
     def figure(self, groups: Groups) -> int | None:
         """The time figure in nanoseconds; None without one, `NOT_A_TIME` where it cannot be one."""
+        if groups.get(MINUTES_LEFT):
+            return self._left_figure(groups)
         figure = self._rate_figure(groups) if groups.get("samples_per_s") else figure_ns(groups)
+        if figure is None and groups.get(MEAN_RATE):
+            return self._mean_rate_figure(groups)
         if self._format.clock.restarts_with == "epoch" and figure is not None:
-            return self._since_start(whole(groups.get("epoch")), figure)
+            return self._since_start(groups, figure)
+        if self._format.clock.is_mean and figure is not None and figure > 0:
+            return figure * max(1, (self.step(groups) or 0) - self._format.layout.first_step + 1)
         return figure
+
+    def _left_figure(self, groups: Groups) -> int | None:
+        """The mean step of an epoch by the whole minutes that its other batches will take; the best reading so far."""
+        minutes, batch, batches = (number(groups.get(name)) for name in (MINUTES_LEFT, "batch", "batches"))
+        if minutes is None or batch is None or batches is None or batch >= batches:
+            return self._mean_by_left
+        if minutes >= _FINE_MINUTES or (minutes > 0 and self._mean_by_left is None):
+            # Cut off, not rounded: half a minute more on average.
+            self._mean_by_left = round((minutes + 0.5) * 60 * NS / (batches - batch))
+        return self._mean_by_left
 
     def _rate_figure(self, groups: Groups) -> int | None:
         """Samples a second make a time only where the log also says how many samples a step takes."""
@@ -72,14 +109,37 @@ class StepLineReader:
         seconds = samples / rate
         return round(seconds * NS) if 0 <= seconds < MAX_FIGURE_S else NOT_A_TIME
 
-    def _since_start(self, epoch: int | None, figure: int) -> int:
+    def _mean_rate_figure(self, groups: Groups) -> int | None:
+        """The running clock behind a rate that is the mean since the start.
+
+        A rate is rounded, and the clock with it: it only moves on by what is well above that.
+        """
+        text = groups.get(MEAN_RATE) or ""
+        rate, step = number(text), self.step(groups)
+        if not rate or rate < 0 or step is None:
+            return None
+        elapsed = step / rate
+        doubt = elapsed / rate / 10 ** len(text.partition(".")[2])
+        if not 0 <= elapsed < MAX_FIGURE_S:
+            return NOT_A_TIME
+        figure, last = round(elapsed * NS), self._mean_clock
+        if last is None or figure < last // 2 or figure - last >= _CERTAIN * doubt * NS:
+            self._mean_clock = figure
+            return figure
+        return last
+
+    def _since_start(self, groups: Groups, figure: int) -> int:
         """A clock of the epoch as one of the process: what the epochs before it took is added."""
         if figure < 0:
             return figure
+        epoch = whole(groups.get("epoch"))
         if epoch != self._clock_epoch:
             figures = self._rows.figure
-            self._clock_base = figures[-1] if figures and figures[-1] != NO_TIME else 0
+            last = figures[-1] if figures and figures[-1] != NO_TIME else 0
+            self._clock_base = max(last, self._clock_end)
             self._clock_epoch = epoch
+        # The last state of a full bar repeats its step, so it is no row, but it shows whether to round up.
+        self._clock_end = self._clock_base + _rounded(groups, figure)
         return self._clock_base + figure
 
     def _full_step(self, text: str | None, step: int | None) -> int | None:
@@ -104,3 +164,12 @@ def work_of(groups: Groups, figure: int | None) -> float:
     if printed is not None:
         return printed
     return rate * figure / NS if rate is not None and figure is not None and figure > 0 else math.nan
+
+
+def _rounded(groups: Groups, figure: int) -> int:
+    """The clock of a full bar to the nearest second: its rate is then the mean of the whole, and the clock is cut."""
+    batch, rate = whole(groups.get("batch")), {name: groups.get(name) for name in ("it_per_s", "s_per_it")}
+    each = figure_ns(rate) if batch and batch == whole(groups.get("batches")) else None
+    if batch is None or each is None or each <= 0 or figure % NS or not -NS <= batch * each - figure <= 2 * NS:
+        return figure
+    return round(batch * each / NS) * NS

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.columns.column import Column
 from stepscope.core.units import NS
-from stepscope.lines.prefix import DAY_NS, Prefix, split_prefix
+from stepscope.lines.date_order import DateOrder
+from stepscope.lines.moment_forms import DAY_NS, resolution_ns
+from stepscope.lines.prefix import Prefix, split_prefix
 from stepscope.run.model import NO_TIME, Ints, Stamps
 
 # A date without a year counts as one of 2000, a leap year.
@@ -20,6 +23,14 @@ _HOUR_NS = 3600 * NS
 _LEAST_JUMP_NS = 60 * NS  # lines of several processes may be a little out of order
 _SUNDAY, _SPRING = 6, {3, 4, 9, 10, 11}  # in the north and in the south
 _MAX_UNIX_S = 7e9  # the year 2191: beyond it, nanoseconds do not fit
+
+
+class _StampKind(NamedTuple):
+    """What a stamp says: a date, a zone, or nothing but a time of day."""
+
+    dated: bool
+    zoned: bool
+    daily: bool
 
 
 class YearlessCalendar:
@@ -44,6 +55,40 @@ class YearlessCalendar:
         return t_ns + self.shift_ns
 
 
+class _Clock:
+    """The stamps of one kind: with or without a date, with or without a zone."""
+
+    def __init__(self) -> None:
+        self.first: int | None = None
+        self.last = 0
+        self.line = 0  # of the last one
+        self.day = 0
+        self.decimals = -1
+        self.calendar = YearlessCalendar()
+        self.order = DateOrder()
+
+    @property
+    def added_ns(self) -> int:
+        """What was added to the last stamp as it is printed."""
+        return self.day * DAY_NS + self.calendar.shift_ns + self.order.shift_ns
+
+    def take(self, prefix: Prefix, t_ns: int, shift: int, line: int) -> int:
+        """The moment of a stamp: days, years and `shift` added."""
+        t_ns = self.order.place(t_ns, prefix.other_ns)
+        if prefix.daily:
+            t_ns += self.day * DAY_NS
+            if self.first is not None and t_ns + shift < self.last - DAY_NS // 2:
+                self.day += 1
+                t_ns += DAY_NS
+        elif not prefix.dated:
+            t_ns = self.calendar.place(t_ns)
+        t_ns += shift
+        self.decimals = max(self.decimals, prefix.decimals)
+        self.first = t_ns if self.first is None else self.first
+        self.last, self.line = t_ns, line
+        return t_ns
+
+
 class TimestampTrack:
     """The last stamp, the one before it, and whether the last has been used by a row yet."""
 
@@ -51,43 +96,29 @@ class TimestampTrack:
         self.last: int | None = None
         self.before: int | None = None
         self.is_new = False
-        self._first: int | None = None
-        self._day = 0
-        self._dated = self._zoned = self._daily = False
-        self._decimals = 0
         self._shift = 0  # what a clock that was set forward or back is off by
         self._num_hours = 0
-        self._calendar = YearlessCalendar()
-        # Dated, zoned, daily: of the rows' own stamps, and of the last one, which may be another program's.
-        self._kind: tuple[bool, bool, bool] | None = None
-        self._last_kind: tuple[bool, bool, bool] | None = None
+        self._clocks: dict[_StampKind, _Clock] = {}
+        # Of the rows' own stamps, and of the last one, which may be another program's.
+        self._kind: _StampKind | None = None
+        self._last_kind: _StampKind | None = None
 
-    def note(self, prefix: Prefix) -> None:
-        """A line with this prefix comes next."""
-        t_ns, dated = prefix.t_ns, prefix.dated
-        if t_ns is None or (self._kind is not None and self._kind != (dated, prefix.zoned, prefix.daily)):
+    def note(self, prefix: Prefix, line: int = 0, *, of_row: bool = False) -> None:
+        """A line with this prefix comes next; `of_row` is a step's, whose own timestamps count before all others."""
+        if prefix.t_ns is None:
+            return
+        kind = _StampKind(prefix.dated, prefix.zoned, prefix.daily)
+        if self._kind not in {None, kind} or (self._kind is None and not of_row and self._is_lesser(kind)):
             return  # another program's line, by another clock
-        if not dated and not prefix.daily:
-            t_ns = self._calendar.place(t_ns)
-        t_ns += self._shift
-        if not dated:
-            if self._dated:
-                return  # a time of day inside a dated log: another program's line
-            self._daily = prefix.daily
-            if prefix.daily:
-                t_ns += self._day * DAY_NS
-                if self.last is not None and t_ns < self.last - DAY_NS // 2:
-                    self._day += 1
-                    t_ns += DAY_NS
-        elif self.last is not None and not self._dated:
-            self._first = None  # undated stamps before the first dated one cannot be compared with it
-        self._dated, self._zoned = self._dated or dated, self._zoned or prefix.zoned
-        self._decimals = max(self._decimals, prefix.decimals)
+        clock = self._clocks.setdefault(kind, _Clock())
+        t_ns = clock.take(prefix, prefix.t_ns, self._shift, line)
         self.before, self.last = self.last, t_ns
-        self._last_kind = dated, prefix.zoned, prefix.daily
+        self._last_kind = kind
         self.is_new = True
-        if self._first is None:
-            self._first = t_ns
+
+    def _is_lesser(self, kind: _StampKind) -> bool:
+        """Whether this is a time of day or a date without a year inside a dated log, as far as it is known."""
+        return not kind.dated and any(known.dated for known in self._clocks)
 
     def settle(self, stamp: int, last: int, usual: int) -> int:
         """The stamp of a row whose steps go on, after one at `last` when `usual` lies between two.
@@ -97,7 +128,10 @@ class TimestampTrack:
         jump = stamp - last
         by = 0
         if jump < -_LEAST_JUMP_NS:
-            is_hour = not self._zoned and abs(jump + _HOUR_NS - usual) <= usual + _LEAST_JUMP_NS
+            is_hour = (
+                not (self._kind is not None and self._kind.zoned)
+                and abs(jump + _HOUR_NS - usual) <= usual + _LEAST_JUMP_NS
+            )
             by = _HOUR_NS if is_hour else usual - jump
         elif self._may_have_sprung(last) and abs(jump - _HOUR_NS - usual) <= usual // 2 + _LEAST_JUMP_NS:
             by = -_HOUR_NS
@@ -107,16 +141,24 @@ class TimestampTrack:
         self._shift += by
         if self.last is not None:
             self.last += by
+        self._clock.last += by
         return stamp + by
+
+    @property
+    def _clock(self) -> _Clock:
+        """The clock of the rows; of the last stamp while no row has one."""
+        kind = self._kind or self._last_kind
+        assert kind is not None
+        return self._clocks[kind]
 
     def _may_have_sprung(self, last: int) -> bool:
         """Whether a local clock may have jumped to daylight saving after this moment: on a Sunday night in spring."""
-        if not self._dated or self._zoned:
+        if self._kind is None or not self._kind.dated or self._kind.zoned:
             return False
         stated = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=(last - self._shift) / 1000)
         return stated.weekday() == _SUNDAY and stated.month in _SPRING and stated.hour in {0, 1, 2}
 
-    def note_inside(self, groups: Mapping[str, str | None]) -> None:
+    def note_inside(self, groups: Mapping[str, str | None], line: int = 0) -> None:
         """A moment inside the line counts like one before it."""
         unix_s, unix_ms = groups.get("unix_s"), groups.get("unix_ms")
         if unix_s or unix_ms:
@@ -126,11 +168,11 @@ class TimestampTrack:
                 return
             if 0 < seconds < _MAX_UNIX_S:
                 nanos = round(seconds * NS)
-                self.note(Prefix(nanos, dated=True, zoned=True, daily=False, decimals=3, rank=None, length=0))
+                self.note(Prefix(nanos, dated=True, zoned=True, daily=False, decimals=3, rank=None, length=0), line)
         elif groups.get("stamp"):
             prefix = split_prefix(f"{groups['stamp']} ")
             if prefix is not None:
-                self.note(prefix)
+                self.note(prefix, line)
 
     def place(self, t_ns: Ints | None, prefix: Prefix | None) -> Ints | None:
         """Stamps of many rows as `note` would take them one by one; None when it would not take them as they are."""
@@ -138,29 +180,32 @@ class TimestampTrack:
             return None
         if not prefix.dated and not prefix.daily and int(t_ns[0]) >= _YEARLESS_NS:
             return None  # rare enough to be taken one by one
-        t_ns = t_ns + self._shift if self._shift else t_ns
+        clock = self._clock
+        assert prefix.t_ns is not None
+        shift = self._shift + clock.order.offset_ns(prefix.t_ns, prefix.other_ns)
+        t_ns = t_ns + shift if shift else t_ns
         jumps = np.diff(t_ns, prepend=self.last)
         is_odd = (jumps < -_LEAST_JUMP_NS) | ((jumps >= _HOUR_NS) & (jumps <= 2 * _HOUR_NS))
+        if prefix.other_ns is not None:
+            is_odd |= jumps > DAY_NS
         if is_odd.any() and not (prefix.daily and not prefix.dated):
             return None
         if prefix.dated or not prefix.daily:
             return t_ns
-        t_ns = t_ns + self._day * DAY_NS
+        t_ns = t_ns + clock.day * DAY_NS
         is_past_midnight = t_ns[0] < self.last - DAY_NS // 2 or (np.diff(t_ns) < -(DAY_NS // 2)).any()
         return None if is_past_midnight else t_ns
 
     def _is_like_before(self, prefix: Prefix) -> bool:
         """Whether a prefix changes nothing of what is known about the log's timestamps."""
-        if prefix.dated != self._dated or (prefix.zoned and not self._zoned) or prefix.decimals > self._decimals:
-            return False
-        if not prefix.dated and prefix.daily != self._daily:
-            return False
-        return self._kind is None or self._kind == (prefix.dated, prefix.zoned, prefix.daily)
+        kind = _StampKind(prefix.dated, prefix.zoned, prefix.daily)
+        return (self._kind or self._last_kind) == kind and prefix.decimals <= self._clock.decimals
 
-    def note_many(self, stamps: Column, num: int) -> None:
-        """Rows with stamps have been taken, the last of them with these."""
+    def note_many(self, stamps: Column, num: int, line: int) -> None:
+        """Rows with stamps have been taken, the last of them with these and on this line."""
         self.before = stamps[-2] if num > 1 else self.last
-        self.last = stamps[-1]
+        self.last = self._clock.last = stamps[-1]
+        self._clock.line = line
         self.is_new = False
 
     @property
@@ -178,15 +223,18 @@ class TimestampTrack:
 
     def stamps(self) -> Stamps | None:
         """What is known of the log's stamps so far."""
-        if self._first is None or self.last is None:
+        kind = self._kind or self._last_kind
+        clock = self._clocks[kind] if kind is not None else None
+        if kind is None or clock is None or clock.first is None:
             return None
         return Stamps(
-            first_ns=self._first,
-            last_ns=self.last,
-            dated=self._dated,
-            zoned=self._zoned,
-            daily=self._daily,
-            resolution_ns=max(1, NS // 10 ** min(self._decimals, 9)),
-            shift_ns=self._shift + self._day * DAY_NS + self._calendar.shift_ns,
+            first_ns=min(clock.first, clock.last),  # lines of two machines may be out of order
+            last_ns=clock.last,
+            dated=kind.dated,
+            zoned=kind.zoned,
+            daily=kind.daily,
+            resolution_ns=resolution_ns(clock.decimals),
+            shift_ns=self._shift + clock.added_ns,
             num_hours=self._num_hours,
+            last_line=clock.line,
         )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from stepscope.lines.figures import whole
 from stepscope.lines.format import Format
+from stepscope.reading.shares import Shares
 
 _MAX_EPOCHS = 1_000_000
 
@@ -29,9 +30,12 @@ class Totals:
         self._format = fmt
         self._stated: dict[str, StatedTotal] = {}
         self._place: tuple[int, int] | None = None  # epoch and batch of the last step
+        self._batch_spacing = 0  # batches between the last two steps of an epoch
         self._offsets: dict[int, int] = {}  # steps before an epoch, where epochs differ in length
         self._max_steps: StatedTotal | None = None
         self._earlier: StatedTotal | None = None  # stated before the row at which the present one was
+        self.shares = Shares()
+        self.epochs_done: float | None = None  # by the last step's line
 
     @property
     def batches(self) -> int | None:
@@ -84,6 +88,14 @@ class Totals:
         total = self._stated.get("total")
         return total is not None and total.row == row and not total.on_step
 
+    def note_progress(self, step: int, groups: Mapping[str, str | None]) -> None:
+        """Take what a step's line says of how much is done: in percent, or as a part of an epoch."""
+        percent, epochs = groups.get("percent"), groups.get("epochs_done")
+        if percent:
+            self.shares.note(step, float(percent))
+        if epochs:
+            self.epochs_done = float(epochs)
+
     def state(self, max_steps: object, row: int) -> None:
         """A setting states the number of the last step."""
         if isinstance(max_steps, int) and not isinstance(max_steps, bool):
@@ -107,22 +119,27 @@ class Totals:
         self._stated = {name: stated for name, stated in self._stated.items() if stated.row >= row}
         self._offsets = {}
         self._earlier = None
+        self.shares = Shares()
         if not self.is_stated_since(row):
             self._max_steps = None
 
     def learn_epoch_length(self, groups: Mapping[str, str | None], row: int) -> bool:
         """Where no line says how many batches an epoch has, the last batch of the first whole epoch does.
 
-        True when the steps read so far were counted without knowing it.
+        Lines that are evenly spaced over the end of an epoch say it exactly: 300, 400, then 31 are 469 batches. True
+        when the steps read so far were counted without knowing it.
         """
         epoch, batch = whole(groups.get("epoch")), whole(groups.get("batch"))
         if epoch is None or batch is None or groups.get("batches"):
             return False
         place, self._place = self._place, (epoch, batch)
+        spacing = batch - place[1] if place is not None and epoch == place[0] else self._batch_spacing
+        before, self._batch_spacing = self._batch_spacing, spacing
         if place is None or self.batches is not None or epoch != place[0] + 1:
             return False
         if place[1]:
-            self._stated["batches"] = StatedTotal(place[1], row, on_step=False)
+            length = place[1] + (before - batch if 0 < batch < before else 0)
+            self._stated["batches"] = StatedTotal(length, row, on_step=False)
             self._work_out(None, row, on_step=False)
         return place[0] != self._format.layout.first_epoch
 

@@ -71,10 +71,21 @@ def contradictions(run: Run) -> list[Contradiction]:
     if printed is not None and printed.origin == "log" and all(size and size.origin != "default" for size in sizes):
         product = math.prod(settings.count(name) or 0 for name in _TOKENS)
         tokens = settings.count("tokens_per_step")
-        if product and tokens and product != tokens:
+        if product and tokens and not _are_of_all_ranks(run, product, tokens):
             found.append(Contradiction("tokens_per_step", product, tokens))
             return found
     return found + contradictions_by_mfu(run.training(-1))
+
+
+def _are_of_all_ranks(run: Run, product: int, tokens: int) -> bool:
+    """Whether `tokens` is what all ranks take in a step, when batch, block and accumulation make `product`.
+
+    Most trainers count the accumulation of one rank; how many ranks there are is not always in the log.
+    """
+    if run.format.controls.accumulation_is_total:
+        return product == tokens
+    ranks = run.settings.count("world_size")
+    return tokens == product * ranks if ranks else tokens % product == 0
 
 
 def log_interval(run: Run) -> tuple[int | None, int]:

@@ -6,7 +6,7 @@ Times are whole nanoseconds. A missing number is NaN in a float column and `NO_T
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -223,6 +223,62 @@ class Runtime(NamedTuple):
     row: int
 
 
+class UnreadFamily(NamedTuple):
+    """Lines that the format does not claim, or passes over, and that differ in their numbers only. Not redacted."""
+
+    key: str  # the text with every number as 0
+    num: int
+    first_line: int
+    last_line: int
+    first: str
+    second: str  # of its second line, to see how its numbers go on
+    last: str
+
+
+class Candidate(NamedTuple):
+    """A format that may have written the log: its share of the evidence and its rows.
+
+    Their seconds and the lines left over are known where the format was tried; where another was clearly ahead, it was
+    not.
+    """
+
+    format: str
+    share: float
+    num_rows: int = 0
+    seconds: float | None = None
+    num_unread: int | None = None
+
+
+class Asides(NamedTuple):
+    """What step lines of a short log say besides their step and their time.
+
+    left_s
+        Seconds that the last one says are left: of the run, or of a progress bar
+    bar_left
+        How much the last one's progress bar has still to count
+    is_past_total
+        Whether the last one says that it is past 100 %
+    rate, rate_unit
+        By row, how much a second it prints, and of what; both None where no row does
+    """
+
+    left_s: float | None = None
+    is_left_of_bar: bool = False
+    bar_left: int | None = None
+    is_past_total: bool = False
+    rate: Floats | None = None
+    rate_unit: str | None = None
+
+
+class Skips(NamedTuple):
+    """Optimizer steps that were skipped: how many, at which step and line the first, since when all of them are."""
+
+    num: int
+    step: int
+    line: int
+    since: int | None
+
+
 class Stamps(NamedTuple):
     """The timestamps at the beginning of lines. Only their differences are certain unless `dated`."""
 
@@ -234,6 +290,7 @@ class Stamps(NamedTuple):
     resolution_ns: int
     shift_ns: int = 0  # nanoseconds added to the last printed timestamp: days, years, a clock that was set
     num_hours: int = 0  # jumps of one hour that were taken for daylight saving
+    last_line: int = 0  # the line of the last one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,6 +312,8 @@ class Run:
     remarks: tuple[RemarkKind, ...] = ()
     num_nonfinite: int = 0
     first_nonfinite: tuple[int, int] | None = None  # (step, line) of the first NaN or infinite loss
+    last_nonfinite: tuple[int, int] | None = None  # the same of the last
+    skips: Skips | None = None
     stamps: Stamps | None = None
     mtime: float | None = None
     tick_ns: int = 0  # resolution of the clock that timed the rows; 0 where it is fine
@@ -263,7 +322,11 @@ class Run:
     is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
     runtimes: tuple[Runtime, ...] = ()
     ranks: tuple[Rank, ...] = ()  # the ranks, where several print their steps
+    unread: tuple[UnreadFamily, ...] = ()  # what was not understood, as far as it was kept
+    passed: tuple[UnreadFamily, ...] = ()  # what the format knows and passes over, as far as it was kept
     num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
+    candidates: tuple[Candidate, ...] = ()  # the formats that were tried on the log, the one that reads it first
+    asides: Asides = field(default_factory=Asides)
 
     def __repr__(self) -> str:
         """One line: which log, which trainer, which steps."""
@@ -284,6 +347,12 @@ class Run:
 
         return find_stops(self)
 
+    def with_stops(self, stops: Sequence[Stop]) -> Run:
+        """The same run with other stops than its lines show."""
+        copy = dataclasses.replace(self)
+        copy.__dict__["stops"] = tuple(stops)
+        return copy
+
     @property
     def last_words(self) -> tuple[Notice, ...]:
         """The notices about the run's end after its last step, including a line that says it is done.
@@ -294,7 +363,7 @@ class Run:
             notice
             for notice in self.notices
             if notice.row == len(self.steps)
-            and notice.kind != "early_stop"
+            and notice.kind not in {"early_stop", "closing"}
             and (notice.kind != "error" or self.num_lines - notice.line <= _LAST_WORDS_LINES)
         )
 
@@ -335,6 +404,7 @@ class Run:
             ),
             stamps=self._stamps_of(rows, own[0], upto),
             remarks=tuple(remark.cut(rows.start, rows.stop) for remark in self.remarks),
+            asides=self.asides._replace(rate=None, rate_unit=None) if number == count - 1 else Asides(),
             notices=tuple(
                 notice._replace(row=notice.row - rows.start)
                 for notice in self.notices
@@ -349,19 +419,27 @@ class Run:
         last = self.segments[num_segments - 1]
         events = self.events.until(line, num_segments)
         moments = np.concatenate([self.steps.t_ns[rows], events.t_ns])
-        moments = moments[moments != NO_TIME]
+        lines = np.concatenate([self.steps.line[rows][: len(self.steps.t_ns)], events.line])
         return dataclasses.replace(
             self,
             num_lines=line,
             steps=self.steps.cut(rows, 0),
             events=events,
             segments=(*self.segments[: num_segments - 1], last._replace(num_rows=row + 1 - last.first_row)),
-            stamps=self.stamps._replace(last_ns=int(moments.max())) if self.stamps and len(moments) else None,
+            stamps=self._stamps_until(moments, lines),
             remarks=tuple(remark.cut(0, row + 1) for remark in self.remarks),
             notices=tuple(notice for notice in self.notices if notice.line <= line),
             runtimes=tuple(runtime for runtime in self.runtimes if runtime.line <= line),
             ranks=(),
+            asides=Asides(),
         )
+
+    def _stamps_until(self, moments: Ints, lines: Ints) -> Stamps | None:
+        """The timestamps up to the last of these moments, each of a line."""
+        known = moments != NO_TIME
+        if self.stamps is None or not known.any():
+            return None
+        return self.stamps._replace(last_ns=int(moments[known].max()), last_line=int(lines[known].max()))
 
     def _stamps_of(self, rows: slice, first: int, last: int) -> Stamps | None:
         """The timestamps between a training's first and last line: of its rows, and of its events at either end."""

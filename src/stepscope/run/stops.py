@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.core.units import NS
+from stepscope.run.late_results import with_late_results
 from stepscope.run.model import NO_TIME, Run
+from stepscope.run.stop_places import placed
 
 _MAX_HOLES = 1000
 
@@ -78,7 +80,8 @@ def find_stops(run: Run) -> tuple[Stop, ...]:
             found.append(_new_stop(run, event))
         else:
             found[-1] = extended
-    return tuple(_with_hidden(run, _with_unprinted_first(run, found)))
+    found = _with_hidden(run, _with_unprinted_first(run, found))
+    return tuple(with_late_results(run, placed(run, found)))
 
 
 def find_evaluations(run: Run) -> list[Stop]:

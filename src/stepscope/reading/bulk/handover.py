@@ -10,16 +10,21 @@ import numpy.typing as npt
 from stepscope.columns.decimals import Printed, unpack
 from stepscope.columns.statistics import distinct
 from stepscope.lines.format import Format
+from stepscope.reading.bulk.heads import is_like_any
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO
 from stepscope.reading.bulk.numbers import Floats, Ints
-from stepscope.reading.bulk.recipe import NOTHING, SLOW, UNREAD, Recipe, make_recipe
+from stepscope.reading.bulk.recipe import NOTHING, PASSED, SLOW, UNREAD, Recipe, make_recipe
 from stepscope.reading.bulk.target import BulkTarget
 from stepscope.reading.rows import RowBatch
+from stepscope.source.encodings import decode_line
 from stepscope.source.lines import clean
 
-OTHER_BAR = 5  # besides the kinds of a plan: a bar that is not the training's
+OTHER_BAR = 6  # besides the kinds of a plan: a bar that is not the training's
 _MAX_RECIPES = 4096
-_WITHOUT_TRACE = (NOTHING, UNREAD)
+_MAX_COUNTED = 50_000
+_WITHOUT_TRACE = (NOTHING, UNREAD, PASSED)
+# Lines that nobody understands or that are passed over: which of both, the text of one, and where they are.
+Foreign = tuple[int, str, Ints]
 
 
 class Chunk:
@@ -33,7 +38,8 @@ class Chunk:
         self.rows: RowBatch | None = None  # with lines counted from 0
         self.bars: dict[int, int | None] = {}  # line of another bar → its total
         self.losses: list[tuple[Ints, Floats]] = []
-        self.foreign: list[tuple[str, Ints]] = []  # lines that nobody understands, and one of them
+        self.foreign: list[Foreign] = []
+        self.nobodys: Ints = np.empty(0, dtype=np.int64)  # lines of which each is nobody's
         self.end = len(lengths)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -65,15 +71,17 @@ class HandOver:
     def __init__(self, fmt: Format, target: BulkTarget) -> None:
         self._format = fmt
         self._target = target
+        self._counted: dict[bytes, str] = {}  # lines that are only counted, with digits as 0, and one of them
         self._recipes: dict[bytes, Recipe | bool] = {}  # False: seen once, True: to be searched every time
 
     def give(self, chunk: Chunk) -> int:
         """Give the lines of a chunk; how many, because what one of them says may change what the next ones mean."""
         target, kinds = self._target, chunk.kinds
         base, outlook, done = target.num_lines, target.outlook, chunk.end
-        for text, lines in chunk.foreign:
-            if target.would_only_count(text):
-                kinds[lines] = UNREAD
+        counted = [one for one in chunk.foreign if target.would_only_count(one[1], is_passed=one[0] == PASSED)]
+        counted += self._nobodys(chunk)
+        for kind, _, lines in counted:
+            kinds[lines] = kind
         if target.wants_unread:
             kinds[np.flatnonzero(kinds == UNREAD)[: target.wants_unread]] = SLOW
         if target.in_traceback and kinds[0] in _WITHOUT_TRACE:
@@ -105,8 +113,41 @@ class HandOver:
         done = done if stop is None else stop
         feed.confirm_losses(done)
         target.count_unread(int(np.count_nonzero(kinds[:done] == UNREAD)))
+        self._count_families(chunk, counted, done, base)
         target.num_lines = base + done
         return done
+
+    def _nobodys(self, chunk: Chunk) -> list[Foreign]:
+        """Lines that are nobody's and would only be counted: those like nothing that is kept, then by their text."""
+        kept, lines = self._target.kept_names, chunk.nobodys
+        if kept is None or not len(lines):
+            return []
+        is_like = is_like_any(chunk.buffer, chunk.places[lines], chunk.lengths[lines], *kept)
+        found: list[Foreign] = [(UNREAD, "", lines[~is_like])]
+        by_text: dict[str, list[int]] = {}
+        alike = lines[is_like]
+        for line, raw in zip(alike.tolist(), chunk.raws(alike), strict=True):
+            key = raw.translate(DIGITS_TO_ZERO)
+            text = self._counted.get(key)
+            if text is None:
+                text = raw.decode("ascii").strip()
+                if not self._target.would_only_count(text, is_passed=False):
+                    continue
+                if len(self._counted) < _MAX_COUNTED:
+                    self._counted[key] = text
+            by_text.setdefault(text, []).append(line)
+        return found + [(UNREAD, text, np.array(own, dtype=np.int64)) for text, own in by_text.items()]
+
+    def _count_families(self, chunk: Chunk, counted: list[Foreign], done: int, base: int) -> None:
+        """Count the lines up to `done` that nobody needs to see, by family."""
+        for kind, text, lines in counted:
+            family = self._target.families(is_passed=kind == PASSED)
+            own = lines[: np.searchsorted(lines, done)]
+            own = own[chunk.kinds[own] == kind]  # some were looked at after all
+            if text and len(own) and family.knows(text):
+                last = int(own[-1])
+                shown = clean(decode_line(chunk.raw(last))).strip()
+                family.count(text, len(own), base + last + 1, self._target.claim(shown).text)
 
     def _add_rows(self, feed: RowFeed, chunk: Chunk, row: int, base: int, outlook: tuple[object, ...]) -> int | None:
         """Give the rows before this one; the line to stop at, if one of them changes what the next ones mean."""
@@ -125,7 +166,7 @@ class HandOver:
         target, kinds = self._target, chunk.kinds
         while True:
             target.num_lines = base + line
-            target.add(clean(chunk.raw(line).decode("utf-8", errors="replace")))
+            target.add(clean(decode_line(chunk.raw(line))))
             line += 1
             if line == chunk.end or not target.in_traceback or kinds[line] not in _WITHOUT_TRACE:
                 return line

@@ -19,8 +19,9 @@ from stepscope.reading.bulk.target import BulkTarget
 from stepscope.reading.events import KINDS as EVENTS
 from stepscope.reading.step_line import NAMES_STEP
 
-# What to do with a line: ask the ordinary reader; a row; the loss of the row before it; nothing; count it as unread.
-SLOW, STEP, LOSS, NOTHING, UNREAD = range(5)
+# What to do with a line: ask the ordinary reader; a row; the loss of the row before it; nothing; count it as unread;
+# count it as passed over.
+SLOW, STEP, LOSS, NOTHING, UNREAD, PASSED = range(6)
 _QUANTIFIER = re.compile(r"\\?\{\d*,?\d*\}|0-9")
 _OWN_DIGIT = re.compile(r"(?<![A-Za-z_@0-9])[0-9]|(?<=\\d)[0-9]|\(\?P=")
 
@@ -61,8 +62,8 @@ def make_plan(fmt: Format, target: BulkTarget, line: bytes) -> Plan:
         return Plan(SLOW, shape)
     if kind == "chatter":
         is_silent = notices.closing_words(found.text) is None and not _may_state_runtime(found.text)
-        return Plan(NOTHING if found.prefix is None and is_silent else SLOW, shape)
-    if kind != "step" or fmt.clock.restarts_with == "epoch":
+        return Plan(PASSED if found.prefix is None and is_silent else SLOW, shape, text=found.text)
+    if kind != "step" or fmt.clock.restarts_with == "epoch" or fmt.layout.counts_lines or fmt.clock.is_mean:
         return Plan(SLOW, shape)
     if _states_ahead(_patterns(fmt, {"fact", "start", "resume"})):
         return Plan(SLOW, shape)
@@ -116,8 +117,13 @@ def _is_surely_foreign(sight: Sight) -> bool:
     text = sight.text
     if sight.found.prefix is not None or any(char.isdigit() for char in text[:2]):
         return False
-    is_notice = notices.classify(text) is not None or notices.is_ignored(text) or _may_state_runtime(text)
-    return not is_notice and notices.EXCEPTION.match(text) is None and "ignal" not in text
+    return not may_be_notice(text) and notices.EXCEPTION.match(text) is None
+
+
+def may_be_notice(text: str, *, has_digits: bool = True) -> bool:
+    """Whether a line may say how the run went or how long it took, with these or other digits."""
+    is_notice = notices.classify(text) is not None or notices.is_ignored(text)
+    return is_notice or "ignal" in text or (has_digits and _may_state_runtime(text))
 
 
 def _may_state_runtime(text: str) -> bool:

@@ -10,18 +10,29 @@ import numpy as np
 
 from stepscope.columns.decimals import Nanos, Printed
 from stepscope.core.units import NS
-from stepscope.lines.figures import CLOCK_FIGURES, LINEAR_NS, SCALES, parse_clock
+from stepscope.lines.figures import CLOCK_FIGURES, LINEAR_NS, MINUTES_LEFT, OWN_EVENTS, SCALES, parse_clock
 from stepscope.lines.format import Format
 from stepscope.lines.prefix import Prefix, split_prefix
+from stepscope.lines.skipped import count_place
 from stepscope.reading.bulk.line_shape import LineShape, free_digits, make_shape
 from stepscope.reading.bulk.numbers import MAX_DIGITS, Floats, Ints, Number, find_windows
 from stepscope.reading.bulk.sight import Sight
+from stepscope.reading.step_line import EVALUATED
 
 MOMENTS = ("unix_s", "unix_ms")
 _NUMBER = re.compile(r"[+-]?[0-9][0-9,_]*(?:\.[0-9]*)?|[+-]?\.[0-9]+")
 _POWER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]*)?)[eE]([+-]?)([0-9]{1,2})")
 _CONSTANT = re.compile(r"[+-]?(?:nan|inf)", re.IGNORECASE)
-_NOT_HERE = ("per_steps", "samples_per_s")
+_NOT_HERE = (
+    MINUTES_LEFT,
+    "percent",
+    "epochs_done",
+    "per_steps",
+    "samples_per_s",
+    "mean_steps_per_s",
+    *EVALUATED,
+    *OWN_EVENTS,
+)
 
 # Below this many nanoseconds whole numbers and the ordinary reader's floats give the same, to the last one.
 MAX_NS = 10**15
@@ -93,6 +104,7 @@ class RowPlanner:
     def row(self) -> RowRecipe:
         """A line that is a row of the table."""
         groups = self._groups
+        self._fix_skipped()
         if any(groups.get(name) for name in (*MOMENTS, *_NOT_HERE)):
             raise NotPlainError
         if groups.get("epoch") and groups.get("batch") and not groups.get("batches"):
@@ -123,6 +135,16 @@ class RowPlanner:
             prefix=prefix,
             **totals,
         )
+
+    def _fix_skipped(self) -> None:
+        """Lines that say that no step was skipped are of one shape; others are read one by one."""
+        place = count_place(self._sight.text)
+        if place is None:
+            return
+        text = self._sight.text[slice(*place)]
+        if int(text):
+            raise NotPlainError
+        self._fix(self._sight.lead + place[0], text)
 
     def _finish(
         self,
@@ -297,12 +319,14 @@ class RowPlanner:
         if prefix is None or prefix.t_ns is None:
             return None, None
         match = prefix.match
-        if match is None or match.groupdict().get("half"):
+        if match is None:
             raise NotPlainError
         parts = {name: text for name, text in match.groupdict().items() if text and name != "m"}
-        for name in ("y", "mo", "d", "z"):
-            if name in parts:  # a new day is a new shape: then the rest of a stamp is a plain sum
+        # A new day is a new shape: then the rest of a stamp is a plain sum. By a clock of twelve hours, so is an hour.
+        for name in ("y", "y2", "mo", "d", "a", "b", "c", "z", *(["h"] if "half" in parts else [])):
+            if name in parts:
                 self._fix(start + match.start(name), parts[name])
+                parts.pop(name)
         units = {"h": 3600 * NS, "mi": 60 * NS, "s": NS, "e": NS, "f": NS // 10 ** len(parts.get("f", ""))}
         base, terms = prefix.t_ns, []
         for name, unit in units.items():

@@ -8,8 +8,9 @@ import numpy.typing as npt
 from stepscope.lines.format import Format
 from stepscope.reading.bulk.handover import OTHER_BAR, Chunk
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO, compare, free_digits, make_shape
+from stepscope.reading.bulk.nobody import Nobody
 from stepscope.reading.bulk.numbers import Ints, Scratch, Words, floats, whole_numbers
-from stepscope.reading.bulk.recipe import LOSS, NOTHING, STEP, UNREAD, Plan, make_plan
+from stepscope.reading.bulk.recipe import LOSS, NOTHING, PASSED, SLOW, STEP, UNREAD, Plan, make_plan
 from stepscope.reading.bulk.row_blocks import RowBlock
 from stepscope.reading.bulk.row_recipe import RowRecipe
 from stepscope.reading.bulk.target import BulkTarget
@@ -18,7 +19,7 @@ PADDING = 1024  # a line may be looked at beyond its end
 _LEAST_LINES = 6  # fewer lines of one shape are quicker read one by one
 _LINE_BYTES = (8, 1000)
 _MAX_NEW_SHAPES = 8  # tried per chunk and length: lines of prose all have different ones
-_MAX_PLANS = 512
+_MAX_PLANS = 4096
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -31,6 +32,7 @@ class Sorter:
         self._target = target
         self._plans: dict[bytes, list[Plan]] = {}
         self._scratch = Scratch()
+        self._nobody = Nobody(fmt)
 
     def sort(self, buffer: Bytes, start: int, end: int, *, by_line: bool = False) -> Chunk:
         """The lines between `start` and `end` of a buffer that is `PADDING` longer; zero bytes are taken out of it.
@@ -48,7 +50,17 @@ class Sorter:
             block = RowBlock(len(chunk.lengths), self._scratch)
             self._read_shapes(chunk, block)
             chunk.rows = block.rows(chunk.kinds == STEP)
+            self._find_nobodys(chunk)
         return chunk
+
+    def _find_nobodys(self, chunk: Chunk) -> None:
+        """Of the lines that are left, those that are nobody's."""
+        if self._target.has_own_prefix:
+            return
+        is_left = chunk.kinds == SLOW
+        for _, _, lines in chunk.foreign:
+            is_left[lines] = False
+        chunk.nobodys = self._nobody.find(chunk.buffer, chunk.places, chunk.lengths, np.flatnonzero(is_left))
 
     def _read_shapes(self, chunk: Chunk, block: RowBlock) -> None:
         chunk.kinds[chunk.lengths == 0] = NOTHING
@@ -97,8 +109,8 @@ class Sorter:
         """Do with lines of one shape what its plan says."""
         row = plan.row
         if row is None:
-            if plan.kind == UNREAD:
-                chunk.foreign.append((plan.text, lines))
+            if plan.kind in (UNREAD, PASSED):
+                chunk.foreign.append((plan.kind, plan.text, lines))
             else:
                 chunk.kinds[lines] = plan.kind
             return

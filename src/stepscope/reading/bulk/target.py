@@ -13,6 +13,7 @@ from stepscope.reading.other_lines import MAX_UNREAD
 from stepscope.reading.rows import RowBatch
 from stepscope.reading.rules import RULES
 from stepscope.reading.step_line import Groups
+from stepscope.reading.unread import UnreadTrack
 
 
 class BulkTarget:
@@ -56,7 +57,10 @@ class BulkTarget:
     ) -> Literal["row", "bar", "news", "line"]:
         """What lines that state these totals are: rows of the run, another bar, news in the first, or neither."""
         if self._assembler.format.layout.bars_nest and total != self._assembler.bars.total:
-            return "news" if self._assembler.bars.total is None else "bar"
+            if self._assembler.bars.total is None:
+                return "news"
+            # Between the rows it is an evaluation, which is read line by line.
+            return "line" if len(self._assembler.so_far.rows) else "bar"
         if self._assembler.totals.is_uneven or not self._assembler.so_far.writers.is_own(prefix):
             return "line"
         stated = zip((total, epochs, batches), self._assembler.totals.known, strict=True)
@@ -88,9 +92,26 @@ class BulkTarget:
         """How many more lines that nobody understood must be seen."""
         return max(MAX_UNREAD - len(self._assembler.others.first_unread), int(self._assembler.file.notices.is_ignored))
 
-    def would_only_count(self, text: str) -> bool:
-        """Whether a line that nobody understands would only be counted."""
-        return self._assembler.others.remarks.is_full(text)
+    def would_only_count(self, text: str, *, is_passed: bool) -> bool:
+        """Whether a line that nobody understands, or that is passed over, would only be counted."""
+        is_kept = is_passed or self._assembler.others.remarks.is_full(text)
+        return is_kept and self.families(is_passed=is_passed).only_counts(text)
+
+    @property
+    def has_own_prefix(self) -> bool:
+        """Whether lines may begin with a prefix of a kind that only this log has."""
+        return self._assembler.has_own_prefix
+
+    @property
+    def kept_names(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """The families and the names of remarks of which another line would be noted; None while new ones are."""
+        others = self._assembler.others
+        names = others.remarks.open_names()
+        return None if names is None or not others.unread.is_closed else (others.unread.keys(), names)
+
+    def families(self, *, is_passed: bool) -> UnreadTrack:
+        """The families of such lines."""
+        return self._assembler.others.passed if is_passed else self._assembler.others.unread
 
     def count_unread(self, num: int) -> None:
         """Count `num` more lines that nobody understood."""
@@ -121,8 +142,9 @@ class BulkTarget:
         self._assembler.so_far.segments.forget_announcements()
         self._assembler.so_far.rows.show(num)
         if rows.prefix is not None and rows.t_ns is not None:
-            self._assembler.file.timestamps.note_many(self._assembler.so_far.rows.t, num)
+            self._assembler.file.timestamps.note_many(self._assembler.so_far.rows.t, num, int(rows.line[last - 1]))
         if rows.is_bad is not None and rows.is_bad[first:last].any():
             bad = rows.is_bad[first:last]
-            at = first + int(np.argmax(bad))
-            self._assembler.others.note_nonfinite(int(bad.sum()), int(rows.step[at]), int(rows.line[at]))
+            ends = first + np.flatnonzero(bad)[[0, -1]]
+            begin, end = ((int(rows.step[at]), int(rows.line[at])) for at in ends.tolist())
+            self._assembler.others.note_nonfinite(int(bad.sum()), begin, end)

@@ -1,0 +1,68 @@
+"""The asides of a short log: what its step lines say besides step and time, by row.
+
+They matter for a piece of a log that somebody pasted, where nothing else may say what they do. Of a long log they are
+not kept: it is read in bulk, and says the same with its own figures.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from stepscope.core.settings import Settings
+from stepscope.lines.asides import bar_left_in, is_past_total, left_in, rate_in
+from stepscope.lines.command import Asked, asked_for
+from stepscope.run.model import Asides, Ints, Run
+from stepscope.source.lines import LineSplitter
+
+# No more of a log than this is kept.
+MOST_BYTES = 1 << 16
+_MOST_ROWS = 2000
+
+
+def with_asides(run: Run, kept: bytes) -> Run:
+    """A short run with what its lines say besides: `kept` is the whole log."""
+    if not 0 < len(kept) <= MOST_BYTES or not 0 < len(run) <= _MOST_ROWS:
+        return run
+    splitter = LineSplitter()
+    texts = [*splitter.feed(kept), *splitter.close()]
+    settings = _with_command(run, asked_for(texts))
+    return dataclasses.replace(run, asides=_asides(texts, run.steps.line), settings=settings)
+
+
+def _with_command(run: Run, asked: Asked) -> Settings:
+    """The settings, with the total that a pasted command states where the log itself states none."""
+    settings = run.settings
+    if "max_steps" in settings and settings["max_steps"].origin != "default":
+        return settings
+    total, each = asked.steps, settings.count("steps_per_epoch")
+    if total is None and asked.epochs:
+        total = asked.epochs if _counts_epochs(run) else asked.epochs * each if each else None
+    if total is None or total < int(run.steps.step[-1]):
+        return settings
+    return settings.with_layer({"max_steps": total}, "log")
+
+
+def _counts_epochs(run: Run) -> bool:
+    """Whether the steps of an inferred format are epochs: the word is right before their number."""
+    fmt = run.format
+    if fmt.inferred is None:
+        return False
+    heads = [line.pattern.partition("(?P<step>") for line in fmt.lines if line.kind in {"step", "fact"}]
+    return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
+
+
+def _asides(texts: list[str], lines: Ints) -> Asides:
+    own = [texts[line - 1] if line <= len(texts) else "" for line in lines.tolist()]
+    rates = [rate_in(text) for text in own]
+    units = {rate.unit for rate in rates if rate is not None}
+    left = left_in(own[-1])
+    return Asides(
+        left_s=left.seconds if left is not None else None,
+        is_left_of_bar=left is not None and left.is_bar,
+        bar_left=bar_left_in(own[-1]),
+        is_past_total=is_past_total(own[-1]),
+        rate=np.array([rate.value if rate is not None else np.nan for rate in rates]) if len(units) == 1 else None,
+        rate_unit=units.pop() if len(units) == 1 else None,
+    )

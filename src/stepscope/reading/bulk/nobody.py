@@ -1,0 +1,145 @@
+"""Which lines are surely nobody's, found without asking the ordinary reader about each of them.
+
+Every pattern has words of which each of its matches contains one (`lines/sieve.py`). A line without any of them, and
+without a prefix, belongs to nobody. Words are looked for in a whole batch of lines at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.lines import notices, runtimes
+from stepscope.lines.format import Format
+from stepscope.lines.match import SEARCHED
+from stepscope.lines.prefix import split_prefix
+from stepscope.lines.sieve import certain_words
+from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO
+from stepscope.reading.bulk.numbers import Ints
+from stepscope.reading.bulk.recipe import may_be_notice
+
+_LEAST_LINES = 500  # fewer are quicker read one by one
+_LINE_BYTES = 1000
+_MAX_KNOWN = 50_000
+_GRAM = 4
+_GRAM_BITS = 18
+_LEVELS = ("INFO", "DEBUG", "WARN", "ERROR", "CRITICAL")
+_NAME = re.compile(r"\(\?P<\w+>")
+_ODD_BYTES = np.ones(256, dtype=bool)
+_ODD_BYTES[[9, 10, 13, *range(32, 127)]] = False
+
+
+class Nobody:
+    """Finds lines that no line of a format and no notice can be."""
+
+    def __init__(self, fmt: Format) -> None:
+        words: set[str] = set(_LEVELS)
+        always = [notices.EXCEPTION.pattern]  # what must be tried
+        self._is_usable = True
+        for line in fmt.lines:
+            found = certain_words(line.pattern)
+            if "" in found:
+                always.append(line.pattern)
+                self._is_usable &= line.kind not in SEARCHED and "(?P=" not in line.pattern
+            else:
+                words |= found
+        tried = "|".join(f"(?:{_NAME.sub('(?:', pattern)})" for pattern in always)
+        self._never, self._anywhere = re.compile(tried), re.compile(f"^(?={tried})", re.MULTILINE)
+        self._words = _rows_of(words)
+        self._asking = _rows_of(notices.words() | set(runtimes.WORDS))  # a line with one of them is looked at
+        self._known: dict[bytes, bool] = {}
+
+    def find(self, buffer: npt.NDArray[np.uint8], places: Ints, lengths: Ints, lines: Ints) -> Ints:
+        """Those of `lines` that are nobody's."""
+        lines = lines[(lengths[lines] >= 1) & (lengths[lines] < _LINE_BYTES)]
+        if not self._is_usable or len(lines) < _LEAST_LINES:
+            return lines[:0]
+        start, end = int(places[0]), int(places[-1])
+        data = buffer[start:end].tobytes()
+        grams = _Grams(buffer[start : end + _GRAM])
+        named = np.zeros(len(lengths), dtype=bool)
+        asking = np.zeros(len(lengths), dtype=bool)
+        for words, mark in ((self._words, named), (self._asking, asking)):
+            for word in words:
+                if grams.may_hold(word):
+                    mark[np.searchsorted(places, _positions(data, word, start), side="right") - 1] = True
+        # Odd bytes, and a blank at the beginning, are left to the ordinary reader.
+        odd = np.flatnonzero(_ODD_BYTES[buffer[start:end]]) + start
+        named[np.searchsorted(places, odd, side="right") - 1] = True
+        named |= (buffer[places[:-1]] == 32) | (buffer[places[:-1]] == 9)
+        is_plain = not (buffer[start:end] == 13).any()
+        if is_plain:
+            # All lines at once; what is looked ahead at consumes nothing, so that no line hides the next.
+            claimed = [start + found.start() for found in self._anywhere.finditer(data.decode("latin-1"))]
+            named[np.searchsorted(places[:-1], claimed, side="right") - 1] = True
+        lines = lines[~named[lines]]
+        digits = np.flatnonzero((buffer[start:end] >= 48) & (buffer[start:end] <= 57)) + start
+        asking[np.searchsorted(places, digits, side="right") - 1] = True
+        if not is_plain:
+            asking[:] = True
+        unsure = lines[asking[lines]]
+        sure = self._are_nobodys(buffer, places[unsure], lengths[unsure])
+        is_nobodys = ~asking[lines]
+        is_nobodys[~is_nobodys] = sure
+        found: Ints = lines[is_nobodys]
+        return found
+
+    def _are_nobodys(self, buffer: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:
+        """Ask about each line, about lines that differ in their digits only once."""
+        whole, known, never = memoryview(buffer.data), self._known, self._never
+        kept = []
+        for start, end in zip(starts.tolist(), (starts + lengths).tolist(), strict=True):
+            raw = whole[start:end].tobytes()
+            key = raw.translate(DIGITS_TO_ZERO)
+            answer = known.get(key)
+            if answer is None:
+                text = raw.decode("ascii")
+                answer = never.match(text) is None and not may_be_notice(text, has_digits=b"0" in key)
+                if answer and b"0" in key:
+                    answer = b"0" not in key[:2] and split_prefix(text) is None
+                if len(known) < _MAX_KNOWN:
+                    known[key] = answer
+            kept.append(answer)
+        return np.array(kept, dtype=bool)
+
+
+class _Grams:
+    """Which groups of four bytes occur in some bytes, nearly: never a no for one that does."""
+
+    def __init__(self, data: npt.NDArray[np.uint8]) -> None:
+        self._seen = np.zeros(1 << _GRAM_BITS, dtype=bool)
+        if len(data) >= _GRAM:
+            groups = np.ndarray((len(data) - _GRAM + 1,), dtype="<u4", buffer=data, strides=(1,))
+            self._seen[_mixed(groups)] = True
+
+    def may_hold(self, word: bytes) -> bool:
+        """Whether a word may be there."""
+        if len(word) < _GRAM:
+            return True
+        own = np.frombuffer(word, dtype=np.uint8)
+        groups = np.ndarray((len(word) - _GRAM + 1,), dtype="<u4", buffer=own, strides=(1,))
+        return bool(self._seen[_mixed(groups)].all())
+
+
+def _mixed(groups: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    return (groups * np.uint32(2654435761)) >> np.uint32(32 - _GRAM_BITS)
+
+
+def _positions(data: bytes, word: bytes, start: int) -> list[int]:
+    found, at = [], data.find(word)
+    while at >= 0:
+        found.append(start + at)
+        at = data.find(word, at + 1)
+    return found
+
+
+def _rows_of(words: Iterable[str]) -> tuple[bytes, ...]:
+    """The words as bytes, none of which contains another."""
+    kept: list[str] = []
+    for word in sorted(set(words), key=len):
+        if word and not any(other in word for other in kept):
+            kept.append(word)
+    return tuple(word.encode() for word in kept)

@@ -1,0 +1,33 @@
+"""A log that ends before its first step: no format claims it, but it says how the training died.
+
+That is an answer. A text that speaks of no end, or whose end is not a training's, stays what it is: no training log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepscope.lines.belongs import is_training_text
+from stepscope.lines.format import Clock, Format, Line
+from stepscope.lines.notices import FATAL
+from stepscope.reading.assembler import RunAssembler
+
+NO_FORMAT = Format(
+    title="no iteration",
+    url="",
+    lines=(Line("chatter", r"(?!)"),),  # nothing is its line
+    samples=(),
+    clock=Clock(covers="stamp", includes=(), note="The log has no iteration, so it has no time figure."),
+    is_timed=False,
+    name="none",
+)
+
+
+def assemble_end(lines: Sequence[str], rank: int | None = None) -> RunAssembler | None:
+    """What lines without a step say of a training's end; None where they say nothing of the kind."""
+    assembler = RunAssembler(NO_FORMAT)
+    assembler.begin_file(rank)
+    for line in lines:
+        assembler.add(line)
+    is_end = any(notice.kind in FATAL for notice in assembler.file.notices.notices)
+    return assembler if is_end and is_training_text(lines) else None

@@ -1,0 +1,138 @@
+"""Whether and how a run has ended, by what its log says: the one place that decides.
+
+Steps that reach the total end a run, and so do words ("Training complete", `train_runtime`), unless the log itself
+shows that the same words ended nothing before. A log that merely stops has no ending: there
+`analysis/state.py` asks the clock.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from stepscope.core.message import Message, say
+from stepscope.run.deaths import DeathKind, final_death
+from stepscope.run.model import Notice, Run
+
+EndKind = DeathKind | Literal["finished"]
+
+# Words that could end a stage as well count only this near the end of the log.
+_NEAR_LINES = 200
+# A total worked out from percentages may be this far off.
+_ROUGH = 0.02
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+# Totals of a program, not of a training: a shell's `time`.
+_SHELL_TOTALS = {"real", "Elapsed (wall clock) time"}
+
+
+class Ending(NamedTuple):
+    """How the run ended, its last step, and the line that says so."""
+
+    value: EndKind
+    step: int | None
+    line: int | None
+    evidence: Message
+
+    @property
+    def reason(self) -> Message:
+        """Why there is nothing to forecast."""
+        return say(f"reason-over-{self.evidence.key}", **self.evidence.args)
+
+
+def find_ending(run: Run) -> Ending | None:
+    """How the run ended; None where its log does not say that it has."""
+    last, total = last_step(run), stated_total(run)
+    goal = run.settings.count("max_steps")
+    if last is not None and goal is not None and last >= goal:
+        return Ending("finished", last, _last_line(run), say("state-total", step=last, total=goal))
+    words, death = _closing_words(run), final_death(run)
+    if death is not None and (words is None or words.line > death.cause.line or not len(run) or is_short(run, total)):
+        return Ending(death.kind, last, death.cause.line, say("state-words", text=death.cause.text))
+    if words is not None:
+        is_stated = total is not None and run.settings["max_steps"].origin != "detected"
+        is_all = last is not None and is_stated and not is_short(run, total)
+        return Ending("finished", total if is_all else last, words.line, say("state-words", text=words.text))
+    return None
+
+
+def last_step(run: Run) -> int | None:
+    """The last step that the log names: the last row's, or that of an event that comes after its step."""
+    if not len(run):
+        return None
+    last, events = int(run.steps.step[-1]), run.events
+    if not run.format.layout.events_follow_step:
+        return last
+    limit = min(last + _spacing(run), stated_total(run) or last + _spacing(run))
+    later = [
+        int(step)
+        for step, row in zip(events.step[-8:].tolist(), events.row[-8:].tolist(), strict=True)
+        if row >= len(run) - 1 and last < step <= limit
+    ]
+    return max([last, *later])
+
+
+def stated_total(run: Run) -> int | None:
+    """The number of the last step, where the log or the user states it."""
+    total = run.settings.count("max_steps")
+    return None if total is None or run.settings["max_steps"].origin == "default" else total
+
+
+def _spacing(run: Run) -> int:
+    """How many steps may pass before the next is printed."""
+    steps = run.steps.step
+    gap = int(steps[-1] - steps[-2]) if len(steps) > 1 else 1
+    return max(1, gap, run.settings.count("log_interval") or 1)
+
+
+def is_short(run: Run, total: int | None) -> bool:
+    """Whether steps are missing that the trainer would have printed."""
+    if total is None or not len(run):
+        return False
+    left, spacing = total - int(run.steps.step[-1]), _spacing(run)
+    if run.settings["max_steps"].origin == "detected":
+        return left >= max(spacing, _ROUGH * total)
+    # A trainer that prints every hundredth step need not print the last one, counted from 0.
+    return left > spacing or left == spacing == 1
+
+
+def _last_line(run: Run) -> int | None:
+    return int(run.steps.line[-1]) if len(run) else None
+
+
+class _Words(NamedTuple):
+    line: int
+    text: str
+
+
+def _closing_words(run: Run) -> _Words | None:
+    """The line after the last step that says the training is over, if its words can be believed."""
+    short = is_short(run, stated_total(run))
+    for notice in run.notices:
+        if notice.row != len(run) or notice.kind not in {"done", "closing", "early_stop"}:
+            continue
+        is_weak = notice.kind == "closing"
+        if is_weak and (short or run.num_lines - notice.line > _NEAR_LINES or not len(run)):
+            continue
+        if not _has_ended_nothing(run, notice):
+            return _Words(notice.line, notice.text)
+    for runtime in run.runtimes:
+        if short and runtime.name != "train_runtime":
+            continue
+        said_before = any(other.name == runtime.name and _is_middle(run, other.row) for other in run.runtimes)
+        if runtime.row == len(run) > 0 and not said_before and runtime.name not in _SHELL_TOTALS:
+            return _Words(runtime.line, runtime.name)
+    return None
+
+
+def _has_ended_nothing(run: Run, notice: Notice) -> bool:
+    """Whether the same words were printed before in the middle of a training, which then went on."""
+    shape = _DIGITS.sub("0", notice.text)
+    return any(
+        other.kind == notice.kind and _is_middle(run, other.row) and _DIGITS.sub("0", other.text) == shape
+        for other in run.notices
+    )
+
+
+def _is_middle(run: Run, row: int) -> bool:
+    """Whether training went on after this many rows as if nothing had been: no process began there."""
+    return 0 < row < len(run) and all(segment.first_row != row for segment in run.segments)
