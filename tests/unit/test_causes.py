@@ -169,3 +169,27 @@ def test_a_spacing_known_to_many_steps_only_is_no_exact_one():
     assert [rhythm.guess.code for rhythm in report.ledger.rhythms] == ["C10"]
     assert report.ledger.rhythms[0].guess.confidence < SURE
     assert "nothing says for sure why" in " ".join(rhythm_lines(report, Language.load("en")))
+
+
+def silent_rhythm(every, excess_ms, *, offset=0, **flags):
+    lines = []
+    for step in range(1, 3001):
+        took = 100 + step * 7919 % 5 + (excess_ms if step % every == offset and step > every else 0)
+        lines.append(f"iter {step}: loss 2.5, time {took:.2f}ms")
+    return report_of(lines, **flags)
+
+
+def test_long_stops_at_a_round_interval_are_not_the_optimizer_s_for_sure():
+    """30 times a normal step, every 200: an evaluation or a checkpoint without a line fits as well."""
+    for own in silent_rhythm(200, 3000).ledger.rhythms:
+        assert own.guess is None or own.guess.code != "C10" or own.guess.confidence < SURE
+
+
+def test_a_rhythm_at_a_stated_interval_is_that_interval_s():
+    for setting, code in (("eval_interval", "C01"), ("checkpoint_interval", "C02"), ("test_freq", "C01")):
+        report = silent_rhythm(200, 3000, **{setting: 200})
+        assert {own.guess.code for own in report.ledger.rhythms} == {code}
+
+
+def test_a_few_steps_worth_at_an_odd_place_is_the_optimizer():
+    assert {own.guess.code for own in silent_rhythm(20, 300, offset=7).ledger.rhythms} == {"C10"}

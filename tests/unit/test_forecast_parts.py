@@ -142,9 +142,9 @@ def test_during_start_up_it_says_when_to_ask_again(tmp_path, cli):
     log = tmp_path / "train.log"
     log.write_text("\n".join(training(10, every=10)), encoding="utf-8")
     status, out, err = cli("eta", str(log), "--max-steps", "2000", "--lang", "en")
-    assert status == 3
-    assert not out
-    assert "Ask again after iteration" in err
+    assert status == 0
+    assert "weak estimate" in out
+    assert "Ask again after iteration" in out + err
 
 
 def test_a_spread_is_read_both_ways():

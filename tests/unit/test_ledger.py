@@ -218,3 +218,17 @@ def test_a_printed_wait_for_data_is_no_evaluation():
     assert report.ledger.seconds("data") == pytest.approx(19 * 0.14, rel=0.1)
     assert report.ledger.seconds("evaluation") == 0  # the clock stands still, and the wait is printed
     assert {slow.code for slow in report.ledger.slow if slow.step} == {"C35"}
+
+
+def test_the_typical_step_of_a_coarse_clock_is_that_of_its_main_level():
+    """A bar in whole seconds: 1.7 s for most of the run, then 35 s; the mean of both never happened."""
+    from tests.unit.logs import report_of
+
+    at, lines = 0.0, []
+    for step in range(1, 601):
+        at += 1.7 if step <= 560 else 35.0
+        clock = f"{int(at) // 3600}:{int(at) // 60 % 60:02d}:{int(at) % 60:02d}"
+        lines.append(f"Training:  10%|#         | {step}/4000 [{clock}<2:00:00,  1.70s/it, loss=2.5]")
+    step = report_of(lines).ledger.step
+    assert 1.5 < step.typical_s < 1.9
+    assert step.low_s <= step.typical_s <= step.high_s

@@ -44,7 +44,7 @@ def test_a_save_and_the_evaluation_behind_it_are_one_stop():
     report = report_of(mmengine(epochs=12))
     found = seconds(report)
     assert found["evaluation"] == pytest.approx(12 * 40, rel=0.02)
-    assert found["step"] == pytest.approx(12 * 100, rel=0.03)
+    assert found["step"] + found["data"] == pytest.approx(12 * 100, rel=0.03)
     assert "checkpoint" not in found
     assert report.ledger.wall_s == pytest.approx(12 * 140, rel=0.03)
 
@@ -141,3 +141,36 @@ def test_launches_that_crash_before_their_first_step_are_a_gap_and_no_warm_up():
     seconds = {total.phase: total.seconds for total in report_of(lines).ledger.phases}
     assert seconds["gap"] == pytest.approx(300, abs=2)
     assert seconds["warmup"] == pytest.approx(329, abs=3)
+
+
+def short_epochs(*, epochs, batches=137, step_s=0.2, evaluation_s=3.0, after_s=2.0):
+    """One row an epoch, 37 iterations before its end; loading the next epoch takes a while after the evaluation."""
+    log = Stamped(pattern="%Y/%m/%d %H:%M:%S")
+    for epoch in range(1, epochs + 1):
+        text = f"Epoch(train) [{epoch}][100/{batches}]  lr: 1e-2  eta: 0:10:00  time: {step_s:.4f}  "
+        before_s = 100 * step_s + (after_s if epoch > 1 else 0.0)
+        log.write(f"mmengine - INFO - {text}data_time: 0.01  memory: 900  loss: 2.1", after_s=before_s)
+        done_s = (batches - 100) * step_s + evaluation_s
+        log.write(f"mmengine - INFO - Epoch(val) [{epoch}][6/6]    accuracy/top1: 61.2", after_s=done_s)
+    return log.lines
+
+
+def test_an_evaluation_ends_with_its_line_and_begins_after_the_unprinted_steps():
+    found = seconds(report_of(short_epochs(epochs=40)))
+    assert found["evaluation"] == pytest.approx(40 * 3, rel=0.1)
+    assert found["step"] + found["data"] == pytest.approx(40 * 137 * 0.2, rel=0.03)
+    assert found["unlogged"] == pytest.approx(40 * 2, rel=0.3)
+
+
+def test_the_steps_after_the_last_row_are_no_checkpoint():
+    """Caffe prints every 500th iteration and the snapshot of the last one."""
+    log = Stamped(pattern="I0613 %H:%M:%S.000000", after=" 5405 solver.cpp:222] ")
+    log.write("max_iter: 4800")
+    for step in range(0, 4501, 500):
+        log.write(f"Iteration {step}, loss = 0.5", after_s=0 if step == 0 else 400)
+    log.write("Snapshotting to binary proto file out_iter_4800.caffemodel", after_s=240)
+    log.write("Snapshotting solver state to binary proto file out_iter_4800.solverstate", after_s=2)
+    report = report_of(log.lines)
+    found = seconds(report)
+    assert found["step"] == pytest.approx(9 * 400 + 240, abs=2)
+    assert found.get("checkpoint", 0) < 4

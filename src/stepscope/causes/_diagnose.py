@@ -14,6 +14,7 @@ from stepscope.core.units import NS, seconds_to_ns
 from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import ExplainedLevel, Finding, Ledger, Phase, PhaseTotal, Rhythm, SlowStep, joined
+from stepscope.ledger.priced import with_prices
 from stepscope.ledger.trainings import merge_trainings
 from stepscope.run.model import Run
 from stepscope.source.nvidia_smi import Hardware
@@ -41,7 +42,7 @@ def diagnose(ledger: Ledger, run: Run, hardware: Hardware | None = None) -> Ledg
         slow.append(explained)
         if phase is not None:
             moved.append((phase, stall_s))
-    return ledger._replace(
+    explained_ledger = ledger._replace(
         slow=tuple(slow),
         phases=_moved(ledger.phases, moved),
         rhythms=rhythms,
@@ -49,6 +50,7 @@ def diagnose(ledger: Ledger, run: Run, hardware: Hardware | None = None) -> Ledg
         findings=_asked("explain_run", evidence),
         baseline=None,  # diagnosed: not to be diagnosed again
     )
+    return with_prices(explained_ledger, run)
 
 
 def attribute_with_causes(

@@ -19,6 +19,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Case, Rhythmic
+from stepscope.causes._stated import stated_interval
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
 
@@ -39,8 +40,10 @@ def explain_step(case: Case) -> Finding | None:
 
 def explain_period(rhythm: Rhythmic) -> Finding | None:
     """A comb at the interval of checkpoints that print no line here."""
-    every = rhythm.evidence.run.settings.count("checkpoint_interval")
-    if not every or rhythm.period.every % every or not rhythm.evidence.run.clock.runs_during("checkpoint"):
+    evidence = rhythm.evidence
+    every = stated_interval(evidence.run.settings, "checkpoint", rhythm.period.every)
+    is_silent = not any(evidence.is_near_stop(row) for row in rhythm.period.rows)
+    if every is None or not (evidence.run.clock.runs_during("checkpoint") or is_silent):
         return None
     message = say("cause-c02-period", every=every, count=rhythm.period.num_events)
     return Finding(CODE, "checkpoint", "checkpoint", 0.75, rhythm.period.each_s, message)

@@ -18,6 +18,7 @@ What to change
 from __future__ import annotations
 
 from stepscope.causes._evidence import Case, Evidence, Rhythmic
+from stepscope.causes._stated import stated_interval
 from stepscope.causes.data_wait import MOST
 from stepscope.columns.statistics import median
 from stepscope.core.message import Seconds, say
@@ -66,8 +67,11 @@ def _usual_nearby(evidence: Evidence) -> float | None:
 def explain_period(rhythm: Rhythmic) -> Finding | None:
     """A comb at the interval of evaluations that print no line here."""
     settings = rhythm.evidence.run.settings
-    every, between_lines = settings.count("eval_interval"), settings.count("log_interval") or 1
-    if not every or not rhythm.evidence.run.clock.runs_during("evaluation"):
+    every = stated_interval(settings, "evaluation", rhythm.period.every) or settings.count("eval_interval")
+    between_lines = settings.count("log_interval") or 1
+    # A clock that is said to stop for evaluations does not, where rows at their interval are slow and no line is near.
+    is_silent = not any(rhythm.evidence.is_near_stop(row) for row in rhythm.period.rows)
+    if not every or not (rhythm.evidence.run.clock.runs_during("evaluation") or is_silent):
         return None
     off = rhythm.period.every % every
     # An interval that is no multiple of the printed one was measured on printed lines: neither is known to the step.

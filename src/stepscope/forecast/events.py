@@ -34,17 +34,18 @@ class StopsLeft(NamedTuple):
     checkpoint: WorkLeft
     error_s: float
     assumptions: tuple[Message, ...]
+    in_steps_s: float = 0.0  # what of them the level of the steps contains already
 
     @property
     def seconds(self) -> float:
-        """All of them together."""
-        return (self.evaluation.seconds or 0.0) + (self.checkpoint.seconds or 0.0)
+        """All of them together, beyond what the steps' level contains."""
+        return (self.evaluation.seconds or 0.0) + (self.checkpoint.seconds or 0.0) - self.in_steps_s
 
 
 def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule, level_s: float) -> StopsLeft:
     """Price the stops of a schedule at the level to come."""
     if timeline.holds_stops:
-        return _inside_steps(schedule)
+        return _inside_steps(schedule, ledger, level_s)
     assumptions: list[Message] = []
 
     def cost(stops: list[StopCost]) -> Cost | None:
@@ -78,11 +79,18 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
     )
 
 
-def _inside_steps(schedule: Schedule) -> StopsLeft:
-    """The counts alone: every line of the log holds its evaluation, so the level of the steps contains their cost."""
+def _inside_steps(schedule: Schedule, ledger: Ledger, level_s: float) -> StopsLeft:
+    """Every line of the log holds its evaluation, so the level of the steps contains their cost; the ledger's share."""
     counts = [schedule.num_evaluations, _rounded(schedule.num_checkpoints)]
     evaluation, checkpoint = (WorkLeft(num=num, seconds=0.0 if num == 0 else None) for num in counts)
-    return StopsLeft(evaluation, checkpoint, error_s=0.0, assumptions=())
+    room_s = schedule.num_steps * level_s
+    if ledger.evaluation_price is not None and evaluation.num:
+        evaluation = evaluation._replace(seconds=min(evaluation.num * ledger.evaluation_price.seconds, room_s))
+        room_s -= evaluation.seconds or 0.0
+    if ledger.checkpoint_price is not None and checkpoint.num:
+        checkpoint = checkpoint._replace(seconds=min(checkpoint.num * ledger.checkpoint_price.seconds, room_s))
+    inside_s = (evaluation.seconds or 0.0) + (checkpoint.seconds or 0.0)
+    return StopsLeft(evaluation, checkpoint, error_s=0.0, assumptions=(), in_steps_s=inside_s)
 
 
 def _rounded(count: float | None) -> int | None:
@@ -98,11 +106,20 @@ def _seen(
     if with_save and without:
         every, save = without.seconds, max(0.0, with_save.seconds - without.seconds)
         error = float(np.hypot((1 - p) * without.error, p * with_save.error))
+        if ledger.checkpoint_price is not None and saves:
+            # The sum is what was seen; the border between the two is the ledger's, here as everywhere.
+            seconds = num * every + saves * save
+            save = min(ledger.checkpoint_price.seconds, seconds / max(saves, 1.0))
+            every = max(0.0, seconds - saves * save) / max(num, 1)
     else:
         seen = with_save or without
         assert seen is not None
         every, error = seen
-        save = ledger.checkpoint_price.seconds if ledger.checkpoint_price else 0.0
+        known = ledger.checkpoint_price
+        if known is None and not with_save:
+            # Checkpoints will come, but nothing has shown what one costs.
+            return WorkLeft(num=num, seconds=num * every), None if saves else 0.0, num * error
+        save = known.seconds if known else 0.0
         if with_save:
             # Only their sum was seen: the ledger's border between them, and a checkpoint fewer where one is not
             # expected.

@@ -11,16 +11,22 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from stepscope.columns.statistics import median
 from stepscope.core.message import Message, Seconds, say
+from stepscope.core.units import NS
 from stepscope.forecast.events import StopsLeft, WorkLeft, price_stops
 from stepscope.forecast.intervals import Kind, Signs, Spread, spread_of
 from stepscope.forecast.level import StepCost, estimate
 from stepscope.forecast.pace import Timeline, lay_out
 from stepscope.forecast.profile import Profile, follow, weight
+from stepscope.forecast.rough import Rough, rough_rest
 from stepscope.forecast.schedule import Schedule, plan
 from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger
+from stepscope.run.ending import find_ending
 from stepscope.run.model import Run
 
 __all__ = ["Forecast", "NoForecast", "WorkLeft", "forecast", "recent_level"]
@@ -28,6 +34,11 @@ __all__ = ["Forecast", "NoForecast", "WorkLeft", "forecast", "recent_level"]
 # Fewer normal steps than this carry no level.
 _LEAST_ROWS = 3
 _DAY_S = 86_400.0
+# A last row of so many steps, each so many times as slow as before, is the new speed; how long it stays is anybody's
+# guess (standard deviation of logs).
+_CLIFF_STEPS, _CLIFF, _CLIFF_DOUBT = 50, 5.0, 0.7
+# Steps to look ahead where the log does not say how many the run has.
+_AHEAD = 1000
 
 
 class Forecast(NamedTuple):
@@ -59,6 +70,14 @@ class Forecast(NamedTuple):
         return self.spread.below(math.log(within_s / self.remaining_s))
 
 
+class Ahead(NamedTuple):
+    """What the next steps take where the run's total is unknown, their evaluations and checkpoints included."""
+
+    num_steps: int
+    seconds: float
+    num_evaluations: int
+
+
 class NoForecast(NamedTuple):
     """Why there is no forecast, and the rate if there is one; from which step on there will be, and how soon."""
 
@@ -67,6 +86,8 @@ class NoForecast(NamedTuple):
     last_step: int | None
     ask_step: int | None = None
     ask_s: float | None = None
+    ahead: Ahead | None = None
+    rough: Rough | None = None  # what is left by figures that are no forecast
 
 
 class Outlook(NamedTuple):
@@ -86,7 +107,7 @@ def forecast(
     """When `run` will be done, or what is missing to say so. `previous` are complete runs of the same program."""
     found = look_ahead(run, ledger, previous)
     if isinstance(found, NoForecast):
-        return found
+        return found if find_ending(run) is not None else found._replace(rough=rough_rest(run, found.level_s))
     schedule = found.schedule
     remaining, spread = found.seconds, spread_of(found.signs)
     edge = (1 - min(max(confidence, 0.01), 0.999)) / 2
@@ -111,14 +132,19 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
     """The middle of a forecast and the signs of its quality; what is learned from other runs is not in it."""
     level_s = None if ledger.step is None else recent_level(run, ledger)
     last_step = int(run.steps.step[-1]) if len(run) else None
-    if last_step is not None and not (run.steps.span > 0).any():
+    if last_step is not None and ledger.step is None and not (run.steps.span > 0).any():
         return NoForecast(reason=say("reason-no-times"), level_s=None, last_step=last_step)
+    ending, max_steps = find_ending(run), run.settings.count("max_steps")
+    if ending is not None and (level_s is None or last_step is None or max_steps is None):
+        return NoForecast(reason=ending.reason, level_s=level_s, last_step=last_step)
     if ledger.step is None or level_s is None or last_step is None:
         return _too_early(run, say("reason-no-steps"), 0, None)
-    max_steps = run.settings.count("max_steps")
     if max_steps is None:
-        return NoForecast(reason=say("reason-no-total"), level_s=level_s, last_step=last_step)
+        ahead = _ahead(run, ledger, level_s, last_step)
+        return NoForecast(reason=say("reason-no-total"), level_s=level_s, last_step=last_step, ahead=ahead)
     schedule = plan(run, max_steps)
+    if ending is not None and ending.value == "finished":
+        schedule = schedule.closed(last_step if ending.step is None else ending.step)
     timeline = lay_out(run, ledger)
     num_rows = ledger.step.num_rows
     if 0 < num_rows < _LEAST_ROWS and len(timeline) < _LEAST_ROWS and schedule.num_steps:
@@ -175,7 +201,24 @@ def _level(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule) -> 
         doubt = 0.3 if ledger.wall_high_s > 1.2 * ledger.wall_s else 0.05
         return StepCost(ledger.step.typical_s, (doubt, -doubt), 0.0, doubt, doubt, False)
     passes = not run.format.habits.step_cost_follows_schedule
-    return estimate(timeline, ledger.step.regimes, schedule.num_steps, passes=passes)
+    level = estimate(timeline, ledger.step.regimes, schedule.num_steps, passes=passes)
+    cliff_s = _cliff_s(run, schedule.num_steps)
+    return level if cliff_s is None else level._replace(seconds=cliff_s, dispute=max(level.dispute, _CLIFF_DOUBT))
+
+
+def _cliff_s(run: Run, steps_left: int) -> float | None:
+    """Seconds of a step in the last row, where it covers many and the trainer's own time left goes by them, too.
+
+    One slow step may be a stall; a hundred in a row are the speed that the run has now.
+    """
+    steps, own_s = run.steps, run.asides.left_s
+    rows = np.flatnonzero(steps.span > 0)
+    if not own_s or len(rows) < _LEAST_ROWS or any(stop.row == rows[-1] for stop in run.stops):
+        return None
+    now = float(steps.dur_ns[rows[-1]]) / NS
+    usual = float(median(steps.dur_ns[rows[:-1]])) / NS
+    is_new = int(steps.span[rows[-1]]) >= _CLIFF_STEPS and now > _CLIFF * usual > 0
+    return now if is_new and own_s > steps_left * (now * usual) ** 0.5 else None
 
 
 def _since_start(run: Run, timeline: Timeline) -> float:
@@ -211,6 +254,14 @@ def _profile(run: Run, timeline: Timeline, previous: Sequence[Run], max_steps: i
     return found._replace(paths=tuple(path for other in previous for path in other.paths)) if found else None
 
 
+def _ahead(run: Run, ledger: Ledger, level_s: float, last_step: int) -> Ahead:
+    """The next thousand steps at the present level, with the stops that come between them."""
+    schedule = plan(run, last_step + _AHEAD)
+    stops = price_stops(run, ledger, lay_out(run, ledger), schedule, level_s)
+    is_priced = stops.evaluation.seconds is not None and schedule.num_evaluations
+    return Ahead(_AHEAD, _AHEAD * level_s + stops.seconds, schedule.num_evaluations or 0 if is_priced else 0)
+
+
 def _too_early(run: Run, reason: Message, num_rows: int, level_s: float | None) -> NoForecast:
     """Start-up is not over: say from which step on there will be an answer."""
     last_step = int(run.steps.step[-1]) if len(run) else None
@@ -235,7 +286,8 @@ def _shares(found: Outlook, remaining: float) -> dict[str, WorkLeft]:
     def corrected(left: WorkLeft) -> WorkLeft:
         return left if left.seconds is None else left._replace(seconds=left.seconds * factor)
 
-    steps = WorkLeft(num=found.schedule.num_steps, seconds=found.schedule.num_steps * found.level.seconds)
+    steps_s = found.schedule.num_steps * found.level.seconds - found.stops.in_steps_s
+    steps = WorkLeft(num=found.schedule.num_steps, seconds=steps_s)
     return {
         "step": corrected(steps),
         "evaluation": corrected(found.stops.evaluation),

@@ -36,6 +36,10 @@ class Schedule(NamedTuple):
             return float(self.num_lone_checkpoints) if self.num_lone_checkpoints else None
         return self.num_evaluations * self.save_probability + self.num_lone_checkpoints
 
+    def closed(self, last_step: int) -> Schedule:
+        """The schedule of a run that is over: nothing is left."""
+        return self._replace(last_step=last_step, num_steps=0, num_evaluations=0, num_lone_checkpoints=0)
+
 
 def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) -> Schedule:
     """The schedule after the last line; `evaluation_interval` asks "what if" it were another."""

@@ -140,3 +140,13 @@ class Books:
                 )
             )
         return tuple(totals), wall_ns
+
+
+def with_count(totals: tuple[PhaseTotal, ...], phase: Phase, num: int) -> tuple[PhaseTotal, ...]:
+    """The totals with `num` events of a phase whose seconds are somewhere inside the steps."""
+    by_phase = {total.phase: total for total in totals}
+    step = by_phase.get("step")
+    if not num or phase in by_phase or step is None:
+        return totals
+    by_phase[phase] = step._replace(phase=phase, seconds=0.0, low_s=0.0, ns=0, num=num, share=0.0, basis="assumed")
+    return tuple(by_phase[own] for own in ORDER if own in by_phase)

@@ -14,13 +14,17 @@ import numpy as np
 
 from stepscope.columns.statistics import quantile
 from stepscope.core.units import NS
-from stepscope.ledger.accounts import Books
+from stepscope.ledger.accounts import Books, with_count
 from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline, is_coarse, typical
 from stepscope.ledger.bookkeeping import Attribution
+from stepscope.ledger.data_waits import book_waits
+from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row
+from stepscope.ledger.first_window import first_window, is_run_start
 from stepscope.ledger.from_trace import apply_trace
 from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
 from stepscope.ledger.phases import Ledger, NormalStep, Regime
+from stepscope.ledger.priced import with_prices
 from stepscope.ledger.prices import Pricing
 from stepscope.ledger.regimes import find_regimes
 from stepscope.ledger.slow import describe_slow, waits_outside_clock
@@ -29,7 +33,7 @@ from stepscope.ledger.stop_rows import LOG_LINE_S, StopRows
 from stepscope.ledger.timestamps import has_stamped_rows, read_stamps
 from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
-from stepscope.run.model import NO_TIME, Run
+from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
 from stepscope.source.trace_file import Spans
 
@@ -49,6 +53,19 @@ def attribute(run: Run, *, confidence: float = 0.9, spans: Spans | None = None) 
 
 
 def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
+    if hold_every_row(run, run.stops) and level_between(run, run.stops) is None:
+        return _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
+    return _attribute_steps(run, confidence, spans)
+
+
+def _attribute_rows(run: Run, whole: Run, confidence: float) -> Ledger:
+    """Every row holds an evaluation: the row is the step. Evaluations that print no time are somewhere inside."""
+    ledger = _attribute_steps(whole, confidence, None)
+    num = sum(stop.evaluated for stop in run.stops) - sum(stop.evaluated for stop in whole.stops)
+    return ledger._replace(phases=with_count(ledger.phases, "evaluation", num))
+
+
+def _attribute_steps(run: Run, confidence: float, spans: Spans | None) -> Ledger:
     stops = run.stops
     is_event = np.zeros(len(run), dtype=bool)
     for stop in stops:
@@ -58,12 +75,12 @@ def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
     if baseline is None:
         level = level_between(run, stops) if len(run) else None
         if level is None:
-            return without_level(run, stops)
+            return with_prices(without_level(run, stops), run)
         baseline = assumed_baseline(run, *level)
     ledger = _sort(_prepare(run, stops, baseline, confidence))
     if spans:
         ledger = apply_trace(ledger, run, spans)
-    return ledger._replace(baseline=baseline)
+    return with_prices(ledger, run)._replace(baseline=baseline)
 
 
 def _prepare(run: Run, stops: Sequence[Stop], baseline: Baseline, confidence: float) -> Attribution:
@@ -95,7 +112,9 @@ def _sort(work: Attribution) -> Ledger:
     for row, seconds in waits_outside_clock(run).items():
         books.book(row, "data", seconds, "measured")
     unprinted = Unprinted(work)
+    printed_s = books["step"].seconds
     sampling_sd = unprinted.add_steps()
+    book_waits(work, special, books["step"].seconds - printed_s)
     for stop in work.stops:
         if stop.row is None:
             unprinted.add_stop(stop)
@@ -151,22 +170,47 @@ def _add_normal_rows(work: Attribution, rows: np.ndarray) -> None:
 def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
     """Where timestamps can be trusted they give the total; what the lines leave over is start-up, gap or unlogged."""
     if work.stamps is None:
+        _add_printed_outside(work)
+        _add_first_windows(work)
         _add_rest_of_printed_total(work)
         return _add_rest_between_dated_lines(work)
     tick = work.stamps.tick_s
     for outside in work.stamps.outside:
         # Where rows were stamped late or early, some stretches come out too short by as much as others are too long.
-        work.books[outside.phase].add(outside.seconds, "measured", sd=max(tick, -outside.seconds))
+        work.books[outside.phase].add(outside.seconds, "measured", sd=max(tick, -outside.seconds), num=outside.num)
     rest = work.stamps.wall_s - work.books.seconds
     if rest > tick:
         work.books["unlogged"].add(rest, "measured", sd=tick)
         if has_silent:
             work.books["step"].either(rest)  # unprinted steps may simply have been slower than the printed ones
-    else:
-        # The inferred steps came out too long: the timestamps know better.
+    elif -rest <= work.books["step"].seconds:
+        # The inferred steps came out too long: the timestamps know better, unless they would leave nothing of them.
         work.books["step"].add(rest, "inferred", num=0)
         work.books["step"].doubt("stamps", -rest, -rest)
     return True
+
+
+def _add_printed_outside(work: Attribution) -> None:
+    """Evaluations and checkpoints that the clock stops for but that print their own time: the wall grows by it."""
+    for stop in work.run.stops:
+        if stop.evaluated and not stop.evaluation_inside and stop.evaluation_took_s is not None:
+            work.books["evaluation"].add(stop.evaluation_took_s, "measured")
+        if stop.saved and not stop.save_inside and stop.save_took_s is not None:
+            work.books["checkpoint"].add(stop.save_took_s, "measured")
+
+
+def _add_first_windows(work: Attribution) -> None:
+    """The steps before the first row, where its figure is their mean, or its number shows that they were the first."""
+    run, books = work.run, work.books
+    for index, segment in enumerate(run.segments):
+        window = first_window(run, work.baseline, index)
+        is_seen = segment.fresh if window.figure_s is not None else index == 0 and is_run_start(run)
+        if not is_seen or not window.num:
+            continue
+        steps_s, rest_s = window.split(window.num * (window.figure_s or window.level_s))
+        books["step"].add(steps_s, "inferred", sd=window.noise_s / 3, num=window.num)
+        if rest_s > 0:
+            books.book(segment.first_row, "warmup", rest_s, "inferred", num=0)
 
 
 def _add_rest_of_printed_total(work: Attribution) -> None:
@@ -205,13 +249,21 @@ def _normal_step(work: Attribution) -> NormalStep:
         return NormalStep(
             typical_s=level, low_s=0.8 * level, high_s=1.25 * level, num_rows=0, rows=np.arange(0), regimes=(only,)
         )
+    regimes = find_regimes(work.run, work.baseline)
     return NormalStep(
-        typical_s=typical(
-            seconds, work.run.steps.span[work.baseline.normal], coarse=is_coarse(work.run, work.baseline.normal)
-        ),
+        typical_s=_typical(work, seconds, regimes),
         low_s=float(quantile(seconds, 0.05, method="lower")),
         high_s=float(quantile(seconds, 0.95, method="higher")),
         num_rows=len(seconds),
         rows=np.flatnonzero(work.baseline.normal),
-        regimes=find_regimes(work.run, work.baseline),
+        regimes=regimes,
     )
+
+
+def _typical(work: Attribution, seconds: Floats, regimes: tuple[Regime, ...]) -> float:
+    """What a normal step takes; a coarse clock gives a mean, which is that of the level with most steps."""
+    normal = work.baseline.normal
+    coarse = is_coarse(work.run, normal)
+    if coarse and len(regimes) > 1:
+        return max(regimes, key=lambda regime: regime.last_step - regime.first_step).typical_s
+    return typical(seconds, work.run.steps.span[normal], coarse=coarse)

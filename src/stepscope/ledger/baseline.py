@@ -49,6 +49,8 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
     for segment in run.segments:
         if segment.fresh and segment.num_rows:
             normal[segment.first_row] = False  # compile, first touch: never part of a rate
+    if not normal.any() and int((run.steps.span > 0).sum()) == 1 and not run.format.habits.evaluates_at_first_step:
+        normal = ~is_event_row & (run.steps.span > 0)  # the only time there is, and said to be that
     if not normal.any():
         return None
     slow = np.zeros(len(seconds), dtype=bool)

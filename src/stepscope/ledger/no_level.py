@@ -12,7 +12,7 @@ from stepscope.core.units import NS
 from stepscope.ledger import priors
 from stepscope.ledger.accounts import Books
 from stepscope.ledger.outside_clock import begin_ns
-from stepscope.ledger.phases import Ledger, Phase, PhaseTotal
+from stepscope.ledger.phases import Ledger, NormalStep, Phase, PhaseTotal, Regime
 from stepscope.ledger.timestamps import has_stamped_rows
 from stepscope.run.model import NO_TIME, Run
 from stepscope.run.stops import Stop
@@ -88,12 +88,28 @@ def _by_runtime(run: Run, stops: Sequence[Stop], whole_s: float) -> Ledger:
     books = Books(z=0.0)
     _add_printed_evaluations(books, stops, whole_s)
     rest_s = whole_s - books.seconds
+    num = int(run.steps.step[-1]) - run.format.layout.first_step + 1
     if rest_s > 0:
         # Saving, loading and starting are part of the rest; the log does not say how much of it.
-        books["step"].add(rest_s, "inferred", num=int(run.steps.step[-1]) - run.format.layout.first_step + 1)
+        books["step"].add(rest_s, "inferred", num=num)
         books["step"].doubt("unknown", rest_s, 0.0)
     totals, wall_ns = books.close()
-    return _plain(totals, wall_ns, wall_ns / NS)
+    return _plain(totals, wall_ns, wall_ns / NS)._replace(step=_mean_step(run, rest_s, num))
+
+
+def _mean_step(run: Run, seconds: float, num: int) -> NormalStep | None:
+    """The mean of all steps, where the whole is one process's that began with the first of them."""
+    if seconds <= 0 or num <= 0 or len(run.segments) != 1 or not _begins_at_first(run):
+        return None
+    steps, mean = run.steps, seconds / num
+    whole = Regime(int(steps.step[0]), int(steps.step[-1]), first_row=0, last_row=len(run) - 1, typical_s=mean)
+    return NormalStep(mean, mean, mean, num_rows=0, rows=np.zeros(0, dtype=np.int64), regimes=(whole,))
+
+
+def _begins_at_first(run: Run) -> bool:
+    """Whether the first printed step is the first, or as far from it as the second is from the first printed one."""
+    steps, before = run.steps.step, run.format.layout.first_step - 1
+    return run.segments[0].fresh or (len(steps) > 1 and int(steps[0]) - before <= int(steps[1] - steps[0]))
 
 
 def _add_printed_evaluations(books: Books, stops: Sequence[Stop], most_s: float) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
+from stepscope.ledger.first_window import FirstWindow, first_window, usual_spacing
 from stepscope.lines.notices import FATAL
 from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
@@ -21,7 +22,11 @@ from stepscope.run.stops import Stop
 # A rate needs at least this many stretches between timestamps, each at least this many ticks long.
 _ENOUGH_STRETCHES = 8
 _TICKS = 10
-OutsidePhase = Literal["warmup", "gap", "evaluation", "checkpoint"]
+# Steps that no line shows were done where at least this share of their usual time passed.
+_DONE = 0.9
+# A line of an evaluation that comes before this share of it announces it.
+_ANNOUNCED = 0.3
+OutsidePhase = Literal["step", "warmup", "gap", "evaluation", "checkpoint"]
 
 
 class Outside(NamedTuple):
@@ -30,11 +35,12 @@ class Outside(NamedTuple):
     seconds: float
     phase: OutsidePhase
     is_last: bool = False  # after the last step, where a run does more than usual
+    num: int = 1
 
 
 def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
     """Everything that the timestamps show and no printed time covers."""
-    found = [*_between_processes(run), *_after_last_row(run, stops)]
+    found = [*_between_processes(run, baseline), *_after_last_row(run, stops, baseline)]
     stopped = _stopped_clock(run, stops, baseline)
     for phase in ("evaluation", "checkpoint"):
         own = [outside for outside in stopped if outside.phase == phase]
@@ -78,8 +84,8 @@ def _last_crash_ns(run: Run, begin_ns: int, first_row_ns: int) -> int:
     return max((moment for moment in crashes if begin_ns < moment <= first_row_ns), default=begin_ns)
 
 
-def _between_processes(run: Run) -> list[Outside]:
-    """Start-up before a process's first step, and the pause between two processes."""
+def _between_processes(run: Run, baseline: Baseline) -> list[Outside]:
+    """Start-up before a process's first step, and the pause between two processes; the steps before the first row."""
     assert run.stamps is not None
     steps = run.steps
     found: list[Outside] = []
@@ -91,14 +97,22 @@ def _between_processes(run: Run) -> list[Outside]:
         # The printed time of the first step reaches back to where its loop began.
         began = int(steps.t_ns[first]) - int(steps.dur_ns[first] * steps.span[first])
         if began > end_ns:
-            crashed = _last_crash_ns(run, end_ns, began) if index == 0 else began
-            if crashed > end_ns:
-                found.append(Outside((crashed - end_ns) / NS, "gap"))
-            if began > crashed:
-                found.append(Outside((began - crashed) / NS, "warmup"))
+            found += _before_first_row(run, first_window(run, baseline, index), index, end_ns, began)
         last = int(steps.t_ns[first + segment.num_rows - 1])
         end_ns = max(end_ns, last) if last != NO_TIME else end_ns
     return found
+
+
+def _before_first_row(run: Run, window: FirstWindow, segment: int, end_ns: int, began: int) -> list[Outside]:
+    """What passed before a process's first row: its first steps, start-up, and what came before that process."""
+    crashed = _last_crash_ns(run, end_ns, began) if segment == 0 else end_ns
+    steps_s, rest_s = window.split((began - crashed) / NS)
+    found = [Outside((crashed - end_ns) / NS, "gap")] if crashed > end_ns else []
+    if window.num and steps_s > 0:
+        found.append(Outside(steps_s, "step", num=min(window.num, max(1, round(steps_s / window.level_s)))))
+    else:
+        rest_s += steps_s
+    return [*found, Outside(rest_s, "warmup" if segment == 0 else "gap")] if rest_s > 0 else found
 
 
 def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
@@ -118,10 +132,45 @@ def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
         if steps.segment[first] != steps.segment[last]:
             continue
         left = float(steps.t_ns[last] - steps.t_ns[first]) / NS - beyond * float(total[last] - total[first])
+        until_line = _until_its_line(run, shared, (first, last), left, beyond * float(baseline.level[last]))
         # Rows that took their timestamps from another line are not where they were written.
         is_close = last == first + 1 and len(stamped) == len(steps)
-        found += _shared_out(left, shared, _saved_last_s(run, shared, last) if is_close else 0.0)
+        saved_last_s = _saved_last_s(run, shared, last) if is_close else 0.0
+        if _saves_last(shared):
+            found += _shared_out(left, shared, saved_last_s or left - until_line)
+        else:
+            found += _shared_out(until_line, shared, saved_last_s)
     return found
+
+
+def _until_its_line(run: Run, stops: Sequence[Stop], rows: tuple[int, int], left: float, level_s: float) -> float:
+    """What of a stretch is the evaluation's: up to its own line, less the steps before it that were not printed.
+
+    The rest of the stretch, from that line to the next step, is nobody's. A line that comes before most of the stretch
+    announces the evaluation, and says nothing about its end.
+    """
+    first, last = rows
+    ends = [stop.end_ns for stop in stops if stop.evaluated and not stop.evaluation_inside and stop.end_ns is not None]
+    if last != first + 1 or len(ends) != len(stops):
+        return left
+    silent = _silent_before(run, stops, first, last)
+    if silent is None:
+        return left
+    own = (max(ends) - int(run.steps.t_ns[first])) / NS - silent * level_s
+    return own if _ANNOUNCED * left < own < left else left
+
+
+def _silent_before(run: Run, stops: Sequence[Stop], first: int, last: int) -> int | None:
+    """Unprinted steps between a row and the stop after it: by the stop's number, or up to the end of the epoch."""
+    before, after = int(run.steps.step[first]), int(run.steps.step[last])
+    stated = max(stop.step for stop in stops)
+    if before < stated < after:
+        return stated - before
+    epoch = run.settings.count("steps_per_epoch")
+    if not epoch:
+        return 0 if after - before <= int(run.steps.span[last]) and stated == before else None
+    ends_at = -(-(before - run.format.layout.first_step + 1) // epoch) * epoch + run.format.layout.first_step - 1
+    return ends_at - before if before <= ends_at < after else None
 
 
 def _beyond_printed(run: Run, stamped: np.ndarray, total: Floats, with_stops: set[int]) -> float:
@@ -150,14 +199,20 @@ def stopped_rows(run: Run, stops: Sequence[Stop]) -> dict[int, list[Stop]]:
 
 def _saved_last_s(run: Run, stops: Sequence[Stop], row: int) -> float:
     """Seconds from a checkpoint's line after the evaluation to the next row, less that row's own steps."""
-    ends = [stop.end_ns for stop in stops if stop.evaluated and stop.end_ns is not None]
-    begins = [stop.save_ns for stop in stops if stop.saved and not stop.save_inside and stop.save_ns is not None]
-    if not ends or not begins or max(begins) < max(ends):
+    if not _saves_last(stops):
         return 0.0  # the checkpoint is printed before the evaluation, and no line shows where it ended
+    begins = [stop.save_ns for stop in stops if stop.saved and not stop.save_inside and stop.save_ns is not None]
     steps_after_s = (
         max(0, int(run.steps.step[row]) - max(stop.step for stop in stops)) * float(run.steps.dur_ns[row]) / NS
     )
     return max(0.0, (int(run.steps.t_ns[row]) - max(begins)) / NS - steps_after_s)
+
+
+def _saves_last(stops: Sequence[Stop]) -> bool:
+    """Whether a checkpoint outside the clock is printed after the evaluation."""
+    ends = [stop.end_ns for stop in stops if stop.evaluated and stop.end_ns is not None]
+    begins = [stop.save_ns for stop in stops if stop.saved and not stop.save_inside and stop.save_ns is not None]
+    return bool(ends) and bool(begins) and max(begins) >= max(ends)
 
 
 def _shared_out(left: float, stops: Sequence[Stop], saved_last_s: float) -> list[Outside]:
@@ -178,17 +233,36 @@ def _shared_out(left: float, stops: Sequence[Stop], saved_last_s: float) -> list
     return found + [Outside(left / saves, "checkpoint")] * saves if saves else found
 
 
-def _after_last_row(run: Run, stops: Sequence[Stop]) -> list[Outside]:
+def _is_saved_first(stop: Stop) -> bool:
+    """Whether a checkpoint says how long it took and was over before the evaluation was."""
+    if not stop.saved or not stop.evaluated or stop.save_took_s is None or stop.save_ns is None:
+        return False
+    return stop.end_ns is None or stop.save_ns <= stop.end_ns
+
+
+def _add_printed_save(found: list[Outside], stop: Stop, at_ns: int) -> int:
+    """Book a checkpoint that says how long it took; the moment after it."""
+    assert stop.save_took_s is not None
+    assert stop.save_ns is not None
+    took = min(stop.save_took_s, (stop.save_ns - at_ns) / NS)
+    if took <= 0:
+        return at_ns
+    found.append(Outside(took, "checkpoint", is_last=True))
+    return at_ns + round(took * NS)
+
+
+def _after_last_row(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
     """The evaluation and the checkpoint after the last step: up to their own lines, a checkpoint to the last line."""
-    found: list[Outside] = []
-    at_ns = int(run.steps.t_ns[-1])
-    for stop in stops:
-        if not is_after_last_row(run, stop):
-            continue
+    trailing = [stop for stop in stops if is_after_last_row(run, stop)]
+    found = _last_steps(run, trailing, baseline)
+    at_ns = int(run.steps.t_ns[-1]) + sum(round(steps.seconds * NS) for steps in found)
+    for stop in trailing:
+        if _is_saved_first(stop):
+            at_ns = _add_printed_save(found, stop, at_ns)
         if stop.evaluated and stop.end_ns is not None and stop.end_ns > at_ns:
             found.append(Outside((stop.end_ns - at_ns) / NS, "evaluation", is_last=True))
             at_ns = stop.end_ns
-        if stop.saved:
+        if stop.saved and not _is_saved_first(stop):
             assert run.stamps is not None
             left = (run.stamps.last_ns - at_ns) / NS
             took = left if stop.save_took_s is None else min(left, stop.save_took_s)
@@ -196,3 +270,21 @@ def _after_last_row(run: Run, stops: Sequence[Stop]) -> list[Outside]:
                 found.append(Outside(took, "checkpoint", is_last=True))
                 at_ns += round(took * NS)
     return found
+
+
+def _last_steps(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
+    """The steps between the last row and the stop after it, which fall short of a printed line.
+
+    Up to the step that the stop's line states, else up to the last of the run; only if there was time for them.
+    """
+    if not stops:
+        return []
+    last, total = int(run.steps.step[-1]), run.settings.count("max_steps") or 0
+    stated = max(stop.step for stop in stops)
+    num = (stated if stated > last else total) - last
+    moments = [moment for stop in stops for moment in (stop.end_ns, stop.save_ns) if moment is not None]
+    seconds = num * float(baseline.level[-1])
+    if not moments or not 0 < num <= usual_spacing(run):
+        return []
+    passed = (min(moments) - int(run.steps.t_ns[-1])) / NS
+    return [Outside(min(seconds, passed), "step", num=num)] if passed >= _DONE * seconds else []

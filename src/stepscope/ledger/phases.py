@@ -6,6 +6,7 @@
 | evaluation | validation and everything that the trainer runs with it |
 | checkpoint | the stall of a checkpoint |
 | warmup | start-up, compile, autotune, first touch |
+| data | waiting for batches, where the log prints it |
 | stall | what made a step slow and has no known cause |
 | gap | between the end of one process and the start of the next, or a suspended machine |
 | unlogged | seconds between the first and last timestamp that no line accounts for |

@@ -129,6 +129,13 @@ class Pricing:
         stamped = self._stamps.typical("evaluation") if self._stamps else None
         if stamped is not None:
             return Price(seconds=stamped[1], low_s=stamped[0], high_s=stamped[2], basis="measured")
+        printed = [
+            stop.evaluation_took_s
+            for stop in self._run.stops
+            if stop.evaluated and not stop.evaluation_inside and stop.evaluation_took_s is not None
+        ]
+        if printed:
+            return Price(seconds=float(median(printed)), low_s=min(printed), high_s=max(printed), basis="measured")
         if self._posterior is None:
             return None
         low, middle, high = self.evaluation_at(self._recent_level())
@@ -137,7 +144,7 @@ class Pricing:
     def checkpoint_price(self) -> Price | None:
         """What a checkpoint costs at the end of the log; None when nothing was saved, or the clock stops for it."""
         stamped = self._stamps.typical("checkpoint") if self._stamps else None
-        printed = [s.save_took_s for s in self._stops if s.save_took_s is not None]
+        printed = [s.save_took_s for s in self._run.stops if s.saved and s.save_took_s is not None]
         if printed:
             return Price(seconds=float(median(printed)), low_s=min(printed), high_s=max(printed), basis="measured")
         if stamped is not None:

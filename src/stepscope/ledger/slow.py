@@ -33,6 +33,9 @@ def waits_outside_clock(run: Run) -> dict[int, float]:
         row = int(events.row[index])
         if kind == "data" and events.took_ns[index] != NO_TIME and row < len(run):
             found[row] = found.get(row, 0.0) + int(events.took_ns[index]) / NS
+    printed = run.steps.data_s
+    for row in np.flatnonzero((printed > 0) & (run.steps.span > 0)).tolist():
+        found.setdefault(row, float(printed[row]))
     return found
 
 

@@ -6,12 +6,16 @@ import numpy as np
 
 from stepscope.core.units import NS
 from stepscope.ledger.bookkeeping import Attribution
+from stepscope.ledger.data_waits import printed_waits, usual_wait_s
+from stepscope.ledger.first_window import is_run_start, noise_share
 from stepscope.ledger.slow import waits_outside_clock
 from stepscope.run.model import NO_TIME
 
 # Warm-up lasts until three normal rows in a row, and no longer than this many rows.
 _CALM_ROWS = 3
 _MAX_WARMUP_ROWS = 50
+# A first step waits a little longer than others in any case; this many times as long is worth a word.
+_NOTABLE = 1.0
 
 
 class SlowRows:
@@ -20,7 +24,10 @@ class SlowRows:
     def __init__(self, work: Attribution) -> None:
         self.run, self.books = work.run, work.books
         self.pricing, self.baseline = work.pricing, work.baseline
+        self._noise = noise_share(work.run, work.baseline)
+        self._is_run_start = is_run_start(work.run)
         self._waits_outside_clock = waits_outside_clock(work.run)
+        self._waits = printed_waits(work.run)
 
     def add(self, row: int) -> None:
         """A slow row without an evaluation: warm-up at the start of a process, else unexplained."""
@@ -31,10 +38,24 @@ class SlowRows:
         excess = self._without_events(row, around.total_s - step_s)
         if excess <= 0:
             return
-        if self._is_warmup(row):
+        if not self.baseline.slow[row] and excess <= self._noise * around.level_s:
+            self.books.book(row, "step", excess, "measured", num=0)
+        elif self._is_warmup(row):
+            waited = min(self._waited_longer(row), excess)
+            if waited > 0:
+                self.books.book(row, "data", waited, "measured")
+                excess -= waited
             self.books.book(row, "warmup", excess, "inferred", sd=around.jitter_s)
         else:
             self.add_stall(row, excess)
+
+    def _waited_longer(self, row: int) -> float:
+        """Seconds that the row waited for data beyond what is usual, as it says itself."""
+        if self._waits is None or not np.isfinite(self._waits[row]):
+            return 0.0
+        usual = usual_wait_s(self._waits, self.baseline.normal)
+        more = max(0.0, float(self._waits[row]) - usual) * int(self.run.steps.span[row])
+        return more if more > _NOTABLE * usual * int(self.run.steps.span[row]) else 0.0
 
     def _without_events(self, row: int, excess: float) -> float:
         """Book what garbage collection or data lines before this row say they took; give back the rest."""
@@ -58,7 +79,8 @@ class SlowRows:
     def _is_warmup(self, row: int) -> bool:
         """Among the first rows of a process, before it calmed down."""
         segment = self.run.segments[int(self.run.steps.segment[row])]
-        if not segment.fresh or row - segment.first_row >= _MAX_WARMUP_ROWS:
+        begins = segment.fresh or (segment.first_row == 0 and self._is_run_start)
+        if not begins or row - segment.first_row >= _MAX_WARMUP_ROWS:
             return False
         calm = 0
         for other in range(segment.first_row + 1, row):

@@ -53,7 +53,8 @@ class StampEvidence(NamedTuple):
             seconds += [e.seconds for e in timed if e.later] or [e.seconds for e in timed]
         if not seconds:
             return None
-        middle = float(median(seconds))
+        # Rows stamped unevenly make some stretches too long by what others are too short: only their sum counts.
+        middle = float(median(seconds)) if min(seconds) >= 0 else max(0.0, float(np.mean(seconds)))
         spread = max(self.tick_s, 1.645 * float(np.std(seconds)) / len(seconds) ** 0.5)
         return max(0.0, middle - spread), middle, middle + spread
 

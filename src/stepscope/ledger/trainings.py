@@ -40,8 +40,8 @@ def merge_trainings(trainings: Sequence[tuple[Run, Ledger]]) -> Ledger:
     ]
     return _moved(ledgers[-1], first_rows[-1])._replace(
         wall_ns=wall_ns,
-        wall_low_s=gaps_s + sum(ledger.wall_low_s for ledger in ledgers),
-        wall_high_s=gaps_s + sum(ledger.wall_high_s for ledger in ledgers),
+        wall_low_s=min(gaps_s + math.fsum(ledger.wall_low_s for ledger in ledgers), wall_ns / NS),
+        wall_high_s=max(gaps_s + math.fsum(ledger.wall_high_s for ledger in ledgers), wall_ns / NS),
         phases=tuple(_sum(own, wall_ns) for own in totals.values()),
         slow=tuple(sorted(slow, key=lambda step: -step.seconds)),
         stamps_unusable=any(ledger.stamps_unusable for ledger in ledgers),

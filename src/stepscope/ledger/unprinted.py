@@ -19,6 +19,8 @@ _BUSY = 3.0
 _ONE_OFF = 20.0
 # The first rows of a process may still be warm-up.
 _SETTLING_ROWS = 3
+# Stalls of which most are equally far apart, this many at least, are no accident.
+_LEAST_GAPS, _MOSTLY = 5, 0.7
 
 
 class Unprinted:
@@ -45,7 +47,7 @@ class Unprinted:
             return 0.0
         tempered = self._tempered()
         total = float((missing * (tempered[:-1] + tempered[1:]) / 2).sum())
-        sample = self.step_s[(self.baseline.normal | self._slow_sample()) & ~self.is_edge]
+        sample = self._sampled()[(self.baseline.normal | self._slow_sample()) & ~self.is_edge]
         noise = float(np.std(np.diff(sample)) / 2**0.5) if len(sample) > 2 else float(self.baseline.jitter.mean())
         # A printed row is the sample for the unprinted steps on either side: its error counts once for all of them.
         sd = noise * float(np.sqrt((missing.astype(float) ** 2 + missing).sum()))
@@ -63,7 +65,7 @@ class Unprinted:
         """
         rows = self.baseline.slow & ~self._slow_sample() & self._is_sample()
         excess = np.sort((self.step_s - self.baseline.level)[rows])
-        if not len(excess):
+        if not len(excess) or _comes_with_printing(np.flatnonzero(rows)):
             return 0.0, 0.0
         ratio = num / max(1, int((self.baseline.normal | rows).sum()))
         if excess[-1] < _ONE_OFF * float(median(self.baseline.level)):
@@ -85,10 +87,18 @@ class Unprinted:
         busy: npt.NDArray[np.bool_] = self.baseline.slow & (self.step_s <= _BUSY * self.baseline.level)
         return busy & self._is_sample()
 
+    def _sampled(self) -> Floats:
+        """Per row, the seconds that steps near it take, too: all of its own, but for what printing brings with it."""
+        far = self.step_s > _BUSY * float(median(self.step_s))
+        if not _comes_with_printing(np.flatnonzero(far)):
+            return self.step_s
+        return np.where(far, float(median(self.step_s[~far])), self.step_s)
+
     def _tempered(self) -> Floats:
         """Per row, what a normal step near it takes on average: a mean of three rows, because sums need means."""
-        seconds = np.where(self.baseline.normal & ~self.is_edge, self.step_s, self.baseline.level)
-        seconds = np.where(self._slow_sample(), self.step_s, seconds)
+        sampled = self._sampled()
+        seconds = np.where(self.baseline.normal & ~self.is_edge, sampled, self.baseline.level)
+        seconds = np.where(self._slow_sample(), sampled, seconds)
         if len(seconds) < 3:
             return seconds
         padded = np.concatenate([seconds[:1], seconds, seconds[-1:]])
@@ -108,12 +118,16 @@ class Unprinted:
         is_exact = stamped is not None and (stamped.later or not self.pricing.has_later_evaluation)
         if stamped is not None and is_exact:
             self.books["evaluation"].add(stamped.seconds, "inferred", sd=stamped.uncertainty_s)
+        elif stop.evaluated and stop.evaluation_inside and stop.evaluation_took_s is not None:
+            self.books["evaluation"].add(stop.evaluation_took_s, "measured")
         elif stop.evaluated and stop.evaluation_inside:
             least, middle, most = self.pricing.evaluation_at(level)
             scatter = max(0.1, self.pricing.scatter) * middle
             self.books["evaluation"].add(middle, basis, sd=scatter)
             self.books["evaluation"].doubt("evaluation", middle - least, most - middle)
-        if stop.saved and stop.save_inside and stop.next_row < len(self.run):
+        if stop.saved and stop.save_inside and stop.save_took_s is not None:
+            self.books["checkpoint"].add(stop.save_took_s, "measured")
+        elif stop.saved and stop.save_inside and stop.next_row < len(self.run):
             low, save_s, high = self.pricing.save_at(level)
             self.books["checkpoint"].add(save_s, basis, sd=SAVE_SCATTER * save_s)
             self.books["checkpoint"].doubt("save", save_s - low, high - save_s)
@@ -128,3 +142,12 @@ class Unprinted:
             sd = float(self.baseline.jitter[-1]) * num**0.5
             self.books["step"].add(num * level, "inferred", sd=sd, num=num)
             self.books["step"].doubt("trailing", 0.02 * num * level, 0.02 * num * level)
+
+
+def _comes_with_printing(rows: npt.NDArray[np.int64]) -> bool:
+    """Whether these are one printed row in a fixed number: what is done there, like drawing, is done nowhere else."""
+    gaps = np.diff(rows)
+    if len(gaps) < _LEAST_GAPS:
+        return False
+    usual = int(median(gaps))
+    return usual > 1 and float((gaps == usual).mean()) >= _MOSTLY

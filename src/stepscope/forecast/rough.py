@@ -1,0 +1,52 @@
+"""What is left where a forecast cannot be made: by the trainer's own figure, or by the one or two steps there are.
+
+People paste a single bar and ask how long it will take. That is no forecast, and it is labelled as what it is.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from stepscope.run.model import Run
+
+By = Literal["own", "bar", "few"]
+# A figure from one or two steps, or of unknown making, may be off by this factor.
+_WIDE = 2.0
+# The first step of a process holds its start-up: the others may be this many times as fast.
+_START_UP = 5.0
+
+
+class Rough(NamedTuple):
+    """Seconds left with a wide interval; `by` says whose figure it is.
+
+    own
+        The trainer's own time left
+    bar
+        The rest of a progress bar, which may be an epoch's
+    few
+        The steps left at the speed of the few that are printed
+    """
+
+    seconds: float
+    low_s: float
+    high_s: float
+    by: By
+
+
+def rough_rest(run: Run, level_s: float | None) -> Rough | None:
+    """What is left, roughly; None where the lines do not even allow that."""
+    if not len(run):
+        return None
+    asides, total, last = run.asides, run.settings.count("max_steps"), int(run.steps.step[-1])
+    is_stated = total is not None and run.settings["max_steps"].origin != "default"
+    is_first = len(run) == 1 and run.segments[-1].fresh
+    low = 1 / _START_UP if is_first else 1 / _WIDE
+    if is_stated and total is not None and level_s and total > last:
+        seconds = (total - last) * level_s
+        return Rough(seconds, seconds * low, seconds * _WIDE, "few")
+    if asides.bar_left and level_s:
+        seconds = asides.bar_left * level_s
+        return Rough(seconds, seconds * low, seconds * _WIDE, "bar")
+    if not asides.left_s or (is_stated and total is not None and total <= last):
+        return None
+    return Rough(asides.left_s, asides.left_s * low, asides.left_s * _WIDE, "bar" if asides.is_left_of_bar else "own")

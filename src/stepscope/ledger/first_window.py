@@ -1,0 +1,76 @@
+"""The steps before a process's first printed row: normal steps, not start-up.
+
+A trainer that prints every thousandth step has done a thousand when its first line comes. Only what that stretch took
+beyond as many normal steps, and beyond their noise, is warm-up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stepscope.columns.statistics import median
+from stepscope.core.units import NS
+from stepscope.ledger.baseline import Baseline
+from stepscope.run.model import Run
+
+# What a stretch takes beyond its steps is start-up only from this many standard deviations of normal rows on, which is
+# never taken for less than this share.
+_SIGMAS = 3.0
+_LEAST_SPREAD = 0.003
+
+
+class FirstWindow(NamedTuple):
+    """Steps before the first row of a process that its own figure does not cover, and what each should take."""
+
+    num: int
+    level_s: float
+    noise_s: float  # how far their sum may be off
+    figure_s: float | None  # what each took by the row's own figure, where that is a mean over all of them
+
+    def split(self, seconds: float) -> tuple[float, float]:
+        """A stretch of time before the row as steps and start-up."""
+        steps_s = min(seconds, self.num * self.level_s)
+        rest_s = seconds - steps_s
+        return (seconds, 0.0) if rest_s <= self.noise_s else (steps_s, rest_s)
+
+
+def first_window(run: Run, baseline: Baseline, segment: int) -> FirstWindow:
+    """What came before the first row of a segment. The log's beginning may cut it: then fewer steps were seen."""
+    first = run.segments[segment].first_row
+    level = float(baseline.level[first])
+    num = max(0, _steps_begun(run, first) - int(run.steps.span[first]))
+    is_mean = run.clock.is_per_window and int(run.steps.span[first]) > 0
+    figure_s = float(run.steps.dur_ns[first]) / NS if is_mean else None
+    return FirstWindow(num, level, noise_share(run, baseline) * level * num, figure_s)
+
+
+def noise_share(run: Run, baseline: Baseline) -> float:
+    """By which share of itself a normal row may be off without anything having happened."""
+    normal = baseline.normal & (baseline.level > 0)
+    ratios = run.steps.dur_ns[normal] / NS / baseline.level[normal]
+    spread = float(np.std(ratios)) * (1 + 2 / len(ratios)) if len(ratios) > 1 else baseline.scale
+    return _SIGMAS * max(spread, _LEAST_SPREAD)
+
+
+def is_run_start(run: Run) -> bool:
+    """Whether the first row is the first that the trainer printed at all, by its number."""
+    return _since_first(run, 0) <= usual_spacing(run)
+
+
+def _steps_begun(run: Run, row: int) -> int:
+    """Steps that a process has done when it prints its first row: no more than it prints rows apart."""
+    return max(0, min(_since_first(run, row), usual_spacing(run)))
+
+
+def _since_first(run: Run, row: int) -> int:
+    return int(run.steps.step[row]) - run.format.layout.first_step + 1
+
+
+def usual_spacing(run: Run) -> int:
+    """How many steps two rows are apart."""
+    steps = run.steps
+    gaps = np.diff(steps.step)[np.diff(steps.segment) == 0] if len(run) > 1 else np.zeros(0)
+    gaps = gaps[gaps > 0]
+    return int(median(gaps)) if len(gaps) else 1
