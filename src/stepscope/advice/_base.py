@@ -10,6 +10,7 @@ import numpy as np
 from stepscope.core.message import Decimal, Message, say
 from stepscope.core.settings import Value
 from stepscope.forecast.finish import Forecast, NoForecast
+from stepscope.ledger.data_waits import printed_waits
 from stepscope.ledger.phases import Ledger, Phase, Price
 from stepscope.plan.gpus import GpuSpec, known_gpu
 from stepscope.run.model import Run
@@ -109,6 +110,8 @@ class Situation(NamedTuple):
     def phase_left_s(self, phase: Phase) -> float:
         """Seconds of a phase over the horizon, if it goes on as it did: its share of the steps' time so far."""
         so_far_s = self.ledger.seconds("step")
+        if printed_waits(self.run) is not None:
+            so_far_s += self.ledger.seconds("data")  # a step to come is counted with its wait
         return self.ledger.seconds(phase) * self.steps_left_s / so_far_s if so_far_s else 0.0
 
     @property

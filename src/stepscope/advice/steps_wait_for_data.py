@@ -16,6 +16,8 @@ What to change
 
 from __future__ import annotations
 
+import numpy as np
+
 from stepscope.advice._base import Advice, Situation, paste, share_of
 from stepscope.core.message import Share, say
 
@@ -29,12 +31,14 @@ _WORKERS = 8
 def advise(situation: Situation) -> Advice | None:
     """Feed the steps better; None where loading costs little or is not seen."""
     run = situation.run
-    lost = situation.worth("data", _WORTH_IT)
-    if lost is None:
+    lost = (situation.worth("data", _WORTH_IT) or 0.0) * _coming(situation)
+    if lost < _WORTH_IT * situation.horizon_s or lost <= 0:
         return None
     workers = run.settings.count("num_workers")
     proposed = 2 * workers if workers else _WORKERS
-    has_workers = workers is not None or "num_workers" in run.format.controls.settable
+    # A trainer that prints its wait has workers to wait for.
+    prints_waits = bool(np.isfinite(run.steps.data_s).any())
+    has_workers = workers is not None or "num_workers" in run.format.controls.settable or prints_waits
     return Advice(
         code=CODE,
         setting="num_workers" if has_workers else "prefetch",
@@ -48,3 +52,17 @@ def advise(situation: Situation) -> Advice | None:
         assumed=say("advice-a112-assumed" if has_workers else "advice-a112-assumed-prefetch"),
         change=say("advice-a112-change", count=proposed) if has_workers else say("advice-a112-change-prefetch"),
     )
+
+
+def _coming(situation: Situation) -> float:
+    """The share of the wait that comes again: what a process waits at its first step does not."""
+    total = situation.ledger.seconds("data")
+    firsts = {segment.first_row for segment in situation.run.segments}
+    once = sum(
+        part.seconds
+        for slow in situation.ledger.slow
+        if slow.row in firsts
+        for part in slow.parts
+        if part.phase == "data"
+    )
+    return max(0.0, 1 - once / total) if total > 0 else 1.0

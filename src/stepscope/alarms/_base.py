@@ -7,10 +7,14 @@ from typing import Literal, NamedTuple
 from stepscope.core.message import Message
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
+from stepscope.run.deaths import Death, find_deaths, is_outlived
 from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 
 Severity = Literal["error", "warning", "info"]
+
+# Which alarm reports a death, by the kind of notice that is its cause.
+_CODES = {"oom": "oom", "interrupted": "interrupted", "hang": "hang"}
 
 
 class Alarm(NamedTuple):
@@ -30,6 +34,20 @@ class AlarmEvidence(NamedTuple):
     ledger: Ledger
     forecast: Forecast | NoForecast
     hardware: Hardware | None = None
+
+    def deaths(self, *codes: str) -> list[Death]:
+        """The deaths that an alarm of one of these codes reports: each is reported once, by its cause.
+
+        An exception that training outlived is none. An interruption counts as the run's end only: when the run was
+        started again, the restart says it.
+        """
+        found = []
+        for death in find_deaths(self.run):
+            code = _CODES.get(death.cause.kind, "crash")
+            is_over = code == "interrupted" and death.row < len(self.run)
+            if code in codes and not is_over and not (code == "crash" and is_outlived(self.run, death)):
+                found.append(death)
+        return found
 
     def step_before(self, row: int) -> int | None:
         """The last step printed before a row index."""

@@ -17,29 +17,31 @@ What to change
 from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, AlarmEvidence
-from stepscope.core.message import say
+from stepscope.audit._lacks import lacks_total, may_say
+from stepscope.core.message import Message, say
+from stepscope.run.ending import find_ending, stated_total
+from stepscope.run.model import Run
 
 CODE = "ended_early"
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm, when the log ends in the words of an end and steps are missing."""
-    run = evidence.run
-    fatal = [notice for notice in run.last_words if notice.kind != "done"]
-    if not fatal:
+    run, ending = evidence.run, find_ending(evidence.run)
+    if ending is None or ending.value == "finished":
         return []
-    last = int(run.steps.step[-1]) if len(run) else None
-    total = run.settings.count("max_steps")
-    known = total is not None and run.settings["max_steps"].origin != "default"
-    if last is None:
-        return [
-            Alarm(code=CODE, severity="error", step=None, line=fatal[0].line, message=say("alarm-ended-before-steps"))
-        ]
-    if known and total is not None and last >= total:
-        return []
-    message = (
-        say("alarm-ended-early", step=last, total=total)
-        if known and total
-        else say("alarm-ended-early-unknown", step=last)
-    )
-    return [Alarm(code=CODE, severity="error", step=last, line=fatal[0].line, message=message)]
+    total = stated_total(run)
+    if ending.step is None:
+        message = say("alarm-ended-before-steps")
+    elif total is None:
+        message = _without_total(run, ending.step)
+    else:
+        message = say("alarm-ended-early", step=ending.step, total=total)
+    return [Alarm(code=CODE, severity="error", step=ending.step, line=ending.line, message=message)]
+
+
+def _without_total(run: Run, last: int) -> Message:
+    found = lacks_total(run)
+    if found is None:
+        return say("alarm-ended-early-unknown", step=last)
+    return may_say("alarm-ended-early-unread", found, step=last)

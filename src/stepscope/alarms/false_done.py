@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import say
+from stepscope.run.ending import is_short
 from stepscope.run.model import Notice, Run
 
 CODE = "false_done"
@@ -34,9 +35,7 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
     total = run.settings.count("max_steps")
     if final and len(run) and total is not None and not run.has_stopped_early:
         last = int(run.steps.step[-1])
-        every = run.settings.count("log_interval") or 1
-        # A last step that the trainer would not print is not missing.
-        if last <= total - every:
+        if is_short(run, total):
             message = say("alarm-false-done", line=final[-1].line, step=last, total=total, count=total - last)
             return [Alarm(code=CODE, severity="warning", step=last, line=final[-1].line, message=message)]
     empty = [notice for notice in claims if _did_nothing(run, notice, claims)]

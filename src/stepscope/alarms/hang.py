@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import say
+from stepscope.run.deaths import find_deaths
 
 CODE = "hang"
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
-    """One alarm, at the first line that says so."""
-    lines = [notice for notice in evidence.run.notices if notice.kind == "hang"]
+    """One alarm, at the first line that says so; also where the rank that stopped says why it did."""
+    lines = [death.hang for death in find_deaths(evidence.run) if death.hang is not None]
     if not lines:
         return []
     first = lines[0]

@@ -22,12 +22,14 @@ CODE = "interrupted"
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
-    """One alarm, at the first line that says so."""
-    lines = [notice for notice in evidence.run.notices if notice.kind == "interrupted"]
-    if not lines:
-        return []
-    first = lines[0]
-    message = say("alarm-interrupted", text=first.text)
+    """One alarm, when the run's end is an interruption."""
     return [
-        Alarm(code=CODE, severity="warning", step=evidence.step_before(first.row), line=first.line, message=message)
+        Alarm(
+            code=CODE,
+            severity="warning",
+            step=evidence.step_before(death.row),
+            line=death.cause.line,
+            message=say("alarm-interrupted", text=death.cause.text),
+        )
+        for death in evidence.deaths(CODE)
     ]

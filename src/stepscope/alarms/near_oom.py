@@ -1,7 +1,8 @@
 """near_oom: the GPU's memory is nearly full.
 
 What it looks at
-    The memory that `nvidia-smi` or NVML says is used, against what the GPU has.
+    The memory that `nvidia-smi` or NVML says is used, against what the GPU has; and lines that say that PyTorch's
+    allocator had to give back its cache or to ask again.
 
 Why it matters
     A longer sequence, an evaluation with larger batches or a fragmented allocator needs a little more, and the run ends
@@ -18,8 +19,12 @@ What to change
 
 from __future__ import annotations
 
+import re
+
 from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Decimal, say
+from stepscope.core.redact import redact
+from stepscope.run.model import Run
 
 CODE = "near_oom"
 # On a GPU with 12 GiB that leaves 370 MiB: less than one more attention matrix.
@@ -27,8 +32,25 @@ _NEARLY_FULL = 0.97
 _GIB = 1 << 30
 
 
+_PRESSURE = re.compile(r"allocator cache flushes|memory allocation retries")
+_LEAST_LINES = 3
+
+
 def find(evidence: AlarmEvidence) -> list[Alarm]:
-    """One alarm, while the GPU's memory is nearly full."""
+    """One alarm while the GPU's memory is nearly full, one where the log says that it was."""
+    return [*_by_figures(evidence), *_by_words(evidence.run)]
+
+
+def _by_words(run: Run) -> list[Alarm]:
+    found = [family for family in run.unread if family.num >= _LEAST_LINES and _PRESSURE.search(family.last)]
+    if not found:
+        return []
+    worst = max(found, key=lambda family: family.num)
+    message = say("alarm-memory-pressure", count=worst.num, text=redact(worst.first))
+    return [Alarm(code=CODE, severity="warning", step=None, line=worst.first_line, message=message)]
+
+
+def _by_figures(evidence: AlarmEvidence) -> list[Alarm]:
     gpu = evidence.hardware
     if gpu is None or not gpu.memory_used or not gpu.memory_total:
         return []

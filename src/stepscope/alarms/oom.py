@@ -23,9 +23,9 @@ CODE = "oom"
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm, at the first line that says so."""
-    lines = [notice for notice in evidence.run.notices if notice.kind == "oom"]
-    if not lines:
+    deaths = evidence.deaths(CODE)
+    if not deaths:
         return []
-    first = lines[0]
+    first = deaths[0].cause
     message = say("alarm-oom", text=first.text)
     return [Alarm(code=CODE, severity="error", step=evidence.step_before(first.row), line=first.line, message=message)]

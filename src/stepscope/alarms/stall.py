@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, say
+from stepscope.run.model import Run
 
 CODE = "stall"
 # Stalls worth an alarm: a minute that is also this share of all the time, or an hour at any share.
@@ -32,6 +33,8 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
     ledger, found = evidence.ledger, []
     for slow in ledger.slow:
         seconds = sum(part.seconds for part in slow.parts if part.phase == "stall")
+        if _is_start_up(evidence.run, slow.row):
+            continue
         if seconds < _LEAST_S or (seconds < _LONG_S and seconds < _LEAST_SHARE * ledger.wall_s):
             continue
         before = evidence.step_before(slow.row)
@@ -40,3 +43,9 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
         found.append((seconds, Alarm(code=CODE, severity="warning", step=slow.step, line=slow.line, message=message)))
     found.sort(key=lambda item: -item[0])
     return [alarm for _, alarm in found[:_MAX_ALARMS]]
+
+
+def _is_start_up(run: Run, row: int) -> bool:
+    """Whether a row is a process's first with a time: data, indices and kernels are prepared before it."""
+    begins = max((segment.first_row for segment in run.segments if segment.first_row <= row), default=0)
+    return bool(run.segments) and not (run.steps.span[begins:row] > 0).any()

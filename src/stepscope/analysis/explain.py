@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from stepscope.analysis.report import Ask, Report
 from stepscope.analysis.side_files import FindPrevious, read_side_files
+from stepscope.audit._lacks import qualified
 from stepscope.causes._diagnose import diagnose
 from stepscope.core.settings import Value
 from stepscope.forecast.finish import forecast
@@ -59,5 +60,5 @@ def explain(
     side_files = read_side_files(run, hardware=hardware, previous=previous, has_gpu_log=has_gpu_log)
     ledger = attribute(run, confidence=confidence, spans=side_files.spans)
     ledger = diagnose(ledger, run, side_files.hardware)
-    finish = forecast(run, ledger, confidence=confidence, previous=side_files.previous)
+    finish = qualified(forecast(run, ledger, confidence=confidence, previous=side_files.previous), run)
     return Report(run=run, ledger=ledger, forecast=finish, side_files=side_files, ask=ask)

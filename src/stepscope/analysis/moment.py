@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from stepscope.run.model import Run, Stamps
+import numpy as np
+
+from stepscope.columns.statistics import median
+from stepscope.core.units import NS
+from stepscope.ledger.phases import Ledger
+from stepscope.ledger.timestamps import has_stamped_rows
+from stepscope.run.model import NO_TIME, Run, Stamps
 from stepscope.source.hardware import Hardware
 
-# The year that stands for a missing one: see `lines/prefix.py`.
+# The year that stands for a missing one: see `lines/moment_forms.py`.
 _NO_YEAR = 2000
+# A file written this close to the estimate was not copied since: its time is exact, the estimate is not.
+_FRESH_SHARE, _FRESH_S = 0.2, 120.0
+_LEAST_PLUS_S = 1.0
 MomentFrom = Literal["flag", "stamp", "nvidia-smi", "mtime", "clock"]
 
 
+class LastMoment(NamedTuple):
+    """The moment of the last line and what it is from; None where nothing says.
+
+    plus_s
+        The seconds of steps that were printed after the last timestamp, which are in `time`.
+    assumed
+        What the timestamp does not print and the file's time supplies.
+    """
+
+    time: dt.datetime | None
+    source: MomentFrom | None
+    plus_s: float = 0.0
+    assumed: Literal["year", "day"] | None = None
+
+
 def find_moment(
-    run: Run, hardware: Hardware | None, now: dt.datetime | None, fallback: dt.datetime | None
-) -> tuple[dt.datetime | None, MomentFrom | None]:
-    """The moment of the last line and where it is from; None where nothing says.
+    run: Run, ledger: Ledger, hardware: Hardware | None, now: dt.datetime | None, fallback: dt.datetime | None
+) -> LastMoment:
+    """The moment of the last line.
 
     now
         The moment as the user states it: taken as it is.
@@ -24,22 +48,66 @@ def find_moment(
         Taken where nothing else says.
     """
     if now is not None:
-        return now, "flag"
-    if run.stamps is not None and run.stamps.dated:
-        printed_ns = run.stamps.last_ns - run.stamps.shift_ns
+        return LastMoment(now, "flag")
+    written = dt.datetime.fromtimestamp(run.mtime).astimezone() if run.mtime is not None else None
+    if run.stamps is not None:
+        found = _by_stamps(run.stamps, seconds_after(run, ledger), written or fallback)
+        if found is not None:
+            return _or_written(found, written)
+    if hardware is not None and hardware.time is not None:
+        return LastMoment(hardware.time, "nvidia-smi")
+    if written is not None:
+        return LastMoment(written, "mtime")
+    return LastMoment(fallback, "clock" if fallback is not None else None)
+
+
+def seconds_after(run: Run, ledger: Ledger) -> float:
+    """The seconds of everything that was printed after the last timestamp."""
+    assert run.stamps is not None
+    steps = run.steps
+    is_after = steps.line > run.stamps.last_line
+    if len(steps.t_ns):
+        is_after &= steps.t_ns == NO_TIME
+    if not run.stamps.last_line or not is_after.any():
+        return 0.0
+    each = _seconds_of_rows(run)
+    after, total = float(each[is_after].sum()), float(each.sum())
+    if not has_stamped_rows(run) and total > 0:
+        # The ledger's account is of the printed times: it has evaluations and checkpoints as well.
+        after *= max(1.0, ledger.wall_s / total)
+    return after if after >= _LEAST_PLUS_S else 0.0
+
+
+def _seconds_of_rows(run: Run) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """The seconds of each row and of the unprinted steps before it."""
+    steps = run.steps
+    silent = np.zeros(len(run))
+    silent[1:] = np.where(np.diff(steps.segment) == 0, np.maximum(np.diff(steps.step) - steps.span[1:], 0), 0)
+    timed = steps.span > 0
+    typical = float(median(steps.dur_ns[timed])) / NS if timed.any() else 0.0
+    return np.asarray(steps.seconds + silent * typical)
+
+
+def _by_stamps(stamps: Stamps, plus_s: float, limit: dt.datetime | None) -> LastMoment | None:
+    plus = dt.timedelta(seconds=plus_s)
+    if stamps.dated:
+        printed_ns = stamps.last_ns - stamps.shift_ns
         utc = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=printed_ns / 1000)
         # A timestamp without an offset is the writer's local time: taken to be ours.
-        return (utc if run.stamps.zoned else utc.replace(tzinfo=None)).astimezone(), "stamp"
-    if run.stamps is not None:
-        written = dt.datetime.fromtimestamp(run.mtime).astimezone() if run.mtime is not None else fallback
-        moment = _latest_before(run.stamps, written) if written is not None else None
-        if moment is not None:
-            return moment, "stamp"
-    if hardware is not None and hardware.time is not None:
-        return hardware.time, "nvidia-smi"
-    if run.mtime is not None:
-        return dt.datetime.fromtimestamp(run.mtime).astimezone(), "mtime"
-    return fallback, "clock" if fallback is not None else None
+        return LastMoment((utc if stamps.zoned else utc.replace(tzinfo=None)).astimezone() + plus, "stamp", plus_s)
+    moment = _latest_before(stamps, limit - plus) if limit is not None else None
+    if moment is None:
+        return None
+    return LastMoment(moment + plus, "stamp", plus_s, "day" if stamps.daily else "year")
+
+
+def _or_written(found: LastMoment, written: dt.datetime | None) -> LastMoment:
+    """The file's time where it confirms an estimate, which it is then more exact than."""
+    if written is None or not found.plus_s or found.time is None:
+        return found
+    late = (written - found.time).total_seconds()
+    is_fresh = -_FRESH_S <= late <= _FRESH_SHARE * found.plus_s + _FRESH_S
+    return LastMoment(written, "mtime") if is_fresh else found
 
 
 def _latest_before(stamps: Stamps, limit: dt.datetime) -> dt.datetime | None:

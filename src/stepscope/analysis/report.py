@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stepscope.analysis.moment import MomentFrom, find_moment
+from stepscope.analysis.moment import LastMoment, MomentFrom, find_moment
 from stepscope.analysis.side_files import SideFiles
+from stepscope.analysis.state import State, find_state
 from stepscope.causes._diagnose import attribute_with_causes
 from stepscope.core.outlets import outlet
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger, SlowStep
+from stepscope.run.ending import Ending, find_ending
 from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 from stepscope.source.trace_file import Trace, TracedKind
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from stepscope.alarms._base import Alarm
     from stepscope.analysis.clocks import ClockReading
     from stepscope.analysis.gpu_verdict import GpuVerdict
+    from stepscope.analysis.run_trend import RunTrend
+    from stepscope.audit._base import Reading
     from stepscope.forecast.backtest import Backtest
     from stepscope.plan.derive import Derived
     from stepscope.source.gpu_series import GpuSeries
@@ -104,18 +108,19 @@ class Report:
         return (self.side_files.hardware or Hardware())._replace(gpu=self.ask.gpu)
 
     @cached_property
-    def _moment(self) -> tuple[dt.datetime | None, MomentFrom | None]:
-        return find_moment(self.run, self.side_files.hardware, self.ask.now, self.ask.fallback_now)
+    def last_moment(self) -> LastMoment:
+        """When the last line was written, and by what evidence."""
+        return find_moment(self.run, self.ledger, self.side_files.hardware, self.ask.now, self.ask.fallback_now)
 
     @property
     def moment(self) -> dt.datetime | None:
         """When the last line was written, by the best evidence there is."""
-        return self._moment[0]
+        return self.last_moment.time
 
     @property
     def moment_from(self) -> MomentFrom | None:
         """What says so."""
-        return self._moment[1]
+        return self.last_moment.source
 
     @property
     def trace(self) -> Trace | None:
@@ -162,6 +167,13 @@ class Report:
         return tuple(find_alarms(self.run, self.ledger, self.forecast, self.hardware))
 
     @cached_property
+    def reading(self) -> Reading:
+        """How sure it is that the log was understood, and what was held against it."""
+        from stepscope.audit import audit
+
+        return audit(self.run, self.ledger, self.forecast)
+
+    @cached_property
     def backtests(self) -> tuple[Backtest, ...]:
         """The forecasts of earlier moments of the last training, and what happened. Costs as much as `explain`."""
         from stepscope.forecast.backtest import backtest
@@ -169,6 +181,13 @@ class Report:
         own, confidence = self.run.training(-1), self.ask.confidence
         ledger = self.ledger if own is self.run else attribute_with_causes(own, confidence=confidence)
         return backtest(own, ledger, confidence=confidence, previous=self.side_files.previous)
+
+    @cached_property
+    def trend(self) -> RunTrend | None:
+        """Whether the run gets slower; None where no line tells any speed."""
+        from stepscope.analysis.run_trend import trend_of
+
+        return trend_of(self.run, self.ledger)
 
     @cached_property
     def clocks(self) -> tuple[ClockReading, ...]:
@@ -201,10 +220,35 @@ class Report:
         """Whether anything says where time went: the steps, or the log's own total."""
         return bool(self.ledger.phases)
 
+    @cached_property
+    def ending(self) -> Ending | None:
+        """How the run ended, by its log; None where that does not say that it has."""
+        return find_ending(self.run)
+
     @property
     def has_ended(self) -> bool:
-        """Whether the log ends in the words of an end: a traceback, a signal, a kill."""
-        return bool(self.run.last_words)
+        """Whether the log says that the run is over: finished, or by a traceback, a signal, a kill."""
+        return self.ending is not None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run has done all that it was to do."""
+        return self.ending is not None and self.ending.value == "finished"
+
+    @cached_property
+    def state(self) -> State:
+        """How the run is: as its log says or, where that just stops, by how long ago it was written."""
+        is_dated = self.moment_from == "stamp" and len(self.run.steps.t_ns) > 0
+        written = self.moment if is_dated or self.run.mtime is None else dt.datetime.fromtimestamp(self.run.mtime)
+        if self.run.mtime is None and not is_dated:
+            written = None
+        return find_state(
+            self.run,
+            self.ending,
+            written=None if written is None else written.astimezone(),
+            present=self.ask.fallback_now,
+            level_s=self.ledger.step.typical_s if self.ledger.step is not None else None,
+        )
 
     def finish(self, seconds: float) -> dt.datetime | None:
         """The clock time `seconds` after the last line; None where that is unknown or beyond any calendar."""
@@ -220,7 +264,7 @@ class Report:
         """How likely the run is done by the deadline; None without one, or where that cannot be said."""
         if self.ask.deadline is None or self.moment is None or not isinstance(self.forecast, Forecast):
             return None
-        if self.has_ended and not self.forecast.is_finished:
+        if self.has_ended and not self.is_finished:
             return None
         return self.forecast.probability((self.ask.deadline - self.moment).total_seconds())
 

@@ -1,0 +1,63 @@
+"""The state of a run: what its log says of its end and, where it says nothing, how long ago it was written.
+
+How a run ended is decided in `run/ending.py`, for the forecast and the alarms too. Here the clock is asked as well.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from stepscope.columns.statistics import median
+from stepscope.core.message import Message, Moment, Seconds, say
+from stepscope.run.ending import Ending, EndKind, last_step
+from stepscope.run.model import NO_TIME, Run
+
+StateKind = EndKind | Literal["running", "stopped", "unknown"]
+
+# A silence of this many usual gaps between lines, and of at least these seconds, is no pause of a training.
+_LONG_FACTOR = 20.0
+_LONG_LEAST_S = 1800.0
+_RECENT_FACTOR = 3.0
+_RECENT_LEAST_S = 120.0
+
+
+class State(NamedTuple):
+    """How the run is, its last step, and the line and words that say so."""
+
+    value: StateKind
+    step: int | None
+    line: int | None
+    evidence: Message
+
+
+def find_state(
+    run: Run, ending: Ending | None, *, written: dt.datetime | None, present: dt.datetime | None, level_s: float | None
+) -> State:
+    """The state of a run whose last line was written at `written`, asked at `present`."""
+    if ending is not None:
+        return State(*ending)
+    step = last_step(run)
+    line = int(run.steps.line[-1]) if len(run) else None
+    if present is None or written is None:
+        return State("unknown", step, line, say("state-silent"))
+    silent_s = max(0.0, (present - written).total_seconds())
+    usual_s = _usual_gap(run, level_s)
+    evidence = say("state-last-written", at=Moment(written, present), usual=Seconds(usual_s or 0.0))
+    if silent_s <= max(_RECENT_LEAST_S, _RECENT_FACTOR * (usual_s or 0.0)):
+        return State("running", step, line, evidence)
+    if silent_s > max(_LONG_LEAST_S, _LONG_FACTOR * (usual_s or 0.0)):
+        return State("stopped", step, line, evidence)
+    return State("unknown", step, line, evidence)
+
+
+def _usual_gap(run: Run, level_s: float | None) -> float | None:
+    """Seconds between two lines: by the timestamps, else by the rows' own times."""
+    stamps = run.steps.t_ns
+    known = stamps[stamps != NO_TIME]
+    if len(known) > 2:
+        return float(median(np.diff(known))) / 1e9
+    seconds = run.steps.seconds[run.steps.span > 0]
+    return float(median(seconds)) if len(seconds) else level_s

@@ -1,0 +1,58 @@
+"""Whether the run waits for its data, as its own lines say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.core.message import Message, Seconds, Share, say
+from stepscope.ledger.data_waits import printed_waits, usual_wait_s
+from stepscope.ledger.phases import Ledger
+from stepscope.run.model import Floats, Run
+
+# From this share of the time on, loading is what a run waits for; below that one, it is not what slows it down.
+_BOTTLENECK = 0.3
+_MINOR = 0.05
+# Most of the waiting was done at once where slow steps hold this share of it.
+_AT_ONCE = 0.7
+_ENOUGH = 3
+
+
+def data_message(run: Run, ledger: Ledger) -> Message | None:
+    """The share of the time that went into waiting for data; None where no line says, or no step time was read."""
+    total = next((total for total in ledger.phases if total.phase == "data"), None)
+    waits = printed_waits(run) if len(run) else None
+    if ledger.step is None or (waits is None and total is None):
+        return None
+    share = total.share if total is not None else 0.0
+    slow = [
+        (part.seconds, one.step)
+        for one in ledger.slow
+        for part in one.parts
+        if part.phase == "data" and part.seconds > 0
+    ]
+    if total is not None and share >= _MINOR and sum(seconds for seconds, _ in slow) > _AT_ONCE * total.seconds:
+        seconds, step = max(slow)
+        return say("data-at-once", share=Share(share), count=len(slow), step=step, duration=Seconds(seconds))
+    if waits is None:
+        return None
+    once = _first_wait(run, ledger, waits)
+    if once is not None:
+        return once
+    normal = np.zeros(len(run), dtype=bool)
+    normal[ledger.step.rows] = True
+    wait = usual_wait_s(waits, normal)
+    key = "data-bottleneck" if share >= _BOTTLENECK else "data-share" if share >= _MINOR else "data-minor"
+    return say(key, share=Share(share), wait=Seconds(wait), step=Seconds(ledger.step.typical_s))
+
+
+def _first_wait(run: Run, ledger: Ledger, waits: Floats) -> Message | None:
+    """That only the first row of the log waited long for its data."""
+    first = next((one for one in ledger.slow if one.row == 0), None)
+    if first is None or len(run) < _ENOUGH or not np.isfinite(waits[0]):
+        return None
+    usual = usual_wait_s(waits[1:], np.ones(len(run) - 1, dtype=bool))
+    assert ledger.step is not None
+    if waits[0] < ledger.step.typical_s or usual > _MINOR * ledger.step.typical_s:
+        return None
+    step = int(run.steps.step[0])
+    return say("data-first", step=step, duration=Seconds(float(waits[0])), usual=Seconds(usual))

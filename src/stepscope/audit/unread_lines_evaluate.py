@@ -1,0 +1,44 @@
+"""R04: evaluations are in the log and not in the account.
+
+What it looks at
+    Lines that nobody reads, or that the format passes over, with words such as `val`, `eval` or `test` and a figure, in
+    a log whose account has no evaluation; and evaluations that were seen but whose cost nothing shows.
+
+Why it matters
+    The seconds of an evaluation that is not booked are missing from the total, or are taken for slow steps; and the
+    forecast leaves those to come out.
+
+Example
+    `Test: [0/197]  Time 2.10 (2.10)` after each epoch, and no evaluation in the account.
+
+What to change
+    `stepscope formats try LOG` shows what each format makes of these lines. `--set eval_interval=N` states how often
+    the run evaluates.
+"""
+
+from __future__ import annotations
+
+from stepscope.audit._base import AuditEvidence, Check
+from stepscope.core.message import say
+from stepscope.core.redact import redact
+from stepscope.lines import hints
+
+CODE = "R04"
+_TIMED, _UNTIMED, _UNPRICED = 1.0, 0.5, 0.3
+
+
+def check(evidence: AuditEvidence) -> Check:
+    """The largest family that may be an evaluation, where none was read."""
+    run, num = evidence.run, evidence.run.events.kind.count("evaluation")
+    if evidence.ledger.seconds("evaluation") > 0:
+        return Check(CODE, "agrees", say("audit-evaluations-booked"))
+    found = [family for family in evidence.ignored if hints.may_be_evaluation(family.first)]
+    timed = next((family for family in found if hints.may_tell_time(family.first)), None)
+    worst = timed or next(iter(found), None)
+    if worst is not None and (timed is not None or not num):
+        doubt = _UNTIMED if timed is None else _TIMED
+        message = say("audit-evaluations-unread", count=worst.num, text=redact(worst.first, 80), line=worst.first_line)
+        return Check(CODE, "disagrees", message, doubt=doubt)
+    if num and not run.clock.runs_during("evaluation"):
+        return Check(CODE, "cannot tell", say("audit-evaluations-unpriced", count=num), doubt=_UNPRICED)
+    return Check(CODE, "cannot tell", say("audit-evaluations-none"))

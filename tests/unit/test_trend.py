@@ -1,0 +1,123 @@
+"""Whether a series gets slower: steady, drifting, changed once, two speeds, or scattered."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stepscope
+from stepscope.analysis.trend import find_trend
+
+
+def trend(values, **options):
+    found = find_trend(np.array(values, dtype=float), np.arange(100, 100 * len(values) + 1, 100), **options)
+    assert found is not None
+    return found
+
+
+def test_nothing_has_no_trend():
+    assert find_trend(np.array([]), np.array([])) is None
+
+
+def test_one_value_shows_none():
+    assert trend([3.1]).kind == "one"
+
+
+def test_even_values_are_steady_within_their_spread():
+    found = trend([1.51, 1.52, 1.50, 1.51, 1.53, 1.52])
+    assert found.kind == "steady"
+    assert found.within < 0.02
+
+
+def test_one_slow_step_is_no_lack_of_steadiness():
+    assert trend([1.36, 1.37, 1.36, 2.7, 1.36, 1.37, 1.36, 1.35, 1.36]).kind == "steady"
+
+
+def test_steps_that_double_bit_by_bit_drift():
+    found = trend([2.6, 3.0, 3.5, 4.3, 4.4, 4.8, 5.6])
+    assert (found.kind, found.first, found.last) == ("drift", 2.6, 5.6)
+
+
+def test_a_level_that_changes_once_says_since_when():
+    found = trend([3.03, 2.72, 2.86, 2.95, 2.83, 3.32, 3.51, 3.28, 3.39])
+    assert (found.kind, found.since) == ("jump", 600)
+    assert found.change == pytest.approx(0.17, abs=0.03)
+
+
+def test_a_last_row_far_above_the_others_is_a_new_level():
+    found = trend([0.0190, 0.0195, 0.0200, 0.0198, 0.0202, 1.51])
+    assert (found.kind, found.since) == ("jump", 600)
+
+
+def test_steps_of_two_kinds_are_two_speeds():
+    found = trend([3, 420, 2.5, 4, 3.1, 510, 2.8, 3.3, 470, 3.6])
+    assert found.kind == "two speeds"
+    assert found.other == (200, 600, 900)
+
+
+def test_of_rates_the_lower_ones_are_the_slow_ones():
+    found = trend([28.7, 14.9, 27.6, 11.9, 26.4, 13.2, 13.6, 22.3], is_high_slow=False)
+    assert found.other == (200, 400, 600, 700)
+
+
+def test_values_without_order_scatter():
+    assert trend([5.9, 3.7, 2.9, 4.3]).kind == "scatter"
+
+
+def test_a_long_steady_series_stays_steady():
+    noise = np.random.default_rng(3).normal(1, 0.03, 5000)
+    assert trend(0.2 * noise).kind == "steady"
+
+
+def said(report):
+    return " ".join(str(report).split())
+
+
+def report_of(tmp_path, text):
+    path = tmp_path / "pasted.txt"
+    path.write_text(text)
+    return stepscope.explain(stepscope.read(str(path)))
+
+
+def test_rates_without_a_batch_size_give_a_relative_change(tmp_path):
+    rows = [201, 188, 184, 184, 185, 183, 178, 177, 175, 175, 171, 174]
+    text = "".join(
+        f"INFO:root:Epoch[0] Batch [{10 * i}]\tSpeed: {rate}.07 samples/sec\n" for i, rate in enumerate(rows, 1)
+    )
+    found = report_of(tmp_path, text).to_dict()["trend"]
+    assert found["rate_unit"] == "samples"
+    assert found["change"] == pytest.approx(-0.13, abs=0.03)
+    assert "falls from 201 to 174 samples a second" in found["message"]
+
+
+def test_the_report_answers_slower_and_slower(tmp_path):
+    text = "".join(f"iter {i}: loss 3.1, time {300 + 12 * i}.00ms, mfu 20.00%\n" for i in range(3, 20))
+    report = report_of(tmp_path, text)
+    assert "Iterations get slower: from 336 ms to 528 ms" in said(report)
+    assert "No single iteration stands out" in said(report)
+
+
+def test_a_cliff_that_the_bar_confirms_is_the_speed_of_the_rest(tmp_path):
+    rows = [(2100, "00:42", "09:18"), (2200, "00:44", "09:16"), (2300, "00:46", "09:14"), (2400, "00:48", "09:12")]
+    rows += [(2500, "00:50", "09:10"), (2600, "00:54", "15:38"), (2700, "03:25", "10:37:00")]
+    text = "".join(
+        f"Training progress: {n // 300:3d}%|##    | {n}/30000 [{spent}<{left}, 1.0it/s, Loss=0.1]\n"
+        for n, spent, left in rows
+    )
+    report = report_of(tmp_path, text)
+    assert report.trend.trend.kind == "jump"
+    assert 30_000 < report.forecast.remaining_s < 52_000
+
+
+def test_a_bar_of_whole_seconds_shows_no_two_speeds(tmp_path):
+    lines = [
+        f"steps: {step // 16:3d}%|###| {step}/1600 [{int(step * 1.31) // 60:02d}:{int(step * 1.31) % 60:02d}<20:00,  "
+        f"1.31s/it, avr_loss=0.09]"
+        for step in range(1, 401)
+    ]
+    path = tmp_path / "bar.log"
+    path.write_text("\n".join(lines) + "\n")
+    found = stepscope.explain(stepscope.read(path)).trend
+    assert found is not None
+    assert found.trend.kind == "steady"
+    assert found.trend.first == pytest.approx(1.31, rel=0.02)
