@@ -21,6 +21,7 @@ ORDER = [
     {"ledger"},
     {"causes"},
     {"forecast", "plan"},
+    {"audit"},
     {"advice", "alarms"},
     {"analysis"},
     {"live"},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope import advice, alarms, causes
+from stepscope import advice, alarms, audit, causes
 
-RULES = {**causes.rules(), **advice.rules(), **alarms.rules()}
+RULES = {**causes.rules(), **advice.rules(), **alarms.rules(), **audit.rules()}
 
 
 @pytest.mark.parametrize("code", RULES)
@@ -19,7 +19,7 @@ def test_a_rule_explains_itself(code):
 
 
 def test_codes_are_unique():
-    assert len(RULES) == len(causes.rules()) + len(advice.rules()) + len(alarms.rules())
+    assert len(RULES) == sum(len(package.rules()) for package in (causes, advice, alarms, audit))
 
 
 @pytest.mark.parametrize("code", RULES)

@@ -1,4 +1,4 @@
-"""The page of a cause, an advice rule or an alarm, by its code; of a GPU, by its name; `cards` lists all GPUs"""
+"""The page of a cause, an advice rule, alarm or check, by its code; of a GPU, by its name; `cards` lists all GPUs"""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a rule's docstring."""
-    from stepscope import advice, alarms, causes
+    from stepscope import advice, alarms, audit, causes
 
-    pages = {**causes.rules(), **advice.rules(), **alarms.rules()}
+    pages = {**causes.rules(), **advice.rules(), **alarms.rules(), **audit.rules()}
     by_lower = {code.lower(): module for code, module in pages.items()}
     if args.code is None:
         for code, module in pages.items():

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     languages = _answer.chosen_languages(args)
     report = _report.build_report(args)
     end = report.forecast
-    if isinstance(end, NoForecast):
+    if isinstance(end, NoForecast) and end.rough is None:
         print(_line(report, languages[0], False), end="", file=sys.stderr)
         if args.format == "terminal":
             return 3
@@ -43,6 +43,12 @@ def run(args: argparse.Namespace) -> int:
 
         renderers["markdown"] = lambda r, language, _: note.eta_body(r, language)
         renderers["note"] = lambda r, language, translated: note.render_eta(r, language, translated=translated)
+    if args.format == "terminal":
+        from stepscope.report.wording.reading import eta_doubt
+
+        doubt = eta_doubt(report, languages[0])
+        if doubt is not None:
+            print(doubt, file=sys.stderr)
     _answer.write(args, report, renderers, _answer.stem_of(report) + "-eta")
     if isinstance(end, Forecast) and report.run.settings["max_steps"].origin == "default":
         print(languages[0].text("assume-default-total", count=end.schedule.max_steps), file=sys.stderr)
@@ -57,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         from stepscope.report.inferred import inferred_lines
 
         print(inferred_lines(report, languages[0])[0].rstrip(" :") + ".", file=sys.stderr)
-    return 0 if isinstance(end, Forecast) else 3
+    return 0 if isinstance(end, Forecast) or end.rough is not None else 3
 
 
 def _line(report: Report, language: Language, translated: bool) -> str:

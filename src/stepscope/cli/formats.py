@@ -17,10 +17,12 @@ from stepscope.catalogue.detect import catalogue, find_format, plugins, words_of
 from stepscope.catalogue.user_formats import config_folder, taught_formats
 from stepscope.cli import _answer, _flags
 from stepscope.core.errors import InputError, UsageError
+from stepscope.core.message import Seconds, Share
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.lines.format import Format
 from stepscope.lines.match import claim
+from stepscope.run.model import Candidate
 
 _MAX_LINES = 20_000
 _MAX_SHAPES = 60
@@ -139,14 +141,31 @@ def _verdict(path: str, language: Language) -> int:
     try:
         run = read(path)
     except InputError as problem:
-        if problem.key != "not-a-training-log":
+        if problem.key not in {"not-a-training-log", "no-format-fits"}:
             raise
         print(language.text("formats-try-none"), file=sys.stderr)
         return 1
     print(language.text("formats-try-read-as", name=run.format.name, steps=len(run)))
+    for candidate in run.candidates if len(run.candidates) > 1 else ():
+        print(f"  {_candidate_text(candidate, language)}")
     for line in assumption_lines(run.format, language):
         print(f"  {line}")
     return 0
+
+
+def _candidate_text(candidate: Candidate, language: Language) -> str:
+    """One format's account of the log, in the competition that decided which one reads it."""
+    share = Share(candidate.share)
+    if candidate.seconds is None:
+        return language.text("formats-try-behind", name=candidate.format, share=share, steps=candidate.num_rows)
+    return language.text(
+        "formats-try-account",
+        name=candidate.format,
+        share=share,
+        steps=candidate.num_rows,
+        seconds=Seconds(candidate.seconds),
+        unread=candidate.num_unread or 0,
+    )
 
 
 def _distinct(lines: list[str]) -> list[tuple[int, str]]:

@@ -35,6 +35,7 @@ run-progress = Iteration { $step } von { $total } ({ $share })
 run-progress-open = Iteration { $step }
 run-none = keine Iteration mit Zeit
 run-normal = Eine normale Iteration dauert { $duration }; neun von zehn dauern { $span }.
+run-present = Derzeit dauert eine Iteration { $duration }.
 run-normal-one = Eine normale Iteration dauert { $duration }.
 run-tokens = { $tokens } Tokens pro Sekunde.
 run-regimes = Das Niveau hat sich geändert: { $levels }.
@@ -47,6 +48,70 @@ gpu-load = { $share } ausgelastet
 gpu-memory = { $used } von { $total } GiB
 gpu-power = { $power } W
 gpu-temperature = { $degrees } °C
+## Wie sich das Tempo ändert
+
+trend-one = Eine einzige Zeile: Sie zeigt keinen Trend.
+trend-one-time = Nur eine Zeit ist ausgegeben: Sie zeigt keinen Trend.
+trend-steady = Gleichmäßig bis auf { $share }: In diesen Zeilen wird nichts langsamer.
+trend-scatter = Kein Trend: Die Zeiten streuen zwischen { $low } und { $high }.
+trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $other_low } bis { $other_high }, die übrigen { $low } bis { $high }: um den Faktor { $factor } { $pace ->
+    [faster] schneller
+   *[slower] langsamer
+}.
+trend-every = Die { $pace ->
+    [faster] schnelleren
+   *[slower] langsameren
+} kommen alle { $count } Iterationen.
+trend-along = Die Iterationen werden { $pace ->
+    [faster] schneller
+   *[slower] langsamer
+}: von { $before } auf { $after } innerhalb dieser Zeilen ({ $share }).
+trend-along-times = Die Iterationen werden { $pace ->
+    [faster] schneller
+   *[slower] langsamer
+}: von { $before } auf { $after } innerhalb dieser Zeilen (Faktor { $factor }).
+trend-since = Rund { $share } { $pace ->
+    [faster] schneller
+   *[slower] langsamer
+} seit Iteration { $step }: vorher { $before }, danach { $after }.
+trend-since-times = Um den Faktor { $factor } { $pace ->
+    [faster] schneller
+   *[slower] langsamer
+} seit Iteration { $step }: vorher { $before }, danach { $after }.
+data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } je Iteration): Das Laden ist der Engpass, die GPU wartet darauf.
+data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } je Iteration).
+data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } wartete jede { $duration }, danach { $usual }. Am Laden liegt es im Übrigen nicht.
+data-minor = Das Warten auf Daten kostet { $share } der Zeit: Am Laden liegt es nicht.
+data-at-once = Das Warten auf Daten kostet { $share } der Zeit, fast alles davon in { $count ->
+    [one] Iteration { $step }
+   *[other] { $count } langsamen Iterationen, am längsten in { $step }
+} ({ $duration }).
+past-total = Der Zähler ist über 100 % hinaus: Es wird mit einem geladenen Modell weitertrainiert, und die ausgegebene Restzeit bedeutet nichts.
+rate-needs-size = Das Log gibt nur Raten aus: Für Sekunden je Iteration braucht es die Batchgröße.
+rate-one = { $level } { $unit } je Sekunde in einer einzigen Zeile: Sie zeigt keinen Trend.
+rate-one-time = { $level } { $unit } je Sekunde, nur einmal ausgegeben: kein Trend zu sehen.
+rate-steady = Gleichmäßig bis auf { $share }: { $level } { $unit } je Sekunde.
+rate-scatter = Kein Trend: Das Tempo streut zwischen { $low } und { $high } { $unit } je Sekunde.
+rate-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen laufen mit { $other_low } bis { $other_high } { $unit } je Sekunde, die übrigen mit { $low } bis { $high }: um den Faktor { $factor } { $pace ->
+    [faster] schneller
+   *[slower] langsamer
+}.
+rate-along = Das Tempo { $pace ->
+    [faster] steigt
+   *[slower] fällt
+} innerhalb dieser Zeilen von { $before } auf { $after } { $unit } je Sekunde ({ $share }).
+rate-along-times = Das Tempo { $pace ->
+    [faster] steigt
+   *[slower] fällt
+} innerhalb dieser Zeilen von { $before } auf { $after } { $unit } je Sekunde (Faktor { $factor }).
+rate-since = Rund { $share } { $pace ->
+    [faster] schneller
+   *[slower] langsamer
+} seit Iteration { $step }: vorher { $before } { $unit } je Sekunde, danach { $after }.
+rate-since-times = Um den Faktor { $factor } { $pace ->
+    [faster] schneller
+   *[slower] langsamer
+} seit Iteration { $step }: vorher { $before } { $unit } je Sekunde, danach { $after }.
 
 ## Wohin die Zeit ging
 
@@ -67,6 +132,7 @@ time-total = gesamt
 ## Langsame Iterationen
 
 slow-none = Keine Iteration war langsamer als ihre Nachbarn.
+slow-none-alone = Keine einzelne Iteration sticht unter ihren Nachbarn hervor.
 slow-column-step = Iteration
 slow-column-took = dauerte
 slow-column-why = besteht aus
@@ -106,7 +172,10 @@ evidence-none = keine Zeile sagt, warum; { $duration } mehr als ihre Nachbarn
 finish-left = noch { $duration } ({ $span } bei { $confidence })
 finish-at = fertig um { $time } ({ $low } – { $high })
 finish-from-flag = gerechnet ab { $time }, wie angegeben
-finish-from-stamp = gerechnet ab { $time }, dem Zeitstempel der letzten Zeile
+finish-from-stamp = gerechnet ab { $time }, dem letzten Zeitstempel im Log
+finish-from-stamp-plus = gerechnet ab { $time }, dem letzten Zeitstempel, plus { $duration } an Iterationen, die danach ausgegeben wurden
+finish-from-no-year = { $text }; ein Jahr steht nicht dabei, { $year } ist nach der Dateizeit angenommen
+finish-from-no-day = { $text }; ein Datum steht nicht dabei, der Tag ist nach der Dateizeit angenommen
 finish-from-nvidia-smi = gerechnet ab { $time }, der Uhrzeit in der nvidia-smi-Tabelle
 finish-from-mtime = gerechnet ab { $time }, als die Datei zuletzt geschrieben wurde
 finish-from-clock = gerechnet ab jetzt, { $time }
@@ -128,8 +197,16 @@ left-priced = { $what }: { $duration }
 left-unpriced = { $what }: Kosten unbekannt
 left-line = Noch zu tun: { $items }.
 finish-next-evaluation = Nächste Evaluierung bei Iteration { $step }.
+rough-own = Noch etwa { $duration } nach der eigenen Angabe des Trainers; aus diesen Zeilen allein folgt keine bessere.
+rough-bar = Noch etwa { $duration } bis zum Ende dieses Fortschrittsbalkens, der zu nur einer von mehreren Epochen gehören kann.
+rough-few = Noch etwa { $duration } bei diesem Tempo ({ $span }): eine schwache Schätzung aus sehr wenigen Zeilen.
+rough-first = Noch etwa { $duration }, falls alle Iterationen so lange dauern wie diese erste und einzige, die den Start enthält ({ $span }): eine schwache Schätzung.
 finish-none = Keine Endzeit: { $reason }
 finish-rate = Bei derzeit { $duration } je Iteration dauern 1.000 weitere { $thousand }.
+finish-rate-evaluations = Bei derzeit { $duration } je Iteration dauern 1.000 weitere mit { $count ->
+        [one] der Auswertung
+       *[other] den { $count } Auswertungen
+    } dazwischen { $thousand }.
 reason-no-steps = Das Log enthält noch keine normale Iteration mit Zeit. Fragen Sie nach einigen weiteren Zeilen wieder.
 reason-no-times = Das Log hat Iterationen, aber ohne Zeiten: Nichts darin sagt, wie lange eine gedauert hat.
 reason-no-total = Das Log sagt nicht, wie viele Iterationen der Lauf hat. Geben Sie --max-steps N an, oder --config mit den Einstellungen des Laufs.
@@ -188,6 +265,20 @@ alarm-restarted = { $count ->
 alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }.
 alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; das Log gilt.
 alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die gedruckten mfu und Zeiten passen zu { $seen }: Prüfen Sie die Konfiguration, oder ob diese Kopie des Trainers ihre mfu auf die Spitzenleistung einer anderen Karte bezieht.
+state-total = Iteration { $step } von { $total } ist die letzte
+state-words = das Log sagt: { $text }
+state-silent = das Log endet ohne ein Wort, und nichts sagt, wann es geschrieben wurde
+state-last-written = das Log endet ohne ein Wort; zuletzt wurde es um { $at } geschrieben, üblich sind { $usual } zwischen zwei Zeilen
+reason-over-state-total = Der Lauf ist vollständig: Iteration { $step } von { $total }.
+reason-over-state-words = Der Lauf ist zu Ende. Das Log sagt: { $text }
+alarm-nan-passed = { $count ->
+    [one] Ein Loss ist keine Zahl, bei Iteration { $step }; ab Iteration { $later } sind die Losses wieder endlich.
+   *[other] { $count } Losses sind keine Zahlen, der erste bei Iteration { $step }; ab Iteration { $later } sind sie wieder endlich.
+}
+alarm-nan-unread = { $count } Zeilen drucken einen Loss, der keine Zahl ist; die erste ist Zeile { $line }.
+alarm-skipped-steps = { $count } von { $total } Optimizer-Schritten ({ $share }) wurden übersprungen: Ihre Gradienten waren nicht endlich, also änderte sich kein Gewicht.
+alarm-skipped-since = Seit Iteration { $step } wurde jeder Optimizer-Schritt übersprungen, bis Iteration { $last }: Kein Gewicht ändert sich mehr.
+alarm-memory-pressure = { $count } Zeilen sagen, dass der Speicher der Karte so voll ist, dass PyTorch seinen Cache zurückgibt, was die Iterationen bremst: { $text }
 alarm-line = Zeile { $line }
 
 ## Was gelesen wurde
@@ -264,6 +355,8 @@ error-binary = keine Textdatei
 error-broken-archive = eine komprimierte Datei, die sich nicht entpacken lässt: { $reason }
     .hint = entpacken Sie von Hand, was noch da ist: zcat { $place } | stepscope -
 error-not-a-training-log = kein Format erkennt diese Datei, und ihr Aufbau ist nicht der eines Trainingslogs
+    .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie man ein neues beibringt
+error-no-format-fits = kein Format erkennt diese Datei; Zeilen wie diese sind vielleicht Iterationen, aber welche ihrer Zahlen der Schritt oder die Zeit ist, ließ sich nicht feststellen
     .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie man ein neues beibringt
 error-no-such-config = keine solche Config-Datei
     .hint = --config erwartet die Datei, mit der der Lauf gestartet wurde, zum Beispiel config/train_gpt2.py
@@ -615,7 +708,7 @@ cause-recompile = Neukompilierung
 cause-schedule = Zeitplan
 cause-straggler = langsamer Rang
 cause-c01-evidence = eine Evaluation von { $duration } steckt in seiner Zeit
-cause-c01-rest = die Zeile der Evaluation nennt { $duration }; { $rest } mehr kommen hier mit jeder Evaluation
+cause-c01-rest = die Zeile der Evaluation nennt { $duration }; { $rest } mehr kommen hier mit jeder Auswertung
 cause-c01-beside = sie steht neben der Zeile einer Evaluation, wie bei den meisten Evaluationen hier: { $duration } mehr
 cause-c01-period = sie kommt im Abstand der Evaluationen, alle { $every } Iterationen ({ $count }-mal), auch wenn keine Zeile es sagt
 cause-c02-evidence = ein Speichern von { $duration } steckt in seiner Zeit
@@ -738,6 +831,8 @@ inferred-teach = Zum Berichtigen: stepscope formats try { $path } --suggest > my
 infer-step = „{ $text }“ gilt als Iteration: eine ganze Zahl, die von Zeile zu Zeile steigt.
 infer-step-epoch = „{ $epoch }“ gilt als Epoche und „{ $batch }“ als Iteration darin: Sie beginnt mit jeder Epoche von vorn.
 infer-step-is-epoch = „{ $text }“ gilt als Iteration: Es gibt eine Zeile je Epoche.
+infer-step-word = „{ $text }“ gilt als die Iteration.
+infer-time-mean = „{ $text }“ gilt als Mittel seit der ersten Iteration, in { $unit }: Es fällt von Zeile zu Zeile, während die Summe wächst; die einzelnen Iterationen sind daraus errechnet.
 infer-time-none = Von keiner Zahl in diesen Zeilen ist bekannt, dass sie eine Zeit ist.
 infer-time-stamps = Die Zeiten sind die Abstände zwischen den Zeitstempeln der Zeilen.
 infer-time-step = „{ $text }“ gilt als Zeit einer Iteration, in { $unit }.
@@ -749,6 +844,8 @@ infer-because-clock = Das passt zur laufenden Uhr in derselben Zeile.
 infer-because-rate = Das passt zur Rate in derselben Zeile.
 infer-because-left = Das passt zur Restzeit, die die Zeile nennt.
 infer-because-spacing = Den Ausschlag geben Zeilen, die mehr oder weniger Iterationen umfassen als die anderen.
+infer-because-meter = Der Mittelwert folgt in Klammern, wie bei einem Zähler, der bei jeder Iteration abgelesen wird.
+infer-because-amounts = Mit einer kürzeren Einheit stiegen die anderen Zähler der Zeile schneller, als es eine Maschine könnte.
 infer-because-unit = Die Einheit steht dabei; sonst bestätigt es nichts im Log.
 infer-because-name = So heißt die Zahl; dass sie Sekunden zählt, bestätigt nichts im Log.
 infer-because-size = Sie hat keine Einheit, und bei dieser Größe sind Sekunden am wahrscheinlichsten.
@@ -756,6 +853,10 @@ infer-total = „{ $text }“ gilt als Zahl der Iterationen.
 infer-batches = „{ $text }“ gilt als Zahl der Iterationen je Epoche.
 infer-evaluation = Zeilen wie „{ $text }“ gelten als Evaluierungen.
 infer-checkpoint = Zeilen wie „{ $text }“ gelten als Speichern.
+infer-step-counted = Zeilen wie „{ $text }“ haben keine Nummer: Sie werden gezählt, jede als eine Iteration.
+infer-step-bar = Der Balken „{ $text }“ gilt als der des Trainings: Seine Zeilen sind die Iterationen.
+infer-time-bar = Die Zeiten stammen von der Uhr auf dem Balken, in ganzen Sekunden; die Rate daneben ist geglättet und wird nicht verwendet.
+infer-bars-are-epochs = Der Balken beginnt { $count }-mal; jedes Mal gilt als eine Epoche.
 infer-doubt-interval = „{ $text }“ kann die Zeit einer Iteration sein oder die aller { $count } seit der Zeile davor. Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.
 infer-doubt-unit = „{ $text }“ hat keine Einheit und kann die Zeit einer Iteration oder mehrerer sein ({ $count } seit der Zeile davor). Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.
 
@@ -812,6 +913,8 @@ formats-try-others = { $count ->
     [one] Ein weiteres Format erkennt keine Zeile.
    *[other] { $count } weitere Formate erkennen keine Zeile.
   }
+formats-try-account = { $name }: { $share } der Belege, { $steps } Iterationen, { $seconds }, { $unread } Zeilen bleiben übrig
+formats-try-behind = { $name }: { $share } der Belege, { $steps } Zeilen mit Iterationen; nicht weiter probiert
 formats-try-read-as = Gelesen als { $name }: { $steps } Iterationen.
 suggest-what = Eine Formatdatei für Stepscope, gemacht aus dem Aufbau von { $path }.
 suggest-where = In { $folder } ablegen oder nennen: stepscope { $path } --format-file FILE
@@ -1100,3 +1203,79 @@ warning-unknown-card = Warnung: Keine Karte heißt { $name }, daher steht nichts
 warning-no-effect = Warnung: { $flag } wirkt sich auf eine Live-Ansicht nicht aus
 error-too-large-inside = aus dieser Datei kommen mehr als { $size }
     .hint = entpacken Sie sie und nehmen Sie den Teil, den Sie wollen: zcat file.gz | head -c 100M > teil.log
+
+## Wie sicher die Lesart ist
+
+section-reading = Ist dieses Log richtig gelesen?
+reading-doubt = Diese Lesart ist zweifelhaft ({ $confidence } sicher): Prüfe sie, bevor du dich auf eine der Zahlen unten verlässt.
+reading-item = { $text } [{ $code }]
+reading-settle = So klärst du es: stepscope formats try { $path } zeigt, wie jedes Format dieses Log liest; --format-file FILE liest es mit einem anderen, --set schlüssel=wert gibt an, was es nicht sagt.
+reading-agrees = Lesart: { $text }
+reading-eta-doubt = zweifelhaft: Dieses Log ist vielleicht nicht richtig gelesen ({ $confidence } sicher). { $text }
+audit-clocks-none = Nur eine Uhr: Nichts anderes im Log zeigt, ob seine Zeiten richtig gelesen sind.
+audit-clocks-agree = { $name ->
+    [stamps] gegen die Zeitstempel geprüft, sie stimmen überein ({ $used } und { $other }).
+   *[other] gegen die eigene Summe des Logs „{ $name }“ geprüft, sie stimmt überein ({ $used } und { $other }).
+  }
+audit-clocks-differ = { $name ->
+    [stamps] Die gedruckten Zeiten ergeben { $used }, die Zeitstempel derselben Zeilen { $other }.
+   *[other] Die gelesenen Zeiten ergeben { $used }, die eigene Summe des Logs „{ $name }“ ist aber { $other }.
+  }
+audit-unread-counts-none = Keine ungelesenen Zeilen zählen hoch.
+audit-unread-counts = { $count ->
+    [one] Eine Zeile, die Stepscope nicht liest, zählt hoch wie Iterationen: „{ $text }“ (Zeile { $line }).
+   *[other] { $count } Zeilen, die Stepscope nicht liest, zählen hoch wie Iterationen: „{ $text }“ (ab Zeile { $line }).
+  }
+audit-unread-times-none = Keine ungelesenen Zeilen enthalten immer wieder Zeiten.
+audit-unread-times = { $count ->
+    [one] Eine Zeile, die Stepscope nicht liest, enthält vielleicht eine Zeit oder einen Loss: „{ $text }“ (Zeile { $line }).
+   *[other] { $count } Zeilen, die Stepscope nicht liest, enthalten vielleicht eine Zeit oder einen Loss: „{ $text }“ (ab Zeile { $line }).
+  }
+audit-evaluations-booked = Evaluierungen sind in der Rechnung.
+audit-evaluations-unread = { $count ->
+    [one] Eine Zeile sieht nach einer Evaluierung aus, die in der Rechnung fehlt: „{ $text }“ (Zeile { $line }).
+   *[other] { $count } Zeilen sehen nach Evaluierungen aus, die in der Rechnung fehlen: „{ $text }“ (ab Zeile { $line }).
+  }
+audit-evaluations-unpriced = { $count ->
+    [one] Eine Evaluierung ist zu sehen, aber nichts zeigt, was sie gekostet hat.
+   *[other] { $count } Evaluierungen sind zu sehen, aber nichts zeigt, was sie gekostet haben.
+  }
+audit-evaluations-none = Keine Zeile sieht nach einer Evaluierung aus.
+audit-end-short = Das Log sagt, dass der Lauf zu Ende ist, aber die letzte gelesene Iteration ist { $step } von { $total }.
+audit-end-unread = Zeile { $line } sagt vielleicht, dass der Lauf zu Ende ist: „{ $text }“.
+audit-end-known = Das Log sagt, wie der Lauf endete, und seine letzte Iteration passt dazu.
+audit-end-none = Keine ungelesene Zeile spricht von einem Ende.
+audit-step-none = Iterationen wurden gelesen, aber daraus ergibt sich keine normale Dauer.
+audit-step-plausible = { $duration } ist eine plausible Iteration.
+audit-step-odd = Eine Iteration von { $duration } oder so ungleiche Zeiten sind für ein Training ungewöhnlich.
+audit-total-none = Es gibt keine Summe zum Vergleichen.
+audit-total-negative = Die Summe von { $duration } widerspricht ihren Teilen.
+audit-total-explained = { $share } der Zeit haben einen Namen.
+audit-total-unexplained = { $share } der Zeit ({ $duration }) erklärt nichts im Log.
+audit-counter-short = Zu wenige Iterationen, um zu sehen, ob sie gleichmäßig zählen.
+audit-counter-regular = Die Iterationen zählen gleichmäßig.
+audit-counter-again = { $count ->
+    [one] Die Zählung beginnt einmal von vorn: Die Summe ist die beider Starts, gemeint sein kann auch nur der letzte.
+   *[other] Die Zählung beginnt { $count }-mal von vorn: Die Summe ist die aller Starts, gemeint sein kann auch nur der letzte.
+}
+audit-counter-jumps = { $count ->
+    [one] Die Iterationen zählen nicht gleichmäßig oder beginnen von vorn (einmal).
+   *[other] Die Iterationen zählen nicht gleichmäßig oder beginnen von vorn ({ $count }-mal).
+  }
+audit-lines-none = Es gibt keine Zeilen zu zählen.
+audit-lines-many = { $share } der Zeilen sind gelesen.
+audit-lines-few = Nur { $share } der Zeilen sind gelesen.
+audit-format-known = Das Format ist bekannt: { $format }.
+audit-format-inferred = Das Format ist nicht bekannt; was die Zeilen bedeuten, wurde aus ihrem Aufbau erschlossen ({ $confidence } sicher).
+audit-formats-none = Kein anderes Format wurde versucht.
+audit-formats-one = Kein anderes Format als { $format } passt annähernd so gut.
+audit-formats-close = Zwei Formate passen etwa gleich gut: { $format } erklärt { $share } des Logs, { $other } { $rest }.
+audit-trained-none = Keine Iterationen wurden gelesen.
+audit-trained = Zu den Iterationen gehören Losses, Evaluierungen oder Checkpoints.
+audit-trained-unknown = Nichts zeigt, dass hier ein Training zählt: kein Loss, keine Evaluierung, kein Checkpoint.
+reason-no-steps-unread = Keine Iteration mit Zeit wurde gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.
+reason-no-steps-over = Keine Iteration mit Zeit wurde gelesen, und das Log sagt, wie der Lauf endete: Es kommt keine mehr.
+reason-no-times-unread = Iterationen wurden gelesen, aber nicht, wie lange sie gedauert haben. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.
+reason-no-total-unread = Wie viele Iterationen der Lauf hat, wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht. Gib --max-steps N an oder --config mit den Einstellungen des Laufs.
+change-none-seen-unread = Nichts im Gelesenen, was sich lohnt: In der Rechnung ist keine Evaluierung. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.
+alarm-ended-early-unread = Der Lauf endete nach Iteration { $step }; wie viele geplant waren, wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.

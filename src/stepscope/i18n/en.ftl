@@ -37,6 +37,7 @@ run-progress = iteration { $step } of { $total } ({ $share })
 run-progress-open = iteration { $step }
 run-none = no iteration with a time
 run-normal = A normal iteration takes { $duration }; nine in ten take { $span }.
+run-present = At present an iteration takes { $duration }.
 run-normal-one = A normal iteration takes { $duration }.
 run-tokens = { $tokens } tokens a second.
 run-regimes = Its level changed: { $levels }.
@@ -49,6 +50,70 @@ gpu-load = { $share } busy
 gpu-memory = { $used } of { $total } GiB
 gpu-power = { $power } W
 gpu-temperature = { $degrees } °C
+## How the speed changes
+
+trend-one = One line: it shows no trend.
+trend-one-time = One time is printed: it shows no trend.
+trend-steady = Steady within { $share }: no slowdown in these lines.
+trend-scatter = No trend: the times scatter between { $low } and { $high }.
+trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $other_low } to { $other_high }, the others { $low } to { $high }: { $factor } times { $pace ->
+    [faster] faster
+   *[slower] slower
+}.
+trend-every = The { $pace ->
+    [faster] faster
+   *[slower] slower
+} ones come every { $count } iterations.
+trend-along = Iterations get { $pace ->
+    [faster] faster
+   *[slower] slower
+}: from { $before } to { $after } within these lines ({ $share }).
+trend-along-times = Iterations get { $pace ->
+    [faster] faster
+   *[slower] slower
+}: from { $before } to { $after } within these lines ({ $factor } times).
+trend-since = About { $share } { $pace ->
+    [faster] faster
+   *[slower] slower
+} since iteration { $step }: { $before } before, { $after } from there on.
+trend-since-times = { $factor } times { $pace ->
+    [faster] faster
+   *[slower] slower
+} since iteration { $step }: { $before } before, { $after } from there on.
+data-bottleneck = Waiting for data takes { $share } of the time ({ $wait } of { $step } an iteration): loading is the bottleneck, the GPU waits for it.
+data-share = Waiting for data takes { $share } of the time ({ $wait } of { $step } an iteration).
+data-first = Only the first line waits for data: up to iteration { $step } each iteration waited { $duration }, later ones { $usual }. Loading is not what slows the rest down.
+data-minor = Waiting for data takes { $share } of the time: loading is not what slows this run down.
+data-at-once = Waiting for data takes { $share } of the time, nearly all of it at { $count ->
+    [one] iteration { $step }
+   *[other] { $count } slow iterations, the longest at { $step }
+} ({ $duration }).
+past-total = The count is past 100 % of its total: training goes on from a loaded model, and the time left that is printed means nothing.
+rate-needs-size = The log prints rates only: seconds an iteration need the batch size.
+rate-one = { $level } { $unit } a second on one line: it shows no trend.
+rate-one-time = { $level } { $unit } a second, printed once: it shows no trend.
+rate-steady = Steady within { $share }: { $level } { $unit } a second.
+rate-scatter = No trend: the speed scatters between { $low } and { $high } { $unit } a second.
+rate-two-speeds = Two speeds: { $count } of { $total } printed iterations run at { $other_low } to { $other_high } { $unit } a second, the others at { $low } to { $high }: { $factor } times { $pace ->
+    [faster] faster
+   *[slower] slower
+}.
+rate-along = The speed { $pace ->
+    [faster] rises
+   *[slower] falls
+} from { $before } to { $after } { $unit } a second within these lines ({ $share }).
+rate-along-times = The speed { $pace ->
+    [faster] rises
+   *[slower] falls
+} from { $before } to { $after } { $unit } a second within these lines ({ $factor } times).
+rate-since = About { $share } { $pace ->
+    [faster] faster
+   *[slower] slower
+} since iteration { $step }: { $before } { $unit } a second before, { $after } from there on.
+rate-since-times = { $factor } times { $pace ->
+    [faster] faster
+   *[slower] slower
+} since iteration { $step }: { $before } { $unit } a second before, { $after } from there on.
 
 ## Where the time went
 
@@ -69,6 +134,7 @@ time-total = total
 ## Slow iterations
 
 slow-none = No iteration was slower than its neighbours.
+slow-none-alone = No single iteration stands out from its neighbours.
 slow-column-step = iteration
 slow-column-took = took
 slow-column-why = made of
@@ -108,7 +174,10 @@ evidence-none = no line says why; { $duration } more than its neighbours
 finish-left = { $duration } left ({ $span } at { $confidence })
 finish-at = done at { $time } ({ $low } – { $high })
 finish-from-flag = counted from { $time }, as stated
-finish-from-stamp = counted from { $time }, the last line’s time stamp
+finish-from-stamp = counted from { $time }, the last timestamp in the log
+finish-from-stamp-plus = counted from { $time }, the last timestamp, plus { $duration } of iterations printed after it
+finish-from-no-year = { $text }; it prints no year, { $year } is assumed from the file’s time
+finish-from-no-day = { $text }; it prints no date, the day is assumed from the file’s time
 finish-from-nvidia-smi = counted from { $time }, the time in the nvidia-smi table
 finish-from-mtime = counted from { $time }, when the file was last written
 finish-from-clock = counted from now, { $time }
@@ -130,8 +199,16 @@ left-priced = { $what }: { $duration }
 left-unpriced = { $what }: cost unknown
 left-line = Still to come: { $items }.
 finish-next-evaluation = Next evaluation at iteration { $step }.
+rough-own = About { $duration } left by the trainer’s own figure; these lines alone allow no better one.
+rough-bar = About { $duration } left of this progress bar, which may be one epoch’s of several.
+rough-few = About { $duration } left at this speed ({ $span }): a weak estimate from very few lines.
+rough-first = About { $duration } left if all iterations took as long as this first and only one, which includes start-up ({ $span }): a weak estimate.
 finish-none = No finish time: { $reason }
 finish-rate = At the present { $duration } an iteration, 1,000 more take { $thousand }.
+finish-rate-evaluations = At the present { $duration } an iteration, 1,000 more take { $thousand } with { $count ->
+        [one] the evaluation
+       *[other] the { $count } evaluations
+    } among them.
 reason-no-steps = the log has no normal iteration with a time yet. Ask again after a few more lines.
 reason-no-times = the log has iterations but not their times: nothing in it says how long one took.
 reason-no-total = the log does not say how many iterations the run has. Pass --max-steps N, or --config with the run’s settings.
@@ -190,6 +267,20 @@ alarm-restarted = { $count ->
 alarm-slowdown = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now.
 alarm-contradiction = { $setting } is stated as { $stated }, but the log shows { $seen }; the log is believed.
 alarm-contradiction-mfu = { $setting } is stated as { $stated }, but the printed mfu and step times fit { $seen }: check the config, or whether this copy of the trainer counts its mfu against another card’s peak.
+state-total = iteration { $step } of { $total } is the last one
+state-words = the log says: { $text }
+state-silent = the log ends without a word, and nothing says when it was written
+state-last-written = the log ends without a word; it was last written at { $at }, and { $usual } between two lines is usual
+reason-over-state-total = the run is complete: iteration { $step } of { $total }.
+reason-over-state-words = the run is over. The log says: { $text }
+alarm-nan-passed = { $count ->
+    [one] One loss is not a number, at iteration { $step }; from iteration { $later } on the losses are finite again.
+   *[other] { $count } losses are not numbers, the first at iteration { $step }; from iteration { $later } on they are finite again.
+}
+alarm-nan-unread = { $count } lines print a loss that is not a number, the first is line { $line }.
+alarm-skipped-steps = { $count } of { $total } optimizer steps ({ $share }) were skipped: their gradients were not finite, so no weight changed.
+alarm-skipped-since = Every optimizer step since iteration { $step } was skipped, up to iteration { $last }: no weight changes any more.
+alarm-memory-pressure = { $count } lines say that the card’s memory is so full that PyTorch gives back its cache, which slows iterations down: { $text }
 alarm-line = line { $line }
 
 ## What was read
@@ -266,6 +357,8 @@ error-binary = not a text file
 error-broken-archive = a compressed file that cannot be unpacked: { $reason }
     .hint = unpack it by hand to see what is left: zcat { $place } | stepscope -
 error-not-a-training-log = no format claims this file, and its structure is not that of a training log
+    .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
+error-no-format-fits = no format claims this file; lines like this one may be iterations, but which of their numbers is the step or the time could not be told
     .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
 error-no-such-config = no such config file
     .hint = --config takes the file the run was started with, for example config/train_gpt2.py
@@ -740,6 +833,8 @@ inferred-teach = To put it right: stepscope formats try { $path } --suggest > my
 infer-step = “{ $text }” is taken for the iteration: a whole number that goes up from line to line.
 infer-step-epoch = “{ $epoch }” is taken for the epoch and “{ $batch }” for the iteration in it: it starts anew with every epoch.
 infer-step-is-epoch = “{ $text }” is taken for the iteration: there is one line per epoch.
+infer-step-word = “{ $text }” is taken for the iteration.
+infer-time-mean = “{ $text }” is taken for an average since the first iteration, in { $unit }: it falls from line to line while its sum grows, so single iterations are worked out from it.
 infer-time-none = No number in these lines is known to be a time.
 infer-time-stamps = The times are those between the time stamps of the lines.
 infer-time-step = “{ $text }” is taken for the time of one iteration, in { $unit }.
@@ -751,6 +846,8 @@ infer-because-clock = It fits the running clock in the same line.
 infer-because-rate = It fits the rate in the same line.
 infer-because-left = It fits the time left that the line prints.
 infer-because-spacing = Lines that cover more or fewer iterations than the others settle it.
+infer-because-meter = Its mean follows in brackets, as of a meter that is read at every iteration.
+infer-because-amounts = With a shorter unit, the other counts in the line would go up faster than any machine.
 infer-because-unit = Its unit is printed; nothing else in the log confirms it.
 infer-because-name = It is named like one; nothing in the log confirms that it counts seconds.
 infer-because-size = It has no unit, and for a number of this size seconds are the likeliest.
@@ -758,6 +855,10 @@ infer-total = “{ $text }” is taken for the number of iterations.
 infer-batches = “{ $text }” is taken for the iterations of an epoch.
 infer-evaluation = Lines like “{ $text }” are taken for evaluations.
 infer-checkpoint = Lines like “{ $text }” are taken for saves.
+infer-step-counted = Lines like “{ $text }” have no number: they are counted, each as one iteration.
+infer-step-bar = The bar “{ $text }” is taken for the training’s: its lines are the iterations.
+infer-time-bar = The times are those of the clock on the bar, in whole seconds; the rate on it is smoothed and not used.
+infer-bars-are-epochs = The bar starts { $count } times; each is taken for an epoch.
 infer-doubt-interval = “{ $text }” may be the time of one iteration or of all { $count } since the line before. Nothing in the log tells which, so no times were read.
 infer-doubt-unit = “{ $text }” has no unit and may be the time of one iteration or of several ({ $count } since the line before). Nothing in the log tells which, so no times were read.
 
@@ -814,6 +915,8 @@ formats-try-others = { $count ->
     [one] One more format claims no line.
    *[other] { $count } more formats claim no line.
   }
+formats-try-account = { $name }: { $share } of the evidence, { $steps } iterations, { $seconds }, { $unread } lines left over
+formats-try-behind = { $name }: { $share } of the evidence, { $steps } lines of iterations; not tried further
 formats-try-read-as = Read as { $name }: { $steps } iterations.
 suggest-what = A format file for Stepscope, made from the structure of { $path }.
 suggest-where = Put it into { $folder }, or name it: stepscope { $path } --format-file FILE
@@ -1102,3 +1205,79 @@ warning-unknown-card = warning: no card is called { $name }, so nothing is said 
 warning-no-effect = warning: { $flag } has no effect on a live view
 error-too-large-inside = more than { $size } come out of this file
     .hint = unpack it and take the part you want: zcat file.gz | head -c 100M > part.log
+
+## How sure the reading is
+
+section-reading = Is this log read rightly?
+reading-doubt = This reading is in doubt ({ $confidence } sure): check it before you rely on a figure below.
+reading-item = { $text } [{ $code }]
+reading-settle = To settle it: stepscope formats try { $path } shows how each format reads this log; --format-file FILE reads it with another one, --set key=value states what it does not say.
+reading-agrees = Reading: { $text }
+reading-eta-doubt = in doubt: this log may not be read rightly ({ $confidence } sure). { $text }
+audit-clocks-none = Only one clock: nothing else in the log shows whether its times are read rightly.
+audit-clocks-agree = { $name ->
+    [stamps] checked against the timestamps, which agree ({ $used } and { $other }).
+   *[other] checked against the log’s own total “{ $name }”, which agrees ({ $used } and { $other }).
+  }
+audit-clocks-differ = { $name ->
+    [stamps] The printed times add up to { $used }, the timestamps of the same lines to { $other }.
+   *[other] The times read add up to { $used }, but the log’s own total “{ $name }” is { $other }.
+  }
+audit-unread-counts-none = No unread lines count up.
+audit-unread-counts = { $count ->
+    [one] A line that Stepscope does not read counts up as iterations do: “{ $text }” (line { $line }).
+   *[other] { $count } lines that Stepscope does not read count up as iterations do: “{ $text }” (from line { $line }).
+  }
+audit-unread-times-none = No unread lines hold times again and again.
+audit-unread-times = { $count ->
+    [one] A line that Stepscope does not read may hold a time or a loss: “{ $text }” (line { $line }).
+   *[other] { $count } lines that Stepscope does not read may hold a time or a loss: “{ $text }” (from line { $line }).
+  }
+audit-evaluations-booked = Evaluations are in the account.
+audit-evaluations-unread = { $count ->
+    [one] A line looks like an evaluation that is in no account: “{ $text }” (line { $line }).
+   *[other] { $count } lines look like evaluations that are in no account: “{ $text }” (from line { $line }).
+  }
+audit-evaluations-unpriced = { $count ->
+    [one] An evaluation was seen, but nothing shows what it cost.
+   *[other] { $count } evaluations were seen, but nothing shows what they cost.
+  }
+audit-evaluations-none = No line looks like an evaluation.
+audit-end-short = The log says that the run is over, but the last iteration read is { $step } of { $total }.
+audit-end-unread = Line { $line } may say that the run is over: “{ $text }”.
+audit-end-known = The log says how the run ended, and its last iteration fits.
+audit-end-none = No unread line speaks of an end.
+audit-step-none = Iterations were read, but no normal time of one follows from them.
+audit-step-plausible = { $duration } is a plausible iteration.
+audit-step-odd = An iteration of { $duration }, or times as uneven as these, are odd for a training.
+audit-total-none = There is no total to compare.
+audit-total-negative = The total of { $duration } contradicts its parts.
+audit-total-explained = { $share } of the time has a name.
+audit-total-unexplained = { $share } of the time ({ $duration }) is explained by nothing in the log.
+audit-counter-short = Too few iterations to see whether they count evenly.
+audit-counter-regular = The iterations count evenly.
+audit-counter-again = { $count ->
+    [one] The count starts again from its beginning once: the total is that of both launches, and the last one alone may be meant.
+   *[other] The count starts again from its beginning { $count } times: the total is that of all launches, and the last one alone may be meant.
+}
+audit-counter-jumps = { $count ->
+    [one] The iterations do not count evenly, or start over (once).
+   *[other] The iterations do not count evenly, or start over ({ $count } times).
+  }
+audit-lines-none = There are no lines to count.
+audit-lines-many = { $share } of the lines are read.
+audit-lines-few = Only { $share } of the lines are read.
+audit-format-known = The format is known: { $format }.
+audit-format-inferred = The format is not known; what the lines mean was worked out from their structure ({ $confidence } sure).
+audit-formats-none = No other format was tried.
+audit-formats-one = No other format than { $format } fits nearly as well.
+audit-formats-close = Two formats fit about as well: { $format } explains { $share } of the log, { $other } { $rest }.
+audit-trained-none = No iterations were read.
+audit-trained = Losses, evaluations or saves go with the iterations.
+audit-trained-unknown = Nothing shows that what counts here is a training: no loss, no evaluation, no save.
+reason-no-steps-unread = no iteration with a time was read. Lines like “{ $text }” (line { $line }) may say it; Stepscope does not read them.
+reason-no-steps-over = no iteration with a time was read, and the log says how the run ended: no more will come.
+reason-no-times-unread = iterations were read, but not how long they took. Lines like “{ $text }” (line { $line }) may say it; Stepscope does not read them.
+reason-no-total-unread = how many iterations the run has was not read. Lines like “{ $text }” (line { $line }) may say it; Stepscope does not read them. Pass --max-steps N, or --config with the run’s settings.
+change-none-seen-unread = Nothing worth changing in what was read: no evaluation is in the account. Lines like “{ $text }” (line { $line }) may say it; Stepscope does not read them.
+alarm-ended-early-unread = The run ended after iteration { $step }; how many were planned was not read. Lines like “{ $text }” (line { $line }) may say it; Stepscope does not read them.

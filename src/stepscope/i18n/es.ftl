@@ -35,6 +35,7 @@ run-progress = iteración { $step } de { $total } ({ $share })
 run-progress-open = iteración { $step }
 run-none = ninguna iteración con tiempo
 run-normal = Una iteración normal tarda { $duration }; nueve de cada diez, { $span }.
+run-present = Ahora mismo una iteración tarda { $duration }.
 run-normal-one = Una iteración normal tarda { $duration }.
 run-tokens = { $tokens } tokens por segundo.
 run-regimes = Su nivel cambió: { $levels }.
@@ -47,6 +48,70 @@ gpu-load = ocupada al { $share }
 gpu-memory = { $used } de { $total } GiB
 gpu-power = { $power } W
 gpu-temperature = { $degrees } °C
+## Cómo cambia la velocidad
+
+trend-one = Una sola línea: no muestra ninguna tendencia.
+trend-one-time = Solo hay un tiempo impreso: no muestra ninguna tendencia.
+trend-steady = Estable con un margen del { $share }: en estas líneas nada se ralentiza.
+trend-scatter = Sin tendencia: los tiempos oscilan entre { $low } y { $high }.
+trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan de { $other_low } a { $other_high }, las demás de { $low } a { $high }: { $factor } veces más { $pace ->
+    [faster] rápido
+   *[slower] lento
+}.
+trend-every = Las más { $pace ->
+    [faster] rápidas
+   *[slower] lentas
+} llegan cada { $count } iteraciones.
+trend-along = Las iteraciones se vuelven más { $pace ->
+    [faster] rápidas
+   *[slower] lentas
+}: de { $before } a { $after } en estas líneas ({ $share }).
+trend-along-times = Las iteraciones se vuelven más { $pace ->
+    [faster] rápidas
+   *[slower] lentas
+}: de { $before } a { $after } en estas líneas ({ $factor } veces).
+trend-since = Cerca de un { $share } más { $pace ->
+    [faster] rápido
+   *[slower] lento
+} desde la iteración { $step }: { $before } antes, { $after } a partir de ahí.
+trend-since-times = { $factor } veces más { $pace ->
+    [faster] rápido
+   *[slower] lento
+} desde la iteración { $step }: { $before } antes, { $after } a partir de ahí.
+data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración): la carga es el cuello de botella y la GPU espera.
+data-share = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración).
+data-first = Solo la primera línea espera datos: hasta la iteración { $step } cada una esperó { $duration }, después { $usual }. La carga no frena el resto.
+data-minor = La espera de datos ocupa el { $share } del tiempo: la carga no es lo que frena esta ejecución.
+data-at-once = La espera de datos ocupa el { $share } del tiempo, casi todo en { $count ->
+    [one] la iteración { $step }
+   *[other] { $count } iteraciones lentas, la más larga en { $step }
+} ({ $duration }).
+past-total = La cuenta pasa del 100 %: se sigue entrenando un modelo cargado, y el tiempo restante impreso no significa nada.
+rate-needs-size = El log solo imprime velocidades: para los segundos por iteración hace falta el tamaño del lote.
+rate-one = { $level } { $unit } por segundo en una sola línea: no muestra ninguna tendencia.
+rate-one-time = { $level } { $unit } por segundo, impreso una sola vez: no muestra ninguna tendencia.
+rate-steady = Estable con un margen del { $share }: { $level } { $unit } por segundo.
+rate-scatter = Sin tendencia: la velocidad oscila entre { $low } y { $high } { $unit } por segundo.
+rate-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas van a { $other_low }–{ $other_high } { $unit } por segundo, las demás a { $low }–{ $high }: { $factor } veces más { $pace ->
+    [faster] rápido
+   *[slower] lento
+}.
+rate-along = La velocidad { $pace ->
+    [faster] sube
+   *[slower] baja
+} de { $before } a { $after } { $unit } por segundo en estas líneas ({ $share }).
+rate-along-times = La velocidad { $pace ->
+    [faster] sube
+   *[slower] baja
+} de { $before } a { $after } { $unit } por segundo en estas líneas ({ $factor } veces).
+rate-since = Cerca de un { $share } más { $pace ->
+    [faster] rápido
+   *[slower] lento
+} desde la iteración { $step }: { $before } { $unit } por segundo antes, { $after } a partir de ahí.
+rate-since-times = { $factor } veces más { $pace ->
+    [faster] rápido
+   *[slower] lento
+} desde la iteración { $step }: { $before } { $unit } por segundo antes, { $after } a partir de ahí.
 
 ## En qué se fue el tiempo
 
@@ -67,6 +132,7 @@ time-total = total
 ## Iteraciones lentas
 
 slow-none = Ninguna iteración fue más lenta que sus vecinas.
+slow-none-alone = Ninguna iteración aislada destaca entre sus vecinas.
 slow-column-step = iteración
 slow-column-took = tardó
 slow-column-why = se compone de
@@ -106,7 +172,10 @@ evidence-none = ninguna línea dice por qué; { $duration } más que sus vecinas
 finish-left = faltan { $duration } ({ $span } al { $confidence })
 finish-at = termina a las { $time } ({ $low } – { $high })
 finish-from-flag = contado desde { $time }, según se indicó
-finish-from-stamp = contado desde { $time }, la marca de tiempo de la última línea
+finish-from-stamp = contado desde { $time }, la última marca de tiempo del log
+finish-from-stamp-plus = contado desde { $time }, la última marca de tiempo, más { $duration } de iteraciones escritas después
+finish-from-no-year = { $text }; no indica el año, se supone { $year } por la fecha del archivo
+finish-from-no-day = { $text }; no indica la fecha, se supone el día por la fecha del archivo
 finish-from-nvidia-smi = contado desde { $time }, la hora de la tabla de nvidia-smi
 finish-from-mtime = contado desde { $time }, la última escritura del archivo
 finish-from-clock = contado desde ahora, { $time }
@@ -128,8 +197,16 @@ left-priced = { $what }: { $duration }
 left-unpriced = { $what }: coste desconocido
 left-line = Quedan: { $items }.
 finish-next-evaluation = Próxima evaluación en la iteración { $step }.
+rough-own = Quedan unos { $duration } según la cifra del propio entrenador; estas líneas por sí solas no permiten una mejor.
+rough-bar = Quedan unos { $duration } de esta barra de progreso, que puede ser la de una sola época entre varias.
+rough-few = Quedan unos { $duration } a esta velocidad ({ $span }): una estimación débil, con muy pocas líneas.
+rough-first = Quedan unos { $duration } si todas las iteraciones tardan como esta primera y única, que incluye el arranque ({ $span }): una estimación débil.
 finish-none = No hay hora de finalización: { $reason }
 finish-rate = Con los { $duration } por iteración actuales, 1000 más tardan { $thousand }.
+finish-rate-evaluations = Con los { $duration } por iteración actuales, 1000 más tardan { $thousand }, { $count ->
+        [one] incluida la evaluación
+       *[other] incluidas { $count } evaluaciones
+    }.
 reason-no-steps = el log aún no tiene ninguna iteración normal con tiempo. Vuelva a preguntar tras unas líneas más.
 reason-no-times = el log tiene iteraciones, pero sin tiempos: nada en él dice cuánto tardó una.
 reason-no-total = el log no dice cuántas iteraciones tiene la ejecución. Indique --max-steps N, o --config con su configuración.
@@ -188,6 +265,20 @@ alarm-restarted = { $count ->
 alarm-slowdown = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }.
 alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra { $seen }; se cree al log.
 alarm-contradiction-mfu = { $setting } figura como { $stated }, pero el mfu y los tiempos impresos corresponden a { $seen }: revise la configuración, o si esta copia del entrenador calcula el mfu con el pico de otra tarjeta.
+state-total = la iteración { $step } de { $total } es la última
+state-words = el log dice: { $text }
+state-silent = el log termina sin decir nada y no se sabe cuándo se escribió
+state-last-written = el log termina sin decir nada; se escribió por última vez a las { $at }, y lo habitual entre dos líneas es { $usual }
+reason-over-state-total = la ejecución está completa: iteración { $step } de { $total }.
+reason-over-state-words = la ejecución ha terminado. El log dice: { $text }
+alarm-nan-passed = { $count ->
+    [one] Una pérdida no es un número, en la iteración { $step }; desde la iteración { $later } las pérdidas vuelven a ser finitas.
+   *[other] { $count } pérdidas no son números, la primera en la iteración { $step }; desde la iteración { $later } vuelven a ser finitas.
+}
+alarm-nan-unread = { $count } líneas muestran una pérdida que no es un número; la primera es la línea { $line }.
+alarm-skipped-steps = Se omitieron { $count } de { $total } pasos del optimizador ({ $share }): sus gradientes no eran finitos, así que ningún peso cambió.
+alarm-skipped-since = Desde la iteración { $step } hasta la { $last } se omitió cada paso del optimizador: los pesos ya no cambian.
+alarm-memory-pressure = { $count } líneas dicen que la memoria de la tarjeta está tan llena que PyTorch vacía su caché, lo que ralentiza las iteraciones: { $text }
 alarm-line = línea { $line }
 
 ## Qué se leyó
@@ -264,6 +355,8 @@ error-binary = no es un archivo de texto
 error-broken-archive = un archivo comprimido que no se puede abrir: { $reason }
     .hint = descomprímalo a mano para ver qué queda: zcat { $place } | stepscope -
 error-not-a-training-log = ningún formato reconoce este archivo, y su estructura no es la de un registro de entrenamiento
+    .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo enseñar uno nuevo
+error-no-format-fits = ningún formato reconoce este archivo; líneas como esta pueden ser iteraciones, pero no se pudo saber cuál de sus números es el paso o el tiempo
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo enseñar uno nuevo
 error-no-such-config = no existe el archivo de configuración
     .hint = --config espera el archivo con que se lanzó la ejecución, por ejemplo config/train_gpt2.py
@@ -738,6 +831,8 @@ inferred-teach = Para corregirlo: stepscope formats try { $path } --suggest > my
 infer-step = «{ $text }» se toma por la iteración: un número entero que sube de línea en línea.
 infer-step-epoch = «{ $epoch }» se toma por la época y «{ $batch }» por la iteración dentro de ella: empieza de nuevo en cada época.
 infer-step-is-epoch = «{ $text }» se toma por la iteración: hay una línea por época.
+infer-step-word = «{ $text }» se toma por la iteración.
+infer-time-mean = «{ $text }» se toma por una media desde la primera iteración, en { $unit }: baja de línea en línea mientras su suma crece, así que las iteraciones se calculan a partir de ella.
 infer-time-none = De ningún número de estas líneas consta que sea un tiempo.
 infer-time-stamps = Los tiempos son los que median entre las marcas de tiempo de las líneas.
 infer-time-step = «{ $text }» se toma por el tiempo de una iteración, en { $unit }.
@@ -749,6 +844,8 @@ infer-because-clock = Concuerda con el reloj de la misma línea.
 infer-because-rate = Concuerda con el ritmo de la misma línea.
 infer-because-left = Concuerda con el tiempo restante que imprime la línea.
 infer-because-spacing = Lo deciden las líneas que abarcan más o menos iteraciones que las demás.
+infer-because-meter = Le sigue su media entre paréntesis, como en un medidor que se lee en cada iteración.
+infer-because-amounts = Con una unidad más corta, los otros contadores de la línea subirían más rápido que cualquier máquina.
 infer-because-unit = Su unidad está impresa; nada más en el registro lo confirma.
 infer-because-name = Se llama como tal; nada en el registro confirma que cuente segundos.
 infer-because-size = No lleva unidad, y para un número de este tamaño lo más probable son segundos.
@@ -756,6 +853,10 @@ infer-total = «{ $text }» se toma por el número de iteraciones.
 infer-batches = «{ $text }» se toma por las iteraciones de una época.
 infer-evaluation = Las líneas como «{ $text }» se toman por evaluaciones.
 infer-checkpoint = Las líneas como «{ $text }» se toman por guardados.
+infer-step-counted = Las líneas como «{ $text }» no llevan número: se cuentan, cada una como una iteración.
+infer-step-bar = La barra «{ $text }» se toma por la del entrenamiento: sus líneas son las iteraciones.
+infer-time-bar = Los tiempos son los del reloj de la barra, en segundos enteros; la velocidad que muestra está suavizada y no se usa.
+infer-bars-are-epochs = La barra empieza { $count } veces; cada una se toma por una época.
 infer-doubt-interval = «{ $text }» puede ser el tiempo de una iteración o el de las { $count } desde la línea anterior. Nada en el registro dice cuál, así que no se leyó ningún tiempo.
 infer-doubt-unit = «{ $text }» no lleva unidad y puede ser el tiempo de una iteración o de varias ({ $count } desde la línea anterior). Nada en el registro dice cuál, así que no se leyó ningún tiempo.
 
@@ -812,6 +913,8 @@ formats-try-others = { $count ->
     [one] Otro formato más no reconoce ninguna línea.
    *[other] Otros { $count } formatos no reconocen ninguna línea.
   }
+formats-try-account = { $name }: { $share } de los indicios, { $steps } iteraciones, { $seconds }, sobran { $unread } líneas
+formats-try-behind = { $name }: { $share } de los indicios, { $steps } líneas con iteraciones; no se probó más
 formats-try-read-as = Se lee como { $name }: { $steps } iteraciones.
 suggest-what = Un archivo de formato para Stepscope, hecho a partir de la estructura de { $path }.
 suggest-where = Ponlo en { $folder } o nómbralo: stepscope { $path } --format-file FILE
@@ -1100,3 +1203,79 @@ warning-unknown-card = aviso: ninguna tarjeta se llama { $name }, así que no se
 warning-no-effect = aviso: { $flag } no tiene efecto en una vista en vivo
 error-too-large-inside = de este archivo salen más de { $size }
     .hint = descomprímalo y tome la parte que quiera: zcat file.gz | head -c 100M > parte.log
+
+## Cuán segura es la lectura
+
+section-reading = ¿Se ha leído bien este log?
+reading-doubt = Esta lectura es dudosa ({ $confidence } de seguridad): compruébala antes de fiarte de las cifras siguientes.
+reading-item = { $text } [{ $code }]
+reading-settle = Para aclararlo: stepscope formats try { $path } muestra cómo lee este log cada formato; --format-file FILE lo lee con otro, --set clave=valor indica lo que el log no dice.
+reading-agrees = Lectura: { $text }
+reading-eta-doubt = dudoso: puede que este log no se haya leído bien ({ $confidence } de seguridad). { $text }
+audit-clocks-none = Un solo reloj: nada más en el log muestra si sus tiempos se leen bien.
+audit-clocks-agree = { $name ->
+    [stamps] comprobada con las marcas de tiempo, que coinciden ({ $used } y { $other }).
+   *[other] comprobada con el total del propio log, «{ $name }», que coincide ({ $used } y { $other }).
+  }
+audit-clocks-differ = { $name ->
+    [stamps] Los tiempos impresos suman { $used }; las marcas de tiempo de las mismas líneas, { $other }.
+   *[other] Los tiempos leídos suman { $used }, pero el total del propio log, «{ $name }», es { $other }.
+  }
+audit-unread-counts-none = Ninguna línea no leída va contando.
+audit-unread-counts = { $count ->
+    [one] Una línea que Stepscope no lee cuenta como lo hacen las iteraciones: «{ $text }» (línea { $line }).
+   *[other] { $count } líneas que Stepscope no lee cuentan como lo hacen las iteraciones: «{ $text }» (desde la línea { $line }).
+  }
+audit-unread-times-none = Ninguna línea no leída da tiempos una y otra vez.
+audit-unread-times = { $count ->
+    [one] Una línea que Stepscope no lee puede contener un tiempo o una pérdida: «{ $text }» (línea { $line }).
+   *[other] { $count } líneas que Stepscope no lee pueden contener un tiempo o una pérdida: «{ $text }» (desde la línea { $line }).
+  }
+audit-evaluations-booked = Las evaluaciones están en la cuenta.
+audit-evaluations-unread = { $count ->
+    [one] Una línea parece una evaluación que no está en la cuenta: «{ $text }» (línea { $line }).
+   *[other] { $count } líneas parecen evaluaciones que no están en la cuenta: «{ $text }» (desde la línea { $line }).
+  }
+audit-evaluations-unpriced = { $count ->
+    [one] Se vio una evaluación, pero nada muestra lo que costó.
+   *[other] Se vieron { $count } evaluaciones, pero nada muestra lo que costaron.
+  }
+audit-evaluations-none = Ninguna línea parece una evaluación.
+audit-end-short = El log dice que la ejecución ha terminado, pero la última iteración leída es la { $step } de { $total }.
+audit-end-unread = La línea { $line } puede decir que la ejecución ha terminado: «{ $text }».
+audit-end-known = El log dice cómo terminó la ejecución, y su última iteración encaja.
+audit-end-none = Ninguna línea no leída habla de un final.
+audit-step-none = Se leyeron iteraciones, pero de ellas no resulta ningún tiempo normal.
+audit-step-plausible = { $duration } es una iteración verosímil.
+audit-step-odd = Una iteración de { $duration }, o unos tiempos tan desiguales, son raros en un entrenamiento.
+audit-total-none = No hay total que comparar.
+audit-total-negative = El total de { $duration } contradice sus partes.
+audit-total-explained = El { $share } del tiempo tiene nombre.
+audit-total-unexplained = Nada en el log explica el { $share } del tiempo ({ $duration }).
+audit-counter-short = Hay muy pocas iteraciones para ver si cuentan de forma regular.
+audit-counter-regular = Las iteraciones cuentan de forma regular.
+audit-counter-again = { $count ->
+    [one] La cuenta vuelve a empezar desde el principio una vez: el total es el de los dos arranques, y puede que solo interese el último.
+   *[other] La cuenta vuelve a empezar desde el principio { $count } veces: el total es el de todos los arranques, y puede que solo interese el último.
+}
+audit-counter-jumps = { $count ->
+    [one] Las iteraciones no cuentan de forma regular, o empiezan de nuevo (una vez).
+   *[other] Las iteraciones no cuentan de forma regular, o empiezan de nuevo ({ $count } veces).
+  }
+audit-lines-none = No hay líneas que contar.
+audit-lines-many = Se lee el { $share } de las líneas.
+audit-lines-few = Solo se lee el { $share } de las líneas.
+audit-format-known = El formato es conocido: { $format }.
+audit-format-inferred = El formato no es conocido; lo que significan las líneas se dedujo de su estructura ({ $confidence } de seguridad).
+audit-formats-none = No se probó ningún otro formato.
+audit-formats-one = Ningún formato salvo { $format } encaja casi igual de bien.
+audit-formats-close = Dos formatos encajan casi igual: { $format } explica el { $share } del log, { $other } el { $rest }.
+audit-trained-none = No se leyó ninguna iteración.
+audit-trained = Las iteraciones van con pérdidas, evaluaciones o guardados.
+audit-trained-unknown = Nada muestra que lo que aquí cuenta sea un entrenamiento: ni pérdida, ni evaluación, ni guardado.
+reason-no-steps-unread = no se leyó ninguna iteración con tiempo. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
+reason-no-steps-over = no se leyó ninguna iteración con tiempo, y el log dice cómo terminó la ejecución: no vendrán más.
+reason-no-times-unread = se leyeron iteraciones, pero no cuánto tardaron. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
+reason-no-total-unread = no se leyó cuántas iteraciones tiene la ejecución. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee. Indica --max-steps N, o --config con su configuración.
+change-none-seen-unread = Nada que merezca cambiarse en lo leído: en la cuenta no hay ninguna evaluación. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
+alarm-ended-early-unread = La ejecución terminó tras la iteración { $step }; no se leyó cuántas estaban previstas. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.

@@ -35,6 +35,7 @@ run-progress = itération { $step } sur { $total } ({ $share })
 run-progress-open = itération { $step }
 run-none = aucune itération chronométrée
 run-normal = Une itération normale prend { $duration } ; neuf sur dix prennent { $span }.
+run-present = À présent, une itération prend { $duration }.
 run-normal-one = Une itération normale prend { $duration }.
 run-tokens = { $tokens } tokens par seconde.
 run-regimes = Son niveau a changé : { $levels }.
@@ -47,6 +48,70 @@ gpu-load = occupée à { $share }
 gpu-memory = { $used } sur { $total } GiB
 gpu-power = { $power } W
 gpu-temperature = { $degrees } °C
+## Comment la vitesse évolue
+
+trend-one = Une seule ligne : elle ne montre aucune tendance.
+trend-one-time = Une seule durée est affichée : elle ne montre aucune tendance.
+trend-steady = Stable à { $share } près : aucun ralentissement dans ces lignes.
+trend-scatter = Pas de tendance : les durées varient entre { $low } et { $high }.
+trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent de { $other_low } à { $other_high }, les autres de { $low } à { $high } : { $factor } fois plus { $pace ->
+    [faster] vite
+   *[slower] lentement
+}.
+trend-every = Les plus { $pace ->
+    [faster] rapides
+   *[slower] lentes
+} reviennent toutes les { $count } itérations.
+trend-along = Les itérations { $pace ->
+    [faster] accélèrent
+   *[slower] ralentissent
+} : de { $before } à { $after } dans ces lignes ({ $share }).
+trend-along-times = Les itérations { $pace ->
+    [faster] accélèrent
+   *[slower] ralentissent
+} : de { $before } à { $after } dans ces lignes (facteur { $factor }).
+trend-since = Environ { $share } plus { $pace ->
+    [faster] rapide
+   *[slower] lent
+} depuis l’itération { $step } : { $before } avant, { $after } ensuite.
+trend-since-times = { $factor } fois plus { $pace ->
+    [faster] rapide
+   *[slower] lent
+} depuis l’itération { $step } : { $before } avant, { $after } ensuite.
+data-bottleneck = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération) : le chargement est le goulot d’étranglement, le GPU l’attend.
+data-share = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération).
+data-first = Seule la première ligne attend les données : jusqu’à l’itération { $step }, chacune a attendu { $duration }, ensuite { $usual }. Ce n’est pas le chargement qui ralentit le reste.
+data-minor = L’attente des données prend { $share } du temps : ce n’est pas le chargement qui ralentit cette exécution.
+data-at-once = L’attente des données prend { $share } du temps, presque tout à { $count ->
+    [one] l’itération { $step }
+   *[other] { $count } itérations lentes, la plus longue à { $step }
+} ({ $duration }).
+past-total = Le compteur a dépassé 100 % : l’entraînement reprend un modèle chargé, et le temps restant affiché ne veut rien dire.
+rate-needs-size = Le log n’affiche que des débits : pour les secondes par itération, il faut la taille du lot.
+rate-one = { $level } { $unit } par seconde sur une seule ligne : elle ne montre aucune tendance.
+rate-one-time = { $level } { $unit } par seconde, affiché une seule fois : aucune tendance visible.
+rate-steady = Stable à { $share } près : { $level } { $unit } par seconde.
+rate-scatter = Pas de tendance : la vitesse varie entre { $low } et { $high } { $unit } par seconde.
+rate-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } vont à { $other_low }–{ $other_high } { $unit } par seconde, les autres à { $low }–{ $high } : { $factor } fois plus { $pace ->
+    [faster] vite
+   *[slower] lentement
+}.
+rate-along = La vitesse { $pace ->
+    [faster] monte
+   *[slower] baisse
+} de { $before } à { $after } { $unit } par seconde dans ces lignes ({ $share }).
+rate-along-times = La vitesse { $pace ->
+    [faster] monte
+   *[slower] baisse
+} de { $before } à { $after } { $unit } par seconde dans ces lignes (facteur { $factor }).
+rate-since = Environ { $share } plus { $pace ->
+    [faster] vite
+   *[slower] lentement
+} depuis l’itération { $step } : { $before } { $unit } par seconde avant, { $after } ensuite.
+rate-since-times = { $factor } fois plus { $pace ->
+    [faster] vite
+   *[slower] lentement
+} depuis l’itération { $step } : { $before } { $unit } par seconde avant, { $after } ensuite.
 
 ## Où est passé le temps
 
@@ -67,6 +132,7 @@ time-total = total
 ## Itérations lentes
 
 slow-none = Aucune itération n’a été plus lente que ses voisines.
+slow-none-alone = Aucune itération isolée ne se détache de ses voisines.
 slow-column-step = itération
 slow-column-took = durée
 slow-column-why = composée de
@@ -106,7 +172,10 @@ evidence-none = aucune ligne ne dit pourquoi ; { $duration } de plus que ses voi
 finish-left = encore { $duration } ({ $span } à { $confidence })
 finish-at = fini à { $time } ({ $low } – { $high })
 finish-from-flag = compté à partir de { $time }, comme indiqué
-finish-from-stamp = compté à partir de { $time }, l’horodatage de la dernière ligne
+finish-from-stamp = compté à partir de { $time }, le dernier horodatage du journal
+finish-from-stamp-plus = compté à partir de { $time }, le dernier horodatage, plus { $duration } d’itérations affichées ensuite
+finish-from-no-year = { $text } ; l’année n’y figure pas, { $year } est supposée d’après la date du fichier
+finish-from-no-day = { $text } ; la date n’y figure pas, le jour est supposé d’après la date du fichier
 finish-from-nvidia-smi = compté à partir de { $time }, l’heure du tableau nvidia-smi
 finish-from-mtime = compté à partir de { $time }, dernière écriture du fichier
 finish-from-clock = compté à partir de maintenant, { $time }
@@ -128,8 +197,16 @@ left-priced = { $what } : { $duration }
 left-unpriced = { $what } : coût inconnu
 left-line = Restent : { $items }.
 finish-next-evaluation = Prochaine évaluation à l’itération { $step }.
+rough-own = Il reste environ { $duration } d’après le chiffre de l’entraîneur lui-même ; ces lignes seules n’en permettent pas de meilleur.
+rough-bar = Il reste environ { $duration } de cette barre de progression, qui peut n’être que celle d’une époque parmi d’autres.
+rough-few = Il reste environ { $duration } à cette vitesse ({ $span }) : une estimation faible, sur très peu de lignes.
+rough-first = Il reste environ { $duration } si toutes les itérations durent autant que cette première et seule, démarrage compris ({ $span }) : une estimation faible.
 finish-none = Pas d’heure de fin : { $reason }
 finish-rate = Au rythme actuel de { $duration } par itération, 1 000 de plus prennent { $thousand }.
+finish-rate-evaluations = Au rythme actuel de { $duration } par itération, 1 000 de plus prennent { $thousand }, { $count ->
+        [one] évaluation comprise
+       *[other] { $count } évaluations comprises
+    }.
 reason-no-steps = le log n’a encore aucune itération normale chronométrée. Redemandez après quelques lignes de plus.
 reason-no-times = le log a des itérations, mais sans leurs temps : rien n’y dit combien de temps l’une d’elles a pris.
 reason-no-total = le log ne dit pas combien d’itérations compte l’exécution. Indiquez --max-steps N, ou --config avec ses réglages.
@@ -188,6 +265,20 @@ alarm-restarted = { $count ->
 alarm-slowdown = Les itérations sont plus lentes de { $share } depuis l’itération { $step } : { $before } avant, { $after } maintenant.
 alarm-contradiction = { $setting } est indiqué à { $stated }, mais le log montre { $seen } ; c’est le log qui est cru.
 alarm-contradiction-mfu = { $setting } est indiqué à { $stated }, mais le mfu et les temps imprimés correspondent à { $seen } : vérifiez la configuration, ou si cette copie de l’entraîneur rapporte son mfu à la puissance d’une autre carte.
+state-total = l’itération { $step } sur { $total } est la dernière
+state-words = le log dit : { $text }
+state-silent = le log s’arrête sans un mot, et rien n’indique quand il a été écrit
+state-last-written = le log s’arrête sans un mot ; sa dernière écriture date de { $at }, alors que { $usual } entre deux lignes est habituel
+reason-over-state-total = l’exécution est complète : itération { $step } sur { $total }.
+reason-over-state-words = l’exécution est terminée. Le log dit : { $text }
+alarm-nan-passed = { $count ->
+    [one] Une perte n’est pas un nombre, à l’itération { $step } ; à partir de l’itération { $later } les pertes sont de nouveau finies.
+   *[other] { $count } pertes ne sont pas des nombres, la première à l’itération { $step } ; à partir de l’itération { $later } elles sont de nouveau finies.
+}
+alarm-nan-unread = { $count } lignes affichent une perte qui n’est pas un nombre ; la première est la ligne { $line }.
+alarm-skipped-steps = { $count } pas d’optimiseur sur { $total } ({ $share }) ont été sautés : leurs gradients n’étaient pas finis, aucun poids n’a donc changé.
+alarm-skipped-since = Depuis l’itération { $step }, chaque pas d’optimiseur a été sauté, jusqu’à l’itération { $last } : plus aucun poids ne change.
+alarm-memory-pressure = { $count } lignes disent que la mémoire de la carte est si pleine que PyTorch vide son cache, ce qui ralentit les itérations : { $text }
 alarm-line = ligne { $line }
 
 ## Ce qui a été lu
@@ -264,6 +355,8 @@ error-binary = ce n’est pas un fichier texte
 error-broken-archive = un fichier compressé impossible à ouvrir : { $reason }
     .hint = décompressez à la main ce qui en reste : zcat { $place } | stepscope -
 error-not-a-training-log = aucun format ne reconnaît ce fichier, et sa structure n’est pas celle d’un journal d’entraînement
+    .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en enseigner un nouveau
+error-no-format-fits = aucun format ne reconnaît ce fichier ; des lignes comme celle-ci sont peut-être des itérations, mais impossible de savoir lequel de leurs nombres est l’étape ou le temps
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en enseigner un nouveau
 error-no-such-config = aucun fichier de configuration de ce nom
     .hint = --config attend le fichier avec lequel l’exécution a été lancée, par exemple config/train_gpt2.py
@@ -738,6 +831,8 @@ inferred-teach = Pour corriger : stepscope formats try { $path } --suggest > my.
 infer-step = « { $text } » est pris pour l’itération : un nombre entier qui monte de ligne en ligne.
 infer-step-epoch = « { $epoch } » est pris pour l’époque et « { $batch } » pour l’itération dans celle-ci : elle recommence à chaque époque.
 infer-step-is-epoch = « { $text } » est pris pour l’itération : il y a une ligne par époque.
+infer-step-word = « { $text } » est pris pour l’itération.
+infer-time-mean = « { $text } » est pris pour une moyenne depuis la première itération, en { $unit } : elle baisse de ligne en ligne alors que sa somme croît, et les itérations en sont déduites.
 infer-time-none = D’aucun nombre de ces lignes on ne sait que c’est un temps.
 infer-time-stamps = Les temps sont ceux entre les horodatages des lignes.
 infer-time-step = « { $text } » est pris pour le temps d’une itération, en { $unit }.
@@ -749,6 +844,8 @@ infer-because-clock = Cela concorde avec l’horloge de la même ligne.
 infer-because-rate = Cela concorde avec le débit de la même ligne.
 infer-because-left = Cela concorde avec le temps restant que la ligne affiche.
 infer-because-spacing = Les lignes qui couvrent plus ou moins d’itérations que les autres tranchent.
+infer-because-meter = Sa moyenne suit entre parenthèses, comme pour un compteur lu à chaque itération.
+infer-because-amounts = Avec une unité plus courte, les autres compteurs de la ligne monteraient plus vite qu’aucune machine.
 infer-because-unit = Son unité est imprimée ; rien d’autre dans le journal ne le confirme.
 infer-because-name = Il se nomme ainsi ; rien dans le journal ne confirme qu’il compte des secondes.
 infer-because-size = Il n’a pas d’unité, et pour un nombre de cette taille les secondes sont le plus probable.
@@ -756,6 +853,10 @@ infer-total = « { $text } » est pris pour le nombre d’itérations.
 infer-batches = « { $text } » est pris pour les itérations d’une époque.
 infer-evaluation = Les lignes comme « { $text } » sont prises pour des évaluations.
 infer-checkpoint = Les lignes comme « { $text } » sont prises pour des sauvegardes.
+infer-step-counted = Les lignes comme « { $text } » n’ont pas de numéro : elles sont comptées, chacune comme une itération.
+infer-step-bar = La barre « { $text } » est prise pour celle de l’entraînement : ses lignes sont les itérations.
+infer-time-bar = Les durées sont celles de l’horloge de la barre, en secondes entières ; le débit affiché est lissé et n’est pas utilisé.
+infer-bars-are-epochs = La barre commence { $count } fois ; chaque fois est prise pour une époque.
 infer-doubt-interval = « { $text } » peut être le temps d’une itération ou celui des { $count } depuis la ligne précédente. Rien dans le journal ne dit lequel, donc aucun temps n’a été lu.
 infer-doubt-unit = « { $text } » n’a pas d’unité et peut être le temps d’une itération ou de plusieurs ({ $count } depuis la ligne précédente). Rien dans le journal ne dit lequel, donc aucun temps n’a été lu.
 
@@ -812,6 +913,8 @@ formats-try-others = { $count ->
     [one] Un autre format ne reconnaît aucune ligne.
    *[other] { $count } autres formats ne reconnaissent aucune ligne.
   }
+formats-try-account = { $name } : { $share } des indices, { $steps } itérations, { $seconds }, { $unread } lignes restantes
+formats-try-behind = { $name } : { $share } des indices, { $steps } lignes d’itérations ; pas essayé davantage
 formats-try-read-as = Lu comme { $name } : { $steps } itérations.
 suggest-what = Un fichier de format pour Stepscope, fait d’après la structure de { $path }.
 suggest-where = Mettez-le dans { $folder } ou nommez-le : stepscope { $path } --format-file FILE
@@ -1100,3 +1203,79 @@ warning-unknown-card = avertissement : aucune carte ne s’appelle { $name }, ri
 warning-no-effect = avertissement : { $flag } n’a aucun effet sur un affichage en direct
 error-too-large-inside = il sort plus de { $size } de ce fichier
     .hint = décompressez-le et prenez la partie voulue : zcat file.gz | head -c 100M > partie.log
+
+## À quel point la lecture est sûre
+
+section-reading = Ce log est-il bien lu ?
+reading-doubt = Cette lecture est douteuse (sûre à { $confidence }) : vérifiez-la avant de vous fier aux chiffres ci-dessous.
+reading-item = { $text } [{ $code }]
+reading-settle = Pour trancher : stepscope formats try { $path } montre comment chaque format lit ce log ; --format-file FILE le lit avec un autre, --set clé=valeur indique ce qu’il ne dit pas.
+reading-agrees = Lecture : { $text }
+reading-eta-doubt = douteux : ce log n’est peut-être pas bien lu (sûr à { $confidence }). { $text }
+audit-clocks-none = Une seule horloge : rien d’autre dans le log ne montre si ses temps sont bien lus.
+audit-clocks-agree = { $name ->
+    [stamps] vérifiée avec les horodatages, qui concordent ({ $used } et { $other }).
+   *[other] vérifiée avec le total du log lui-même, « { $name } », qui concorde ({ $used } et { $other }).
+  }
+audit-clocks-differ = { $name ->
+    [stamps] Les temps imprimés font { $used } en tout, les horodatages des mêmes lignes { $other }.
+   *[other] Les temps lus font { $used } en tout, mais le total du log lui-même, « { $name } », est de { $other }.
+  }
+audit-unread-counts-none = Aucune ligne non lue ne compte.
+audit-unread-counts = { $count ->
+    [one] Une ligne que Stepscope ne lit pas compte comme le font les itérations : « { $text } » (ligne { $line }).
+   *[other] { $count } lignes que Stepscope ne lit pas comptent comme le font les itérations : « { $text } » (à partir de la ligne { $line }).
+  }
+audit-unread-times-none = Aucune ligne non lue ne donne des temps à répétition.
+audit-unread-times = { $count ->
+    [one] Une ligne que Stepscope ne lit pas contient peut-être un temps ou une perte : « { $text } » (ligne { $line }).
+   *[other] { $count } lignes que Stepscope ne lit pas contiennent peut-être un temps ou une perte : « { $text } » (à partir de la ligne { $line }).
+  }
+audit-evaluations-booked = Les évaluations sont dans le compte.
+audit-evaluations-unread = { $count ->
+    [one] Une ligne ressemble à une évaluation qui n’est pas dans le compte : « { $text } » (ligne { $line }).
+   *[other] { $count } lignes ressemblent à des évaluations qui ne sont pas dans le compte : « { $text } » (à partir de la ligne { $line }).
+  }
+audit-evaluations-unpriced = { $count ->
+    [one] Une évaluation a été vue, mais rien ne montre ce qu’elle a coûté.
+   *[other] { $count } évaluations ont été vues, mais rien ne montre ce qu’elles ont coûté.
+  }
+audit-evaluations-none = Aucune ligne ne ressemble à une évaluation.
+audit-end-short = Le log dit que l’exécution est terminée, mais la dernière itération lue est { $step } sur { $total }.
+audit-end-unread = La ligne { $line } dit peut-être que l’exécution est terminée : « { $text } ».
+audit-end-known = Le log dit comment l’exécution s’est terminée, et sa dernière itération concorde.
+audit-end-none = Aucune ligne non lue ne parle d’une fin.
+audit-step-none = Des itérations ont été lues, mais aucune durée normale n’en résulte.
+audit-step-plausible = { $duration } est une itération plausible.
+audit-step-odd = Une itération de { $duration }, ou des temps aussi inégaux, sont étranges pour un entraînement.
+audit-total-none = Il n’y a pas de total à comparer.
+audit-total-negative = Le total de { $duration } contredit ses parties.
+audit-total-explained = { $share } du temps a un nom.
+audit-total-unexplained = Rien dans le log n’explique { $share } du temps ({ $duration }).
+audit-counter-short = Trop peu d’itérations pour voir si elles comptent régulièrement.
+audit-counter-regular = Les itérations comptent régulièrement.
+audit-counter-again = { $count ->
+    [one] Le compte repart du début une fois : le total est celui des deux lancements, alors que le dernier seul vous intéresse peut-être.
+   *[other] Le compte repart du début { $count } fois : le total est celui de tous les lancements, alors que le dernier seul vous intéresse peut-être.
+}
+audit-counter-jumps = { $count ->
+    [one] Les itérations ne comptent pas régulièrement, ou recommencent (une fois).
+   *[other] Les itérations ne comptent pas régulièrement, ou recommencent ({ $count } fois).
+  }
+audit-lines-none = Il n’y a pas de lignes à compter.
+audit-lines-many = { $share } des lignes sont lues.
+audit-lines-few = Seulement { $share } des lignes sont lues.
+audit-format-known = Le format est connu : { $format }.
+audit-format-inferred = Le format n’est pas connu ; le sens des lignes a été déduit de leur structure (sûr à { $confidence }).
+audit-formats-none = Aucun autre format n’a été essayé.
+audit-formats-one = Aucun autre format que { $format } ne convient presque aussi bien.
+audit-formats-close = Deux formats conviennent à peu près aussi bien : { $format } explique { $share } du log, { $other } { $rest }.
+audit-trained-none = Aucune itération n’a été lue.
+audit-trained = Des pertes, des évaluations ou des sauvegardes accompagnent les itérations.
+audit-trained-unknown = Rien ne montre que ce qui compte ici est un entraînement : ni perte, ni évaluation, ni sauvegarde.
+reason-no-steps-unread = aucune itération chronométrée n’a été lue. Des lignes comme « { $text } » (ligne { $line }) le disent peut-être ; Stepscope ne les lit pas.
+reason-no-steps-over = aucune itération chronométrée n’a été lue, et le log dit comment l’exécution s’est terminée : il n’en viendra plus.
+reason-no-times-unread = des itérations ont été lues, mais pas leur durée. Des lignes comme « { $text } » (ligne { $line }) le disent peut-être ; Stepscope ne les lit pas.
+reason-no-total-unread = le nombre d’itérations de l’exécution n’a pas été lu. Des lignes comme « { $text } » (ligne { $line }) le disent peut-être ; Stepscope ne les lit pas. Indiquez --max-steps N, ou --config avec ses réglages.
+change-none-seen-unread = Rien qui vaille la peine dans ce qui a été lu : aucune évaluation n’est dans le compte. Des lignes comme « { $text } » (ligne { $line }) le disent peut-être ; Stepscope ne les lit pas.
+alarm-ended-early-unread = L’exécution s’est arrêtée après l’itération { $step } ; combien étaient prévues n’a pas été lu. Des lignes comme « { $text } » (ligne { $line }) le disent peut-être ; Stepscope ne les lit pas.

@@ -48,7 +48,7 @@ def feel(report: Report | None, quiet_s: float, silences: Silences | None = None
     """
     if report is None:
         return Pulse("waiting", quiet_s, None, None)
-    if _has_finished(report):
+    if report.is_finished:
         return Pulse("finished", quiet_s, None, None)
     if report.has_ended:
         return Pulse("ended", quiet_s, None, None)
@@ -106,10 +106,6 @@ def _level(report: Report) -> float | None:
     if isinstance(report.forecast, Forecast):
         return report.forecast.level_s
     return report.ledger.step.typical_s if report.ledger.step else None
-
-
-def _has_finished(report: Report) -> bool:
-    return isinstance(report.forecast, Forecast) and report.forecast.is_finished
 
 
 def _is_pending(run: Run, kind: str) -> bool:

@@ -28,8 +28,10 @@ from stepscope.report.wording.change import change_lines, change_scope, no_chang
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
+from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.slow import drawn_phase, evidence_text, more_slow, part_text, slow_remarks
+from stepscope.report.wording.trend import speed_lines
 
 _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("uplot.min.js", "numbers.js", "strip.js", "curves.js", "whatif.js", "page.js")
@@ -75,7 +77,8 @@ def _hash(text: str) -> str:
 def body(report: Report, language: Language, *, name: str | None = None) -> str:
     """Everything inside the page's `main`; `name` is what the run is called where that is not its path."""
     drawn = page_data.data(report, language)
-    blocks = [_head(report, language, name or ", ".join(report.run.paths)), _alarms(report, language)]
+    blocks = [_doubt(report, language), _head(report, language, name or ", ".join(report.run.paths))]
+    blocks.append(_alarms(report, language))
     if report.has_steps:
         blocks += [_strip(report, language), _time(report, language), _slow(report, language)]
     elif report.has_times:
@@ -101,7 +104,10 @@ def _head(report: Report, language: Language, name: str) -> str:
     lines.append(f'<p class="finish">{escape(capital(finish_lines(report, language)[0]))}</p>')
     if report.has_times:
         lines.append(_bar(report, language))
-    lines += [f'<p class="dim">{escape(text)}</p>' for text in normal_lines(report, language)[1:]]
+    lines += [
+        f'<p class="dim">{escape(text)}</p>'
+        for text in [*normal_lines(report, language)[1:], *speed_lines(report, language)]
+    ]
     details = hardware_details(report, language)
     if report.hardware is not None and report.hardware.gpu and details:
         text = language.text("run-gpu", gpu=report.hardware.gpu, details=details)
@@ -130,6 +136,11 @@ def _bar(report: Report, language: Language) -> str:
         f'<svg class="bar" role="img" aria-label="{label}" viewBox="0 0 100 10" preserveAspectRatio="none">'
         f'{"".join(pieces)}</svg>\n<ul class="legend">{"".join(legend)}</ul>'
     )
+
+
+def _doubt(report: Report, language: Language) -> str:
+    found = [f'<p class="alarm">{escape(text)}</p>' for text in doubt_lines(report, language)]
+    return section(language.text("section-reading"), *found) if found else ""
 
 
 def _alarms(report: Report, language: Language) -> str:
@@ -323,7 +334,7 @@ def _gpu_samples(report: Report, language: Language) -> str:
 
 
 def _log(report: Report, language: Language) -> str:
-    lines = [unread_text(report, language), *inferred_lines(report, language)]
+    lines = [unread_text(report, language), agreement_line(report, language) or "", *inferred_lines(report, language)]
     settings = settings_line(report, language)
     lines += [settings] if settings else []
     lines.append(report.run.clock.note)

@@ -13,12 +13,14 @@ from stepscope.analysis.settle import what_would_settle
 from stepscope.core.redact import redact
 from stepscope.core.settings import COUNTS, Setting
 from stepscope.forecast.finish import Forecast
+from stepscope.forecast.rough import Rough
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.report.gpu import samples_data
 from stepscope.report.inferred import assumption_text
 from stepscope.report.reasons import as_data, level_data, rhythm_data
 from stepscope.report.wording.slow import evidence_text
+from stepscope.report.wording.trend import trend_lines
 from stepscope.run.model import Run
 from stepscope.run.ranks import find_slowest, typical_s
 from stepscope.run.stops import last_stops
@@ -45,6 +47,7 @@ def document(report: Report) -> dict[str, Any]:
         "settings": {name: _setting(run.settings.get(name)) for name in _SETTINGS},
         "clock": {"covers": run.clock.covers, "includes": list(run.clock.includes), "note": run.clock.note},
         "step": _step(report),
+        "trend": _trend(report, english),
         **_slow(report, english),
         **_causes(report, english),
         **_ledger(report),
@@ -52,6 +55,8 @@ def document(report: Report) -> dict[str, Any]:
         "forecast": _forecast(report, english),
         "backtests": _backtests(report),
         "advice": _advice(report, english),
+        "state": _state(report, english),
+        "reading": _reading(report, english),
         "alarms": _alarms(report, english),
         "hardware": _hardware(report),
         "clocks": [clock._asdict() for clock in report.clocks],
@@ -72,7 +77,7 @@ def _source(report: Report, english: Language) -> dict[str, Any]:
         "lines": run.num_lines,
         "lines_unread": run.num_unread,
         "first_step": int(steps.step[0]) if has_rows else None,
-        "last_step": int(steps.step[-1]) if has_rows else None,
+        "last_step": report.state.step,
         "segments": len(run.segments),
         "encoding": run.encoding,
         "trainings": _trainings(report),
@@ -146,6 +151,28 @@ def _step(report: Report) -> dict[str, Any]:
             {"first_step": regime.first_step, "last_step": regime.last_step, "typical_s": regime.typical_s}
             for regime in step.regimes
         ],
+    }
+
+
+def _trend(report: Report, english: Language) -> dict[str, Any] | None:
+    """Whether the run gets slower; levels in seconds, or in units a second where only rates are printed."""
+    found = report.trend
+    if found is None:
+        return None
+    trend, is_time = found.trend, found.unit == "s"
+    return {
+        "kind": trend.kind,
+        "change": trend.change,
+        "from_s": trend.first if is_time else None,
+        "to_s": trend.last if is_time else None,
+        "from_rate": None if is_time else trend.first,
+        "to_rate": None if is_time else trend.last,
+        "rate_unit": None if is_time else found.unit,
+        "since_step": trend.since,
+        "steady_within": trend.within if trend.kind == "steady" else None,
+        "other_steps": list(trend.other[:MAX_SLOW]),
+        "other_every": found.every,
+        "message": " ".join(trend_lines(report, english)),
     }
 
 
@@ -227,7 +254,14 @@ def _beat(
 def _forecast(report: Report, english: Language) -> dict[str, Any]:
     end = report.forecast
     if not isinstance(end, Forecast):
-        return {"reason": english.say(end.reason), "ask_again_step": end.ask_step, "ask_again_s": end.ask_s}
+        ahead = None if end.ahead is None else end.ahead._asdict()
+        return {
+            "reason": english.say(end.reason),
+            "ask_again_step": end.ask_step,
+            "ask_again_s": end.ask_s,
+            "ahead": ahead,
+            **_rough(end.rough),
+        }
     return {
         "last_step": end.schedule.last_step,
         "max_steps": end.schedule.max_steps,
@@ -241,6 +275,8 @@ def _forecast(report: Report, english: Language) -> dict[str, Any]:
         "finish_high_at": None if report.has_ended else _iso(report.finish(end.high_s)),
         "now": _iso(report.moment),
         "now_from": report.moment_from,
+        "now_plus_s": report.last_moment.plus_s,
+        "now_assumed": report.last_moment.assumed,
         "deadline": None
         if report.ask.deadline is None
         else {"at": _iso(report.ask.deadline), "probability": report.deadline_probability},
@@ -248,6 +284,24 @@ def _forecast(report: Report, english: Language) -> dict[str, Any]:
         "left": {name: {"count": left.num, "seconds": left.seconds} for name, left in end.left.items()},
         "assumptions": [english.say(message) for message in end.assumptions]
         + ([english.text("finish-ended")] if report.has_ended and not end.is_finished else []),
+    }
+
+
+def _rough(rough: Rough | None) -> dict[str, Any]:
+    """What is left by figures that are no forecast: whose figure it is, and how far off it may be."""
+    if rough is None:
+        return {"remaining_s": None, "low_s": None, "high_s": None, "basis": None}
+    return {"remaining_s": rough.seconds, "low_s": rough.low_s, "high_s": rough.high_s, "basis": rough.by}
+
+
+def _state(report: Report, english: Language) -> dict[str, Any]:
+    """Whether the run is over and how, with the evidence."""
+    state = report.state
+    return {
+        "value": state.value,
+        "step": state.step,
+        "line": state.line,
+        "evidence": redact(english.say(state.evidence)),
     }
 
 
@@ -304,6 +358,24 @@ def _alarms(report: Report, english: Language) -> list[dict[str, Any]]:
         }
         for alarm in report.alarms
     ]
+
+
+def _reading(report: Report, english: Language) -> dict[str, Any]:
+    """How sure it is that the log was understood."""
+    reading = report.reading
+    return {
+        "confidence": reading.confidence,
+        "checks": [
+            {
+                "code": check.code,
+                "verdict": check.verdict,
+                "message": english.say(check.message),
+                "seconds": check.seconds,
+            }
+            for check in reading.checks
+        ],
+        "candidates": [{"format": one.format, "share": one.share} for one in reading.candidates],
+    }
 
 
 def _iso(moment: dt.datetime | None) -> str | None:

@@ -13,7 +13,9 @@ from stepscope.report.inferred import inferred_lines
 from stepscope.report.wording.change import change_lines, change_scope, no_change_text
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
+from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
+from stepscope.report.wording.trend import no_slow_text, speed_lines
 
 _SHOWN_SLOW = 10
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~])")
@@ -29,11 +31,11 @@ def render(report: Report, language: Language) -> str:
 def sections(report: Report, language: Language, *, level: int) -> list[str]:
     """The report's sections as blocks of Markdown, headed at `level`."""
     mark = "#" * level
-    blocks: list[str] = []
+    blocks = doubt_blocks(report, language, level=level)
     if report.alarms:
         blocks.append(f"{mark} {language.text('section-alarms')}")
         blocks.append("\n".join(f"- {_alarm(report, index, language)}" for index in range(len(report.alarms))))
-    normal = [*normal_lines(report, language), *verdict_lines(report, language)]
+    normal = [*normal_lines(report, language), *speed_lines(report, language), *verdict_lines(report, language)]
     if normal:
         blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
     if report.has_steps:
@@ -47,6 +49,15 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
         blocks += [f"{mark} {language.text('section-inferred')}", "\n".join(f"- {escape(line)}" for line in inferred)]
     blocks += [f"{mark} {language.text('section-log')}", _read(report, language)]
     return blocks
+
+
+def doubt_blocks(report: Report, language: Language, *, level: int) -> list[str]:
+    """That the reading is in doubt, before anything else."""
+    lines = [escape(line) for line in doubt_lines(report, language)]
+    if not lines:
+        return []
+    items = "\n".join(f"- {line}" for line in lines[1:])
+    return [f"{'#' * level} {language.text('section-reading')}", f"**{lines[0]}**", items]
 
 
 def escape(text: str) -> str:
@@ -69,7 +80,7 @@ def _alarm(report: Report, index: int, language: Language) -> str:
 def _slow(report: Report, language: Language) -> list[str]:
     ledger = report.ledger
     if not ledger.slow:
-        return [language.text("slow-none")]
+        return [no_slow_text(report, language)]
     head = [language.text(f"slow-column-{name}") for name in ("step", "took", "why")]
     rows = []
     shown = sorted(ledger.slow[:_SHOWN_SLOW], key=lambda slow: slow.row)
@@ -120,8 +131,9 @@ def _change(report: Report, language: Language) -> str:
 
 def _read(report: Report, language: Language) -> str:
     settings = settings_line(report, language, code=_code)
-    text = escape(unread_text(report, language))
-    return f"{text} {settings}" if settings else text
+    agreement = agreement_line(report, language)
+    texts = [escape(unread_text(report, language)), escape(agreement) if agreement else None, settings]
+    return " ".join(text for text in texts if text)
 
 
 def _code(text: str) -> str:

@@ -29,7 +29,9 @@ def render(report: Report, language: Language, *, translated: bool = False) -> s
             intro += " " + language.text("note-explained", count=len(slow))
     else:
         intro = language.text("note-intro-none", lines=report.run.num_lines)
-    body = [intro, *markdown.sections(report, language, level=3)]
+    parts = markdown.sections(report, language, level=3)
+    num = len(markdown.doubt_blocks(report, language, level=3))
+    body = [*parts[:num], intro, *parts[num:]]  # a doubt comes first
     return front_matter(_title(report, language), language, translated) + "\n\n".join(body) + "\n"
 
 
@@ -46,9 +48,10 @@ def render_eta(report: Report, language: Language, *, translated: bool = False) 
 def eta_body(report: Report, language: Language) -> str:
     """The short note without its front matter."""
     end = report.forecast
+    doubt = markdown.doubt_blocks(report, language, level=3)
     if isinstance(end, NoForecast) or end.is_finished:
-        return "\n\n".join([*finish_lines(report, language), *_inferred(report, language)]) + "\n"
-    blocks = [f"### {language.text('section-progress')}", _bullets(_progress(report, end, language))]
+        return "\n\n".join([*doubt, *finish_lines(report, language), *_inferred(report, language)]) + "\n"
+    blocks = [*doubt, f"### {language.text('section-progress')}", _bullets(_progress(report, end, language))]
     blocks += [f"### {language.text('section-evaluations')}", _bullets(_evaluations(report, end, language))]
     blocks += [f"### {language.text('section-estimate')}", _bullets(_estimate(report, end, language))]
     if end.assumptions:

@@ -21,7 +21,9 @@ from stepscope.report.wording.change import change_lines, change_scope, no_chang
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
+from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
+from stepscope.report.wording.trend import no_slow_text, speed_lines
 
 _SHOWN_SLOW = 6
 _BAR = 24
@@ -64,6 +66,7 @@ class _Drawing:
         self.console = console
 
     def draw(self) -> None:
+        self._doubt()
         self._head()
         self._alarms()
         if self.report.has_times:
@@ -91,7 +94,7 @@ class _Drawing:
         left += path if cell_len(path) <= room else "…" + path[-max(8, room - 1) :]
         gap = " " * max(2, self.console.width - cell_len(left) - cell_len(right))
         self.console.print(Text.assemble((left, "bold"), gap, (right, "bold cyan")))
-        for line in normal_lines(self.report, language):
+        for line in [*normal_lines(self.report, language), *speed_lines(self.report, language)]:
             self.console.print(Text(_glued(line)))
         details = hardware_details(self.report, language)
         gpu = self.report.hardware.gpu if self.report.hardware else None
@@ -102,6 +105,16 @@ class _Drawing:
         settings = settings_line(self.report, language)
         if settings:
             self.console.print(Text(_glued(settings), style="dim"))
+
+    def _doubt(self) -> None:
+        lines = doubt_lines(self.report, self.language)
+        if not lines:
+            return
+        self.console.print(Text(_glued(f"! {lines[0]}"), style="bold red"))
+        for line in lines[1:-1]:
+            self._say(f"- {line}", "yellow")
+        self._say(lines[-1])
+        self.console.print()
 
     def _alarms(self) -> None:
         if not self.report.alarms:
@@ -143,7 +156,7 @@ class _Drawing:
         ledger, language = self.report.ledger, self.language
         self._section("section-slow")
         if not ledger.slow:
-            self._say(language.text("slow-none"))
+            self._say(no_slow_text(self.report, language))
             return
         table = Table.grid(padding=(0, 2))
         table.add_column(justify="right", no_wrap=True)
@@ -194,9 +207,13 @@ class _Drawing:
             self._say(line)
 
     def _read(self) -> None:
-        if self.report.run.num_unread:
+        agreement = agreement_line(self.report, self.language)
+        lines = [unread_text(self.report, self.language)] if self.report.run.num_unread else []
+        lines += [agreement] if agreement is not None else []
+        if lines:
             self.console.print()
-            self.console.print(Text(unread_text(self.report, self.language), style="dim"))
+        for line in lines:
+            self.console.print(Text(_glued(line), style="dim"))
 
 
 def _glued(text: str) -> str:

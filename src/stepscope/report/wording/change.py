@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stepscope.analysis.report import Report
+from stepscope.audit._lacks import lacks_evaluations, may_say
 from stepscope.core.message import Decimal, Seconds, Share
 from stepscope.core.settings import Value
 from stepscope.i18n import Language
@@ -83,7 +84,12 @@ def no_change_text(report: Report, language: Language) -> str:
     if not ledger.seconds("evaluation") and run.events.kind.count("evaluation"):
         return language.text("change-unknown")
     if not ledger.seconds("evaluation") + ledger.seconds("checkpoint"):
-        return language.text("change-none-seen")
+        found = lacks_evaluations(run)
+        return (
+            language.text("change-none-seen")
+            if found is None
+            else language.say(may_say("change-none-seen-unread", found))
+        )
     share = Share(stops_s / situation.horizon_s if situation.horizon_s else 0.0)
     return language.text("change-none" if share.value < _CHEAP else "change-none-few", share=share)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from stepscope.analysis.report import Report
 from stepscope.core.message import Moment, Seconds, Share
 from stepscope.forecast.finish import Forecast, NoForecast
@@ -14,12 +16,13 @@ _INTERVAL_UNKNOWN = ("assume-default-interval", "assume-evaluations-unannounced"
 def finish_lines(report: Report, language: Language) -> list[str]:
     """When the run will be done and what is left, or why that cannot be said."""
     end = report.forecast
+    if isinstance(end, NoForecast) and report.has_ended and end.reason.key.startswith("reason-over"):
+        return [capital(language.say(end.reason))]
     if isinstance(end, NoForecast):
-        lines = [language.text("finish-none", reason=language.say(end.reason))]
+        lines = rough_lines(report, end, language)
+        lines.append(language.text("finish-none", reason=language.say(end.reason)))
         if end.level_s is not None:
-            lines.append(
-                language.text("finish-rate", duration=Seconds(end.level_s), thousand=Seconds(1000 * end.level_s))
-            )
+            lines.append(rate_text(end, end.level_s, language))
         if end.ask_step is not None:
             lines.append(ask_again(end.ask_step, end.ask_s, language))
         return lines
@@ -32,6 +35,33 @@ def finish_lines(report: Report, language: Language) -> list[str]:
     elif report.moment is not None and report.moment_from is not None:
         lines.append(capital(from_text(report, language)))
     return lines + interval_lines(end, language) + deadline_lines(report, language)
+
+
+def rough_lines(report: Report, end: NoForecast, language: Language) -> list[str]:
+    """What is left by figures that are no forecast, labelled as what they are."""
+    rough = end.rough
+    if rough is None:
+        return []
+    span = language.span(rough.low_s, rough.high_s)
+    if rough.by == "few" and len(report.run) == 1 and report.run.segments[-1].fresh:
+        return [language.text("rough-first", duration=Seconds(rough.seconds), span=span)]
+    if rough.by == "few":
+        return [language.text("rough-few", duration=Seconds(rough.seconds), span=span)]
+    return [language.text("rough-own" if rough.by == "own" else "rough-bar", duration=Seconds(rough.seconds))]
+
+
+def rate_text(end: NoForecast, level_s: float, language: Language) -> str:
+    """What a thousand more iterations take, their evaluations included where their cost is known."""
+    ahead = end.ahead
+    if ahead is None or not ahead.num_evaluations:
+        seconds = 1000 * level_s if ahead is None else ahead.seconds
+        return language.text("finish-rate", duration=Seconds(level_s), thousand=Seconds(seconds))
+    return language.text(
+        "finish-rate-evaluations",
+        duration=Seconds(level_s),
+        thousand=Seconds(ahead.seconds),
+        count=ahead.num_evaluations,
+    )
 
 
 def interval_lines(end: Forecast, language: Language) -> list[str]:
@@ -85,8 +115,17 @@ def finish_text(report: Report, end: Forecast, language: Language) -> str | None
 
 def from_text(report: Report, language: Language) -> str:
     """The moment that the clock times are counted from."""
-    assert report.moment is not None
-    return language.text(f"finish-from-{report.moment_from}", time=Moment(report.moment)).rstrip(".") + "."
+    found = report.last_moment
+    assert found.time is not None
+    key, time = f"finish-from-{found.source}", Moment(found.time)
+    if found.plus_s:
+        time = Moment(found.time - dt.timedelta(seconds=found.plus_s))
+        text = language.text("finish-from-stamp-plus", time=time, duration=Seconds(found.plus_s))
+    else:
+        text = language.text(key, time=time)
+    if found.assumed is not None:
+        text = language.text(f"finish-from-no-{found.assumed}", text=text, year=str(found.time.year))
+    return text.rstrip(".") + "."
 
 
 def left_items(end: Forecast, language: Language) -> list[str]:

@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 from stepscope.analysis.report import Report
 from stepscope.core.message import Seconds, Share
+from stepscope.core.units import NS
 from stepscope.i18n import Language
 
+# A step takes about what is typical if it is no further off.
+_NEAR = 0.2
 _SHOWN_SETTINGS = (
     "max_steps",
     "eval_interval",
@@ -24,7 +27,8 @@ def headline(report: Report, language: Language) -> str:
     run = report.run
     if not len(run):
         return language.text("run-none")
-    step, total = int(run.steps.step[-1]), run.settings.count("max_steps")
+    step, total = report.state.step, run.settings.count("max_steps")
+    assert step is not None  # there is a row
     if total is None or run.settings["max_steps"].origin == "default":
         return language.text("run-progress-open", step=step)
     return language.text("run-progress", step=step, total=total, share=Share(min(1.0, step / total)))
@@ -35,7 +39,10 @@ def normal_lines(report: Report, language: Language) -> list[str]:
     step = report.ledger.step
     if step is None:
         return []
-    if step.low_s == step.high_s:
+    if _never_happened(report):
+        assert report.trend is not None
+        lines = [language.text("run-present", duration=Seconds(report.trend.trend.last))]
+    elif step.low_s == step.high_s:
         lines = [language.text("run-normal-one", duration=Seconds(step.typical_s))]
     else:
         span = language.span(step.low_s, step.high_s)
@@ -52,6 +59,15 @@ def normal_lines(report: Report, language: Language) -> list[str]:
     if every and every > 1 and report.run.clock.is_per_step:
         lines.append(language.text("run-sampled", count=every))
     return lines
+
+
+def _never_happened(report: Report) -> bool:
+    """Whether the speed changed so much that no step takes what is typical of all: two speeds have no middle."""
+    step, found = report.ledger.step, report.trend
+    if step is None or found is None or found.unit != "s" or found.trend.kind not in {"jump", "two speeds"}:
+        return False
+    seconds = report.run.steps.dur_ns[step.rows[step.rows < len(report.run)]] / NS
+    return not (abs(seconds / step.typical_s - 1) < _NEAR).any()
 
 
 def settings_line(report: Report, language: Language, *, code: Callable[[str], str] = str) -> str | None:

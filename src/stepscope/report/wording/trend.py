@@ -1,0 +1,34 @@
+"""Whether the run gets slower, and whether it waits for its data: what is asked most, in a sentence each."""
+
+from __future__ import annotations
+
+from stepscope.analysis.report import Report
+from stepscope.analysis.waits import data_message
+from stepscope.i18n import Language
+
+
+def trend_lines(report: Report, language: Language) -> list[str]:
+    """What the speed does over the log; empty where no line tells any."""
+    found = report.trend
+    if found is None:
+        return []
+    text = language.say(found.message)
+    if found.every is not None:
+        pace = found.message.args["pace"]
+        text += " " + language.text("trend-every", count=found.every, pace=pace)
+    if found.unit != "s":
+        text += " " + language.text("rate-needs-size")
+    return [text]
+
+
+def speed_lines(report: Report, language: Language) -> list[str]:
+    """Whether the run gets slower, and whether it waits for its data."""
+    waits = data_message(report.run, report.ledger)
+    lines = trend_lines(report, language) + ([language.say(waits)] if waits is not None else [])
+    return lines + ([language.text("past-total")] if report.run.asides.is_past_total else [])
+
+
+def no_slow_text(report: Report, language: Language) -> str:
+    """That no step was slow; of a run whose speed changes, that no single one was."""
+    is_even = report.trend is None or report.trend.trend.kind in {"one", "steady"}
+    return language.text("slow-none" if is_even else "slow-none-alone")
