@@ -1,0 +1,103 @@
+# ruff: noqa: E501 (a case is a line: the table is read down its columns)
+"""What a good answer to each question says, and what it must not say. The lines are in logs/, written for this suite.
+
+Each log has the shape and the size of what somebody pasted with a question about time; lines and figures are our own.
+`says` and `never` are patterns for the English report; the other fields are figures of the JSON document.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Case(NamedTuple):
+    """One question.
+
+    typical_s
+        Seconds of a normal step, to be met within 10 ?%; None where the lines cannot tell
+    last_step, total
+        The number of the last step, and that of the last step to come
+    left_s
+        Bounds for the seconds that are left: by the forecast, or by what the trainer itself says
+    slow
+        Steps that must be named as slow
+    says, never
+        Patterns that the report must match, and must not
+    """
+
+    name: str
+    asked: str
+    typical_s: float | None = None
+    last_step: int | None = None
+    total: int | None = None
+    left_s: tuple[float, float] | None = None
+    slow: tuple[int, ...] = ()
+    says: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+
+
+FINISHED = r"(?i)\b(is|has) (finished|complete|done)\b|finished:|reached its last"
+STUCK = r"(?i)\bstuck\b|\bhangs\b"
+
+CASES = (
+    Case(
+        "003",
+        "nanoGPT: why is the first iteration huge?",
+        0.022, 13, 200, (3.0, 9.0), (0, 1),
+        says=(r"(?i)warm-up|compil",),
+        never=(r"(?m)^ +5  +2\d ms",),
+    ),
+    Case("004", "nanoGPT on a 4090: is it slow?", 4.63, 190, slow=(0,), says=(r"(?i)evaluation|warm-up",), never=(r"(?m)^ +(60|80|150)  +4",)),
+    Case("006", "Megatron: 127 s a step", 127.5, 185, 250000, (3.0e7, 3.35e7), says=(r"(?i)steady within",), never=(r"(?i)\b185\b.{0,40}evaluation",)),
+    Case(
+        "011",
+        "MMClassification: the ETA says 37 days",
+        0.168, 700, 500500, (75_000, 135_000),
+        says=(r"(?i)data.{0,60}(first|up to|at) .{0,20}100|first 100 .{0,60}data|100 .{0,80}wait(ed|ing) for data",),
+        never=(r"6 d \d+ h left", r"3[67] d", r"(?i)next shard"),
+    ),
+    Case(
+        "014",
+        "YOLOX: 14 days, why?",
+        4.34, 66045, 554700, (1.2e6, 2.8e6),
+        says=(r"2\.61 s to 5\.61 s", r"(?i)data.{0,40}\b1[4-9] ?%|1[4-9] ?% .{0,40}data"),
+        never=(r"(?i)data is the main", r"(?i)no iteration was slower than"),
+    ),
+    Case("019", "Keras 2: 10,721 s an epoch", 0.1178, 259, 912340, (95_000, 120_000), never=(r"(?i)left:? (about )?[23] h \d+ min\b",)),
+    Case("022", "Pythia: does the time grow?", 3.08, 900, says=(r"1[3-9] ?% (slower|longer).{0,30}600|600.{0,60}1[3-9] ?% (slower|longer)",), never=(r"\b(300|308|303|32\d|33\d) s an iteration|takes (5 min|3\d\d s)",)),
+    Case("023", "pips: spikes of reading", 1.95, 35, 200000, (370_000, 4_300_000), (32,), says=(r"(?i)32 .{0,60}data",), never=(r"(?i)32 .{0,40}(evaluation|checkpoint)", r"\d,\d\d\d d\b", r"takes 0 s")),
+    Case("024", "kohya: why is the time negative?", 12.8, 420, 2100, (20_500, 22_500), says=(r"(?i)clock .{0,60}(back|set)",), never=(r"-\d+ (s|min|h)\b|−\d+ (s|min|h)\b", FINISHED)),
+    Case("025", "DeepSpeed: two lines", 0.3, 2700, says=(r"4 samples|batch.{0,20}\b4\b",), never=(FINISHED, r"2,650 of|of 2,700")),
+    Case("026", "DeepSpeed: no faster with a larger batch", 1.515, 60, says=(r"(?i)steady within", r"(?i)skipped.{0,20}\b2\b|\b2\b.{0,40}skipped"), never=(FINISHED,)),
+    Case("027", "fairseq: several processes in one log", 3.02, 40, None, (32_000, 36_500), says=(r"(?i)processes",), never=(r"(?i)restarted|went back|started again",)),
+    Case("033", "YOLOv5: validation is slow", 0.139, 555, 166500, (54_000, 61_000), says=(r"(?i)evaluation.{0,60}\b(59|60) ?%|\b(59|60)(\.\d)? ?%.{0,40}(evaluation|1 min 54 s)",), never=(r"6 h 2\d min",)),
+    Case("035", "Lightning: how is the bar to be read?", 3.0, 5, None, (34, 56), (1,), says=(r"(?i)warm-up|first",), never=(r"4\.1\d s an iteration|takes 4\.1", r"(?i)restart")),
+    Case("036", "Lightning: the bar's clock runs on over epochs", 0.53, None, None, (1.5, 5), says=(r"(?i)clock.{0,80}(start of the run|not the epoch|since)",), never=(r"29\.\d s an|takes 29", r"1 min 5\d s left", r"(?i)faster")),
+    Case("037", "atmorep: every eighth batch", None, 17, slow=(9, 17), says=(r"(?i)every 8", r"(?i)1[01](\.\d)? times|tenth", r"(?i)batch size"), never=(r"1[5-9](\.\d+)? s an", r"takes 1[5-9](\.\d)? s\b")),
+    Case("038", "AnimateAnyone: loading takes 19 s now and then", 0.66, 6, slow=(4,), says=(r"(?i)data", r"\b8[0-5](\.\d)? ?%"), never=(r"(?i)not a training log",)),
+    Case("041", "TF Object Detection: it freezes", 1.494, 96, says=(r"(?i)steady within",), never=(STUCK, r"\b1[67] iterations took")),
+    Case("043", "tf.estimator: half as fast", 0.0817, 201, never=(r"takes 8\.\d+ s", r"(?i)faster")),
+    Case("044", "TF CIFAR-10: slower and slower?", 0.0137, 3270, slow=(3200,), says=(r"(?i)steady",), never=(r"(?i)slower since|get slower",)),
+    Case("045", "TPUEstimator: half speed", 1.921, 200, says=(r"4,?096|2,?132",), never=(r"3 min 12 s an|takes (3 min|19\d s)",)),
+    Case("046", "Darknet: 30 hours for 340 pictures", 2.0, 1278, None, (90_000, 125_000), says=(r"(?i)own", r"(?i)data|load"), never=(FINISHED,)),
+    Case("048", "Tacotron: one line", 3.144, 4000, says=(r"(?i)one (line|row)",), never=(FINISHED,)),
+    Case("049", "Tacotron: a running average", 5.1, 19, slow=(1,), says=(r"(?i)average",), never=(r"takes (1[45]|22)(\.\d)? s", r"(?i)(get|getting|become) faster")),
+    Case("052", "Transformer: 24 minutes an epoch", 1452, 307, 400, (130_000, 141_000), never=(r"takes 24(\.\d+)? s\b",)),
+    Case("053", "StyleGAN2: what takes the time?", 71.1, 1408, slow=(1401,), says=(r"(?i)steady within", r"(?i)1,401.{0,120}(evaluation|snapshot|metric|checkpoint)"), never=(r"takes 17(\.\d+)? s",)),
+    Case("056", "nnU-Net: GPU at 0 ?%", 168, 1, never=(STUCK,)),
+    Case("057", "GRPO: 78 hours?", 279.1, 1, 1000, (230_000, 300_000), says=(r"(?i)one (line|row|step|iteration)|only (step|iteration)", r"(?i)start-up|warm-up|first"), never=(FINISHED,)),
+    Case("061", "PaddleOCR: is reading the bottleneck?", 4.15, 11580, says=(r"(?i)(wait|data).{0,60}8[56](\.\d)? ?%|8[56](\.\d)? ?%.{0,60}(wait|data)",), never=(r"(?i)checkpoint", r"(?i)nothing worth changing")),
+    Case("064", "MXNet: rates only, slower?", None, 200, says=(r"(?i)steady within [12](\.\d)? ?%", r"7[56](\.\d+)? samples", r"(?i)batch size"), never=(r"(?i)slower by|get slower|slower since", r"takes 7\d")),
+    Case("065", "MXNet: slower after several epochs?", None, 520, says=(r"(?i)steady within", r"4(8|9)\d(\.\d+)? samples"), never=(r"(?i)slower by|get slower|slower since",)),
+    Case("066", "Gluon: the speed varies", None, 11499, slow=(10899, 11099, 11299, 11399), says=(r"11\.9 to 14\.9 .{0,60}22\.3 to 28\.7", ), never=(r"(?i)steady within",)),
+    Case("067", "MXNet: why does the speed jump up?", None, 1300, says=(r"(?i)33(\.\d)? times|34(\.\d)? times", r"(?i)700|800", r"5[123]\d ms"), never=(r"(?i)get slower|slower since", r"(?i)compil", r"takes (28\d|5[23]\d|4\d\d) ms\b.{0,30}normal|normal iteration takes (28\d|[34]\d\d) ms")),
+    Case("068", "Caffe: two minutes an iteration", 128, 990, slow=(980,), says=(r"(?i)slower|1\.\d times|from .{0,20} to",), never=(r"(?i)980.{0,40}evaluation", r"(?i)warm-up .{0,60}1[89] min")),
+    Case("069", "caffe time: 73 s", 73.0, 10, 10, (0, 0), says=(r"(?i)steady within",), never=(r"(?i)data is the bottleneck|waits? for data .{0,20}\d\d ?%",)),
+    Case("070", "Caffe: nothing happens for an hour", 97.0, 100, says=(r"(?i)evaluation.{0,100}(70|71) min|1 h 1[01] min",), never=(STUCK,)),
+    Case("071", "rsl_rl: one line", 28.87, None, says=(r"(?i)one (line|row)",), never=(r"(?i)\bleft\b.{0,20}\d",)),
+    Case("072", "neural-enhance: every epoch takes longer", 82.0, 3, 50, (3700, 3950), says=(r"(?i)steady|(clock|figure).{0,50}(since|running)",), never=(r"(?i)get slower|slower since", r"takes 4 min|24\d s an")),
+    Case("073", "Ginex: the first epoch takes twice as long", 441, 7, slow=(0,), says=(r"(?i)warm-up|cold|first",), never=(r"9\d\d,\d\d\d s|10 d", r"(?i)get slower|slower since")),
+    Case("076", "mip-splatting: a cliff", 0.02, 2700, 30000, (30_000, 52_000), (2700,), says=(r"(?i)\b(7\d|8\d)(\.\d)? times",), never=(r"(?<!h )\b(9|10|11) min( \d+ s)? left", r"(?i)2,700.{0,40}evaluation")),
+    Case("077", "nerfstudio: 148 ?%", 0.624, 44570, None, says=(r"(?i)30,000|100 ?%|past|beyond",), never=(FINISHED,)),
+    Case("086", "BERT: stuck at checkpoint 0?", None, None, says=(r"(?i)checkpoint",), never=(r"takes \d", STUCK)),
+)  # fmt: skip

@@ -1,0 +1,102 @@
+"""What ledger, forecast, advice and cadence must agree on, for any report: each breach as a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from stepscope.analysis.report import Report
+from stepscope.forecast.finish import Forecast, NoForecast
+from stepscope.ledger.phases import PhaseTotal, Price
+
+# A typical price may be this many times the mean of what was booked, which one odd stop can raise further.
+_FACTOR = 2.5
+
+
+def breaches(report: Report) -> list[str]:
+    """The laws that a report breaks."""
+    return [*_ledger(report), *_prices(report), *_forecast(report), *_advice(report)]
+
+
+def _ledger(report: Report) -> Iterator[str]:
+    ledger = report.ledger
+    for total in ledger.phases:
+        if total.seconds < 0:
+            yield f"{total.phase} is {total.seconds} s"
+        if not total.low_s <= total.seconds <= total.high_s:
+            yield f"{total.phase} {total.seconds} s is outside {total.low_s} to {total.high_s} s"
+    if sum(total.ns for total in ledger.phases) != ledger.wall_ns:
+        yield "the phases do not add up to the wall time"
+    if not ledger.wall_low_s <= ledger.wall_s <= ledger.wall_high_s:
+        yield "the wall time is outside its interval"
+
+
+def _of(report: Report, phase: str) -> tuple[PhaseTotal | None, Price | None]:
+    ledger = report.ledger
+    total = next((own for own in ledger.phases if own.phase == phase), None)
+    return total, ledger.evaluation_price if phase == "evaluation" else ledger.checkpoint_price
+
+
+def _timed_often(report: Report, phase: str, total: PhaseTotal) -> bool:
+    """Whether the ledger's seconds are those of most stops, and not only of one after the last step."""
+    run = report.run
+    own = [stop for stop in run.stops if (stop.evaluated if phase == "evaluation" else stop.saved)]
+    return 2 * total.num >= len(own) and (not own or any(stop.next_row < len(run) for stop in own))
+
+
+def _prices(report: Report) -> Iterator[str]:
+    if report.run.num_trainings > 1:
+        return  # the seconds are of all trainings, the prices the last one's
+    for phase in ("evaluation", "checkpoint"):
+        total, price = _of(report, phase)
+        if total is None or not total.seconds or not total.num:
+            continue
+        if price is None:
+            if _timed_often(report, phase, total):
+                yield f"{total.num} x {phase} took {total.seconds:.3g} s, and one has no price"
+        elif price.seconds * total.num > _FACTOR * total.high_s:
+            yield f"{phase}: {total.num} x {price.seconds:.3g} s is not {total.seconds:.3g} s"
+
+
+def _forecast(report: Report) -> Iterator[str]:
+    end = report.forecast
+    if isinstance(end, NoForecast):
+        if end.ahead is not None and end.level_s is not None and end.ahead.seconds < 999 * end.level_s:
+            yield "the next steps take less than they would without evaluations"
+        return
+    if not end.low_s <= end.remaining_s <= end.high_s:
+        yield "the time left is outside its interval"
+    parts = [left.seconds for left in end.left.values() if left.seconds is not None]
+    if any(part < -1e-6 for part in parts):
+        yield f"a part of what is left is negative: {parts}"
+    if math.fsum(parts) > end.remaining_s * 1.001 + 1e-6:
+        yield f"what is left, {math.fsum(parts)} s, is more than the {end.remaining_s} s in all"
+    for phase in ("evaluation", "checkpoint"):
+        yield from _left(report, end, phase)
+
+
+def _left(report: Report, end: Forecast, phase: str) -> Iterator[str]:
+    total, price = _of(report, phase)
+    left = end.left[phase]
+    if total is None or not total.seconds or not left.num:
+        return
+    if left.seconds is None and price is not None:
+        yield f"{left.num} x {phase} to come cost nothing known, {total.num} so far {total.seconds:.3g} s"
+
+
+def _advice(report: Report) -> Iterator[str]:
+    situation = report.situation
+    if not situation.is_future:
+        total, _ = _of(report, "evaluation")
+        booked = total.seconds if total else 0.0
+        if situation.evaluations_s > booked * (1 + 1e-6):
+            yield f"the advice counts {situation.evaluations_s} s of evaluations, the ledger {booked} s"
+    elif isinstance(report.forecast, Forecast):
+        left = report.forecast.left["evaluation"].seconds
+        if left is not None and not math.isclose(situation.evaluations_s, left, rel_tol=1e-6, abs_tol=1e-6):
+            yield f"the advice counts {situation.evaluations_s} s of evaluations to come, the forecast {left} s"
+    evaluated = any(stop.evaluated for stop in report.run.stops)
+    if evaluated and not isinstance(report.forecast, NoForecast):
+        said = {message.key for message in report.forecast.assumptions}
+        if "assume-no-evaluations" in said and report.ledger.seconds("evaluation") > 0:
+            yield "the forecast assumes no evaluation where the ledger has some"
