@@ -101,4 +101,33 @@ def _megatron(dice: random.Random, size: float) -> Iterator[str]:
         yield "".join(lines)
 
 
-KINDS = {"nanogpt": _nanogpt, "tqdm": _tqdm, "megatron": _megatron}
+def _foreign(dice: random.Random, _: float) -> Iterator[str]:
+    """Some hundred iterations, then prose and the output of another program: lines that nobody reads."""
+    yield "".join(
+        f"iter {step}: loss {3 + dice.random():.4f}, time {dice.gauss(170, 3):.2f}ms, mfu {30 + dice.random():.2f}%\n"
+        for step in range(300)
+    )
+    words = (
+        "worker",
+        "batch",
+        "cache",
+        "token",
+        "stream",
+        "value",
+        "node",
+        "disk",
+        "late",
+        "early",
+        "page",
+        "tree",
+        "path",
+    )
+    while True:
+        lines = []
+        for _ in range(_BLOCK):
+            lines.append(" ".join(dice.choices(words, k=dice.randint(2, 6))) + ".\n")
+            lines.append(f"{dice.choice(words)} {dice.randint(0, 63)} handled {dice.randint(0, 99999)}\n")
+        yield "".join(lines)
+
+
+KINDS = {"nanogpt": _nanogpt, "tqdm": _tqdm, "megatron": _megatron, "foreign": _foreign}

@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 # What each kind of log is searched for: a word to count, and the numbers of a step.
-WORDS = {"nanogpt": "iter", "tqdm": "it/s", "megatron": "iteration"}
+WORDS = {"nanogpt": "iter", "tqdm": "it/s", "megatron": "iteration", "foreign": "iter"}
 PATTERNS = {
     "nanogpt": r"iter (?P<step>\d+): loss (?P<loss>[\d.]+), time (?P<ms>[\d.]+)ms, mfu (?P<mfu>[\d.-]+)%",
     "tqdm": r"(?P<step>\d+)/(?P<total>\d+) \[(?P<elapsed>[\d:]+)<[\d:?]+, +(?P<rate>[\d.]+)it/s\]",
     "megatron": r"\[(?P<stamp>[\d-]+ [\d:.]+)\] iteration +(?P<step>\d+)/ *(?P<total>\d+) \|.*?"
     r"elapsed time per iteration \(ms\): (?P<ms>[\d.]+) \|.*?lm loss: (?P<loss>[\dE.+-]+)",
 }
+PATTERNS["foreign"] = PATTERNS["nanogpt"]
 _TEXTS = {"stamp", "elapsed"}
 
 

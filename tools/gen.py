@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import constants
 from shot import live_picture, picture
-from stepscope import advice, alarms, causes
+from stepscope import advice, alarms, audit, causes
 from stepscope.catalogue.detect import catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
@@ -51,8 +51,9 @@ def _module_doc(fmt: Format) -> str:
 
 
 def rules_page() -> str:
-    lines = ["# Causes, advice and alarms", "", "`stepscope doc CODE` prints one of these.", ""]
-    for title, rules in (("Causes", causes.rules()), ("Advice", advice.rules()), ("Alarms", alarms.rules())):
+    lines = ["# Causes, advice, alarms and checks", "", "`stepscope doc CODE` prints one of these.", ""]
+    catalogues = {"Causes": causes, "Advice": advice, "Alarms": alarms, "Checks of the reading": audit}
+    for title, rules in ((title, package.rules()) for title, package in catalogues.items()):
         lines += [f"## {title}", ""]
         for module in rules.values():
             head, _, rest = inspect.cleandoc(module.__doc__ or "").partition("\n")
