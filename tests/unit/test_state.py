@@ -282,3 +282,46 @@ def test_a_bar_drawn_again_when_it_closes_is_no_training():
     lines = [*lines[:4], loss, *lines[4:], hf_total(8.4), hf_bar(8, 8)]
     run = report_of(lines).run
     assert (run.num_trainings, len(run.segments), len(run)) == (1, 1, 8)
+
+
+def imagenet(epochs, batches, every=10):
+    """An evaluation after each epoch; its last batches are not printed."""
+    lines = []
+    for epoch in range(epochs):
+        lines += [
+            f"Epoch: [{epoch}][{batch}/{batches}]\tTime 0.200 (0.200)\tData 0.001 (0.001)\tLoss 2.1 (2.2)"
+            for batch in range(0, batches, every)
+        ]
+        lines += ["Test: [0/20]\tTime 0.500 (0.500)\tLoss 1.9 (1.9)", " * Acc@1 61.000 Acc@5 83.000"]
+    return lines
+
+
+def test_a_run_whose_last_row_and_last_evaluation_are_there_is_finished():
+    """No further row would be printed: 25 of 30 batches is the last that is."""
+    lines = ["Namespace(epochs=4, lr=0.1)", *imagenet(4, 29)]
+    assert report_of(lines).state.value == "finished"
+    assert report_of(lines[:-2]).state.value == "unknown"  # the evaluation is still to come
+
+
+@pytest.mark.parametrize(
+    ("last", "evaluate", "value"), [(400, 40, "finished"), (400, 4, "stopped"), (410, 40, "stopped")]
+)
+def test_a_log_that_falls_silent_after_a_rare_evaluation_is_over(tmp_path, last, evaluate, value):
+    """An evaluation in every fourth row is no sign, and neither is a log that ends between two of them."""
+    lines = []
+    for step in range(1, last + 1):
+        lines.append(f"step {step} loss 2.5 time 0.4s")
+        if step % evaluate == 0:
+            lines.append("val loss 2.61")
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(lines) + "\n")
+    os.utime(log, (1_700_000_000, 1_700_000_000))
+    present = dt.datetime.fromtimestamp(1_700_090_000).astimezone()
+    assert explain(read(str(log)), fallback_now=present).state.value == value
+    assert explain(read(str(log)), fallback_now=present - dt.timedelta(seconds=89_995)).state.value == "running"
+
+
+def test_a_test_that_comes_once_ends_a_run():
+    assert report_of([*training(80), "Test accuracy: 0.91"]).state.value == "finished"
+    often = [line for step in range(80) for line in (*training(step, first=step), "Test accuracy: 0.9")]
+    assert report_of(often).state.value == "unknown"

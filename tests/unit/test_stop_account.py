@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from stepscope.analysis.explain import explain
@@ -179,3 +181,39 @@ def test_a_printed_evaluation_is_a_part_of_its_epoch():
     assert end.remaining_s == pytest.approx(70 * 60, rel=0.02)
     assert end.left["evaluation"].seconds == pytest.approx(70 * 12, rel=0.02)
     assert end.left["step"].seconds == pytest.approx(70 * 48, rel=0.02)
+
+
+def test_evaluations_that_nothing_times_are_counted_without_a_figure():
+    """The clock stops for them and no line says what they took: the ledger knows that they were, and no more."""
+    lines = [line.partition(" in 7")[0] if line.startswith("judged") else line for line in turns()]
+    report = told(lines, made_up())
+    own = phases(report)["evaluation"]
+    assert own.is_unpriced
+    assert (own.num, own.seconds, own.low_s, own.high_s) == (8, 0.0, 0.0, 0.0)
+    assert [row["is_priced"] for row in report.to_dict()["ledger"] if row["phase"] == "evaluation"] == [False]
+    assert "8×, not timed" in str(report)
+    assert report.ledger.evaluation_price is None
+    assert "evaluation" not in {total.phase for total in report.ledger.timed_phases}
+
+
+def test_a_printed_wait_for_data_is_no_sign_that_the_clock_holds_the_evaluation():
+    """A loader that starts anew after each evaluation makes the next row slow, about as slow as the evaluation was."""
+    waits = LINES[0]._replace(pattern=LINES[0].pattern + r"(?:, (?P<data_s>[\d.]+) s of it for data)?")
+    fmt = made_up(includes=("data",))
+    fmt = dataclasses.replace(fmt, lines=(waits, *LINES[1:]))
+    lines = [
+        line + (", 7.0 s of it for data" if " 7200.0 ms" in line else ", 0.0 s of it for data")
+        if line.startswith("turn")
+        else line
+        for line in turns(held_s=7.0)
+    ]
+    own = phases(told(lines, fmt))
+    assert own["evaluation"].seconds == pytest.approx(8 * 7.0)
+    assert own["data"].seconds == pytest.approx(8 * 7.0, rel=0.01)
+
+
+def test_what_an_evaluation_takes_beyond_its_printed_time_may_be_something_else():
+    report = told(turns(held_s=9.0), made_up(includes=("evaluation",)))
+    own = phases(report)["evaluation"]
+    assert own.low_s == pytest.approx(8 * 7.0, rel=0.02)
+    assert own.seconds == pytest.approx(8 * 9.0, rel=0.05)

@@ -208,3 +208,17 @@ def test_evaluations_that_every_rank_prints_count_once():
     report = report_of(lines)
     assert report.num_evaluations == 5
     assert len(report.run) == 41
+
+
+def test_a_training_of_two_stamped_rows_lasts_from_one_to_the_other():
+    """A short launch must not count its only interval twice: the total is that of the file."""
+    lines = []
+    for launch, (num, epoch_s) in enumerate(((30, 20), (2, 20), (2, 1200))):
+        lines.append(f"2024-05-01 {10 + launch}:00:00 start")
+        for epoch in range(num):
+            minute, second = divmod(epoch_s * (epoch + 1), 60)
+            moment = f"2024-05-01 {10 + launch}:{minute:02d}:{second:02d}"
+            lines += [f"{moment} Training epoch: {epoch}", f"{moment} mean_loss: {2 - epoch / 50:.3f}"]
+    report = report_of(lines)
+    assert report.run.num_trainings == 3
+    assert report.ledger.wall_s == pytest.approx(2 * 3600 + 2400, abs=21)

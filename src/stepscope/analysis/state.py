@@ -12,7 +12,7 @@ import numpy as np
 
 from stepscope.columns.statistics import median
 from stepscope.core.message import Message, Moment, Seconds, say
-from stepscope.run.ending import Ending, EndKind, last_step
+from stepscope.run.ending import Ending, EndKind, last_step, silent_end
 from stepscope.run.model import NO_TIME, Run
 
 StateKind = EndKind | Literal["running", "stopped", "unknown"]
@@ -48,6 +48,9 @@ def find_state(
     evidence = say("state-last-written", at=Moment(written, present), usual=Seconds(usual_s or 0.0))
     if silent_s <= max(_RECENT_LEAST_S, _RECENT_FACTOR * (usual_s or 0.0)):
         return State("running", step, line, evidence)
+    over = silent_end(run)
+    if over is not None:
+        return State(*over)
     if silent_s > max(_LONG_LEAST_S, _LONG_FACTOR * (usual_s or 0.0)):
         return State("stopped", step, line, evidence)
     return State("unknown", step, line, evidence)

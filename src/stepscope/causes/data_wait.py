@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.causes._evidence import Case, Shift
+from stepscope.causes._evidence import Case, Rhythmic, Shift
 from stepscope.core.message import Seconds, Share, say
 from stepscope.ledger.phases import Finding
 
@@ -44,6 +44,20 @@ def explain_step(case: Case) -> Finding | None:
     message = say("cause-c35-figure", own=Seconds(float(steps.data_s[case.row])), usual=usual)
     line = int(steps.line[case.row])
     return Finding(CODE, "data", "data", round(0.95 * share, 2), min(more, case.stall_s), message, (line,))
+
+
+def explain_period(rhythm: Rhythmic) -> Finding | None:
+    """A comb of rows whose printed waits make up most of what they take beyond the others."""
+    evidence, period = rhythm.evidence, rhythm.period
+    waits = evidence.run.steps.data_s[np.asarray(period.rows)]
+    if not np.isfinite(waits).any():
+        return None
+    more = float(np.nanmedian(waits)) - evidence.usual_wait_s
+    if more < MOST * period.each_s:
+        return None
+    usual = Seconds(evidence.usual_wait_s)
+    message = say("cause-c35-figure", own=Seconds(float(np.nanmedian(waits))), usual=usual)
+    return Finding(CODE, "data", "data", 0.95, period.each_s, message)
 
 
 def explain_level(shift: Shift) -> Finding | None:

@@ -21,6 +21,7 @@ phase-unlogged = nicht im Log
 basis-measured = gemessen
 basis-inferred = erschlossen
 basis-assumed = angenommen
+basis-unpriced = { $count }×, ohne Zeitangabe
 origin-flag = angegeben
 origin-config = Config
 origin-log = Log
@@ -267,10 +268,13 @@ alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log z
 alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die gedruckten mfu und Zeiten passen zu { $seen }: Prüfen Sie die Konfiguration, oder ob diese Kopie des Trainers ihre mfu auf die Spitzenleistung einer anderen Karte bezieht.
 state-total = Iteration { $step } von { $total } ist die letzte
 state-words = das Log sagt: { $text }
+state-last-printed = Iteration { $step } ist die letzte, die von { $total } ausgegeben wird, und was danach kommt, ist erledigt
+state-after-stop = das Log endet direkt nach einer Evaluierung oder einem Checkpoint, die darin selten sind; nichts deutet darauf hin, dass noch etwas kommen sollte
 state-silent = das Log endet ohne ein Wort, und nichts sagt, wann es geschrieben wurde
 state-last-written = das Log endet ohne ein Wort; zuletzt wurde es um { $at } geschrieben, üblich sind { $usual } zwischen zwei Zeilen
 reason-over-state-total = Der Lauf ist vollständig: Iteration { $step } von { $total }.
 reason-over-state-words = Der Lauf ist zu Ende. Das Log sagt: { $text }
+reason-over-state-last-printed = der Lauf ist abgeschlossen: Iteration { $step } ist die letzte, die von { $total } ausgegeben wird.
 alarm-nan-passed = { $count ->
     [one] Ein Loss ist keine Zahl, bei Iteration { $step }; ab Iteration { $later } sind die Losses wieder endlich.
    *[other] { $count } Losses sind keine Zahlen, der erste bei Iteration { $step }; ab Iteration { $later } sind sie wieder endlich.

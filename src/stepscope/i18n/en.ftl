@@ -23,6 +23,7 @@ phase-unlogged = not in the log
 basis-measured = measured
 basis-inferred = inferred
 basis-assumed = assumed
+basis-unpriced = { $count }×, not timed
 origin-flag = stated
 origin-config = config
 origin-log = log
@@ -269,10 +270,13 @@ alarm-contradiction = { $setting } is stated as { $stated }, but the log shows {
 alarm-contradiction-mfu = { $setting } is stated as { $stated }, but the printed mfu and step times fit { $seen }: check the config, or whether this copy of the trainer counts its mfu against another card’s peak.
 state-total = iteration { $step } of { $total } is the last one
 state-words = the log says: { $text }
+state-last-printed = iteration { $step } is the last one that is printed of { $total }, and what follows the last iteration has been done
+state-after-stop = the log ends right after an evaluation or a checkpoint, which are rare in it; nothing in it says that more was to come
 state-silent = the log ends without a word, and nothing says when it was written
 state-last-written = the log ends without a word; it was last written at { $at }, and { $usual } between two lines is usual
 reason-over-state-total = the run is complete: iteration { $step } of { $total }.
 reason-over-state-words = the run is over. The log says: { $text }
+reason-over-state-last-printed = the run is complete: iteration { $step } is the last one that is printed of { $total }.
 alarm-nan-passed = { $count ->
     [one] One loss is not a number, at iteration { $step }; from iteration { $later } on the losses are finite again.
    *[other] { $count } losses are not numbers, the first at iteration { $step }; from iteration { $later } on they are finite again.

@@ -21,6 +21,7 @@ phase-unlogged = fuera del log
 basis-measured = medido
 basis-inferred = inferido
 basis-assumed = supuesto
+basis-unpriced = { $count }×, sin tiempos
 origin-flag = indicado
 origin-config = config
 origin-log = log
@@ -267,10 +268,13 @@ alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra 
 alarm-contradiction-mfu = { $setting } figura como { $stated }, pero el mfu y los tiempos impresos corresponden a { $seen }: revise la configuración, o si esta copia del entrenador calcula el mfu con el pico de otra tarjeta.
 state-total = la iteración { $step } de { $total } es la última
 state-words = el log dice: { $text }
+state-last-printed = la iteración { $step } es la última que se imprime de { $total }, y lo que sigue a la última ya se hizo
+state-after-stop = el log termina justo después de una evaluación o un checkpoint, que en él son raros; nada indica que faltara algo
 state-silent = el log termina sin decir nada y no se sabe cuándo se escribió
 state-last-written = el log termina sin decir nada; se escribió por última vez a las { $at }, y lo habitual entre dos líneas es { $usual }
 reason-over-state-total = la ejecución está completa: iteración { $step } de { $total }.
 reason-over-state-words = la ejecución ha terminado. El log dice: { $text }
+reason-over-state-last-printed = la ejecución está completa: la iteración { $step } es la última que se imprime de { $total }.
 alarm-nan-passed = { $count ->
     [one] Una pérdida no es un número, en la iteración { $step }; desde la iteración { $later } las pérdidas vuelven a ser finitas.
    *[other] { $count } pérdidas no son números, la primera en la iteración { $step }; desde la iteración { $later } vuelven a ser finitas.

@@ -21,6 +21,7 @@ phase-unlogged = hors du log
 basis-measured = mesuré
 basis-inferred = déduit
 basis-assumed = supposé
+basis-unpriced = { $count }×, sans durée
 origin-flag = indiqué
 origin-config = config
 origin-log = log
@@ -267,10 +268,13 @@ alarm-contradiction = { $setting } est indiqué à { $stated }, mais le log mont
 alarm-contradiction-mfu = { $setting } est indiqué à { $stated }, mais le mfu et les temps imprimés correspondent à { $seen } : vérifiez la configuration, ou si cette copie de l’entraîneur rapporte son mfu à la puissance d’une autre carte.
 state-total = l’itération { $step } sur { $total } est la dernière
 state-words = le log dit : { $text }
+state-last-printed = l’itération { $step } est la dernière affichée sur { $total }, et ce qui suit la dernière est fait
+state-after-stop = le log s’arrête juste après une évaluation ou un checkpoint, qui y sont rares ; rien n’indique qu’il restait à faire
 state-silent = le log s’arrête sans un mot, et rien n’indique quand il a été écrit
 state-last-written = le log s’arrête sans un mot ; sa dernière écriture date de { $at }, alors que { $usual } entre deux lignes est habituel
 reason-over-state-total = l’exécution est complète : itération { $step } sur { $total }.
 reason-over-state-words = l’exécution est terminée. Le log dit : { $text }
+reason-over-state-last-printed = le run est terminé : l’itération { $step } est la dernière affichée sur { $total }.
 alarm-nan-passed = { $count ->
     [one] Une perte n’est pas un nombre, à l’itération { $step } ; à partir de l’itération { $later } les pertes sont de nouveau finies.
    *[other] { $count } pertes ne sont pas des nombres, la première à l’itération { $step } ; à partir de l’itération { $later } elles sont de nouveau finies.

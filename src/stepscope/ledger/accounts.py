@@ -142,11 +142,17 @@ class Books:
         return tuple(totals), wall_ns
 
 
-def with_count(totals: tuple[PhaseTotal, ...], phase: Phase, num: int) -> tuple[PhaseTotal, ...]:
-    """The totals with `num` events of a phase whose seconds are somewhere inside the steps."""
+def with_count(totals: tuple[PhaseTotal, ...], phase: Phase, num: int, *, is_inside: bool) -> tuple[PhaseTotal, ...]:
+    """The totals with `num` events of a phase whose cost nothing shows.
+
+    is_inside: their seconds are somewhere in those of the steps; else the log's clock stood still for them.
+    """
     by_phase = {total.phase: total for total in totals}
     step = by_phase.get("step")
     if not num or phase in by_phase or step is None:
         return totals
-    by_phase[phase] = step._replace(phase=phase, seconds=0.0, low_s=0.0, ns=0, num=num, share=0.0, basis="assumed")
+    most_s = step.high_s if is_inside else 0.0
+    by_phase[phase] = PhaseTotal(
+        phase=phase, seconds=0.0, low_s=0.0, high_s=most_s, basis="assumed", ns=0, num=num, share=0.0
+    )
     return tuple(by_phase[own] for own in ORDER if own in by_phase)

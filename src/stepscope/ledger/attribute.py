@@ -23,7 +23,7 @@ from stepscope.ledger.first_window import first_window, is_run_start
 from stepscope.ledger.from_trace import apply_trace
 from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
-from stepscope.ledger.phases import Ledger, NormalStep, Regime
+from stepscope.ledger.phases import Ledger, NormalStep, Phase, Regime
 from stepscope.ledger.priced import with_prices
 from stepscope.ledger.prices import Pricing
 from stepscope.ledger.regimes import find_regimes
@@ -62,7 +62,7 @@ def _attribute_rows(run: Run, whole: Run, confidence: float) -> Ledger:
     """Every row holds an evaluation: the row is the step. Evaluations that print no time are somewhere inside."""
     ledger = _attribute_steps(whole, confidence, None)
     num = sum(stop.evaluated for stop in run.stops) - sum(stop.evaluated for stop in whole.stops)
-    return ledger._replace(phases=with_count(ledger.phases, "evaluation", num))
+    return ledger._replace(phases=with_count(ledger.phases, "evaluation", num, is_inside=True))
 
 
 def _attribute_steps(run: Run, confidence: float, spans: Spans | None) -> Ledger:
@@ -121,6 +121,8 @@ def _sort(work: Attribution) -> Ledger:
     unprinted.add_trailing_steps()
     doubt_s = 0.0 if _reconcile_with_stamps(work, has_silent=unprinted.has_silent) else books.z * sampling_sd
     totals, wall_ns = books.close()
+    for phase, num in _unpriced(run.stops).items():
+        totals = with_count(totals, phase, num, is_inside=False)
     return Ledger(
         wall_ns=wall_ns,
         wall_low_s=max(0.0, wall_ns / NS - doubt_s),
@@ -134,6 +136,16 @@ def _sort(work: Attribution) -> Ledger:
         stamps_unusable=work.stamps is None and has_stamped_rows(run),
         periods=find_periods(run, work.baseline, _known_rows(work)),
     )
+
+
+def _unpriced(stops: Sequence[Stop]) -> dict[Phase, int]:
+    """Evaluations and checkpoints that the log's clock stops for and that print no time of their own."""
+    evaluations = [stop for stop in stops if stop.evaluated and not stop.evaluation_inside]
+    saves = [stop for stop in stops if stop.saved and not stop.save_inside]
+    return {
+        "evaluation": sum(stop.evaluation_took_s is None for stop in evaluations),
+        "checkpoint": sum(stop.save_took_s is None for stop in saves),
+    }
 
 
 def _special_rows(work: Attribution) -> np.ndarray:

@@ -101,6 +101,11 @@ class PhaseTotal(NamedTuple):
     num: int
     share: float
 
+    @property
+    def is_unpriced(self) -> bool:
+        """Whether it happened, and nothing in the log shows how long it took."""
+        return self.num > 0 and self.ns == 0 and self.basis == "assumed"
+
 
 class Finding(NamedTuple):
     """What a cause of the catalogue makes of a slow step, a period, a level or a whole run.
@@ -206,6 +211,11 @@ class Ledger(NamedTuple):
     def wall_s(self) -> float:
         """Seconds from the first to the last line."""
         return self.wall_ns / NS
+
+    @property
+    def timed_phases(self) -> tuple[PhaseTotal, ...]:
+        """The phases that have a figure."""
+        return tuple(total for total in self.phases if not total.is_unpriced)
 
     def seconds(self, phase: Phase) -> float:
         """Seconds of one phase; 0 when it does not occur."""

@@ -99,6 +99,9 @@ class StopRows:
         self.books.book(
             row, "evaluation", excess - save_s, "inferred", sd=around.jitter_s, source="save", down=down, up=up, num=0
         )
+        # No line says so: the step after it may have taken them as well.
+        self.books["evaluation"].doubt("around", excess - save_s, 0.0)
+        self.books["step"].doubt("around", 0.0, excess - save_s)
         if save[1]:
             self.books.book(row, "checkpoint", save_s, self.pricing.basis, source="save", down=up, up=down)
 

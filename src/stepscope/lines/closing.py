@@ -45,6 +45,9 @@ _CLOSING = (
     r"|^ENDING TIMING RUN AT |^RUNANDTIME_STOP \d|^Process finished with exit code 0\b"
     r"|^wandb: Waiting for W&B process to finish.*\(success\)"
     r"|(?i:^exit(?:ed)?(?: with)? (?:code|status)[ :=]*0\s*$)"
+    # A test that comes once, at the end.
+    r"|(?i:^(?:final |overall )?test(?:ing|_)? ?(?:set )?(?:loss|acc|accuracy|results?|scores?|metrics?|performance)\b)"
+    r"|(?i:^final (?:results?|metrics?|evaluation|performance|(?:test|val\w*) \w+)\b)"
 )
 _EARLY_STOP = (
     r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
@@ -58,7 +61,21 @@ _DONE_WORDS = (
 )
 _CLOSING_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "final", "Final", "best"),
-    *("Best", "END", "End", "ended", "success", "raining t", "otal ", "STOP", "OTAL TRAINING"),
+    *(
+        "Best",
+        "END",
+        "End",
+        "ended",
+        "success",
+        "raining t",
+        "otal ",
+        "STOP",
+        "OTAL TRAINING",
+        "est ",
+        "esting",
+        "est_",
+        "EST ",
+    ),
 )
 # Lines after which words of an end were those of a stage: the next epoch, another training.
 _GOES_ON = (

@@ -28,6 +28,7 @@ from stepscope.report.wording.change import change_lines, change_scope, no_chang
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
+from stepscope.report.wording.phases import phase_cells
 from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.slow import drawn_phase, evidence_text, more_slow, part_text, slow_remarks
@@ -119,7 +120,7 @@ def _head(report: Report, language: Language, name: str) -> str:
 def _bar(report: Report, language: Language) -> str:
     """The time bar, as a picture with a legend that says the same in words."""
     left, pieces, legend = 0.0, [], []
-    for total in report.ledger.phases:
+    for total in report.ledger.timed_phases:
         name, share = language.text(f"phase-{total.phase}"), language.percent(total.share)
         text = escape(f"{name} {share} · {language.duration(total.seconds)}")
         pieces.append(
@@ -194,16 +195,8 @@ def legend(shape: str, text: str) -> str:
 
 def _time(report: Report, language: Language) -> str:
     head = [language.text(f"time-table-{name}") for name in ("phase", "time", "share", "range", "basis")]
-    rows = [
-        (
-            language.text(f"phase-{total.phase}"),
-            language.duration(total.seconds),
-            language.percent(total.share),
-            language.span(total.low_s, total.high_s),
-            language.text(f"basis-{total.basis}"),
-        )
-        for total in report.ledger.phases
-    ]
+    cells = [phase_cells(total, language) for total in report.ledger.phases]
+    rows = [(own.name, own.time, own.share, own.span, own.basis) for own in cells]
     total = (language.text("time-total"), language.duration(report.ledger.wall_s), "", "", "")
     phases, title = [one.phase for one in report.ledger.phases], language.text("section-time")
     return section(title, table(head, rows, numbers={1, 2, 3}, title=title, phases=phases, total=total))

@@ -214,7 +214,10 @@ def _ledger(report: Report) -> dict[str, Any]:
     ledger, has_times = report.ledger, report.has_times
     is_bounded = has_times and math.isfinite(ledger.wall_high_s)
     return {
-        "ledger": [{**_part(total), "share": total.share, "count": total.num} for total in ledger.phases],
+        "ledger": [
+            {**_part(total), "share": total.share, "count": total.num, "is_priced": not total.is_unpriced}
+            for total in ledger.phases
+        ],
         "wall_s": ledger.wall_s if is_bounded else None,
         "wall_low_s": ledger.wall_low_s if has_times else None,
         "wall_high_s": ledger.wall_high_s if is_bounded else None,

@@ -160,7 +160,7 @@ def _events(run: Run, first: int) -> dict[int, str]:
 
 def _shares(report: Report, language: Language) -> Text:
     found = Text()
-    for index, total in enumerate(report.ledger.phases):
+    for index, total in enumerate(report.ledger.timed_phases):
         found.append(" · " if index else "")
         found.append(f"{language.text(f'phase-{total.phase}')} {language.percent(total.share)}", _style(total.phase))
     return found

@@ -13,6 +13,7 @@ from stepscope.report.inferred import inferred_lines
 from stepscope.report.wording.change import change_lines, change_scope, no_change_text
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
+from stepscope.report.wording.phases import phase_cells
 from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
 from stepscope.report.wording.trend import no_slow_text, speed_lines
@@ -102,16 +103,8 @@ def _slow(report: Report, language: Language) -> list[str]:
 
 def _time(report: Report, language: Language) -> str:
     head = [language.text(f"time-table-{name}") for name in ("phase", "time", "share", "range", "basis")]
-    rows = [
-        [
-            language.text(f"phase-{total.phase}"),
-            language.duration(total.seconds),
-            language.percent(total.share),
-            language.span(total.low_s, total.high_s),
-            language.text(f"basis-{total.basis}"),
-        ]
-        for total in report.ledger.phases
-    ]
+    cells = [phase_cells(total, language) for total in report.ledger.phases]
+    rows = [[own.name, own.time, own.share, own.span, own.basis] for own in cells]
     rows.append([f"**{language.text('time-total')}**", f"**{language.duration(report.ledger.wall_s)}**", "", "", ""])
     return table(head, rows)
 

@@ -58,7 +58,7 @@ def render(report: Report, language: Language) -> str:
 def _time_bar(report: Report, language: Language) -> tuple[list[str], int]:
     """The bar and its legend, and where they end."""
     found, left, x, y = [], float(_EDGE), float(_EDGE), 52 + _BAR + 22
-    for total in report.ledger.phases:
+    for total in report.ledger.timed_phases:
         width = total.share * (_WIDTH - 2 * _EDGE)
         color = COLORS.get(total.phase, COLORS["unlogged"])
         label = f"{language.text(f'phase-{total.phase}')} {language.percent(total.share)}"

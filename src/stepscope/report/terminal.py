@@ -21,6 +21,7 @@ from stepscope.report.wording.change import change_lines, change_scope, no_chang
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
+from stepscope.report.wording.phases import PhaseCells, phase_cells
 from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
 from stepscope.report.wording.trend import no_slow_text, speed_lines
@@ -128,18 +129,10 @@ class _Drawing:
     def _time(self) -> None:
         ledger, language = self.report.ledger, self.language
         self._section("section-time")
-        rows = [
-            (
-                language.text(f"phase-{total.phase}"),
-                language.percent(total.share),
-                language.duration(total.seconds),
-                language.span(total.low_s, total.high_s) if _is_wide(total) else "",
-                language.text(f"basis-{total.basis}"),
-            )
-            for total in ledger.phases
-        ]
+        cells = [(total, phase_cells(total, language)) for total in ledger.phases]
+        rows = [own if _is_wide(total) else own._replace(span="") for total, own in cells]
         wall = language.duration(ledger.wall_s)
-        rows.append((language.text("time-total"), "", wall, "", ""))
+        rows.append(PhaseCells(language.text("time-total"), "", wall, "", ""))
         widths = [max(cell_len(row[column]) for row in rows) for column in range(5)]
         room = self.console.width - sum(widths) - 2 - 5 * 2
         bar_width = max(4, min(_BAR, room))

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from stepscope.core.message import Message, say
 from stepscope.run.deaths import DeathKind, final_death
 from stepscope.run.model import Notice, Run
+from stepscope.run.stops import Stop
 
 EndKind = DeathKind | Literal["finished"]
 
@@ -20,6 +21,8 @@ EndKind = DeathKind | Literal["finished"]
 _NEAR_LINES = 200
 # A total worked out from percentages may be this far off.
 _ROUGH = 0.02
+# Of stops that come once in so many rows, one is the last thing in a log by chance as rarely.
+_RARE = 15
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 # Totals of a program, not of a training: a shell's `time`.
 _SHELL_TOTALS = {"real", "Elapsed (wall clock) time"}
@@ -52,7 +55,36 @@ def find_ending(run: Run) -> Ending | None:
         is_stated = total is not None and run.settings["max_steps"].origin != "detected"
         is_all = last is not None and is_stated and not is_short(run, total)
         return Ending("finished", total if is_all else last, words.line, say("state-words", text=words.text))
+    if last is not None and goal is not None and _has_printed_all(run, goal):
+        stop = run.stops[-1]
+        return Ending("finished", goal, stop.line, say("state-last-printed", step=last, total=goal))
     return None
+
+
+def silent_end(run: Run) -> Ending | None:
+    """The end of a log that has fallen silent right after an evaluation or a checkpoint, where those are rare.
+
+    A training that is killed stops anywhere; one that is over stops there. Only for logs that do not say how many
+    steps the run has, and that nobody writes to any more.
+    """
+    own = run.training(run.num_trainings - 1) if run.num_trainings > 1 else run
+    stops, total = [stop for stop in own.stops if stop.printed], stated_total(run)
+    if total is not None or not stops or not _comes_last(own, stops[-1]) or len(own) < _RARE * len(stops):
+        return None
+    return Ending("finished", last_step(run), run.stops[-1].line, say("state-after-stop"))
+
+
+def _has_printed_all(run: Run, total: int) -> bool:
+    """Whether the next step that would be printed is beyond the total, and the run's last stop has been."""
+    stops, spacing = run.stops, _spacing(run)
+    is_last_row = spacing > 1 and int(run.steps.step[-1]) + spacing > total and not is_short(run, total)
+    # Stops at every other row say nothing about the end.
+    return is_last_row and bool(stops) and 2 * len(stops) < len(run) and _comes_last(run, stops[-1])
+
+
+def _comes_last(run: Run, stop: Stop) -> bool:
+    """Whether a stop comes after the last row of its run."""
+    return stop.next_row >= len(run) or stop.line > int(run.steps.line[-1])
 
 
 def last_step(run: Run) -> int | None:

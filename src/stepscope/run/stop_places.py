@@ -13,7 +13,7 @@ import numpy as np
 
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
-from stepscope.run.model import Run
+from stepscope.run.model import Floats, Run
 
 if TYPE_CHECKING:
     from stepscope.run.stops import Stop
@@ -66,6 +66,7 @@ def _held(run: Run, stops: Sequence[Stop], *, evaluation: bool) -> list[float]:
     one = steps.dur_ns[calm] / NS
     level = float(median(one))
     noise = 1.4826 * float(median(np.abs(one - level)))
+    waited = _waits_beyond_usual(run, calm)
     found = []
     for stop in stops:
         took, other = stop.evaluation_took_s, stop.save_took_s
@@ -74,7 +75,16 @@ def _held(run: Run, stops: Sequence[Stop], *, evaluation: bool) -> list[float]:
         span = int(steps.span[stop.row]) if stop.row is not None else 0
         if stop.row is None or not took or took < max(_SHOWS * level, _SIGMAS * noise) * span:
             continue
-        excess = float(steps.dur_ns[stop.row]) / NS * span - level * span
+        # What the row waited for its data is said next to it: a loader starts anew after an evaluation.
+        excess = (float(steps.dur_ns[stop.row]) / NS - level - float(waited[stop.row])) * span
         # Where both say what they took, the other one may be the part of the row that this one is not.
         found.append((excess - (other or 0.0 if excess > took + (other or 0.0) / 2 else 0.0)) / took)
     return found
+
+
+def _waits_beyond_usual(run: Run, calm: np.ndarray) -> Floats:
+    """By row, what a step waited for its data beyond what the calm ones did; 0 where the log does not print it."""
+    waits = run.steps.data_s
+    if not run.clock.runs_during("data") or not np.isfinite(waits[calm]).any():
+        return np.zeros(len(run))
+    return np.maximum(np.nan_to_num(waits - np.nanmedian(waits[calm])), 0.0)
