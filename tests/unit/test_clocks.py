@@ -144,3 +144,13 @@ def test_a_long_stall_is_told():
     (alarm,) = report_of([*lines, *later]).alarms
     assert (alarm.code, alarm.step) == ("stall", 301)
     assert alarm.message.args["duration"].value == pytest.approx(3600, rel=0.01)
+
+
+def test_a_clock_that_began_at_a_step_nobody_knows_runs_at_the_pace_of_the_rows():
+    """A resumed run, pasted from the middle: 407 s are not those of all 15,000 steps."""
+    line = (
+        "| epoch 001:  {} / 34323 loss=6.628, nll_loss=6.628, ppl=98.88, wps=644, ups=0, wpb=262143.968, bsz=2048.000, "
+    )
+    line += "num_updates={}, lr=0.00025819, gnorm=0.224, clip=0.106, oom=0.000, wall={}, train_wall={}"
+    report = report_of([line.format(n, n + 1, wall, wall) for n, wall in ((15000, 407), (15010, 412), (15020, 417))])
+    assert report.ledger.step.typical_s == pytest.approx(0.5, rel=0.05)

@@ -212,3 +212,12 @@ def test_stamps_make_a_run_blind_to_stops_outside_its_clock():
     ]
     report = report_of(lines, max_steps=4000)
     assert look_ahead(report.run, report.ledger).signs.is_blind is True
+
+
+def test_a_slow_first_row_is_no_level_to_come():
+    """The first epoch builds caches; it is the run's first row, though not its first step."""
+    line = (
+        "1464/1464 [==============================] - {}s - loss: 3.9262 - acc: 0.0528 - val_loss: 3.3 - val_acc: 0.13"
+    )
+    lines = [text for n, s in enumerate((3943, 239, 240, 240), 1) for text in (f"Epoch {n}/50", line.format(s))]
+    assert report_of(lines).forecast.remaining_s == pytest.approx(46 * 240, rel=0.02)

@@ -10,6 +10,7 @@ from stepscope.infer.drawn_bars import parse_bar
 from stepscope.infer.infer import infer
 from stepscope.infer.series_words import role_of
 from stepscope.reading.log_reader import LogReader
+from tests.unit.logs import run_of
 
 
 def clock(seconds):
@@ -149,3 +150,30 @@ def test_numbers_of_a_label_may_be_followed_by_commas():
     run = read_as([line for _ in range(3) for line in [*epoch(40, 2.0), *epoch(8, 0.5)]])
     assert run.steps.step[-1] == 3 * 40
     assert "evaluation" in run.events.kind
+
+
+@pytest.mark.parametrize(
+    ("line", "n", "total", "elapsed_s"),
+    [
+        ("|249/6000[06:58<2:22:15, 0.67it/s]", 249, 6000, 418),
+        ("0.11% [32/29603 1:19:55<1231:03:30]", 32, 29603, 4795),
+        ("Epoch 0: :   0%|          | 614/? [23:53<00:00, v_num=1]", 614, 0, 1433),
+        ("Batch | 3.23 | ━━━━━━━━━━━━ 35947/35947 2:32:13 • 0:00:00   4.33it/s", 35947, 35947, 9133),
+        (" 41%|####      | 200/473 [02:12<02:58,  1.53it/s]loss so far: 2.1", 200, 473, 132),
+    ],
+)
+def test_bars_are_drawn_in_many_styles(line, n, total, elapsed_s):
+    bar = parse_bar(line)
+    assert (bar.n, bar.total, bar.elapsed_s) == (n, total, elapsed_s)
+
+
+def test_a_bar_that_starts_again_without_a_loss_is_no_run_of_its_own():
+    """Nothing but bars may be anybody's; one of a whole training does not start again with every epoch."""
+    lines = []
+    for epoch in range(4):
+        lines += [f"{n * 100 // 60:3d}%|##        | {n}/60 [00:{n // 2:02d}<00:10,  2.00it/s]" for n in range(61)]
+        lines += [f"mean Loss of epoch {epoch} : 0.{90 - epoch}"]
+    run = run_of(lines)
+    assert run.format.inferred is not None
+    assert int(run.steps.step[-1]) == 240
+    assert run.num_trainings == 1

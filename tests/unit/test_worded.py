@@ -85,3 +85,62 @@ def test_a_wait_longer_than_the_step_is_outside_its_time(tmp_path):
     assert [(slow.step, slow.cause) for slow in report.ledger.slow] == [(4, "data")]
     assert report.ledger.seconds("data") == pytest.approx(19.2, rel=0.01)
     assert report.ledger.step.typical_s == pytest.approx(0.66)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        # The same figure: one step's, all since the line before, or a clock's. The timestamps say which.
+        ("2024-05-01 10:00:{0:02d} iter: {1}, time: 3.1 (3.3)\n", 3.1),
+        ("2024-05-01 10:00:{0:02d} iter: {1}, time: 31.0\n", 3.1),
+    ],
+)
+def test_timestamps_decide_what_a_time_covers(tmp_path, text, seconds):
+    report = report_of(tmp_path, text.format(4, 10) + text.format(35, 20))
+    assert report.ledger.step.typical_s == pytest.approx(seconds, rel=0.02)
+    assert report.reading.confidence > 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        (
+            "\tEpoch: 0001 cost= 29.86\n\ttime this epoch= 1.75\n\tEpoch: 0002 cost= 22.1\n\ttime this epoch= 1.75\n",
+            1.75,
+        ),
+        ("Epoch 17: 57:16\nEpoch 18: 57:16\n", 3436),
+        ("train itr 104/3489: speed: 2.94(0.63s r2.27)s/itr loss: 0.27\n", 2.94),
+        ("iter 40, 0.5 it/s, loss 2.0\n", 2.0),
+        ("step: 40 | steps/sec: 0.25 | loss 2.0\n", 4.0),
+        ("Epoch 1/20\n  4/411 [.........] - ETA: 14:06:50 - loss: 11.06\n", 124.8),
+    ],
+)
+def test_times_are_named_and_written_in_many_ways(tmp_path, text, seconds):
+    assert report_of(tmp_path, text).ledger.step.typical_s == pytest.approx(seconds, rel=0.02)
+
+
+def test_a_loss_on_the_line_shows_that_something_is_trained(tmp_path):
+    report = report_of(tmp_path, "step: 40 | 0.25 s/it | loss: 2.0\n")
+    assert next(check for check in report.reading.checks if check.code == "R12").verdict == "agrees"
+
+
+def test_epochs_on_the_lines_give_the_total_and_evaluations_are_in_what_is_left(tmp_path):
+    head = "      Epoch    GPU_mem   box_loss   obj_loss   cls_loss  Instances       Size\n"
+    bar = "      0/99      21.3G    0.089    0.030    0.012        310        640: 100%|##| 50/50 [00:10<00:00,  5.0it/s]\n"
+    valid = "             Class     Images  Instances          P          R      mAP50: 100%|##| 5/5 [00:20<00:00,  4.0s/it]\n"
+    report = report_of(tmp_path, head + bar + valid)
+    assert report.run.settings.count("max_steps") == 5000
+    assert report.forecast.rough.seconds == pytest.approx(99 * 30, rel=0.05)
+
+
+def test_the_rest_of_the_bar_is_said_next_to_that_of_the_run(tmp_path):
+    report = report_of(tmp_path, "Epoch 1/20\n  4/411 [.........] - ETA: 14:06:50 - loss: 11.06\n")
+    assert report.forecast.rough.bar_s == pytest.approx(14 * 3600 + 6 * 60 + 50)
+    assert "left of this progress bar" in " ".join(str(report).split())
+
+
+def test_a_bar_of_the_whole_run_says_best_itself_what_is_left(tmp_path):
+    bars = [f" 33%|###       | {n}/3384 [05:{s}<10:53,  3.45it/s]\n" for n, s in ((1126, 27), (1127, 27), (1128, 28))]
+    lines = ["{'loss': 0.0138, 'learning_rate': 6.9e-05, 'epoch': 0.97}\n", *bars]
+    rough = report_of(tmp_path, "".join(lines)).forecast.rough
+    assert (rough.by, rough.seconds) == ("own", 653)

@@ -46,6 +46,8 @@ def unconfirmed(checks: Sequence[Check], evidence: AuditEvidence) -> float:
     reasons = {assumption.because.key for assumption in inferred.assumptions if assumption.because is not None}
     if reasons & _CONFIRMED:
         return UNCONFIRMED_KNOWN
+    if "infer-because-left" in reasons:
+        return UNCONFIRMED_STAMPS  # the same program's figure, but worked out from count and clock together
     return UNCONFIRMED_STAMPS if evidence.run.clock.is_wall else UNCONFIRMED_GUESSED
 
 

@@ -21,6 +21,8 @@ from stepscope.core.message import say
 
 CODE = "R12"
 _KNOWN, _GUESSED = 0.4, 1.0
+# Somebody who asks about so few lines has chosen them: they are of a training.
+_PASTED_LINES = 40
 
 
 def check(evidence: AuditEvidence) -> Check:
@@ -30,5 +32,5 @@ def check(evidence: AuditEvidence) -> Check:
         return Check(CODE, "cannot tell", say("audit-trained-none"))
     if evidence.has_loss or len(run.events):
         return Check(CODE, "agrees", say("audit-trained"))
-    is_guess = run.format.inferred is not None or run.format.layout.bars_nest
+    is_guess = (run.format.inferred is not None or run.format.layout.bars_nest) and run.num_lines > _PASTED_LINES
     return Check(CODE, "cannot tell", say("audit-trained-unknown"), doubt=_GUESSED if is_guess else _KNOWN)

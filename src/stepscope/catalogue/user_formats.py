@@ -19,7 +19,7 @@ from stepscope.catalogue.flat_keys import FLAT_KEYS, with_flat_values
 from stepscope.catalogue.partial_match import give_up_at
 from stepscope.core.errors import InputError
 from stepscope.core.settings import COUNTS
-from stepscope.lines.figures import MEAN_RATE, MINUTES_LEFT, OWN_EVENTS, SCALES
+from stepscope.lines.figures import CLOCK_LEFT, MEAN_RATE, MINUTES_LEFT, OWN_EVENTS, SCALES
 from stepscope.lines.format import Clock, Covers, Format, Line, LineKind, Sample
 
 _MAX_BYTES = 1 << 20
@@ -33,8 +33,9 @@ _KEYS = frozenset({"title", "url", "lines", "clock"}) | FLAT_KEYS
 GROUPS = frozenset(SCALES) | frozenset(OWN_EVENTS) | frozenset(COUNTS) | frozenset(
     {"step", "epoch", "batch", "total", "batches", "epochs", "epochs_done", "per_steps", "percent", "reached", "loss",
      "train_loss", "val_loss", "evaluated", "mfu_pct", "data_s", "tokens", "tokens_per_s", "samples_per_s",
-     "samples_per_step", MEAN_RATE, MINUTES_LEFT, "stamp", "unix_s", "unix_ms", "took_s", "took_ms", "took_clock",
-     "took_samples", "took_per_s", "took_mean_s", "took_mean_ms", "took_batch", "took_batches", "key", "value", "path",
+     "samples_per_step", MEAN_RATE, MINUTES_LEFT, CLOCK_LEFT, "stamp", "unix_s", "unix_ms", "took_s", "took_ms",
+     "took_clock", "took_samples", "took_per_s", "took_mean_s", "took_mean_ms", "took_batch", "took_batches", "key",
+     "value", "path",
      "text", "device"}
 )  # fmt: skip
 

@@ -107,7 +107,7 @@ def forecast(
     """When `run` will be done, or what is missing to say so. `previous` are complete runs of the same program."""
     found = look_ahead(run, ledger, previous)
     if isinstance(found, NoForecast):
-        return found if find_ending(run) is not None else found._replace(rough=rough_rest(run, found.level_s))
+        return found if find_ending(run) is not None else found._replace(rough=rough_rest(run, ledger, found.level_s))
     schedule = found.schedule
     remaining, spread = found.seconds, spread_of(found.signs)
     edge = (1 - min(max(confidence, 0.01), 0.999)) / 2

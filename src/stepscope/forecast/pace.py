@@ -14,9 +14,10 @@ import numpy as np
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.epochs import epoch_starts
+from stepscope.ledger.first_window import is_run_start
 from stepscope.ledger.phases import Ledger
 from stepscope.ledger.timestamps import has_stamped_rows
-from stepscope.run.model import NO_TIME, Floats, Ints, Run
+from stepscope.run.model import NO_TIME, Floats, Ints, Run, Segment
 from stepscope.run.stops import Stop
 
 # Rows on either side that make up the level around a stop.
@@ -152,9 +153,15 @@ def _after_start_up(run: Run, normal: np.ndarray) -> np.ndarray:
     """Which rows have a time and lie after the start-up of their process."""
     counts: np.ndarray = (run.steps.span > 0) & ~_warmup(run, normal)
     for segment in run.segments:
-        if segment.fresh and segment.num_rows:
+        if segment.num_rows and _begins(run, segment, normal):
             counts[segment.first_row] = False
     return counts
+
+
+def _begins(run: Run, segment: Segment, normal: np.ndarray) -> bool:
+    """Whether a segment shows how its process began: with its first step, or in a slow first row of the run."""
+    first = segment.first_row
+    return segment.fresh or (first == 0 and not normal[first] and is_run_start(run))
 
 
 def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
@@ -244,7 +251,7 @@ def _warmup(run: Run, normal: np.ndarray) -> np.ndarray:
     """The rows of a process before it calmed down."""
     found = np.zeros(len(run), dtype=bool)
     for segment in run.segments:
-        if not segment.fresh:
+        if not segment.num_rows or not _begins(run, segment, normal):
             continue
         calm, end = 0, segment.first_row + min(segment.num_rows, _MAX_WARMUP_ROWS)
         row = segment.first_row + 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from stepscope.ledger.phases import Ledger
 from stepscope.run.model import Run
 
 By = Literal["own", "bar", "few"]
@@ -14,6 +15,10 @@ By = Literal["own", "bar", "few"]
 _WIDE = 2.0
 # The first step of a process holds its start-up: the others may be this many times as fast.
 _START_UP = 5.0
+
+
+# The trainer's own figure is taken where it is no further than this from what the few steps say: it has seen more.
+_ALIKE = 3.0
 
 
 class Rough(NamedTuple):
@@ -24,16 +29,19 @@ class Rough(NamedTuple):
     bar
         The rest of a progress bar, which may be an epoch's
     few
-        The steps left at the speed of the few that are printed
+        The steps left at the speed of the few that are printed, with the evaluations that come with them
+
+    `bar_s` is the rest of the bar where that is less than what is left.
     """
 
     seconds: float
     low_s: float
     high_s: float
     by: By
+    bar_s: float | None = None
 
 
-def rough_rest(run: Run, level_s: float | None) -> Rough | None:
+def rough_rest(run: Run, ledger: Ledger, level_s: float | None) -> Rough | None:
     """What is left, roughly; None where the lines do not even allow that."""
     if not len(run):
         return None
@@ -42,11 +50,29 @@ def rough_rest(run: Run, level_s: float | None) -> Rough | None:
     is_first = len(run) == 1 and run.segments[-1].fresh
     low = 1 / _START_UP if is_first else 1 / _WIDE
     if is_stated and total is not None and level_s and total > last:
-        seconds = (total - last) * level_s
-        return Rough(seconds, seconds * low, seconds * _WIDE, "few")
+        seconds = (total - last) * (level_s + _stops_s(run, ledger))
+        is_bar = asides.bar_left == total - last
+        if is_bar and asides.left_s and 1 / _ALIKE < asides.left_s / seconds < _ALIKE:
+            return Rough(asides.left_s, asides.left_s * low, asides.left_s * _WIDE, "own")
+        bar_s = None if is_bar or not asides.bar_left else asides.left_s or asides.bar_left * level_s
+        return Rough(seconds, seconds * low, seconds * _WIDE, "few", bar_s)
     if asides.bar_left and level_s:
         seconds = asides.bar_left * level_s
         return Rough(seconds, seconds * low, seconds * _WIDE, "bar")
     if not asides.left_s or (is_stated and total is not None and total <= last):
         return None
     return Rough(asides.left_s, asides.left_s * low, asides.left_s * _WIDE, "bar" if asides.is_left_of_bar else "own")
+
+
+def _stops_s(run: Run, ledger: Ledger) -> float:
+    """What evaluations and checkpoints add to a step, where it is known how far apart they are."""
+    found = 0.0
+    for phase, interval in (("evaluation", "eval_interval"), ("checkpoint", "checkpoint_interval")):
+        total = next((own for own in ledger.phases if own.phase == phase), None)
+        if total is None or total.seconds <= 0:
+            continue
+        every = run.settings.count(interval) or run.settings.count("steps_per_epoch")
+        covered = int(run.steps.span.sum())
+        if every or total.num > 1:
+            found += total.seconds / max(covered, every or 0)
+    return found

@@ -11,7 +11,7 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"{_HEAD}epoch: \[\d+/\d+\], (?:global_step|iter): (?P<step>\d+), "
+            rf"{_HEAD}epoch: \[\d+/(?P<epochs>\d+)\], (?:global_step|iter): (?P<step>\d+), "
             rf"(?:.{{0,400}}?\bloss: (?P<loss>{_NUMBER}), )?"
             r".{0,400}?\b(?:(?:avg_)?reader_cost: (?P<data_s>[\d.]+) s, )?(?:avg_)?batch_cost: (?P<dur_s>[\d.]+) s, ",
         ),

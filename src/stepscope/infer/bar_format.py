@@ -16,7 +16,7 @@ from stepscope.columns.statistics import median
 from stepscope.core.message import Message, say
 from stepscope.core.redact import redact
 from stepscope.infer.bar_series import BarReading, BarSeries
-from stepscope.infer.drawn_bars import CLOCK, COUNT, DRAWING, Bar
+from stepscope.infer.drawn_bars import CLOCK, COUNT, Bar, bar_pattern, bar_text
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
 _NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?(?:\d(?:[\d.,]*\d)?(?:[eE][-+]?\d+)?|nan|NaN|inf)")
@@ -25,7 +25,8 @@ _LOSS = (
     r"(?:[^\]]{0,400}?(?<![A-Za-z_])(?:train[_/])?loss(?:_step)?\s?[=:]\s?"
     r"(?P<loss>[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)))?"
 )
-_RATE = r"[\d.?]+[kMG]?\s?(?:[A-Za-zµ]\w{0,15}/s|s/[A-Za-zµ]\w{0,15})"
+_SHARE = r"\d{1,3}(?:\.\d{1,2})?"
+_WITH_LOSS = {"tqdm", "bare"}
 _EPOCH_WORD = re.compile(r"(?i)(?:epochs?|ep)\W*$")
 _CLOCK_SURE, _CLOCK_AGREES = 0.8, 0.9
 _NEAR = 1.35
@@ -77,10 +78,7 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
 
 def _text(bar: Bar) -> str:
     """A line that the patterns are tried on."""
-    left = f"{bar.share}%|## | {bar.n}/{bar.total} [{_clock(bar.elapsed_s)}<?, 1.00it/s{bar.post}]"
-    if bar.style == "rule":
-        left = f"{bar.share}% ━━━ {bar.n}/{bar.total} 1.0it/s {_clock(bar.elapsed_s)}<00:00"
-    return f"{bar.label} {left}".strip()
+    return bar_text(bar, _clock(bar.elapsed_s))
 
 
 def _clock(seconds: float) -> str:
@@ -153,19 +151,21 @@ def _words(text: str) -> str:
 def _step_pattern(series: BarSeries, epoch: EpochOfLabel | None, batches: int | None, *, restarts: bool) -> str:
     label = _label_pattern(series, epoch)
     n = "batch" if epoch is not None or restarts else "step"
-    totals = "|".join(str(total) for total in series.totals)
+    totals = "|".join(str(total) if total else r"\?" for total in series.totals)
     is_short = any(run[0].is_short for run in series.runs)
     whole = rf"(?!0+/){COUNT}" if is_short else r"[1-9]\d*"
     group = "batches" if n == "batch" else "total"
     total = f"(?P<{group}>{COUNT if is_short or len(series.totals) > _MANY_TOTALS else totals})"
+    if not any(series.totals):
+        total = rf"(?:{totals})"
     if batches is not None:
         # The bar goes on counting through a validation: those batches are no steps.
         whole, total = at_most(batches), f"(?:{totals})"
     count = rf"(?P<{n}>{whole})/{total}"
     style = series.runs[0][0].style
-    times = rf"\s*\[(?P<elapsed_clock>{CLOCK})<" if style == "tqdm" else rf"\s+{_RATE}\s+(?P<elapsed_clock>{CLOCK})<"
+    clock = rf"(?P<elapsed_clock>{CLOCK})"
     start = rf"{label}\s*" if label else r"^"
-    return rf"{start}\d{{1,3}}{DRAWING}{count}{times}{_LOSS if style == 'tqdm' else ''}"
+    return start + bar_pattern(style, share=_SHARE, count=count, clock=clock) + (_LOSS if style in _WITH_LOSS else "")
 
 
 def at_most(most: int) -> str:
@@ -185,9 +185,9 @@ def _evaluation_pattern(series: BarSeries) -> str:
     label = _label_pattern(series, None)
     total = "|".join(str(total) for total in series.totals)
     start = rf"{label}\s*" if label else r"^"
-    style = series.runs[0][0].style
-    times = rf"\s*\[(?P<took_clock>{CLOCK})<" if style == "tqdm" else rf"\s+{_RATE}\s+(?P<took_clock>{CLOCK})<"
-    return rf"{start}100{DRAWING}(?:{total})/(?:{total}){times}"
+    full = rf"(?P<full>{total})/(?P=full)(?!\d)"
+    style, clock = series.runs[0][0].style, rf"(?P<took_clock>{CLOCK})"
+    return start + bar_pattern(style, share="100", count=full, clock=clock)
 
 
 def _evaluation_within(reading: BarReading) -> bool:

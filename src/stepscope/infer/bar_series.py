@@ -65,7 +65,10 @@ class BarReading(NamedTuple):
 def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     """Which bars are the training's; None where none of them is."""
     shown = {bar.number for bar in bars}
-    losses = [number for number, line in enumerate(lines) if number not in shown and has_loss(line[:400])]
+    glued = {bar.number for bar in bars if bar.rest and has_loss(bar.rest)}
+    losses = [
+        number for number, line in enumerate(lines) if number in glued or (number not in shown and has_loss(line[:400]))
+    ]
     is_all = len(bars) > _MOSTLY_BARS * sum(1 for line in lines if line.strip())
     series = _sort(bars)
     # One bar that the log consists of may be the training's; one of many that nothing is known of is not.

@@ -7,14 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from stepscope.columns.statistics import median
-from stepscope.core.message import say
+from stepscope.core.message import Message, say
 from stepscope.core.redact import redact
-from stepscope.infer.words import TimeKind, WordedLine, counter_pattern, data_pattern, read_words, time_pattern
+from stepscope.core.units import NS
+from stepscope.infer.words import (
+    CLOCKS,
+    RATES,
+    TimeKind,
+    WordedLine,
+    counter_pattern,
+    data_pattern,
+    loss_pattern,
+    read_words,
+    time_pattern,
+)
+from stepscope.lines.figures import CLOCK_LEFT
 from stepscope.lines.format import Assumption, Clock, Covers, Format, Inferred, Layout, Line, Sample
 from stepscope.lines.prefix import split_prefix
 
@@ -29,6 +41,10 @@ _LONG_S, _SPACED = 30.0, 10
 _SHORT_S = 2.0
 _EVEN = 0.15
 _FIRST_OF_AVERAGE = 3
+# Timestamps decide where one reading is this near to them (a log of the ratio) and the others are twice as far.
+_AGREES = 0.15
+_TICKS = 3.0  # seconds between two lines: timestamps mostly count whole ones
+_Reading = Literal["step", "sum", "clock"]
 _UNIT_NAMES = {1e-3: "ms", 1.0: "s", 60.0: "min", 3600.0: "h"}
 
 
@@ -36,7 +52,7 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     """The format of a short log by its words; None where no word names a time."""
     if sum(bool(line.strip()) for line in lines) > MOST_LINES:
         return None
-    read = [read_words(number, _own_text(line.strip())) for number, line in enumerate(lines) if line.strip()]
+    read = [_read(number, line.strip()) for number, line in enumerate(lines) if line.strip()]
     timed = [line for line in read if line.time is not None and not line.is_validation]
     timed = _most_alike(timed)
     if not 0 < len(timed) <= _MOST_ROWS:
@@ -50,10 +66,12 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     return _without_number(timed, name)
 
 
-def _own_text(text: str) -> str:
+def _read(number: int, text: str) -> WordedLine:
     """A line without its timestamp and logger."""
     prefix = split_prefix(text)
-    return text[prefix.length :].strip() if prefix is not None else text
+    if prefix is None:
+        return read_words(number, text)
+    return read_words(number, text[prefix.length :].strip(), prefix.t_ns)
 
 
 def _most_alike(timed: list[WordedLine]) -> list[WordedLine]:
@@ -108,6 +126,7 @@ class _Meaning(NamedTuple):
     sure: float
     is_mean: bool = False
     is_sum: bool = False
+    because: Message | None = None  # what in the log confirms it
 
 
 def _assembled(
@@ -124,16 +143,15 @@ def _assembled(
     assert time is not None
     unit = time.unit_s or 1.0
     values = np.array([line.time.value * unit for line in own if line.time is not None])
-    meaning = _meaning(time.kind, values, steps, is_one_each=is_epoch or is_counted)
-    if _ELAPSED.search(time.text) and len(values) > 1 and (np.diff(values) > 0).all():
-        meaning = _Meaning("cumulative", 0.85)
+    meaning = _by_moments(own, values, steps) or _meaning(time.kind, values, steps, is_one_each=is_epoch or is_counted)
     if meaning is None:
         return None
-    is_clock = meaning.covers == "cumulative" and not meaning.is_mean
-    group = f"{'elapsed' if is_clock else 'dur'}_{_UNIT_NAMES[unit]}"
-    if group == "dur_h":
+    if meaning.because is None and _ELAPSED.search(time.text) and len(values) > 1 and (np.diff(values) > 0).all():
+        meaning = _Meaning("cumulative", 0.85)
+    group = _group(time.kind, unit, meaning)
+    if group is None:
         return None
-    pattern = head + time_pattern(time.kind, group) + (data_pattern() if _has_data(own) else "")
+    pattern = head + time_pattern(time.kind, group) + (data_pattern() if _has_data(own) else "") + loss_pattern()
     step = Line("step", pattern)
     if not all(step.regex.match(line.text) for line in own):
         return None
@@ -155,6 +173,42 @@ def _assembled(
     )
 
 
+def _group(kind: TimeKind, unit_s: float, meaning: _Meaning) -> str | None:
+    """The name of the value in a format's pattern; None where there is none for it."""
+    if kind == "left":
+        return CLOCK_LEFT
+    if kind in RATES:
+        return "it_per_s" if meaning.covers in {"step", "window"} and not meaning.is_sum else None
+    is_clock = meaning.covers == "cumulative" and not meaning.is_mean
+    group = f"{'elapsed' if is_clock else 'dur'}_{'clock' if kind in CLOCKS else _UNIT_NAMES[unit_s]}"
+    return None if group == "dur_h" else group
+
+
+def _by_moments(own: list[WordedLine], values: np.ndarray, steps: np.ndarray) -> _Meaning | None:
+    """What a time covers by the timestamps of its lines; None where they are missing or fit no reading, or two."""
+    moments = np.array([np.nan if line.t_ns is None else line.t_ns / NS for line in own])
+    elapsed, spacing = np.diff(moments), np.diff(steps)
+    known = np.isfinite(elapsed) & (elapsed >= _TICKS) & (spacing > 0)
+    if not known.any():
+        return None
+    guesses: dict[_Reading, np.ndarray] = {"step": values[1:] * spacing, "sum": values[1:], "clock": np.diff(values)}
+    if (spacing[known] == 1).all():
+        del guesses["sum"]
+    errors = {
+        name: float(median(np.abs(np.log(np.maximum(guess[known], 1e-9) / elapsed[known]))))
+        for name, guess in guesses.items()
+    }
+    best, second = sorted(errors, key=errors.__getitem__)[:2]
+    if errors[best] > _AGREES or errors[second] < 2 * _AGREES:
+        return None
+    because = say("infer-because-stamps")
+    if best == "clock":
+        return _Meaning("cumulative", 0.95, because=because)
+    if best == "sum":
+        return _Meaning("window", 0.95, is_sum=True, because=because)
+    return _Meaning("window" if (spacing[known] > 1).any() else "step", 0.95, because=because)
+
+
 def _has_data(own: list[WordedLine]) -> bool:
     return sum(line.data_s is not None and line.data_unit_s == 1.0 for line in own) > 0.5 * len(own)
 
@@ -168,6 +222,10 @@ def _meaning(kind: TimeKind, values: np.ndarray, steps: np.ndarray, *, is_one_ea
     """What a time covers; None where it may be one step's or that of all since the line before."""
     if kind == "at" or _is_running(values, steps):
         return _Meaning("cumulative", 0.9)
+    if kind == "left":
+        return _Meaning("step", 0.7)  # a mean since the start of the bar
+    if kind in RATES:
+        return _Meaning("window" if len(steps) > 1 and float(median(np.diff(steps))) > 1 else "step", 0.9)
     if kind == "per":
         return _Meaning("cumulative", 0.85, is_mean=True) if _is_average(values, steps) else _Meaning("step", 0.95)
     if is_one_each or len(steps) < 2:
@@ -205,7 +263,9 @@ def _inferred(line: WordedLine, meaning: _Meaning, *, is_counted: bool) -> Infer
     key = "infer-time-mean" if meaning.is_mean else "infer-time-total" if meaning.is_sum else key
     has_unit = time.unit_s is not None
     sure = round(meaning.sure * (0.95 if has_unit else 0.7), 2)
-    because = say("infer-because-unit") if has_unit else say("infer-because-name")
+    because = meaning.because or (say("infer-because-unit") if has_unit else say("infer-because-name"))
+    if meaning.because is not None:
+        sure = meaning.sure
     first = say("infer-step-counted" if is_counted else "infer-step-word", text=redact(line.text, 40))
     unit = _UNIT_NAMES[time.unit_s or 1.0]
     assumptions = (

@@ -6,7 +6,10 @@ The structure of a log needs many lines to show what a number is. A word with a 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal, NamedTuple
+
+from stepscope.lines.figures import parse_clock
 
 _NUMBER = r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _UNIT = r"(?:ms|msecs?|milliseconds?|s|secs?|seconds?|min|mins|minutes?|h|hours?)"
@@ -14,22 +17,47 @@ _UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _BEFORE = r"(?<![A-Za-z\d_.])"
 _GLUE = r"[\s:=#\[(\"']{0,4}"
 STEP = (
-    rf"{_BEFORE}(?i:(?:global[ _]?)?(?:step|iter(?:ation)?s?|batch|update))(?:[ _](?:no|num|idx))?\.?{_GLUE}"
+    rf"{_BEFORE}(?i:(?:global[ _]?)?(?:step|iter(?:ation)?s?|itr|batch|update))(?:[ _](?:no|num|idx|id))?\.?{_GLUE}"
     r"(?P<step>\d+)(?![\d.]*\d?\s?(?:%|s\b|ms\b|sec))(?:\s?/\s?(?P<total>\d+))?"
 )
 EPOCH = rf"{_BEFORE}(?i:epoch){_GLUE}(?P<epoch>\d+)(?!\.\d)(?:\s?/\s?(?P<epochs>\d+))?"
+# `4/411 [....]`: of an epoch, or of the run
+FRACTION = r"(?<![\w./:-])(?P<step>\d+)\s?/\s?(?P<batches>\d+)(?![\w./:-])"
 BRACKET = r"\[\s{0,3}(?P<step>\d+)\s?/\s?(?P<total>\d+)(?=[\s\](])"
-# `3.131 sec/step`
-_PER = (
-    rf"{_BEFORE}(?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\s?(?:/|per)\s?(?i:steps?|it|iters?|iterations?|batch|update)\b"
+_COUNTED = r"(?i:steps?|its?|itr|iters?|iterations?|batch|batches|updates?)"
+# `3.131 sec/step`, `2.94(0.63s r2.27)s/itr`
+_PER = rf"{_BEFORE}(?P<value>{_NUMBER})(?:\([^)]{{1,30}}\))?\s?(?P<unit>{_UNIT})\s?(?:/|per)\s?{_COUNTED}\b"
+# `0.67 it/s`, `2.6 iters/sec`
+_RATE = rf"{_BEFORE}(?P<value>{_NUMBER})\s?{_COUNTED}\s?/\s?s(?:ec(?:onds?)?)?\b"
+# `steps/sec: 0.1`, `global_step/sec: 0.0225`
+_NAMED_RATE = (
+    rf"(?<![A-Za-z\d])(?:global_)?{_COUNTED}(?:\s?/\s?|[ _]per[ _])s(?:ec(?:onds?)?)?[\s:=]{{1,6}}"
+    rf"(?P<value>{_NUMBER})(?![\w:/%])"
+)
+_NOT_OTHERS = (
+    r"(?<![A-Za-z\d])(?<!data )(?<!load )(?<!loading )(?<!val )(?<!eval )(?<!test )(?<!remaining )(?<!read )"
+    r"(?<!data_)(?<!load_)(?<!val_)(?<!eval_)(?<!test_)(?<!reader_)"
+)
+# What trainers call the time of something they did.
+_NAME = (
+    r"(?i:(?:(?:iteration|iter|step|batch|epoch|train(?:ing)?(?:[ _]step)?|forward-backward|wall)[ _]?)?time"
+    r"(?:[ _](?:taken|cost|used|elapsed|diff|(?:this|per|for|of)[ _](?:the[ _])?(?:step|iteration|epoch)))?"
+    r"|itime|elapsed?|duration|batch_cost|took|cost[ _]time|used[ _]time|run[ _]?time)[\"']?"
 )
 # `Iteration time: 29.29s`, `train_step_time: 0.665`, `itime 1.95`, `elapse: 24.194 min`, `time(s): 307.7 s`
 _NAMED = (
-    r"(?<![A-Za-z\d])(?<!data )(?<!load )(?<!loading )(?<!val )(?<!eval )(?<!test )(?<!remaining )(?<!read )"
-    r"(?<!data_)(?<!load_)(?<!val_)(?<!eval_)(?<!test_)(?<!reader_)"
-    r"(?i:(?:(?:iteration|iter|step|batch|epoch|train(?:ing)?(?:[ _]step)?|forward-backward|wall)[ _]?)?time"
-    r"(?:[ _](?:taken|cost|used|elapsed|per (?:step|iteration|epoch)))?|itime|elapsed?|duration|batch_cost|took)"
-    rf"(?:\s?\((?P<inner>{_UNIT})\))?[\s:=]{{1,3}}(?P<value>{_NUMBER})(?:\s?(?P<unit>{_UNIT}))?(?![\w:/%])"
+    rf"{_NOT_OTHERS}{_NAME}(?:\s?\((?P<inner>{_UNIT})\))?[\s:=]{{1,3}}"
+    rf"(?P<value>{_NUMBER})(?:\s?(?P<unit>{_UNIT}))?(?![\w:/%])"
+)
+_CLOCK = r"\d+(?::\d\d){1,2}(?:\.\d+)?"
+# `Time: 0:04:21`
+_CLOCKED = rf"{_NOT_OTHERS}{_NAME}[\s:=]{{1,3}}(?P<value>{_CLOCK})(?![\w:/%])"
+# `Epoch 17: 57:16`, and nothing else
+_EPOCH_CLOCK = rf"^(?i:epoch){_GLUE}\d+\s{{0,2}}[:=-]\s{{0,3}}(?P<value>{_CLOCK})\s*$"
+# `ETA: 14:06:50`, `eta: 32 days, 5:13:30`, `ETA: 345s`
+_LEFT = (
+    r"\b(?i:eta|time[ _]left|remaining)[\"']?[\s:=\"']{1,4}"
+    r"(?P<value>(?:\d+ days?,? )?\d+(?::\d\d){1,2}|\d+s|\d+h(?: ?\d+m)?)(?![\w:])"
 )
 # `Epoch #1 at 81.6s`: a moment on a clock
 _AT = rf"{_BEFORE}at (?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\b"
@@ -38,17 +66,29 @@ _DATA = (
     rf"read(?:er|ing)?[ _](?:time|cost)|load(?:er|ing)?[ _]time)[\s:=]{{1,3}}"
     rf"(?P<value>{_NUMBER})(?:\s?(?P<unit>{_UNIT}))?(?![\w:/%])"
 )
+_LOSS = rf"(?i:(?<![a-z])(?:train(?:ing)?[ _])?(?:total[ _])?loss)[\"']?[\s:=]{{1,3}}(?P<loss>[-+]?{_NUMBER}|nan|inf)"
 _VALIDATION = re.compile(r"(?i)\b(?:val(?:id(?:ation|ate|ating)?)?|eval(?:uation|uating)?|test(?:ing)?)\b")
 _TRAINING = re.compile(r"(?i)\btrain")
 
-TimeKind = Literal["per", "named", "at"]
-_TIMES: tuple[tuple[TimeKind, str], ...] = (("per", _PER), ("named", _NAMED), ("at", _AT))
-_COUNTERS = {"step": STEP, "bracket": BRACKET, "epoch": EPOCH}
-_compiled = {pattern: re.compile(pattern) for pattern in (_PER, _NAMED, _AT, _DATA, STEP, EPOCH, BRACKET)}
+TimeKind = Literal["per", "named", "clocked", "epoch_clock", "rate", "named_rate", "at", "left"]
+_TIMES: tuple[tuple[TimeKind, str], ...] = (
+    ("per", _PER),
+    ("named", _NAMED),
+    ("clocked", _CLOCKED),
+    ("epoch_clock", _EPOCH_CLOCK),
+    ("rate", _RATE),
+    ("named_rate", _NAMED_RATE),
+    ("at", _AT),
+    ("left", _LEFT),
+)
+CLOCKS: frozenset[TimeKind] = frozenset({"clocked", "epoch_clock"})
+RATES: frozenset[TimeKind] = frozenset({"rate", "named_rate"})
+_COUNTERS = {"step": STEP, "bracket": BRACKET, "fraction": FRACTION, "epoch": EPOCH}
+_compiled = cache(re.compile)
 
 
 class TimeWord(NamedTuple):
-    """A time on a line: how it is named, its unit in seconds (None where not printed) and its value."""
+    """A time on a line: how it is named, its unit in seconds (None where not printed) and its value in that unit."""
 
     kind: TimeKind
     unit_s: float | None
@@ -57,33 +97,34 @@ class TimeWord(NamedTuple):
 
 
 class WordedLine(NamedTuple):
-    """What the words of a line say."""
+    """What the words of a line say. `t_ns` is its timestamp, where it has one."""
 
     number: int
     text: str
+    t_ns: int | None
     step: int | None
     epoch: int | None
     time: TimeWord | None
     data_s: float | None
     data_unit_s: float
     is_validation: bool
-    counter: str | None  # "step", "bracket" or "epoch": which pattern finds the count
+    counter: str | None  # "step", "bracket", "fraction" or "epoch": which pattern finds the count
 
 
-def read_words(number: int, text: str) -> WordedLine:
+def read_words(number: int, text: str, t_ns: int | None = None) -> WordedLine:
     """What the words of a line say; nothing where there are none."""
-    step = _compiled[STEP].search(text)
-    epoch = _compiled[EPOCH].search(text)
-    bracket = _compiled[BRACKET].search(text) if step is None else None
-    data = _compiled[_DATA].search(text)
-    counter = "step" if step else "bracket" if bracket else "epoch" if epoch else None
-    found = step or bracket
+    epoch = _compiled(EPOCH).search(text)
+    data = _compiled(_DATA).search(text)
+    counter, found = _counter(text)
+    if counter is None and epoch is not None:
+        counter = "epoch"
     return WordedLine(
         number,
         text,
+        t_ns,
         int(found["step"]) if found else None,
         int(epoch["epoch"]) if epoch else None,
-        _time(text),
+        _time(text, found),
         float(data["value"]) if data is not None else None,
         _unit_s(data["unit"]) or 1.0 if data is not None else 1.0,
         _VALIDATION.search(text) is not None and _TRAINING.search(text) is None,
@@ -91,14 +132,36 @@ def read_words(number: int, text: str) -> WordedLine:
     )
 
 
-def _time(text: str) -> TimeWord | None:
+def _counter(text: str) -> tuple[str | None, re.Match[str] | None]:
+    """How the step of a line is written, and where."""
+    for counter in ("step", "bracket", "fraction"):
+        found = _compiled(_COUNTERS[counter]).search(text)
+        if found is not None and (counter != "fraction" or _compiled(_LEFT).search(text)):
+            return counter, found
+    return None, None
+
+
+def _time(text: str, counted: re.Match[str] | None) -> TimeWord | None:
+    """The time on a line whose step was found; a time left is one where the line says of how many steps."""
+    total = None if counted is None else counted.groupdict().get("total") or counted.groupdict().get("batches")
     for kind, pattern in _TIMES:
-        found = _compiled[pattern].search(text)
+        if kind == "left" and (counted is None or total is None or int(total) <= int(counted["step"])):
+            continue
+        found = _compiled(pattern).search(text)
         if found is not None:
             groups = found.groupdict()
-            unit = _unit_s(groups["unit"] or groups.get("inner"))
-            return TimeWord(kind, unit, float(groups["value"]), found[0].strip())
+            value = _value(kind, groups["value"])
+            unit = 1.0 if kind in CLOCKS | RATES | {"left"} else _unit_s(groups["unit"] or groups.get("inner"))
+            if kind == "left" and value is not None:
+                value /= int(total or 0) - int(counted["step"] if counted else 0)
+            return None if value is None else TimeWord(kind, unit, value, found[0].strip())
     return None
+
+
+def _value(kind: TimeKind, text: str) -> float | None:
+    if kind in CLOCKS or kind == "left":
+        return parse_clock(text)
+    return float(text) if kind not in RATES else 1 / float(text) if float(text) > 0 else None
 
 
 def _unit_s(text: str | None) -> float | None:
@@ -122,9 +185,15 @@ def counter_pattern(counter: str, *, is_batch: bool = False, is_epoch: bool = Fa
 def time_pattern(kind: TimeKind, group: str) -> str:
     """A look ahead for a time of that kind, as the named group."""
     pattern = dict(_TIMES)[kind].replace("(?P<value>", f"(?P<{group}>")
-    return f"(?=.*?{pattern.replace('(?P<unit>', '(?:').replace('(?P<inner>', '(?:')})"
+    pattern = pattern.replace("(?P<unit>", "(?:").replace("(?P<inner>", "(?:")
+    return f"(?={pattern})" if pattern.startswith("^") else f"(?=.*?{pattern})"
 
 
 def data_pattern() -> str:
     """A look ahead for a wait for data, where the line has one."""
     return f"(?:(?=.*?{_DATA.replace('(?P<value>', '(?P<data_s>').replace('(?P<unit>', '(?:')}))?"
+
+
+def loss_pattern() -> str:
+    """A look ahead for a loss, where the line has one."""
+    return f"(?:(?=.*?{_LOSS}))?"

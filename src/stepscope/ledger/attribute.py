@@ -121,7 +121,7 @@ def _sort(work: Attribution) -> Ledger:
     unprinted.add_trailing_steps()
     doubt_s = 0.0 if _reconcile_with_stamps(work, has_silent=unprinted.has_silent) else books.z * sampling_sd
     totals, wall_ns = books.close()
-    for phase, num in _unpriced(run.stops).items():
+    for phase, num in _unpriced(work).items():
         totals = with_count(totals, phase, num, is_inside=False)
     return Ledger(
         wall_ns=wall_ns,
@@ -138,8 +138,12 @@ def _sort(work: Attribution) -> Ledger:
     )
 
 
-def _unpriced(stops: Sequence[Stop]) -> dict[Phase, int]:
-    """Evaluations and checkpoints that the log's clock stops for and that print no time of their own."""
+def _unpriced(work: Attribution) -> dict[Phase, int]:
+    """Evaluations and checkpoints that the log's clock stops for and that nothing times.
+
+    Where timestamps show what passed there, the checkpoint of an evaluation is in the evaluation's seconds.
+    """
+    stops = work.run.stops if work.stamps is None else ()
     evaluations = [stop for stop in stops if stop.evaluated and not stop.evaluation_inside]
     saves = [stop for stop in stops if stop.saved and not stop.save_inside]
     return {

@@ -29,6 +29,7 @@ _BLOCK = 200_000
 _TICKS_OFF = 1.5
 # A clock is coarse where one tick is more than this share of a row.
 _COARSE = 0.05
+_SLOWER = 1.15  # times: beyond what two rows of one level differ by
 
 
 class Baseline(NamedTuple):
@@ -49,6 +50,8 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
     for segment in run.segments:
         if segment.fresh and segment.num_rows:
             normal[segment.first_row] = False  # compile, first touch: never part of a rate
+    if _starts_slowly(run, seconds, normal):
+        normal[0] = False
     if not normal.any() and int((run.steps.span > 0).sum()) == 1 and not run.format.habits.evaluates_at_first_step:
         normal = ~is_event_row & (run.steps.span > 0)  # the only time there is, and said to be that
     if not normal.any():
@@ -76,6 +79,14 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
     if is_coarse(run, normal & ~slow) and (normal & ~slow).any():
         level = _mean_level(seconds, run.steps.span, normal & ~slow)
     return Baseline(level=level, jitter=jitter, normal=normal & ~slow, slow=slow, scale=scale)
+
+
+def _starts_slowly(run: Run, seconds: Floats, normal: np.ndarray) -> bool:
+    """Whether of two rows the first, which begins the run, is the slower one: their mean is nobody's level."""
+    if int(normal.sum()) != 2 or len(normal) != 2 or seconds[0] <= _SLOWER * seconds[1]:
+        return False
+    steps = run.steps.step
+    return int(steps[0]) - run.format.layout.first_step + 1 <= int(steps[1] - steps[0])
 
 
 def is_coarse(run: Run, rows: np.ndarray) -> bool:

@@ -6,6 +6,7 @@ Trainers word these alike whatever else they print, so they are looked for by th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from stepscope.lines.figures import parse_clock
@@ -41,6 +42,11 @@ _NAMED_RATE = re.compile(
     r"[\"']?\s?[:=]\s?(?P<number>\d+(?:\.\d+)?)|\bSamplesPerSec=(?P<plain>\d+(?:\.\d+)?)",
     re.IGNORECASE,
 )
+
+
+# `Epoch 1/20`, `epoch: [1/500]`; and the rows of YOLO, which count from 0: `0/299  5.2G`
+_EPOCHS = re.compile(r"(?i)\bepochs?[\"']?[\s:=#\[(\"']{0,4}(?P<epoch>\d+)\s?/\s?(?P<epochs>\d+)")
+_YOLO_EPOCHS = re.compile(r"^\s*(?P<epoch>\d+)/(?P<last>\d+)\s+[\d.]+G\b")
 
 
 class Left(NamedTuple):
@@ -97,3 +103,14 @@ def rate_in(text: str) -> Rate | None:
     value = float(number)
     unit = "samples" if unit == "s" else unit.rstrip("s") + "s"
     return Rate(value, "images" if unit == "imgs" else unit) if value > 0 else None
+
+
+def epochs_in(texts: Iterable[str]) -> int | None:
+    """How many epochs the training has, where its lines say so and agree on it."""
+    found = set()
+    for text in texts:
+        if own := _EPOCHS.search(text):
+            found.add(int(own["epochs"]))
+        elif own := _YOLO_EPOCHS.search(text):
+            found.add(int(own["last"]) + 1)
+    return found.pop() if len(found) == 1 else None

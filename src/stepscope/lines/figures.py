@@ -69,6 +69,8 @@ CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
 MEAN_RATE = "mean_steps_per_s"
 # The whole minutes that the batches left of an epoch will take, at the mean rate of those done.
 MINUTES_LEFT = "left_min"
+# The time that the batches left will take, as a clock or in words, at the mean rate of those done.
+CLOCK_LEFT = "left_clock"
 # The groups of a step's line that time an evaluation or a checkpoint of the same step.
 OWN_EVENTS = {
     "evaluation_s": "evaluation",

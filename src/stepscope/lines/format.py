@@ -35,7 +35,8 @@ class Line(NamedTuple):
         `mfu_pct`; `data_s`, how long the step waited for its batch; `tokens` or `tokens_per_s`; `per_steps` when the
         figure is the time of that many steps together; `samples_per_s`, which is a time once `samples_per_step` is
         known; `mean_steps_per_s`, the mean rate since the start, which with `step` makes a running clock; `left_min`,
-        the whole minutes left of an epoch, which with `batch` and `batches` make the mean time of a step; `val_loss`
+        the whole minutes left of an epoch, or `left_clock`, which with `batch` (or `step`) and `batches` make the mean
+        time of a step; `val_loss`
         or `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that took;
         `evaluation_s`, `checkpoint_s` when the step's figure contains an evaluation or a checkpoint and the line says
         how long that took, `evaluation_after_s`, `checkpoint_after_s` when they came after the figure ended and are to

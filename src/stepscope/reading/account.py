@@ -21,6 +21,7 @@ _DOUBT = 2.0  # bits that an inferred format is worth less when it is half as su
 _UNTIMED_ROW = 0.25  # rows without a time count this much
 _HAS_LOSS, _HAS_TOTAL, _EXTENT = 3.0, 0.5, 2.0
 _IMPOSSIBLE = -6.0
+_NOT_ITS_BAR = -12.0
 _BARE = -3.0  # something counts, and nothing shows that it is a training
 _STEP_S = (1e-6, 1e6)  # nobody trains in shorter or longer steps
 _MIXED = 0.2  # this share of rows that start again is no training but several counters
@@ -106,6 +107,9 @@ def _laws(run: Run) -> float:
         cost += _BARE
     if len(run) and len(run.segments) - 1 > _MIXED * len(run) + 1:
         cost += _IMPOSSIBLE
+    # A bar that should go through the whole training, but starts again and shows no loss, is that of an epoch.
+    if run.format.layout.bars_nest and len(run.segments) > 1 and not (run.steps.loss == run.steps.loss).any():
+        cost += _NOT_ITS_BAR
     return cost
 
 

@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from stepscope.core.settings import Settings
-from stepscope.lines.asides import bar_left_in, is_past_total, left_in, rate_in
+from stepscope.lines.asides import bar_left_in, epochs_in, is_past_total, left_in, rate_in
 from stepscope.lines.command import Asked, asked_for
 from stepscope.run.model import Asides, Ints, Run
 from stepscope.source.lines import LineSplitter
@@ -27,18 +27,18 @@ def with_asides(run: Run, kept: bytes) -> Run:
         return run
     splitter = LineSplitter()
     texts = [*splitter.feed(kept), *splitter.close()]
-    settings = _with_command(run, asked_for(texts))
+    settings = _with_total(run, asked_for(texts), epochs_in(texts))
     return dataclasses.replace(run, asides=_asides(texts, run.steps.line), settings=settings)
 
 
-def _with_command(run: Run, asked: Asked) -> Settings:
-    """The settings, with the total that a pasted command states where the log itself states none."""
+def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
+    """The settings, with the total that a pasted command or the epochs state where the log itself states none."""
     settings = run.settings
     if "max_steps" in settings and settings["max_steps"].origin != "default":
         return settings
-    total, each = asked.steps, settings.count("steps_per_epoch")
-    if total is None and asked.epochs:
-        total = asked.epochs if _counts_epochs(run) else asked.epochs * each if each else None
+    total, each, epochs = asked.steps, settings.count("steps_per_epoch"), asked.epochs or epochs
+    if total is None and epochs:
+        total = epochs if _counts_epochs(run) else epochs * each if each else None
     if total is None or total < int(run.steps.step[-1]):
         return settings
     return settings.with_layer({"max_steps": total}, "log")

@@ -122,7 +122,7 @@ class Recognition:
         if not formats:
             formats = [fmt for fmt in (self._plugin(),) if fmt is not None]
         accounts = [self._account(fmt) for fmt in formats]
-        inferred = self._infer() if self._needs_structure(accounts) else None
+        inferred = self._infer() if self._needs_structure(accounts, claimed) else None
         if inferred is not None:
             accounts.append(self._account(inferred))
         header = self._header(claimed) if not any(account.num_rows for account in accounts) else None
@@ -179,10 +179,13 @@ class Recognition:
         found = tuple(Candidate(name, claimed[name].steps / total, claimed[name].steps) for name in ordered)
         return Verdict(self._tally.format(ordered[0]), found[0].num_rows, found)
 
-    def _needs_structure(self, accounts: list[Account]) -> bool:
+    def _needs_structure(self, accounts: list[Account], claimed: dict[str, Claimed]) -> bool:
         """Whether no format of the catalogue gives a good account, so that the log's own structure is asked."""
         best = max(accounts, key=lambda account: account.value, default=None)
-        return best is None or not best.seconds or self._is_outnumbered(best.format, best.num_rows)
+        if best is None or not best.seconds or self._is_outnumbered(best.format, best.num_rows):
+            return True
+        # Nothing but bars, which any program draws.
+        return best.format.name in claimed and not claimed[best.format.name].is_settling
 
     def _infer(self) -> Format | None:
         """The format that the lines so far suggest by their structure."""

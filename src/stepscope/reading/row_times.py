@@ -24,6 +24,9 @@ _TELLING_SPACING = 3
 _LEAST_INTERVALS = 5
 _NEAR = 0.15
 _MOSTLY = 0.8
+# Steps before the first line that seem to have run this many times faster than those after it were not all run.
+_UNLIKE = 5.0
+_LATER_ROWS = 8
 
 
 def row_times(
@@ -54,7 +57,7 @@ def row_times(
     is_first = np.zeros(num, dtype=bool)
     is_first[first_rows] = True
     is_usual = True
-    usual = max(1, int(median(steps_since(step, first_rows)))) if is_total and num else 1
+    usual = _usual_spacing(step, is_first) if is_total and num else 1
     for first in range(0, num, _BLOCK):
         rows, own = slice(max(0, first - 1), first + _BLOCK), slice(min(1, first), None)  # with the row before them
         since = steps_since(step[rows], np.flatnonzero(is_first[rows]))
@@ -78,6 +81,12 @@ def row_times(
         dur[first : first + _BLOCK], span[first : first + _BLOCK] = durs[own], spans[own]
         is_usual = is_usual and bool((spans[own] == since[own]).all())
     return dur, None if is_usual else span
+
+
+def _usual_spacing(step: Ints, is_first: np.ndarray) -> int:
+    """How many steps two rows of a process are apart."""
+    gaps = np.diff(step)[~is_first[1:]]
+    return max(1, int(median(gaps))) if len(gaps) else 1
 
 
 def _printed_times(figure: Ints, span: Ints) -> tuple[Ints, Ints]:
@@ -163,10 +172,22 @@ class _RunningClock:
 
 
 def _nearest_span(elapsed: int, whole: int, following: int, dur: Ints, span: Ints) -> int:
-    """All steps up to here, or as many as the next row covers: whichever makes the steps more alike."""
+    """All steps up to here, or as many as the next row covers: whichever makes the steps more alike.
+
+    Where neither comes near, the clock began at a step that nobody knows, and ran at the pace of the rows that follow.
+    """
     resumed = min(whole, int(span[following]))
     pace = max(1, int(dur[following]))
-    return min((whole, resumed), key=lambda steps: abs(math.log(max(1, elapsed / steps) / pace)))
+
+    def unlikeness(steps: int) -> float:
+        return abs(math.log(max(1, elapsed / steps) / pace))
+
+    nearest = min((whole, resumed), key=unlikeness)
+    if unlikeness(nearest) < math.log(_UNLIKE):
+        return nearest
+    later = dur[following : following + _LATER_ROWS]
+    usual = max(1, int(median(later[span[following : following + _LATER_ROWS] > 0])))
+    return min(whole, max(resumed, round(elapsed / usual)))
 
 
 def tick_ns(covers: Covers, figure: DecimalColumn | Ints, resolution_ns: int | None) -> int:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import math
 
 from stepscope.core.units import NS
-from stepscope.lines.figures import AHEAD, MEAN_RATE, MINUTES_LEFT, SCALES, figure_ns, full_count, step_number, whole
+from stepscope.lines.figures import (
+    AHEAD,
+    CLOCK_LEFT,
+    MEAN_RATE,
+    MINUTES_LEFT,
+    SCALES,
+    figure_ns,
+    full_count,
+    parse_clock,
+    step_number,
+    whole,
+)
 from stepscope.lines.format import Format
 from stepscope.reading.header import HeaderSettings
 from stepscope.reading.rows import MAX_FIGURE_S, RowStore
@@ -80,7 +91,7 @@ class StepLineReader:
 
     def figure(self, groups: Groups) -> int | None:
         """The time figure in nanoseconds; None without one, `NOT_A_TIME` where it cannot be one."""
-        if groups.get(MINUTES_LEFT):
+        if groups.get(MINUTES_LEFT) or groups.get(CLOCK_LEFT):
             return self._left_figure(groups)
         figure = self._rate_figure(groups) if groups.get("samples_per_s") else figure_ns(groups)
         if figure is None and groups.get(MEAN_RATE):
@@ -92,9 +103,15 @@ class StepLineReader:
         return figure
 
     def _left_figure(self, groups: Groups) -> int | None:
-        """The mean step of an epoch by the whole minutes that its other batches will take; the best reading so far."""
-        minutes, batch, batches = (number(groups.get(name)) for name in (MINUTES_LEFT, "batch", "batches"))
-        if minutes is None or batch is None or batches is None or batch >= batches:
+        """The mean step of an epoch by the time that its other batches will take; the best reading so far."""
+        minutes, batches = number(groups.get(MINUTES_LEFT)), number(groups.get("batches"))
+        batch = number(groups.get("batch") or groups.get("step"))
+        if batch is None or batches is None or batch >= batches:
+            return self._mean_by_left
+        left_s = parse_clock(groups.get(CLOCK_LEFT) or "")
+        if left_s is not None:
+            return round(left_s * NS / (batches - batch))
+        if minutes is None:
             return self._mean_by_left
         if minutes >= _FINE_MINUTES or (minutes > 0 and self._mean_by_left is None):
             # Cut off, not rounded: half a minute more on average.

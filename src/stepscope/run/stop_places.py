@@ -87,4 +87,5 @@ def _waits_beyond_usual(run: Run, calm: np.ndarray) -> Floats:
     waits = run.steps.data_s
     if not run.clock.runs_during("data") or not np.isfinite(waits[calm]).any():
         return np.zeros(len(run))
-    return np.maximum(np.nan_to_num(waits - np.nanmedian(waits[calm])), 0.0)
+    beyond: Floats = np.maximum(np.nan_to_num(waits - np.nanmedian(waits[calm])), 0.0)
+    return beyond

@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.columns.decimals import Nanos, Printed
 from stepscope.core.units import NS
-from stepscope.lines.figures import CLOCK_FIGURES, LINEAR_NS, MINUTES_LEFT, OWN_EVENTS, SCALES, parse_clock
+from stepscope.lines.figures import CLOCK_FIGURES, CLOCK_LEFT, LINEAR_NS, MINUTES_LEFT, OWN_EVENTS, SCALES, parse_clock
 from stepscope.lines.format import Format
 from stepscope.lines.prefix import Prefix, split_prefix
 from stepscope.lines.skipped import count_place
@@ -25,6 +25,7 @@ _POWER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]*)?)[eE]([+-]?)([0-9]{1,2})")
 _CONSTANT = re.compile(r"[+-]?(?:nan|inf)", re.IGNORECASE)
 _NOT_HERE = (
     MINUTES_LEFT,
+    CLOCK_LEFT,
     "percent",
     "epochs_done",
     "per_steps",

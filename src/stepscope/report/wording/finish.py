@@ -43,10 +43,11 @@ def rough_lines(report: Report, end: NoForecast, language: Language) -> list[str
     if rough is None:
         return []
     span = language.span(rough.low_s, rough.high_s)
+    bar = [language.text("rough-bar", duration=Seconds(rough.bar_s))] if rough.bar_s else []
     if rough.by == "few" and len(report.run) == 1 and report.run.segments[-1].fresh:
-        return [language.text("rough-first", duration=Seconds(rough.seconds), span=span)]
+        return [*bar, language.text("rough-first", duration=Seconds(rough.seconds), span=span)]
     if rough.by == "few":
-        return [language.text("rough-few", duration=Seconds(rough.seconds), span=span)]
+        return [*bar, language.text("rough-few", duration=Seconds(rough.seconds), span=span)]
     return [language.text("rough-own" if rough.by == "own" else "rough-bar", duration=Seconds(rough.seconds))]
 
 
