@@ -861,6 +861,7 @@ infer-step-counted = Zeilen wie „{ $text }“ haben keine Nummer: Sie werden g
 infer-step-bar = Der Balken „{ $text }“ gilt als der des Trainings: Seine Zeilen sind die Iterationen.
 infer-time-bar = Die Zeiten stammen von der Uhr auf dem Balken, in ganzen Sekunden; die Rate daneben ist geglättet und wird nicht verwendet.
 infer-bars-are-epochs = Der Balken beginnt { $count }-mal; jedes Mal gilt als eine Epoche.
+infer-step-batch = „{ $text }“ gilt als Batch einer Epoche; der Zähler beginnt { $count }-mal, jedes Mal gilt als Epoche.
 infer-doubt-interval = „{ $text }“ kann die Zeit einer Iteration sein oder die aller { $count } seit der Zeile davor. Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.
 infer-doubt-unit = „{ $text }“ hat keine Einheit und kann die Zeit einer Iteration oder mehrerer sein ({ $count } seit der Zeile davor). Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.
 

@@ -863,6 +863,7 @@ infer-step-counted = Lines like “{ $text }” have no number: they are counted
 infer-step-bar = The bar “{ $text }” is taken for the training’s: its lines are the iterations.
 infer-time-bar = The times are those of the clock on the bar, in whole seconds; the rate on it is smoothed and not used.
 infer-bars-are-epochs = The bar starts { $count } times; each is taken for an epoch.
+infer-step-batch = “{ $text }” is taken for the batch of an epoch; it starts again { $count } times, each is taken for an epoch.
 infer-doubt-interval = “{ $text }” may be the time of one iteration or of all { $count } since the line before. Nothing in the log tells which, so no times were read.
 infer-doubt-unit = “{ $text }” has no unit and may be the time of one iteration or of several ({ $count } since the line before). Nothing in the log tells which, so no times were read.
 

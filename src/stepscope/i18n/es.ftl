@@ -861,6 +861,7 @@ infer-step-counted = Las líneas como «{ $text }» no llevan número: se cuenta
 infer-step-bar = La barra «{ $text }» se toma por la del entrenamiento: sus líneas son las iteraciones.
 infer-time-bar = Los tiempos son los del reloj de la barra, en segundos enteros; la velocidad que muestra está suavizada y no se usa.
 infer-bars-are-epochs = La barra empieza { $count } veces; cada una se toma por una época.
+infer-step-batch = «{ $text }» se toma por el batch de una época; empieza { $count } veces, y cada una se toma por una época.
 infer-doubt-interval = «{ $text }» puede ser el tiempo de una iteración o el de las { $count } desde la línea anterior. Nada en el registro dice cuál, así que no se leyó ningún tiempo.
 infer-doubt-unit = «{ $text }» no lleva unidad y puede ser el tiempo de una iteración o de varias ({ $count } desde la línea anterior). Nada en el registro dice cuál, así que no se leyó ningún tiempo.
 

@@ -861,6 +861,7 @@ infer-step-counted = Les lignes comme « { $text } » n’ont pas de numéro : e
 infer-step-bar = La barre « { $text } » est prise pour celle de l’entraînement : ses lignes sont les itérations.
 infer-time-bar = Les durées sont celles de l’horloge de la barre, en secondes entières ; le débit affiché est lissé et n’est pas utilisé.
 infer-bars-are-epochs = La barre commence { $count } fois ; chaque fois est prise pour une époque.
+infer-step-batch = « { $text } » est pris pour le batch d’une époque ; le compte commence { $count } fois, chacune est prise pour une époque.
 infer-doubt-interval = « { $text } » peut être le temps d’une itération ou celui des { $count } depuis la ligne précédente. Rien dans le journal ne dit lequel, donc aucun temps n’a été lu.
 infer-doubt-unit = « { $text } » n’a pas d’unité et peut être le temps d’une itération ou de plusieurs ({ $count } depuis la ligne précédente). Rien dans le journal ne dit lequel, donc aucun temps n’a été lu.
 

@@ -39,8 +39,9 @@ def _step_message(kind: Kind, counter: Counter) -> Message:
     if counter.loss is not None:
         return say("infer-step-counted", text=_show(kind, counter.loss))
     if counter.step is None:
-        assert counter.epoch is not None
         assert counter.batch is not None
+        if counter.epoch is None:
+            return say("infer-step-batch", text=_show(kind, counter.batch), count=counter.epochs_seen)
         return say("infer-step-epoch", epoch=_show(kind, counter.epoch), batch=_show(kind, counter.batch))
     if counter.counts_epochs:
         return say("infer-step-is-epoch", text=_show(kind, counter.step))

@@ -157,7 +157,7 @@ def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Can
         steps,
         t_ns,
         left,
-        np.diff(steps) < 0,
+        _resets(counter, steps, texts),
         resolution,
         counter.counts_epochs,
         counter.is_abbreviated,
@@ -230,15 +230,24 @@ def _like(wanted: Field, fields: Sequence[Field]) -> Field | None:
     return next((field for field in fields if (field.key, field.kind) == (wanted.key, wanted.kind)), None)
 
 
+def _resets(counter: Counter, steps: Floats, texts: list[list[str]]) -> np.ndarray:
+    """Between which lines a clock may start again: where the count goes back, or another epoch begins."""
+    if counter.step is not None or counter.batch is None or counter.epoch is not None:
+        return np.asarray(np.diff(steps) < 0)
+    return np.asarray(np.diff([_float(row[counter.batch]) for row in texts]) < 0)
+
+
 def _numbers(counter: Counter, texts: list[list[str]]) -> Floats:
     if counter.loss is not None:
         return np.arange(1.0, len(texts) + 1)
     if counter.step is not None:
         return np.array([_float(row[counter.step]) for row in texts])
-    assert counter.epoch is not None
     assert counter.batch is not None
     batch = np.array([_float(row[counter.batch]) for row in texts])
-    epoch = np.array([_float(row[counter.epoch]) for row in texts])
+    if counter.epoch is None:
+        epoch = counter.first_epoch + np.concatenate([[0.0], np.cumsum(np.diff(batch) < 0)])
+    else:
+        epoch = np.array([_float(row[counter.epoch]) for row in texts])
     if counter.total is not None:
         length = float(median([_float(row[counter.total]) for row in texts]))
     else:

@@ -54,6 +54,8 @@ _CONFIRMING: frozenset[Reason] = frozenset({"stamps", "clock", "rate", "left"})
 # ten is seconds: a step of a few milliseconds would be printed as 3.2 only under a name that says so.
 _LONG_MS = 10_000.0
 _BARE_S = 10.0
+# Up to this size where it is printed unrounded.
+_RAW_S, _RAW_DECIMALS = 3600.0, 8
 _PACES = (1e-5, 1e6)
 _UNITS = (1.0, 1e-3, 1e-6, 60.0)  # the likeliest first
 _AGREES = 0.2
@@ -257,7 +259,7 @@ def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[f
     if len(readings) == 1:
         if stated:
             return Meaning(column, reading, unit, "unit", CONFIDENCE["unit"], first_pace)
-        is_likely = 0 < typical < _BARE_S or rows.counts_epochs
+        is_likely = 0 < typical < _BARE_S or rows.counts_epochs or (typical < _RAW_S and _is_raw(column))
         return doubt._replace(unit_s=1.0, reason="size", confidence=CONFIDENCE["size"] if is_likely else 0.0)
     if column.has_mean and (stated or typical < _BARE_S):
         return Meaning(column, "step", unit, "meter", CONFIDENCE["meter"], first_pace)
@@ -270,6 +272,11 @@ def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[f
     if column.field.unit == "ms" and typical < _LONG_MS:
         return Meaning(column, "step", unit, "unit", CONFIDENCE["size"], first_pace)
     return doubt
+
+
+def _is_raw(column: TimeColumn) -> bool:
+    """Whether a figure is printed with all its digits: the difference of two clocks of a program, which are seconds."""
+    return len(column.field.text.partition(".")[2]) >= _RAW_DECIMALS
 
 
 def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:

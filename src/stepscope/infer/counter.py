@@ -42,6 +42,7 @@ LEAST_ROWS = 4
 LEAST_UNNUMBERED = 8
 _UNNUMBERED = 0.65
 _MOSTLY = 0.8
+_NAMELESS = 0.9  # times as sure of epochs that are only told apart by their batches
 _NAMED = 0.75  # a counter under a word that says epoch or step
 _LOSS = re.compile(r"(?:^|[_ /])(?:train_|training_|mean_|avg_|total_)?loss$")
 
@@ -177,6 +178,8 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
     weight = _weigh(column, has_total=total is not None, at_start=column.at == 0)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
     is_epoch = bool(_EPOCH.search(column.field.key))
+    if total is not None and weight and not is_epoch and _restarts_often(values, steps):
+        return _of_nameless_epochs(column, total, columns, weight)
     if (
         not weight
         or (downs > 0.02 * len(steps) + 2 and not (is_epoch and _starts_again(values, steps)))
@@ -202,6 +205,33 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
         weight=weight,
         counts_epochs=is_epoch,
         is_abbreviated=is_abbreviated,
+    )
+
+
+def _restarts_often(values: Ints, steps: Ints) -> bool:
+    """Whether a count goes back to its beginning too often for launches: those are epochs, which no number names."""
+    downs, ups = steps < 0, steps[steps > 0]
+    if int(downs.sum()) <= 0.02 * len(steps) + 2 or int(downs.sum()) * 3 > len(ups):
+        return False
+    return float((values[1:][downs] <= int(values.min()) + 2 * median(ups)).mean()) >= _MOSTLY
+
+
+def _of_nameless_epochs(column: _CountColumn, total: int, columns: list[_CountColumn], weight: float) -> Counter:
+    """A counter of the batches of epochs that are told apart by their starting again."""
+    values = column.values
+    epoch = np.concatenate([[0], np.cumsum(np.diff(values) < 0)])
+    return Counter(
+        step=None,
+        epoch=None,
+        batch=column.at,
+        total=total,
+        epochs=None,
+        numbers=epoch * int(median(_values(columns, total))) + values,
+        first_step=1,
+        first_epoch=1,
+        key=column.field.key,
+        weight=weight * _NAMELESS,
+        epochs_seen=int(epoch[-1]) + 1,
     )
 
 
@@ -237,7 +267,7 @@ def _by_epoch(kind: Kind, columns: list[_CountColumn]) -> list[Counter]:
     for batch in columns:
         total = _total_after(kind, batch, columns)
         weight = _weigh(batch, has_total=total is not None, at_start=False)
-        is_bare = not batch.field.key and batch.at > 0 and total is not None
+        is_bare = not batch.field.key and batch.at > 0 and (total is not None or _follows_bracketed(kind, batch))
         if (weight < 0.6 and not is_bare) or batch.at in totals:
             continue
         for epoch in columns:
@@ -254,7 +284,7 @@ def _epoch_and_batch(
     total, epochs = _total_after(kind, batch, columns), _total_after(kind, epoch, columns)
     if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch):
         return None
-    is_named = bool(_EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch)
+    is_named = bool(_EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch) or _is_pair(kind, epoch, batch)
     is_named = is_named and not _NOT_NOW.search(epoch.field.key)
     if not is_named and (epochs is None or total is None):
         return None
@@ -277,6 +307,19 @@ def _epoch_and_batch(
         # Batches that start again just where the epoch goes on can hardly be anything else.
         weight=1.05 if starts_again else 0.95 if is_named and weight >= 0.8 else 0.7,
     )
+
+
+def _is_pair(kind: Kind, epoch: _CountColumn, batch: _CountColumn) -> bool:
+    """`[3, 2000]`, `[3, 2000/4440]`: the batches start again just where the number before them goes up by one."""
+    if epoch.at != batch.at - 1 or not _follows_bracketed(kind, batch):
+        return False
+    return int((np.diff(epoch.values) > 0).sum()) > 0 or int(epoch.values[0]) <= 1
+
+
+def _follows_bracketed(kind: Kind, batch: _CountColumn) -> bool:
+    """Whether a number comes after a comma and another one that a bracket opens before."""
+    texts = kind.shape.texts
+    return batch.at > 0 and texts[batch.at].strip() == "," and texts[batch.at - 1].rstrip().endswith(("[", "("))
 
 
 def _says_epoch(kind: Kind, epoch: _CountColumn) -> bool:

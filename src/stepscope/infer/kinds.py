@@ -20,7 +20,7 @@ from stepscope.lines.prefix import Prefix, split_prefix
 TRAINING = re.compile(
     r"(?i)(?<![a-z])(?:\w*loss\w*|lr|learning.?rate|acc|accuracy|grad\w*|gnorm|ppl|perplexity|reward\w*|bleu|mfu|epochs?|"
     r"nll|bpc|elbo|(?:samples?|images?|imgs?|tok(?:en)?s?|examples?|seqs?)(?:/|_per_| per )s\w*|wer|auc|psnr|"
-    r"m?iou|m?ap|tps|tflops|entropy|return)(?![a-z])"
+    r"m?iou|m?ap|tps|tflops|entropy|return|boosting)(?![a-z])"
 )
 EVALUATION = re.compile(
     r"(?i)(?<![a-z])(?:val|valid|validat\w*|eval|evaluat\w*|test|testing|dev|predict\w*|infer\w*)(?![a-z])"
@@ -38,6 +38,7 @@ _LEAST_RANKS = 8
 # At most this many lines of a kind are taken apart; the others are only counted.
 _MAX_ENTRIES = 3000
 _LEAST_TABLE = 4
+_TABLE_UNITS = {"", "s", "sec", "secs", "seconds", "ms"}  # behind the last column
 _OFTEN = 0.1
 _DIGITS = re.compile(r"\d+")
 
@@ -149,21 +150,21 @@ def _name_columns(kind: Kind, lines: Sequence[str]) -> None:
     fields = kind.shape.fields
     if len(kind.entries) < _LEAST_TABLE or len(fields) < 2 or any(field.key for field in fields):
         return
-    if any(text.strip(" |;,") for text in kind.shape.texts):
+    *inner, last = kind.shape.texts
+    if any(text.strip(" |;,/") for text in inner) or last.strip(" |;,.") not in _TABLE_UNITS:
         return
+    own = [index for index in range(len(fields)) if kind.shape.texts[index].strip() != "/"]  # `3/29` is one column
     above = (lines[number] for number in range(kind.numbers[0] - 1, max(-1, kind.numbers[0] - 4), -1))
     head = next((line.strip(" |\t") for line in above if re.search(r"[A-Za-z]", line)), "")
     for separator in (r"\s*[|;,]\s*", r"\s{2,}|\t", r"\s+"):
         names = re.split(separator, head)
-        if len(names) == len(fields) and all(re.match(r"[A-Za-z]", name) for name in names):
+        if len(names) == len(own) and all(re.match(r"[A-Za-z]", name) for name in names):
             break
     else:
         return
+    keys = {at: re.sub(r"[^\w/]+", " ", name).strip().lower() for at, name in zip(own, names, strict=True)}
     for index, entry in enumerate(kind.entries):
-        named = tuple(
-            field._replace(key=re.sub(r"[^\w/]+", " ", name).strip().lower())
-            for field, name in zip(entry.shape.fields, names, strict=True)
-        )
+        named = tuple(field._replace(key=keys.get(at, "")) for at, field in enumerate(entry.shape.fields))
         kind.entries[index] = entry._replace(shape=entry.shape._replace(fields=named))
 
 

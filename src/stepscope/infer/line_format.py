@@ -52,6 +52,8 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
     is_sure = counter.weight >= 0.9 or best.step_sure >= _SURE_WITHOUT_TIMES
     if confidence < LEAST_CONFIDENCE or (clock is None and not is_sure):
         return None
+    is_nameless = counter.batch is not None and counter.epoch is None
+    is_running = isinstance(clock, Choice) and clock.covers == "cumulative"
     return Format(
         name=NAME,
         title=NAME,
@@ -67,6 +69,7 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
             covers=clock.covers if isinstance(clock, Choice) else "stamp",
             includes=_includes(best, stops),
             note="",
+            restarts_with="epoch" if is_nameless and is_running else None,
             is_sum=isinstance(clock, Choice) and clock.is_total,
         ),
         layout=Layout(
@@ -74,6 +77,7 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
             first_epoch=counter.first_epoch if not _has_batches(best) else counter.first_step,
             # A drawn bar: others, of an evaluation, look alike but for their total.
             bars_nest=counter.total is not None and counter.step is not None and "\1" in best.kind.words,
+            bars_are_epochs=is_nameless,
             counts_lines=counter.loss is not None,
         ),
         is_timed=isinstance(clock, Choice),
@@ -166,8 +170,10 @@ def _step_groups(best: Candidate) -> dict[int, str]:
     groups: dict[int, str] = {}
     if counter.step is not None:
         groups[counter.step] = "step"
-    if counter.epoch is not None and counter.batch is not None:
-        groups[counter.epoch], groups[counter.batch] = "epoch", "batch"
+    if counter.batch is not None:
+        groups[counter.batch] = "batch"
+    if counter.epoch is not None:
+        groups[counter.epoch] = "epoch"
     if counter.total is not None:
         groups[counter.total] = "total" if counter.step is not None else "batches"
     if counter.epochs is not None:

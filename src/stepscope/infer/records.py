@@ -74,6 +74,10 @@ def _companion(kind: Kind, numbers: Sequence[int], rows: StepLines) -> Companion
     clock = choose(columns, own)
     if isinstance(clock, Doubt):
         clock = _of_all_since(clock.column, own, np.diff(at))
+    elif isinstance(clock, Choice) and clock.meaning is not None and clock.meaning.reading == "step":
+        # By itself it could be one step's; printed so much less often than the steps, it is hardly that.
+        is_weak = clock.reason in {"spacing", "unit", "name", "size"}
+        clock = (_of_all_since(clock.meaning.column, own, np.diff(at)) if is_weak else None) or clock
     if not isinstance(clock, Choice) or clock.meaning is None:
         return None
     batches = _whole_epoch(kind, texts) if rows.counts_epochs and not is_ahead else None
@@ -92,21 +96,30 @@ def _whole_epoch(kind: Kind, texts: Sequence[Sequence[str]]) -> tuple[int, str] 
 
 def _place(kind: Kind, numbers: Sequence[int], steps: Floats) -> tuple[list[SeenLine], list[int], bool] | None:
     """The lines of a kind with the place of the step of each; None where they do not alternate with the steps."""
-    gaps = [bisect_left(numbers, entry.number) for entry in kind.entries]
+    # Of many steps only the first are looked at; one line may follow the last of them.
+    within = bisect_left([entry.number for entry in kind.entries], numbers[-1]) + 1
+    seen = kind.entries[:within]
+    gaps = [bisect_left(numbers, entry.number) for entry in seen]
     if len(set(gaps)) < _ALONE * len(gaps) or len(set(gaps)) < LEAST_ROWS:
         return None
-    apart = [after - before for before, after in pairwise(gaps)]
-    if Tally(apart).most_common(1)[0][1] < _REGULAR * len(apart):
+    if not _is_regular(gaps) and not _is_regular([int(steps[gap - 1]) for gap in gaps if gap]):
         return None
-    is_ahead = _is_ahead(kind, numbers, gaps, steps)
-    pairs = [(entry, gap if is_ahead else gap - 1) for entry, gap in zip(kind.entries, gaps, strict=True)]
+    is_ahead = _is_ahead(seen, numbers, gaps, steps)
+    pairs = [(entry, gap if is_ahead else gap - 1) for entry, gap in zip(seen, gaps, strict=True)]
     kept = [(entry, at) for entry, at in pairs if 0 <= at < len(numbers)]
     if len(kept) < LEAST_ROWS:
         return None
     return [entry for entry, _ in kept], [at for _, at in kept], is_ahead
 
 
-def _is_ahead(kind: Kind, numbers: Sequence[int], gaps: Sequence[int], steps: Floats) -> bool:
+def _is_regular(places: Sequence[int]) -> bool:
+    """Whether places are equally far apart, or a multiple of that where pieces of the log are left out between them."""
+    apart = [after - before for before, after in pairwise(places)]
+    usual = Tally(apart).most_common(1)[0][0] if apart else 0
+    return usual > 0 and sum(one > 0 and one % usual == 0 for one in apart) >= _REGULAR * len(apart)
+
+
+def _is_ahead(seen: Sequence[SeenLine], numbers: Sequence[int], gaps: Sequence[int], steps: Floats) -> bool:
     """Whether the lines belong to the step that follows them.
 
     One for every step: whichever comes first in the log begins the record. Less often: the rounder step is theirs
@@ -114,7 +127,7 @@ def _is_ahead(kind: Kind, numbers: Sequence[int], gaps: Sequence[int], steps: Fl
     """
     if len(set(gaps)) > _ALONE * (gaps[-1] - gaps[0]):
         return gaps[0] == 0
-    inner = [(entry.number, gap) for entry, gap in zip(kind.entries, gaps, strict=True) if 0 < gap < len(numbers)]
+    inner = [(entry.number, gap) for entry, gap in zip(seen, gaps, strict=True) if 0 < gap < len(numbers)]
     if not inner:
         return gaps[0] == 0
     every = float(median(np.diff([steps[gap] for _, gap in inner]))) if len(inner) > 1 else 0.0

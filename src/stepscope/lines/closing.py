@@ -29,7 +29,7 @@ _DONE = (
     r"|(?i:^(?:finished|completed|done with|done|end of|ending) (?:the )?(?:fine-?tuning|training)\b)(?! warm|:)"
     r"|\b\d+ epochs completed in \d|^(?:INFO:)?\s*`?Trainer\.fit`? stopped: `?max_(?:epochs|steps|time)"
     r"|\"run_stop\".{0,300}\"status\": ?\"success\"|\"status\": ?\"success\".{0,100}\"run_stop\""
-    r"|(?:训练|訓練)(?:已)?(?:完成|结束|結束|完毕)|学習(?:が)?(?:完了|終了)"
+    r"|(?:训练|訓練)(?:已)?(?:完成|结束|結束|完毕)|学習(?:が)?(?:完了|終了)|학습\s?(?:이\s?)?(?:종료|완료|끝)"
     r"|(?i:\b(?:treinamento|entrenamiento) (?:\w+ )?(?:conclu[ií]do|finalizado|completad?o|terminado)\b)"
     r"|(?i:\bentra[iî]nement (?:\w+ )?(?:termin[ée]|achev[ée]|fini)\b|\btraining (?:ist )?(?:abgeschlossen|beendet)\b)"
 )
@@ -57,7 +57,7 @@ _EARLY_STOP = (
 # Most lines have none of these; each pattern is compiled only where one of its words is there.
 _DONE_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "exiting", "ended", " over", "succeeded", "stopped:"),
-    *("run_stop", "onclu", "inaliz", "ermin", "chev", "schlossen", "beendet", "完", "结束", "結束", "終了"),
+    *("run_stop", "onclu", "inaliz", "ermin", "chev", "schlossen", "beendet", "完", "结束", "結束", "終了", "학습"),
 )
 _CLOSING_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "final", "Final", "best"),

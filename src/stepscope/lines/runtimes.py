@@ -8,23 +8,30 @@ from stepscope.lines.figures import parse_clock
 
 _NUMBER = r"(?P<n>\d[\d,]*(?:\.\d+)?)"
 _UNIT = r"\s*(?P<u>seconds?|secs?|s|minutes?|mins?|min|m|hours?|hrs?|h|days?|d)\b"
+# `1 hours 5 mins 15 secs`, `2h 3m`
+_PIECE = r"\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b"
+_WORDS = rf"(?P<w>{_PIECE}(?:(?:,| and|\s)\s*{_PIECE}){{1,3}})"
 _CLOCK = r"(?P<c>(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?)"
 _PHRASES = (
     r"(?:[Tt]otal )?[Tt]raining (?:run)?time|[Tt]raining took"
     r"|[Tt]raining (?:was )?(?:finished|completed?|done) in"
-    r"|[Tt]otal (?:elapsed|wall(?:[- ]clock)?|run)[ -]?time"
+    r"|[Tt]otal (?:elapsed|wall(?:[- ]clock)?|run)[ -]?time|[Tt]raining loop time"
+    r"|(?:[Tt]otal )?[Tt]raining (?:finished|completed?|ended) after"
 )
+_TOTAL = r"Total (?:time|duration)(?: taken| elapsed| spent| used)?|(?:Finished|Completed|Done) in"
 _PATTERNS = (
     re.compile(rf"['\"]?(?P<name>train_runtime)['\"]?\s*[:=]\s*['\"]?(?:{_CLOCK}|(?P<s>\d+(?:\.\d+)?))"),
     re.compile(
-        rf"\b(?P<name>{_PHRASES})\s*(?:\(h:m:s\))?\s*[:=]?\s*(?:{_CLOCK}|{_NUMBER}{_UNIT})",
+        rf"\b(?P<name>{_PHRASES})\s*(?:\(h:m:s\))?\s*[:=]?\s*(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})",
     ),
+    # Of an epoch or an evaluation, more is on the line.
+    re.compile(rf"^\[?(?P<name>{_TOTAL})\s*[:=]?\s*(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
     re.compile(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
     re.compile(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),
     re.compile(rf"^(?P<name>Elapsed \(wall clock\) time) \(h:mm:ss or m:ss\): {_CLOCK}\s*$"),
 )
 # Of which a line that states a total contains one.
-WORDS = ("runtime", "raining time", "raining took", " in ", "real", "lapsed", "otal ")
+WORDS = ("runtime", "raining time", "raining took", "raining loop", " in ", "real", "lapsed", "otal ", " after ")
 _SCALE = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _MOST_S = 1e9
 
@@ -39,8 +46,8 @@ def parse_runtime(text: str) -> tuple[str, float] | None:
         if match is None:
             continue
         parts = match.groupdict()
-        if parts.get("c"):
-            seconds = parse_clock(parts["c"])
+        if parts.get("c") or parts.get("w"):
+            seconds = parse_clock(parts.get("c") or parts["w"])
         elif parts.get("n"):
             seconds = float(parts["n"].replace(",", "")) * _SCALE[(parts["u"] or "s")[0]]
         else:

@@ -57,7 +57,10 @@ def row_times(
     is_first = np.zeros(num, dtype=bool)
     is_first[first_rows] = True
     is_usual = True
-    usual = _usual_spacing(step, is_first) if is_total and num else 1
+    has_gaps = is_total and bool((figure == NO_TIME).any())
+    usual = _usual_spacing(step, is_first) if is_total and num and not has_gaps else 1
+    if has_gaps:
+        return _sums_since(step, figure, is_first, first_step)
     for first in range(0, num, _BLOCK):
         rows, own = slice(max(0, first - 1), first + _BLOCK), slice(min(1, first), None)  # with the row before them
         since = steps_since(step[rows], np.flatnonzero(is_first[rows]))
@@ -81,6 +84,23 @@ def row_times(
         dur[first : first + _BLOCK], span[first : first + _BLOCK] = durs[own], spans[own]
         is_usual = is_usual and bool((spans[own] == since[own]).all())
     return dur, None if is_usual else span
+
+
+def _sums_since(step: Ints, figure: Ints, is_first: np.ndarray, first_step: int) -> tuple[Ints, Ints]:
+    """Times of all steps since the last row that has one; the first of a process covers as many as the others."""
+    timed = np.flatnonzero(figure != NO_TIME)
+    dur: Ints = np.zeros(len(step), dtype=np.int64)
+    span: Ints = np.zeros(len(step), dtype=np.int32)
+    if not len(timed):
+        return dur, span
+    process = np.cumsum(is_first)[timed]
+    since = np.diff(step[timed], prepend=step[timed[0]])
+    begins = np.concatenate([[True], (np.diff(process) != 0) | (since[1:] <= 0)])
+    usual = int(median(since[~begins])) if (~begins).any() else int(step[timed[0]]) - first_step + 1
+    since[begins] = np.maximum(1, np.minimum(step[timed][begins] - first_step + 1, usual))
+    span[timed] = since
+    dur[timed] = figure[timed] // since
+    return dur, span
 
 
 def _usual_spacing(step: Ints, is_first: np.ndarray) -> int:
