@@ -530,6 +530,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("peng_table", []),
+    ("ray_tune", ["loss", "time_this_iter_s", "training_iteration"]),
     (
         "recbole",
         [

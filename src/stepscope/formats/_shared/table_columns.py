@@ -23,7 +23,8 @@ Row = Mapping[str, object]
 _STEPS = (
     *("global_step", "trainer/global_step", "train/global_step", "step", "steps", "train_step", "training_step"),
     *("iter", "iteration", "iterations", "iters", "it", "itr", "n_iter", "optimizer_step", "optimizer_steps"),
-    *("train/step", "train/iter", "train/iteration", "current_step", "num_updates", "update", "updates", "update_step"),
+    *("training_iteration", "train/step", "train/iter", "train/iteration", "current_step"),
+    *("num_updates", "update", "updates", "update_step"),
     *("time/total_timesteps", "total_timesteps", "timesteps", "timesteps_total", "num_timesteps", "env_steps"),
     *("total/steps", "total/timesteps", "misc/total_timesteps", "timesteps_so_far", "total_env_steps", "env_step"),
     *("num_env_steps", "num_steps", "frames", "tick", "progress/tick", "_step", "epoch"),
