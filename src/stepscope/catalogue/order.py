@@ -751,4 +751,5 @@ ORDER: list[tuple[str, list[str]]] = [
             "runtime': ",
         ],
     ),
+    ("orbit", [" sec | output:", "loss", "restored ", "saved checkpoint to ", "train | step:"]),
 ]
