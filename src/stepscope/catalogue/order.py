@@ -530,6 +530,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("peng_table", []),
+    ("pyslowfast", ["\"_type\": \"", "train_iter\""]),
     ("ray_tune", ["loss", "time_this_iter_s", "training_iteration"]),
     (
         "recbole",
