@@ -503,6 +503,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "tok/s;",
         ],
     ),
+    ("orbit", [" sec | output:", "_loss': ", "restored ", "saved checkpoint to ", "train | step:"]),
     ("otel_spans", []),
     ("paddle_gan", [" batch", "Batch_time_cost: "]),
     ("paddleclas", ["Already save model in ", "[Eval][Epoch ", "[Train][Epoch "]),
@@ -531,7 +532,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("peng_table", []),
     ("pyslowfast", ["\"_type\": \"", "train_iter\""]),
-    ("ray_tune", ["loss", "time_this_iter_s", "training_iteration"]),
+    ("ray_tune", [" loss", "_loss", "time_this_iter_s", "training_iteration"]),
     (
         "recbole",
         [
@@ -752,5 +753,4 @@ ORDER: list[tuple[str, list[str]]] = [
             "runtime': ",
         ],
     ),
-    ("orbit", [" sec | output:", "loss", "restored ", "saved checkpoint to ", "train | step:"]),
 ]

@@ -10,7 +10,7 @@ FORMAT = Format(
     lines=(
         Line("step", r"train \| step: +(?P<step>\d+) \| steps/sec: +(?P<it_per_s>[\d.]+) \| output:"),
         # The outputs, a line each.
-        Line("step", rf"\{{?'(?:training_loss|total_loss|loss)': (?P<loss>{_NUMBER})(?:,|\}}|\s*$)"),
+        Line("step", rf"(?:\{{'|')(?:training|total)_loss': (?P<loss>{_NUMBER})[,}}]\s*$", weak=True),
         Line(
             "evaluation",
             r"eval \| step: +(?P<step>\d+) \| (?:steps/sec: +[\d.]+ \| )?eval time: +(?P<took_s>[\d.]+) sec \| output:",
@@ -19,7 +19,7 @@ FORMAT = Format(
         Line("resume", r"restored (?:model )?from (?:checkpoint: )?(?P<path>\S+?)\.?\s*$"),
         Line("chatter", r"train \| step: +\d+ \| training until step \d+|eval \| step: +\d+ \| running "),
         Line("chatter", r"restoring or initializing model|initialized model|restoring model from "),
-        Line("chatter", rf"\{{?'(?!(?:training_loss|total_loss|loss)')[^']{{1,80}}': (?:{_NUMBER}|\{{|array\()"),
+        Line("chatter", rf"\{{?'(?!(?:training|total)_loss')[^']{{1,80}}': (?:{_NUMBER}[,}}]\s*$|\{{|array\()"),
     ),
     clock=Clock(
         covers="stamp",
@@ -44,6 +44,7 @@ FORMAT = Format(
         Sample("restoring or initializing model...", "chatter"),
         Sample("{'learning_rate': 0.00031,", "chatter"),
         Sample("train | step:   2400 | steps/sec:   14.", None),  # cut mid-write
+        Sample("{'loss': 2.1, 'learning_rate': 0.001, 'epoch': 0.2}", None),
         Sample("train | epoch 002 | loss 6.648 | wps 319534 | num_updates 3611", None),  # fairseq
     ),
 )

@@ -27,7 +27,7 @@ FORMAT = Format(
     lines=(
         # The names are sorted: time_this_iter_s comes before training_iteration, the last of them all but for trial_id.
         Line("fact", rf"{_BOX}time_this_iter_s:? +(?P<dur_s>{_NUMBER}){_END}"),
-        Line("fact", rf"{_BOX}(?:mean_loss|total_loss|loss):? +(?P<loss>{_NUMBER}){_END}"),
+        Line("fact", rf"(?:{_BOX}(?:mean|total)_loss:?|\u2502 loss) +(?P<loss>{_NUMBER}){_END}"),
         Line("step", rf"{_BOX}training_iteration:? +(?P<step>\d+){_END}"),
         Line("chatter", rf"{_BOX}(?:{_NAMES})(?::| )(?: .{{0,2000}})?{_END}"),
         Line("chatter", rf"(?!mean_loss:)(?:{_INNER}):(?: (?:{_NUMBER}|\{{\}}|\[\]|null))?\s*$"),
@@ -48,6 +48,7 @@ FORMAT = Format(
         Sample("time_this_iter_s: 3.120418", "fact", {"dur_s": 3.120418}),
         Sample("\u2502 time_this_iter_s           3.12042 \u2502", "fact", {"dur_s": 3.12042}),
         Sample("total_loss: 211.4", "fact", {"loss": 211.4}),
+        Sample("\u2502 loss                           1.25 \u2502", "fact", {"loss": 1.25}),
         Sample("training_iteration: 12", "step", {"step": 12}),
         Sample("\u2502 training_iteration              12 \u2502", "step", {"step": 12}),
         Sample("time_total_s: 41.2", "chatter"),
