@@ -105,6 +105,8 @@ ORDER: list[tuple[str, list[str]]] = [
             "yolo",
         ],
     ),
+    ("deepmd", [": total wall time = ", "Saved model to ", "Start to train ", "saved checkpoint ", "trn: "]),
+    ("deepmd_2", [" s, testing time ", "saved checkpoint ", "start training at lr "]),
     (
         "deepspeed",
         [

@@ -27,11 +27,12 @@ _PATTERNS = (
     # Of an epoch or an evaluation, more is on the line.
     re.compile(rf"^\[?(?P<name>{_TOTAL})\s*[:=]?\s*(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
     re.compile(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
+    re.compile(rf"^DEEPMD INFO +(?P<name>wall time): {_NUMBER}{_UNIT}\s*$"),
     re.compile(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),
     re.compile(rf"^(?P<name>Elapsed \(wall clock\) time) \(h:mm:ss or m:ss\): {_CLOCK}\s*$"),
 )
 # Of which a line that states a total contains one.
-WORDS = ("runtime", "raining time", "raining took", "raining loop", " in ", "real", "lapsed", "otal ", " after ")
+WORDS = ("runtime", "raining time", "raining took", "raining loop", " in ", "real", "lapsed", "otal ", " after ", "wall time")
 _SCALE = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _MOST_S = 1e9
 

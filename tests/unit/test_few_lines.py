@@ -1,0 +1,49 @@
+"""A few lines out of the middle of a log: what they say of a step, and what they do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.logs import report_of, run_of
+
+
+def typical_s(lines):
+    return report_of(lines).ledger.step.typical_s
+
+
+def test_the_first_of_two_sums_covers_as_many_steps_as_the_second():
+    lines = [
+        "DEEPMD INFO    batch 3000000 training time 410.00 s, testing time 0.00 s",
+        "DEEPMD INFO    batch 3050000 training time 400.00 s, testing time 0.00 s",
+    ]
+    assert run_of(lines).steps.span.tolist() == [50_000, 50_000]
+    assert typical_s(lines) == pytest.approx(0.0081, rel=0.02)
+
+
+def test_the_wall_time_at_the_end_ends_the_run():
+    lines = [f"DEEPMD INFO    batch {n:7d} training time 4.00 s, testing time 0.00 s" for n in range(1000, 9000, 1000)]
+    run = run_of([*lines, "DEEPMD INFO    wall time: 44.125 s"])
+    assert [(runtime.name, runtime.seconds) for runtime in run.runtimes] == [("wall time", 44.125)]
+
+
+def test_a_result_of_tune_is_one_iteration():
+    lines = []
+    for index in range(1, 6):
+        lines += [
+            f"time_this_iter_s: {3 + index / 10}",
+            f"time_total_s: {40.0 + 3 * index}",
+            f"timesteps_total: {4000 * index}",
+            f"training_iteration: {index}",
+        ]
+    run = run_of(lines)
+    assert run.format.name == "ray_tune"
+    assert run.steps.step.tolist() == [1, 2, 3, 4, 5]
+    assert run.steps.seconds.tolist() == pytest.approx([3.1, 3.2, 3.3, 3.4, 3.5])
+
+
+def test_timestamps_time_what_a_rounded_rate_does_not():
+    lines = []
+    for index in range(1, 5):
+        line = f"train | step: {20 * index: 6d} | steps/sec:    0.1 | output:"
+        lines += [f"I0304 10:{10 + 6 * index:02d}:00.000000 140146 controller.py:466] {line}", line]
+    assert typical_s(lines) == pytest.approx(18.0)
