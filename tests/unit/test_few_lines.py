@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.reading.asides import with_asides
 from tests.unit.logs import report_of, run_of
 
 
@@ -47,3 +48,18 @@ def test_timestamps_time_what_a_rounded_rate_does_not():
         line = f"train | step: {20 * index: 6d} | steps/sec:    0.1 | output:"
         lines += [f"I0304 10:{10 + 6 * index:02d}:00.000000 140146 controller.py:466] {line}", line]
     assert typical_s(lines) == pytest.approx(18.0)
+
+
+def test_the_time_left_may_stand_below_a_row():
+    lines = [
+        "epoch       iteration   main/loss   main/acc    elapsed_time",
+        "0           100         91.5        0.25        61.5",
+        "     total [..................................................]  0.10%",
+        "this epoch [#.................................................]  2.10%",
+        "       100 iter, 0 epoch / 20 epochs",
+        "    1.6260 iters/sec. Estimated time to finish: 16:12:13.500000.",
+    ]
+    run = run_of(lines)
+    assert run.format.name == "chainer"
+    assert run.steps.step.tolist() == [100]
+    assert with_asides(run, "\n".join(lines).encode()).asides.left_s == pytest.approx(58_333, abs=1)

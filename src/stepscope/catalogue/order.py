@@ -39,6 +39,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("catboost", ["Learning rate set to ", "remaining: "]),
     ("catboost_info", []),
+    ("chainer", ["  ", " epoch / ", " iterations"]),
     ("cleanrl", [" steps resulting in ", "SPS: ", "args.num_iterations=", "global_step=", "model saved to "]),
     (
         "colbert",

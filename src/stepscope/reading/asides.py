@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from stepscope.core.settings import Settings
-from stepscope.lines.asides import bar_left_in, epochs_in, is_past_total, left_in, rate_in
+from stepscope.lines.asides import Left, bar_left_in, epochs_in, is_past_total, left_in, rate_in
 from stepscope.lines.command import Asked, asked_for
 from stepscope.run.model import Asides, Ints, Run
 from stepscope.source.lines import LineSplitter
@@ -19,6 +19,9 @@ from stepscope.source.lines import LineSplitter
 # No more of a log than this is kept.
 MOST_BYTES = 1 << 16
 _MOST_ROWS = 2000
+# Chainer writes a row of a table and, below it, a bar of four lines with these words.
+_BELOW = 4
+_WHOLE_LEFT = "Estimated time to finish: "
 
 
 def with_asides(run: Run, kept: bytes) -> Run:
@@ -53,11 +56,16 @@ def _counts_epochs(run: Run) -> bool:
     return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
 
 
+def _left_below(texts: list[str]) -> Left | None:
+    """The time left of the whole training, where the last step's line is only the first of several."""
+    return next((left_in(text) for text in texts if _WHOLE_LEFT in text), None)
+
+
 def _asides(texts: list[str], lines: Ints) -> Asides:
     own = [texts[line - 1] if line <= len(texts) else "" for line in lines.tolist()]
     rates = [rate_in(text) for text in own]
     units = {rate.unit for rate in rates if rate is not None}
-    left = left_in(own[-1])
+    left = left_in(own[-1]) or _left_below(texts[int(lines[-1]) : int(lines[-1]) + _BELOW])
     return Asides(
         left_s=left.seconds if left is not None else None,
         is_left_of_bar=left is not None and left.is_bar,
