@@ -481,7 +481,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "train_step_timing in s=",
         ],
     ),
-    ("nerfstudio", [" ms", "Saving checkpoint"]),
+    ("nerfstudio", [" ms", " s, ", "Saving checkpoint"]),
     ("nnunet", ["Epoch ", "This epoch took", "epoch:", "train"]),
     ("nvidia_ssd", [", avg. samples / sec: ", "Current AP: ", "global_batch_size"]),
     (

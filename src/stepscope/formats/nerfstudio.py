@@ -8,7 +8,7 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            r"(?P<step>\d+) \([\d.]+%\) +(?P<dur_ms>[\d.]+) ms +"
+            r"(?P<step>\d+) \((?P<percent>[\d.]+)%\) +(?:(?P<dur_ms>[\d.]+) ms|(?P<dur_clock>\d+ s, [\d.]+ ms)) +"
             r"(?:\d+ (?:d|h|m|s),? ?){1,4} +[\d.]+ [KMB]?(?:\s|$)",
         ),
         Line("chatter", r"Step \(% Done\) +Train Iter \(time\)|-{40,}\s*$"),
@@ -27,6 +27,11 @@ FORMAT = Format(
             "4210 (14.03%)      51.220 ms            22 m, 1 s            81.02 K",
             "step",
             {"step": 4210, "dur_ms": 51.22},
+        ),
+        Sample(
+            "9120 (30.40%)       3 s, 120.500 ms      18 h, 5 m, 9 s       210.40 K",
+            "step",
+            {"step": 9120, "percent": 30.4, "dur_ms": None},
         ),
         Sample("38110 (127.03%)     611.020 ms           20 h, 3 m, 9 s       42.10 K", "step", {"step": 38110}),
         Sample("Step (% Done)       Train Iter (time)    ETA (time)           Train Rays / Sec", "chatter"),
