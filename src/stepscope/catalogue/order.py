@@ -631,6 +631,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("torchtitan_spans", ["\"log_type_name\": \""]),
     ("torchtune", ["Model checkpoint ", "|Loss: "]),
     ("torchvision", ["MLL", "Namespace(", "Resumin", "Start training for ", "Total time: ", "poch: ["]),
+    ("tpu_estimator", ["INFO:tensorflow:examples/sec: ", "INFO:tensorflow:global_step/sec: "]),
     ("ultralytics", [""]),
     (
         "verl",
