@@ -63,3 +63,21 @@ def test_the_time_left_may_stand_below_a_row():
     assert run.format.name == "chainer"
     assert run.steps.step.tolist() == [100]
     assert with_asides(run, "\n".join(lines).encode()).asides.left_s == pytest.approx(58_333, abs=1)
+
+
+@pytest.mark.parametrize("before", ["", "2018-09-01 10:11:12 | INFO | "])
+def test_words_a_batch_by_words_a_second_are_a_time(before):
+    line = "{}| epoch 002  {:4d} / 9000 loss=3.1 (3.4), wps=1200, wpb=900, bsz=32, lr=0.1, clip=1%, gnorm=0.5"
+    run = run_of([line.format(before, batch) for batch in range(100, 6000, 100)])
+    assert run.format.name == "fairseq_old"
+    assert run.steps.step[-1] == 14_900
+    assert set(run.steps.dur_ns.tolist()) == {750_000_000}
+
+
+def test_rates_alone_are_counted_once():
+    lines = []
+    for rate in (0.25, 0.2, 0.25, 0.5):
+        for name, number in (("global_step", rate), ("examples", 8 * rate)):
+            lines.append(f"INFO:tensorflow:{name}/sec: {number}")
+            lines.append(f"I0304 10:11:12.000000 140146006726464 tpu_estimator.py:2307] {name}/sec: {number}")
+    assert run_of(lines).steps.seconds.tolist() == pytest.approx([4.0, 5.0, 4.0, 2.0])

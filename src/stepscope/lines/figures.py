@@ -94,7 +94,18 @@ def figure_ns(groups: Mapping[str, str | None]) -> int | None:
             except (ValueError, ArithmeticError):
                 return -1
             return nanos if 0 <= nanos < _MAX_NS else -1
-    return None
+    return _quotient_ns(groups.get("tokens"), groups.get("tokens_per_s"))
+
+
+def _quotient_ns(tokens: str | None, tokens_per_s: str | None) -> int | None:
+    """The time of a step by how much it did and how fast, where the line says both and no time."""
+    if not tokens or not tokens_per_s:
+        return None
+    try:
+        nanos = round(float(tokens) / float(tokens_per_s) * NS)
+    except (ValueError, ArithmeticError):
+        return -1
+    return nanos if 0 <= nanos < _MAX_NS else -1
 
 
 def step_number(groups: Mapping[str, str | None], *, first_epoch: int, batches: int | None) -> int | None:

@@ -120,6 +120,8 @@ class RowPlanner:
         data, tokens, rate = (
             self._number(name) if groups.get(name) else None for name in ("data_s", "tokens", "tokens_per_s")
         )
+        if figure is None and tokens is not None and rate is not None:
+            raise NotPlainError  # its time is the quotient of two numbers
         prefix, stamp = self._stamp()
         self._fix_prefix()
         if figure is None and prefix is None and self._format.clock.covers != "stamp":
