@@ -5,8 +5,10 @@ from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 _NUMBER = r"[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf)"
 # What moves the cursor and clears the bar, where it was pasted as text.
 _CLEAR = r"(?:(?:ESC|\^\[)?\[\d*[AJ])*"
-# Cells begin every twelve characters, or later where the name of their column is longer.
-_CELL = r"(?=.{10}  [ \d-])"
+# The first cells are twelve characters wide: a whole number, or one of seven digits and more to six digits.
+_CELL = (
+    r"(?=(?:\d {11}|\d{2} {10}|\d{3} {9}|\d{4} {8}|\d{5} {7}|\d{6} {6}|\de\+\d\d {7}|\d\.\d{1,5}e\+\d\d {2,6})[\dni-])"
+)
 # elapsed_time is the last column, but for ESPnet's eps.
 _CLOCK = rf"(?:{_NUMBER} {{2,}}){{0,40}}?(?P<elapsed_s>[1-9]\d*(?:\.\d+)?(?:e\+\d+)?)(?: {{2,}}\d(?:\.\d+)?e-\d+)?\s*$"
 
@@ -50,5 +52,6 @@ FORMAT = Format(
         Sample("2.4101 iters/sec. Estimated time to finish: 1:02:03.125000.", "chatter"),
         Sample("3           1200        41.25       12.5                                    0.871", None),  # cut
         Sample("3 1200 41.25 12.5 0.871 512.812", None),  # another table
+        Sample("0   1   2   3   4   5   6   7", None),  # a channel of NCCL
     ),
 )
