@@ -32,7 +32,18 @@ _PATTERNS = (
     re.compile(rf"^(?P<name>Elapsed \(wall clock\) time) \(h:mm:ss or m:ss\): {_CLOCK}\s*$"),
 )
 # Of which a line that states a total contains one.
-WORDS = ("runtime", "raining time", "raining took", "raining loop", " in ", "real", "lapsed", "otal ", " after ", "wall time")
+WORDS = (
+    "runtime",
+    "raining time",
+    "raining took",
+    "raining loop",
+    " in ",
+    "real",
+    "lapsed",
+    "otal ",
+    " after ",
+    "wall time",
+)
 _SCALE = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _MOST_S = 1e9
 
