@@ -126,8 +126,8 @@ def test_a_loss_on_the_line_shows_that_something_is_trained(tmp_path):
 
 def test_epochs_on_the_lines_give_the_total_and_evaluations_are_in_what_is_left(tmp_path):
     head = "      Epoch    GPU_mem   box_loss   obj_loss   cls_loss  Instances       Size\n"
-    bar = "      0/99      21.3G    0.089    0.030    0.012        310        640: 100%|##| 50/50 [00:10<00:00,  5.0it/s]\n"
-    valid = "             Class     Images  Instances          P          R      mAP50: 100%|##| 5/5 [00:20<00:00,  4.0s/it]\n"
+    bar = "      0/99      21.3G    0.089    0.030    0.012    310    640: 100%|##| 50/50 [00:10<00:00,  5.0it/s]\n"
+    valid = "           Class     Images  Instances        P       R   mAP50: 100%|##| 5/5 [00:20<00:00,  4.0s/it]\n"
     report = report_of(tmp_path, head + bar + valid)
     assert report.run.settings.count("max_steps") == 5000
     assert report.forecast.rough.seconds == pytest.approx(99 * 30, rel=0.05)

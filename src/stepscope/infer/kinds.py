@@ -7,7 +7,7 @@ find their lines the way every format's do.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ _LEAST_RANKS = 8
 # At most this many lines of a kind are taken apart; the others are only counted.
 _MAX_ENTRIES = 3000
 _LEAST_TABLE = 4
+_LOOKED_FOR_HEADS = 40
 _TABLE_UNITS = {"", "s", "sec", "secs", "seconds", "ms"}  # behind the last column
 _OFTEN = 0.1
 _DIGITS = re.compile(r"\d+")
@@ -154,18 +155,37 @@ def _name_columns(kind: Kind, lines: Sequence[str]) -> None:
     if any(text.strip(" |;,/") for text in inner) or last.strip(" |;,.") not in _TABLE_UNITS:
         return
     own = [index for index in range(len(fields)) if kind.shape.texts[index].strip() != "/"]  # `3/29` is one column
-    above = (lines[number] for number in range(kind.numbers[0] - 1, max(-1, kind.numbers[0] - 4), -1))
-    head = next((line.strip(" |\t") for line in above if re.search(r"[A-Za-z]", line)), "")
-    for separator in (r"\s*[|;,]\s*", r"\s{2,}|\t", r"\s+"):
-        names = re.split(separator, head)
-        if len(names) == len(own) and all(re.match(r"[A-Za-z]", name) for name in names):
-            break
-    else:
+    names = next((found for line in _heads(kind, lines) if (found := _names_in(line, len(own)))), None)
+    if names is None:
         return
     keys = {at: re.sub(r"[^\w/]+", " ", name).strip().lower() for at, name in zip(own, names, strict=True)}
     for index, entry in enumerate(kind.entries):
         named = tuple(field._replace(key=keys.get(at, "")) for at, field in enumerate(entry.shape.fields))
         kind.entries[index] = entry._replace(shape=entry.shape._replace(fields=named))
+
+
+def _heads(kind: Kind, lines: Sequence[str]) -> Iterator[str]:
+    """The lines that may name the columns of a table: the one above it or above a later row, or one of the log's first.
+
+    A table that is printed row by row has its head where it began, with other lines between.
+    """
+    for number in kind.numbers[:_LOOKED_FOR_HEADS]:
+        above = (lines[at] for at in range(number - 1, max(-1, number - 4), -1))
+        yield next((line for line in above if re.search(r"[A-Za-z]", line)), "")
+    for line in lines[: min(kind.numbers[0], _LOOKED_FOR_HEADS)]:
+        if re.search(r"(?i)\b(?:epoch|step|iter\w*)\b", line):
+            yield line
+
+
+def _names_in(line: str, num: int) -> list[str] | None:
+    """The names of so many columns in a line; None where it has not just those."""
+    prefix = split_prefix(line.strip())
+    head = (line.strip() if prefix is None else line.strip()[prefix.length :]).strip(" |\t")
+    for separator in (r"\s*[|;,]\s*", r"\s{2,}|\t", r"\s+"):
+        names = re.split(separator, head)
+        if len(names) == num and all(re.match(r"[A-Za-z]", name) for name in names):
+            return names
+    return None
 
 
 class Days:

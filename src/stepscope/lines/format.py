@@ -36,12 +36,12 @@ class Line(NamedTuple):
         both and no time, a step takes their quotient; `per_steps` when the figure is the time of that many steps
         together; `samples_per_s`, which is a time once `samples_per_step` is known; `mean_steps_per_s`, the mean rate
         since the start, which with `step` makes a running clock; `left_min`, the whole minutes left of an epoch, or
-        `left_clock`, which with `batch` (or `step`) and `batches` make the mean time of a step; `val_loss` or `evaluated` where the line also has what
-        an evaluation found, `took_s` if it says how long that took; `evaluation_s`, `checkpoint_s` when the step's
-        figure contains an evaluation or a checkpoint and the line says how long that took, `evaluation_after_s`,
-        `checkpoint_after_s` when they came after the figure ended and are to be added; `stamp`, `unix_s` or `unix_ms`
-        for a timestamp inside the line. A line that names no step and no time holds the `loss` of the step printed
-        last
+        `left_clock`, which with `batch` (or `step`) and `batches` make the mean time of a step; `val_loss` or
+        `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that took;
+        `evaluation_s`, `checkpoint_s` when the step's figure contains an evaluation or a checkpoint and the line says
+        how long that took, `evaluation_after_s`, `checkpoint_after_s` when they came after the figure ended and are to
+        be added; `stamp`, `unix_s` or `unix_ms` for a timestamp inside the line. A line that names no step and no time
+        holds the `loss` of the step printed last
     evaluation, checkpoint, gc, data
         `step`, `val_loss`; `took_s`, `took_ms` or `took_clock` when the line says how long it took, or `took_samples`
         with `took_per_s` or `took_mean_s`; `took_batch` of
