@@ -11,12 +11,17 @@ FORMAT = Format(
         # Gluon's scripts end the line with the learning rate: those are another format's.
         Line(
             "step",
-            rf"{_NODE}Epoch\[(?P<epoch>\d+)\] Batch \[(?:\d+-)?(?P<batch>\d+)\]\s+Speed: [\d.]+ samples/sec"
+            rf"{_NODE}Epoch\[(?P<epoch>\d+)\] Batch \[(?:\d+-)?(?P<batch>\d+)\]\s+"
+            r"Speed: (?P<samples_per_s>[\d.]+) samples/sec"
             r"(?!.*\blr=)(?:.*?(?:cross-entropy|loss)=(?P<loss>[-+\d.e]+|nan|inf))?",
         ),
         Line("evaluation", rf"{_NODE}Epoch\[\d+\] Validation-(?!\w+-count)[\w-]+=(?:[\d.]+|nan)"),
         Line("checkpoint", rf"{_NODE}Saved checkpoint to \"(?P<path>[^\"]+)\""),
-        Line("start", rf"{_NODE}start with arguments Namespace\(.{{0,4000}}?\bnum_epochs=(?P<epochs>\d+)"),
+        Line(
+            "start",
+            rf"{_NODE}start with arguments Namespace\((?:.{{0,2000}}?\bbatch_size=(?P<samples_per_step>\d+))?"
+            r".{0,4000}?\bnum_epochs=(?P<epochs>\d+)",
+        ),
         Line("resume", rf"{_NODE}Loaded model (?P<path>\S+)"),
         Line("chatter", rf"{_NODE}Epoch\[\d+\] (?:Time cost=|Train-|Validation-\w+-count=)"),
         Line("chatter", rf"{_NODE}(?:DALI iterator|Already bound|Update\[\d+\]: )"),
@@ -26,8 +31,9 @@ FORMAT = Format(
     clock=Clock(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
-        note="The printed speed is samples per second over the batches in the bracket, without a batch size, so the "
-        "time between two lines' stamps is taken; everything is inside. 'Time cost' is one epoch without validation. "
+        note="The printed speed is samples per second over the batches in the bracket; the time between two lines' "
+        "timestamps is taken, and everything is inside. Without timestamps, the batch size among the arguments makes a "
+        "time of the speed. 'Time cost' is one epoch without validation. "
         "The number of batches of an epoch is not printed: it is the last one printed in the first epoch.",
     ),
     layout=Layout(first_step=1, events_follow_step=True),
@@ -35,7 +41,7 @@ FORMAT = Format(
         Sample(
             "Node[0] Epoch[16] Batch [2140-2160]\tSpeed: 2648.90 samples/sec\taccuracy=0.612010",
             "step",
-            {"epoch": 16, "batch": 2160, "loss": None},
+            {"epoch": 16, "batch": 2160, "samples_per_s": 2648.9, "loss": None},
         ),
         Sample(
             "Epoch[2] Batch [40]\tSpeed: 911.20 samples/sec\taccuracy=0.31\tcross-entropy=2.91",
@@ -47,6 +53,11 @@ FORMAT = Format(
         Sample("Node[0] Epoch[6] Validation-accuracy=0.588800", "evaluation"),
         Sample('Saved checkpoint to "out/net-0004.params"', "checkpoint", {"path": "out/net-0004.params"}),
         Sample("Node[1] start with arguments Namespace(lr=3.0, num_epochs=41, wd=5e-05)", "start", {"epochs": 41}),
+        Sample(
+            "start with arguments Namespace(batch_size=64, gpus='0', num_epochs=7)",
+            "start",
+            {"samples_per_step": 64, "epochs": 7},
+        ),
         Sample("Loaded model out/net_0004.params", "resume", {"path": "out/net_0004.params"}),
         Sample("Node[0] Epoch[6] Time cost=481.146", "chatter"),
         Sample("Epoch[6] Train-accuracy=0.581100", "chatter"),

@@ -24,7 +24,7 @@ _STEP = re.compile(
 )
 _GLOBAL = re.compile(r"global|num_updates|total_it")
 _BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$")
-_EPOCH = re.compile(r"(?:^|[_ /.-])(?:epochs?|ep|e)(?:[_ ](?:no|num|number|n))?$")
+EPOCH = re.compile(r"(?:^|[_ /.-])(?:epochs?|ep|e)(?:[_ ](?:no|num|number|n))?$")
 # `start_epoch`, `max_epoch`, `best epoch`: numbers of epochs that are not the one at hand.
 _NOT_NOW = re.compile(
     r"(?:^|[_ /.-])(?:start|max|num|total|end|stop|best|last|warm\w*|decay|every|per|from|until|n)[_ -]?epochs?$"
@@ -35,7 +35,7 @@ _NEVER = re.compile(
     r"warm|sav|skip|nan|max|total|every|interval|micro|val|eval|test|remain|left|line|pid|port|seq|ttl|seed|rank|worker|"
     r"gpu|mem|byte|tok|sampl|exampl|consum|param|lr|loss|size|dim|layer|patien|best|fold|resum|attempt|retr"
 )
-_STROKE = re.compile(r"\s*(?:/|of|out of)\s*$")
+STROKE = re.compile(r"\s*(?:/|of|out of)\s*$")
 _MAX_STEP = 1 << 53
 LEAST_ROWS = 4
 # Lines with a loss and no number: more of them are needed, and less is sure.
@@ -139,7 +139,7 @@ def _whole_columns(kind: Kind) -> list[_CountColumn]:
 def _total_after(kind: Kind, column: _CountColumn, columns: list[_CountColumn]) -> int | None:
     """The index of the total after a slash: it is never less than the count, and hardly ever changes."""
     follower = next((other for other in columns if other.at == column.at + 1), None)
-    if follower is None or not _STROKE.match(kind.shape.texts[column.at + 1]):
+    if follower is None or not STROKE.match(kind.shape.texts[column.at + 1]):
         return None
     if (follower.values < column.values).any() or len(set(follower.values.tolist())) > max(3, len(kind.entries) // 20):
         return None
@@ -155,9 +155,9 @@ def _weigh(column: _CountColumn, *, has_total: bool, at_start: bool) -> float:
         key = key.split("/")[0]  # `step/max_steps: 12/500`
     if _STEP.search(key) and not _NEVER.search(key):
         return 1.1 if _GLOBAL.search(key) else 0.9 if _BATCH.search(key) else 1.0
-    if _NEVER.search(key) and not _EPOCH.search(key):
+    if _NEVER.search(key) and not EPOCH.search(key):
         return 0.0
-    if _EPOCH.search(key):
+    if EPOCH.search(key):
         return 0.75
     if has_total:
         return 0.8
@@ -177,7 +177,7 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
     total = _total_after(kind, column, columns)
     weight = _weigh(column, has_total=total is not None, at_start=column.at == 0)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
-    is_epoch = bool(_EPOCH.search(column.field.key))
+    is_epoch = bool(EPOCH.search(column.field.key))
     if total is not None and weight and not is_epoch and _restarts_often(values, steps):
         return _of_nameless_epochs(column, total, columns, weight)
     if (
@@ -284,7 +284,7 @@ def _epoch_and_batch(
     total, epochs = _total_after(kind, batch, columns), _total_after(kind, epoch, columns)
     if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch):
         return None
-    is_named = bool(_EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch) or _is_pair(kind, epoch, batch)
+    is_named = bool(EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch) or _is_pair(kind, epoch, batch)
     is_named = is_named and not _NOT_NOW.search(epoch.field.key)
     if not is_named and (epochs is None or total is None):
         return None

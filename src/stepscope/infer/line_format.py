@@ -12,6 +12,7 @@ from stepscope.columns.statistics import median
 from stepscope.infer.candidate import MAX_KINDS, Candidate
 from stepscope.infer.clock_choice import Choice, StepLines
 from stepscope.infer.counter import LEAST_ROWS, find_counter
+from stepscope.infer.epoch_line import EpochLine, find_epoch_line
 from stepscope.infer.kinds import EVALUATION, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
@@ -53,6 +54,7 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
     if confidence < LEAST_CONFIDENCE or (clock is None and not is_sure):
         return None
     is_nameless = counter.batch is not None and counter.epoch is None
+    epoch = find_epoch_line(best, found) if is_nameless else None
     is_running = isinstance(clock, Choice) and clock.covers == "cumulative"
     return Format(
         name=NAME,
@@ -60,6 +62,7 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
         url="",
         lines=(
             *own,
+            *((epoch.line,) if epoch is not None else ()),
             *(_other_step_lines(best, numbered, groups, found) if best.companion is None else ()),
             *(event.line for event in events),
             *_timestamp_line(best),
@@ -74,15 +77,22 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
         ),
         layout=Layout(
             first_step=1 if _has_batches(best) else counter.first_step,
-            first_epoch=counter.first_epoch if not _has_batches(best) else counter.first_step,
+            first_epoch=_first_epoch(best, epoch),
             # A drawn bar: others, of an evaluation, look alike but for their total.
             bars_nest=counter.total is not None and counter.step is not None and "\1" in best.kind.words,
-            bars_are_epochs=is_nameless,
+            bars_are_epochs=is_nameless and epoch is None,
             counts_lines=counter.loss is not None,
         ),
         is_timed=isinstance(clock, Choice),
         inferred=Inferred(round(confidence, 2), tuple(assumptions)),
     )
+
+
+def _first_epoch(best: Candidate, epoch: EpochLine | None) -> int:
+    """The number of the first epoch."""
+    if epoch is not None:
+        return epoch.first
+    return best.counter.first_step if _has_batches(best) else best.counter.first_epoch
 
 
 def _has_batches(best: Candidate) -> bool:

@@ -245,7 +245,9 @@ def _add_rest_between_dated_lines(work: Attribution) -> bool:
     stamps = work.run.stamps
     if stamps is None or not stamps.dated or work.run.num_trainings > 1 or has_stamped_rows(work.run):
         return False
-    rest = (stamps.last_ns - stamps.first_ns) / NS - work.books.seconds
+    rest = (stamps.last_ns - stamps.first_ns) / NS
+    if stamps.last_line >= int(work.run.steps.line[0]):
+        rest -= work.books.seconds  # else all of them come before the steps
     if rest > stamps.resolution_ns / NS:
         work.books["unlogged"].add(rest, "measured")
     return False

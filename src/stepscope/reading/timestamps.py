@@ -20,6 +20,7 @@ _YEARLESS_NS = (dt.date(2000, 1, 1) - dt.date(1970, 1, 1)).days * DAY_NS
 _LEAP_YEAR_NS = 366 * DAY_NS
 _LEAP_DAY, _HALF_YEAR = 59, 183
 _HOUR_NS = 3600 * NS
+_SOON_NS = 30 * DAY_NS
 _LEAST_JUMP_NS = 60 * NS  # lines of several processes may be a little out of order
 _SUNDAY, _SPRING = 6, {3, 4, 9, 10, 11}  # in the north and in the south
 _MAX_UNIX_S = 7e9  # the year 2191: beyond it, nanoseconds do not fit
@@ -101,6 +102,7 @@ class TimestampTrack:
         self._clocks: dict[_StampKind, _Clock] = {}
         # Of the rows' own stamps, and of the last one, which may be another program's.
         self._kind: _StampKind | None = None
+        self._has_own = False  # whether a step's own line has had one
         self._last_kind: _StampKind | None = None
 
     def note(self, prefix: Prefix, line: int = 0, *, of_row: bool = False) -> None:
@@ -108,6 +110,10 @@ class TimestampTrack:
         if prefix.t_ns is None:
             return
         kind = _StampKind(prefix.dated, prefix.zoned, prefix.daily)
+        self._has_own = self._has_own or of_row
+        if not self._has_own and self._is_lesser(kind):
+            prefix, kind = self._with_year(prefix, kind)
+        assert prefix.t_ns is not None
         if self._kind not in {None, kind} or (self._kind is None and not of_row and self._is_lesser(kind)):
             return  # another program's line, by another clock
         clock = self._clocks.setdefault(kind, _Clock())
@@ -115,6 +121,22 @@ class TimestampTrack:
         self.before, self.last = self.last, t_ns
         self._last_kind = kind
         self.is_new = True
+
+    def _with_year(self, prefix: Prefix, kind: _StampKind) -> tuple[Prefix, _StampKind]:
+        """A date without a year in a dated log, with the year of the last date, where it comes soon after that."""
+        dated = next((known for known in reversed(self._clocks) if known.dated), None)
+        if dated is None or kind.daily or prefix.t_ns is None or prefix.t_ns < _YEARLESS_NS:
+            return prefix, kind
+        last = self._clocks[dated].last
+        year = dt.datetime.fromtimestamp(last / NS, dt.UTC).year
+        moment = dt.datetime.fromtimestamp(prefix.t_ns / NS, dt.UTC)
+        try:
+            moved = prefix.t_ns + round((moment.replace(year=year) - moment).total_seconds()) * NS
+        except ValueError:  # 29 February
+            return prefix, kind
+        if not -_HOUR_NS <= moved - last <= _SOON_NS:
+            return prefix, kind
+        return prefix._replace(t_ns=moved, dated=True), dated
 
     def _is_lesser(self, kind: _StampKind) -> bool:
         """Whether this is a time of day or a date without a year inside a dated log, as far as it is known."""

@@ -68,6 +68,7 @@ _UNCLEAR = _words(
     "time t duration train_time training_time wall_time walltime wall_clock wallclock clock wall_clock_time date"
 )
 _PER = re.compile(r"(?:^|(?<=/))(ms|s|sec|it|iter|step|steps)/(it|iter|step|s|sec|second)$")
+_TIMED_WHOLE = re.compile(r"(?:^|/)(?:time|timing|timings)/(?:total|step|iteration|iter|whole_step)$")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?$")
 _UNIX = (1e9, 4.2e9)
 _MIN_SOUND = 0.8
@@ -288,7 +289,10 @@ def _clock(name: str, rows: Sequence[Row]) -> TimeColumn | None:
 
 def _clock_name(name: str) -> _ClockName | None:
     """What the name alone says; None when it is not a name for a time."""
-    plain = _PER.sub(r"\1_per_\2", _plain(name)).rpartition("/")[2]
+    path = _PER.sub(r"\1_per_\2", _plain(name))
+    plain = path.rpartition("/")[2]
+    if _TIMED_WHOLE.search(path):
+        return _ClockName(None, 1.0)  # `time/total`: of the step, or since the start
     base, _, unit = plain.rpartition("_")
     scale = _UNITS.get(unit) if base else None
     names = {plain} if scale is None else {plain, base}
