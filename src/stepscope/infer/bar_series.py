@@ -19,6 +19,7 @@ from stepscope.infer.series_words import Role, has_loss, role_of
 # lines, or nothing but its being there.
 _SURE = {"loss": 0.95, "label": 0.85, "between": 0.85, "alone": 0.45}
 _MOSTLY_BARS = 0.5
+_REDRAWN_LINES = 2
 _MAX_EVALUATIONS = 8
 _SMALL = 0.02  # of the longest series: too short to be the training next to it
 
@@ -112,6 +113,9 @@ def _runs(bars: Sequence[Bar]) -> list[list[Bar]]:
     runs = [[bars[0]]]
     for before, bar in pairwise(bars):
         begins = bar.n < before.n or (bar.elapsed_s < before.elapsed_s and bar.n <= before.n)
+        # A full bar that is drawn again after other lines is the next one, of which only the end is shown.
+        is_drawn_anew = bar.number > before.number + _REDRAWN_LINES and bar.total > 1
+        begins = begins or (bar.n == before.n == bar.total and is_drawn_anew)
         if begins or bar.leading != before.leading:
             runs.append([bar])
         else:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.infer.candidate import MAX_KINDS, Candidate
+from stepscope.infer.candidate import MAX_KINDS
 from stepscope.infer.counter import EPOCH, STROKE, whole
 from stepscope.infer.kinds import Kind, SortedKinds
 from stepscope.infer.patterns import write_pattern
@@ -23,24 +24,32 @@ class EpochLine(NamedTuple):
     first: int
 
 
-def find_epoch_line(best: Candidate, found: SortedKinds) -> EpochLine | None:
-    """The kind of line that is printed before each epoch's batches and numbers it; None where there is none."""
-    batch = best.counter.batch
-    if batch is None:
-        return None
-    values = [whole(entry.shape.fields[batch].text) or 0 for entry in best.kind.entries]
-    numbers = [entry.number for entry in best.kind.entries]
-    falls = np.flatnonzero(np.diff(values) < 0).tolist()
-    stretches = [(numbers[at], numbers[at + 1]) for at in falls]
+def find_epoch_line(
+    first: int, stretches: Sequence[tuple[int, int]], found: SortedKinds, own: Kind | None
+) -> EpochLine | None:
+    """The kind of line that is printed before each epoch's batches and numbers it; None where there is none.
+
+    first: the number of the first line of a batch
+    stretches: the numbers of the last line of one epoch and of the first of the next
+    own: the kind of the batches' lines
+    """
     for kind in found.kinds[:MAX_KINDS]:
-        at = None if kind is best.kind or kind.is_evaluation or kind.is_settings else _epoch_field(kind)
+        at = None if kind is own or kind.is_evaluation or kind.is_settings else _epoch_field(kind)
         if at is None or not stretches or _share_between(kind, stretches) < _MOSTLY:
             continue
-        # Where several lines name the epoch, the one right before its first batch does not speak of the last one.
+        if kind.numbers[0] > first:
+            continue  # what is printed after an epoch speaks of that one
         epochs = [whole(entry.shape.fields[at].text) or 0 for entry in kind.entries]
         groups = {at: "epoch"} | ({at + 1: "epochs"} if _has_total(kind, at) else {})
         return EpochLine(Line("fact", write_pattern([kind.shape], groups, anchor=max(groups))), min(1, *epochs))
     return None
+
+
+def stretches_between(kind: Kind, batch: int) -> list[tuple[int, int]]:
+    """Where the batches of one epoch end and those of the next begin, by the field `batch` of their lines."""
+    values = [whole(entry.shape.fields[batch].text) or 0 for entry in kind.entries]
+    numbers = [entry.number for entry in kind.entries]
+    return [(numbers[at], numbers[at + 1]) for at in np.flatnonzero(np.diff(values) < 0).tolist()]
 
 
 def _epoch_field(kind: Kind) -> int | None:
@@ -56,7 +65,7 @@ def _has_total(kind: Kind, at: int) -> bool:
     return at + 1 < len(kind.shape.fields) and STROKE.match(kind.shape.texts[at + 1]) is not None
 
 
-def _share_between(kind: Kind, stretches: list[tuple[int, int]]) -> float:
+def _share_between(kind: Kind, stretches: Sequence[tuple[int, int]]) -> float:
     """In how many of the stretches between two epochs' batches a line of the kind is."""
     hits = sum(bisect_left(kind.numbers, last) < bisect_right(kind.numbers, first) for last, first in stretches)
     return hits / len(stretches)

@@ -7,7 +7,9 @@ read and their times are not; where nothing counts steps of a training, there is
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from itertools import pairwise
 
 from stepscope.infer.assumptions import assumptions_of
 from stepscope.infer.bar_format import bar_format
@@ -15,6 +17,7 @@ from stepscope.infer.bar_series import read_bars
 from stepscope.infer.candidate import find_candidates
 from stepscope.infer.clock_choice import Doubt, as_one_step
 from stepscope.infer.drawn_bars import Bar, find_bars
+from stepscope.infer.epoch_line import find_epoch_line
 from stepscope.infer.kinds import SortedKinds, sort_lines
 from stepscope.infer.line_format import LEAST_CONFIDENCE, NAME, line_format
 from stepscope.infer.stop_lines import find_stops
@@ -32,9 +35,9 @@ def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None
     better, never an answer.
     """
     bars = find_bars(lines)
-    by_bars = _by_bars(bars, lines)
     drawn = {bar.number for bar in bars}
     found = sort_lines(["" if number in drawn else line for number, line in enumerate(lines)])
+    by_bars = _by_bars(bars, lines, found)
     by_lines = _by_lines(found, settle_doubts=settle_doubts)
     return _by_words(lines, _better(by_bars, by_lines))
 
@@ -57,13 +60,25 @@ def _is_confirmed(fmt: Format) -> bool:
     return because is None or because.key not in _UNCONFIRMED
 
 
-def _by_bars(bars: list[Bar], lines: Sequence[str]) -> tuple[Format, int] | None:
+def _by_bars(bars: list[Bar], lines: Sequence[str], found: SortedKinds) -> tuple[Format, int] | None:
     """The format by drawn bars, and how many lines of it there are: 0 where the bars themselves say nothing of it."""
     reading = read_bars(bars, lines) if bars else None
     fmt = bar_format(reading, NAME) if reading is not None else None
     if reading is None or fmt is None or fmt.inferred is None or fmt.inferred.confidence < LEAST_CONFIDENCE - 0.05:
         return None
+    if fmt.layout.bars_are_epochs:
+        fmt = _with_epoch_line(fmt, reading.training.runs, found)
     return fmt, len(reading.training.bars) * reading.training.is_named
+
+
+def _with_epoch_line(fmt: Format, runs: list[list[Bar]], found: SortedKinds) -> Format:
+    """The format of bars that start again with each epoch, with the line that numbers the epochs, if one does."""
+    stretches = [(before[-1].number, after[0].number) for before, after in pairwise(runs)]
+    epoch = find_epoch_line(runs[0][0].number, stretches, found, None)
+    if epoch is None:
+        return fmt
+    layout = fmt.layout._replace(first_epoch=epoch.first, bars_are_epochs=False)
+    return dataclasses.replace(fmt, lines=(*fmt.lines, epoch.line), layout=layout)
 
 
 def _better(by_bars: tuple[Format, int] | None, by_lines: tuple[Format, int] | None) -> Format | None:

@@ -12,7 +12,7 @@ from stepscope.columns.statistics import median
 from stepscope.infer.candidate import MAX_KINDS, Candidate
 from stepscope.infer.clock_choice import Choice, StepLines
 from stepscope.infer.counter import LEAST_ROWS, find_counter
-from stepscope.infer.epoch_line import EpochLine, find_epoch_line
+from stepscope.infer.epoch_line import EpochLine, find_epoch_line, stretches_between
 from stepscope.infer.kinds import EVALUATION, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
@@ -54,7 +54,9 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
     if confidence < LEAST_CONFIDENCE or (clock is None and not is_sure):
         return None
     is_nameless = counter.batch is not None and counter.epoch is None
-    epoch = find_epoch_line(best, found) if is_nameless else None
+    epoch = None
+    if counter.batch is not None and counter.epoch is None:
+        epoch = find_epoch_line(best.numbers[0], stretches_between(best.kind, counter.batch), found, best.kind)
     is_running = isinstance(clock, Choice) and clock.covers == "cumulative"
     return Format(
         name=NAME,

@@ -108,7 +108,8 @@ def _laws(run: Run) -> float:
     if len(run) and len(run.segments) - 1 > _MIXED * len(run) + 1:
         cost += _IMPOSSIBLE
     # A bar that should go through the whole training, but starts again and shows no loss, is that of an epoch.
-    if run.format.layout.bars_nest and len(run.segments) > 1 and not (run.steps.loss == run.steps.loss).any():
+    has_loss = bool((run.steps.loss == run.steps.loss).any())
+    if run.format.layout.bars_nest and len(run.segments) > 1 and not has_loss and not run.runtimes:
         cost += _NOT_ITS_BAR
     return cost
 
