@@ -199,6 +199,13 @@ left-unpriced = { $what }: Kosten unbekannt
 left-line = Noch zu tun: { $items }.
 finish-next-evaluation = Nächste Evaluierung bei Iteration { $step }.
 rough-own = Noch etwa { $duration } nach der eigenen Angabe des Trainers; aus diesen Zeilen allein folgt keine bessere.
+rough-own-first = Etwa { $duration } übrig nach der eigenen Angabe des Trainers. Sie beruht auf der ersten und einzigen Iteration, die den Start enthält: spätere sind meist schneller.
+rate-and-time = { $rate } { $unit } pro Sekunde und { $duration } pro Iteration ergeben { $count } { $unit } pro Iteration.
+skipped-few = { $count ->
+    [one] Ein Optimizer-Schritt wurde
+   *[other] { $count } Optimizer-Schritte wurden
+} bisher übersprungen.
+finish-last-event = Das Letzte darin gehört zur Phase „{ $phase }“ (Zeile { $line }); danach ist keine Iteration ausgegeben.
 rough-bar = Noch etwa { $duration } bis zum Ende dieses Fortschrittsbalkens, der zu nur einer von mehreren Epochen gehören kann.
 rough-few = Noch etwa { $duration } bei diesem Tempo ({ $span }): eine schwache Schätzung aus sehr wenigen Zeilen.
 rough-first = Noch etwa { $duration }, falls alle Iterationen so lange dauern wie diese erste und einzige, die den Start enthält ({ $span }): eine schwache Schätzung.

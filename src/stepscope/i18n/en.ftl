@@ -201,6 +201,13 @@ left-unpriced = { $what }: cost unknown
 left-line = Still to come: { $items }.
 finish-next-evaluation = Next evaluation at iteration { $step }.
 rough-own = About { $duration } left by the trainer’s own figure; these lines alone allow no better one.
+rough-own-first = About { $duration } left by the trainer’s own figure. It rests on the first and only iteration, which includes start-up: later ones are mostly faster.
+rate-and-time = { $rate } { $unit } a second and { $duration } an iteration make { $count } { $unit } an iteration.
+skipped-few = { $count ->
+    [one] One optimizer step was skipped
+   *[other] { $count } optimizer steps were skipped
+} so far.
+finish-last-event = The last thing in it is of phase “{ $phase }” (line { $line }); no iteration is printed after it.
 rough-bar = About { $duration } left of this progress bar, which may be one epoch’s of several.
 rough-few = About { $duration } left at this speed ({ $span }): a weak estimate from very few lines.
 rough-first = About { $duration } left if all iterations took as long as this first and only one, which includes start-up ({ $span }): a weak estimate.

@@ -199,6 +199,13 @@ left-unpriced = { $what }: coste desconocido
 left-line = Quedan: { $items }.
 finish-next-evaluation = Próxima evaluación en la iteración { $step }.
 rough-own = Quedan unos { $duration } según la cifra del propio entrenador; estas líneas por sí solas no permiten una mejor.
+rough-own-first = Quedan unos { $duration } según la propia cifra del entrenador. Se basa en la primera y única iteración, que incluye el arranque: las siguientes suelen ser más rápidas.
+rate-and-time = { $rate } { $unit } por segundo y { $duration } por iteración dan { $count } { $unit } por iteración.
+skipped-few = { $count ->
+    [one] Se ha omitido un paso del optimizador
+   *[other] Se han omitido { $count } pasos del optimizador
+} hasta ahora.
+finish-last-event = Lo último que muestra es de la fase «{ $phase }» (línea { $line }); después no se imprime ninguna iteración.
 rough-bar = Quedan unos { $duration } de esta barra de progreso, que puede ser la de una sola época entre varias.
 rough-few = Quedan unos { $duration } a esta velocidad ({ $span }): una estimación débil, con muy pocas líneas.
 rough-first = Quedan unos { $duration } si todas las iteraciones tardan como esta primera y única, que incluye el arranque ({ $span }): una estimación débil.

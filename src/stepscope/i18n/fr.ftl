@@ -199,6 +199,13 @@ left-unpriced = { $what } : coût inconnu
 left-line = Restent : { $items }.
 finish-next-evaluation = Prochaine évaluation à l’itération { $step }.
 rough-own = Il reste environ { $duration } d’après le chiffre de l’entraîneur lui-même ; ces lignes seules n’en permettent pas de meilleur.
+rough-own-first = Il reste environ { $duration } d’après le chiffre du programme. Il repose sur la première et seule itération, qui comprend le démarrage : les suivantes sont le plus souvent plus rapides.
+rate-and-time = { $rate } { $unit } par seconde et { $duration } par itération font { $count } { $unit } par itération.
+skipped-few = { $count ->
+    [one] Un pas de l’optimiseur a été sauté
+   *[other] { $count } pas de l’optimiseur ont été sautés
+} jusqu’ici.
+finish-last-event = La dernière chose qu’il montre est de la phase « { $phase } » (ligne { $line }) ; aucune itération n’est affichée ensuite.
 rough-bar = Il reste environ { $duration } de cette barre de progression, qui peut n’être que celle d’une époque parmi d’autres.
 rough-few = Il reste environ { $duration } à cette vitesse ({ $span }) : une estimation faible, sur très peu de lignes.
 rough-first = Il reste environ { $duration } si toutes les itérations durent autant que cette première et seule, démarrage compris ({ $span }) : une estimation faible.

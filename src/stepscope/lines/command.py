@@ -9,12 +9,19 @@ _LAUNCH = re.compile(
     r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)\s.*\s-"
 )
 _OPTION = re.compile(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)(?P<value>\d[\d_]*)(?=\s|$|\\)")
+_MOST_CHARS = 400
 _STEPS = frozenset(
     {"max_iters", "max_iter", "max_steps", "num_steps", "total_steps", "train_steps", "num_train_steps", "iterations"}
     | {"num_iterations", "max_iterations", "max_train_steps", "train_iters", "niter", "total_iters", "num_iters"}
 )
 _EPOCHS = frozenset(
     {"epochs", "epoch", "num_epochs", "max_epochs", "num_train_epochs", "n_epochs", "max_epoch", "train_epochs"}
+)
+
+
+# `Training for 10 iterations`
+_SPOKEN = re.compile(
+    r"(?i)\b(?:train|run|test|go|benchmark)\w*\b.{0,30}?\bfor (?P<num>\d+) (?P<what>iterations|steps|epochs)\b"
 )
 
 
@@ -29,6 +36,10 @@ def asked_for(lines: list[str]) -> Asked:
     """What the last command among some lines asks for."""
     found = Asked()
     for line in lines:
+        spoken = _SPOKEN.search(line[:_MOST_CHARS])
+        if spoken is not None:
+            is_epochs = spoken["what"].lower() == "epochs"
+            found = Asked(epochs=int(spoken["num"])) if is_epochs else Asked(steps=int(spoken["num"]))
         if "-" not in line or _LAUNCH.search(line) is None:
             continue
         options = {

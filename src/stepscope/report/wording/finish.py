@@ -21,6 +21,7 @@ def finish_lines(report: Report, language: Language) -> list[str]:
     if isinstance(end, NoForecast):
         lines = rough_lines(report, end, language)
         lines.append(language.text("finish-none", reason=language.say(end.reason)))
+        lines += _last_event(report, language)
         if end.level_s is not None:
             lines.append(rate_text(end, end.level_s, language))
         if end.ask_step is not None:
@@ -37,6 +38,15 @@ def finish_lines(report: Report, language: Language) -> list[str]:
     return lines + interval_lines(end, language) + deadline_lines(report, language)
 
 
+def _last_event(report: Report, language: Language) -> list[str]:
+    """Of a log without an iteration, the last thing it shows."""
+    events = report.run.events
+    if len(report.run) or not len(events):
+        return []
+    line, kind = max(zip(events.line.tolist(), events.kind, strict=True))
+    return [language.text("finish-last-event", phase=language.text(f"phase-{kind}"), line=line)]
+
+
 def rough_lines(report: Report, end: NoForecast, language: Language) -> list[str]:
     """What is left by figures that are no forecast, labelled as what they are."""
     rough = end.rough
@@ -48,6 +58,8 @@ def rough_lines(report: Report, end: NoForecast, language: Language) -> list[str
         return [*bar, language.text("rough-first", duration=Seconds(rough.seconds), span=span)]
     if rough.by == "few":
         return [*bar, language.text("rough-few", duration=Seconds(rough.seconds), span=span)]
+    if rough.by == "own" and len(report.run) == 1 and report.run.segments[-1].fresh:
+        return [language.text("rough-own-first", duration=Seconds(rough.seconds))]
     return [language.text("rough-own" if rough.by == "own" else "rough-bar", duration=Seconds(rough.seconds))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.analysis.batch import batch_message
 from stepscope.analysis.report import Report
 from stepscope.analysis.waits import data_message
 from stepscope.i18n import Language
@@ -25,6 +26,11 @@ def speed_lines(report: Report, language: Language) -> list[str]:
     """Whether the run gets slower, and whether it waits for its data."""
     waits = data_message(report.run, report.ledger)
     lines = trend_lines(report, language) + ([language.say(waits)] if waits is not None else [])
+    size = batch_message(report.run, report.ledger)
+    lines += [language.say(size)] if size is not None else []
+    skips = report.run.skips
+    if skips is not None and skips.num and not any(alarm.code == "skipped_steps" for alarm in report.alarms):
+        lines.append(language.text("skipped-few", count=skips.num))
     return lines + ([language.text("past-total")] if report.run.asides.is_past_total else [])
 
 
