@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.analysis.explain import explain
 from stepscope.report.json import document
-from tests.unit.logs import run_of
+from tests.unit.logs import report_of, run_of
 
 
 def stamped(start, pattern, *, num=240, every_s=30.0, local=None):
@@ -160,3 +160,16 @@ def test_the_timestamps_of_the_steps_count_before_those_of_an_engine_above_them(
     run = run_of("\n".join([engine, *rows]) + "\n")
     assert run.format.name == "detectron2"
     assert float(run.steps.dur_ns[10]) == 1e9
+
+
+def test_a_date_without_a_year_in_a_dated_log_has_the_year_of_the_last_date():
+    """The launcher writes its own way: what it says at the end is when the run ended."""
+    bars = [f" {n * 5}%|#         | {n}/20 [{n * 2:02d}:30<10:00, 120.00s/it]" for n in range(1, 21)]
+    lines = [
+        "[INFO|2025-04-01 06:58:05] trainer:12 >> ***** Running training *****",
+        "[INFO|2025-04-01 06:59:05] trainer:12 >>   Total optimization steps = 20",
+        *bars,
+        "{'loss': 1.2, 'grad_norm': 0.4, 'learning_rate': 1e-05, 'epoch': 0.5}",
+        "W0401 08:33:18.099000 1398 torch/distributed/elastic/api.py:858] Sending process 31 closing signal SIGTERM",
+    ]
+    assert report_of(lines).ledger.wall_s == pytest.approx(95 * 60 + 13, abs=2)

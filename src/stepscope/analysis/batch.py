@@ -27,4 +27,5 @@ def batch_message(run: Run, ledger: Ledger) -> Message | None:
     count = round(product)
     if count < 1 or abs(product / count - 1) > _NEAR:
         return None
-    return say("rate-and-time", rate=Decimal(rate, 1 if rate < 100 else 0), unit=unit, duration=Seconds(ledger.step.typical_s), count=count)
+    shown = Decimal(rate, 1 if rate < 100 else 0)
+    return say("rate-and-time", rate=shown, unit=unit, duration=Seconds(ledger.step.typical_s), count=count)

@@ -27,7 +27,7 @@ _DONE = (
     r"\[after training is done\]|^\[exiting program (?:after|at) "
     rf"|(?i:\b{_THING}{_IS}{_OVER}\b)(?!.{{0,20}}\bepoch:? \d)"
     r"|(?i:^(?:finished|completed|done with|done|end of|ending) (?:the )?(?:fine-?tuning|training)\b)(?! warm|:)"
-    r"|(?i:^training\b(?!.*\bnot\b).{0,80}\b(?:completed|finished|done)\s*[.!]?$)"
+    r"|(?i:(?:^|[-:>|\]] )training\b(?!.*\bnot\b).{0,80}\b(?:completed|finished|done)\s*[.!]?$)"
     r"|(?i:^\W{0,2}train(?:ing)?\W{0,3} done\b)"
     r"|(?i:\] (?:finished|completed) training\b)"
     r"|\b\d+ epochs completed in \d|^(?:INFO:)?\s*`?Trainer\.fit`? stopped: `?max_(?:epochs|steps|time)"
@@ -78,8 +78,8 @@ _CLOSING_WORDS = (
         "est ",
         "esting",
         "est_",
-        "EST ",
     ),
+    *("EST ", "aved ", "AVED "),
 )
 # Lines after which words of an end were those of a stage: the next epoch, another training.
 _GOES_ON = (

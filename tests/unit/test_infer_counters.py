@@ -1,0 +1,113 @@
+"""How steps are counted in logs of no known format: pairs, batches of epochs that another line names, tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.lines.runtimes import parse_runtime
+from tests.unit.logs import report_of, run_of
+
+
+def batches(epochs, line, *, named=None, every=50, size=400, seconds=0.5):
+    """Lines of batches whose clock starts again with each epoch; `named` is the line before each."""
+    lines = []
+    for epoch in range(1, epochs + 1):
+        lines += [named.format(epoch=epoch, epochs=epochs)] if named else []
+        for batch in range(every, size + 1, every):
+            minutes, rest = divmod(int(batch * seconds), 60)
+            lines.append(line.format(batch=batch, size=size, clock=f"0:{minutes:02d}:{rest:02d}", loss=3 - epoch / 50))
+        lines.append(f"  Average training loss: {3 - epoch / 50:.2f}")
+    return lines
+
+
+def test_a_full_stop_ends_a_number_and_another_line_names_the_epoch():
+    line, head = (
+        "  Batch {batch:>5,}  of  {size:>5,}.    Elapsed: {clock}.",
+        "======== Epoch {epoch} / {epochs} ========",
+    )
+    run = run_of(batches(12, line, named=head))
+    assert int(run.steps.step[-1]) == 12 * 400
+    assert run.settings.count("max_steps") == 12 * 400
+    assert report_of(batches(12, line, named=head)).ledger.step.typical_s == pytest.approx(0.5, rel=0.05)
+
+
+def test_epochs_that_no_line_names_are_told_apart_by_their_batches():
+    run = run_of(batches(12, "step {batch}/{size} loss: {loss:.3f} elapsed {clock}"))
+    assert int(run.steps.step[-1]) == 12 * 400
+    assert run.num_trainings == 1
+
+
+@pytest.mark.parametrize(
+    "pair", ["[{e}, {b:5d}] loss: {l:.3f} ({ms} ms)", "[{e}, {b:5d}/ 900] loss: {l:.3f} ({ms} ms)"]
+)
+def test_two_numbers_in_brackets_are_epoch_and_batch(pair):
+    lines = [
+        pair.format(e=epoch, b=batch, l=3 / epoch, ms=120 + batch % 7)
+        for epoch in (1, 2, 3)
+        for batch in range(0, 900, 100)
+    ]
+    run = run_of(lines)
+    assert int(run.steps.step[-1]) - int(run.steps.step[0]) == pytest.approx(2 * 900 + 800, abs=200)
+
+
+def test_a_table_has_its_names_further_up_and_a_unit_behind_it():
+    lines = ["Epoch    Train Loss   Test Acc     Time", "warming up the cache", "still warming up", "and on", "-" * 40]
+    lines += [
+        f"{epoch:<8d} {2 - epoch / 400:.4f}       0.2{epoch % 10}        0.4{epoch % 3}    s" for epoch in range(1, 60)
+    ]
+    report = report_of([*lines, "Training completed in 24.5 seconds"])
+    assert int(report.run.steps.step[-1]) == 59
+    assert report.ledger.step.typical_s == pytest.approx(0.41, abs=0.02)
+
+
+def test_a_column_of_a_table_may_hold_a_count_and_its_total():
+    head = "2021-01-28 11:58:08 [INFO]:    Epoch       Batch       box      total      time"
+    lines = [head] + [
+        f"2021-01-28 12:{minute:02d}:{second:02d} [INFO]: {n // 5}/29 {n % 5 * 40}/165 2 {9 - n / 40:.2f}  1.6{n % 9}"
+        for n in range(100)
+        for minute, second in [divmod(n * 30, 60)]
+    ]
+    run = run_of(lines)
+    assert int(run.steps.step[-1]) == 19 * 165 + 160
+
+
+def test_an_unrounded_time_without_a_unit_is_in_seconds():
+    lines = [
+        f"epoch : 0 [{n}/21279] Train loss: {2 - n / 500:.5f}, time : {12.1 + n % 7 / 9:.15f} lr : 0.96"
+        for n in range(200)
+    ]
+    assert report_of(lines).ledger.step.typical_s == pytest.approx(12.4, rel=0.05)
+
+
+def test_a_time_printed_once_an_epoch_is_that_of_all_its_steps():
+    lines = []
+    for step in range(4000):
+        lines.append(f"Iteration: {step:07d}, Generator Loss : {1 + step % 7 / 9:.3f}, Discriminator Loss : 1.212")
+        lines += ["Time Elapsed for This Epoch: 00:02:46"] if step % 146 == 145 else []
+    report = report_of([*lines, "Training Time: 01:15:50"])
+    assert report.ledger.step.typical_s == pytest.approx(166 / 146, rel=0.02)
+
+
+def test_rounds_of_boosting_are_steps():
+    lines = [
+        f"[11:30:{n // 4:02d}] INFO: src/cli_main.cc:205: boosting round {n}, {n * 0.25:.4f} sec elapsed"
+        for n in range(200)
+    ]
+    run = run_of(lines)
+    assert int(run.steps.step[-1]) == 199
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("[Finished in 1928.4s]", 1928.4),
+        ("Total gradient descent training time: 1 hours 5 mins 15 secs", 3915),
+        ("Total time: 4:44:57.845147", 17097.845147),
+        ("INFO: Complete Training loop time: 165.764 sec", 165.764),
+        ("Epoch: [3] Total time: 0:41:46 (0.1987 s / it)", None),
+        ("Test: Total time: 0:00:17 (0.78 s / it)", None),
+    ],
+)
+def test_totals_of_a_run(text, seconds):
+    found = parse_runtime(text)
+    assert (None if found is None else found[1]) == (None if seconds is None else pytest.approx(seconds))
