@@ -24,8 +24,8 @@ LABELS = json.loads((BLIND / "expect.json").read_text()) if (BLIND / "expect.jso
 # From best to worst; a right refusal is as good as a right answer.
 ORDER = ("right", "right-refusal", "partly", "refused", "wrong", "hang")
 SURE = 0.5
-# Floors for the logs with times; the goals are 0.85 and 0.03.
-RIGHT, REFUSED = 0.72, 0.0
+# Floors for the logs with times.
+RIGHT, REFUSED = 0.89, 0.0
 
 
 @cache

@@ -311,7 +311,7 @@ def test_a_run_whose_last_row_and_last_evaluation_are_there_is_finished():
 
 
 @pytest.mark.parametrize(
-    ("last", "evaluate", "value"), [(400, 40, "finished"), (400, 4, "stopped"), (410, 40, "stopped")]
+    ("last", "evaluate", "value"), [(400, 50, "finished"), (400, 4, "stopped"), (410, 50, "stopped")]
 )
 def test_a_log_that_falls_silent_after_a_rare_evaluation_is_over(tmp_path, last, evaluate, value):
     """An evaluation in every fourth row is no sign, and neither is a log that ends between two of them."""

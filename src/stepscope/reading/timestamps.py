@@ -136,7 +136,8 @@ class TimestampTrack:
             return prefix, kind
         if not -_HOUR_NS <= moved - last <= _SOON_NS:
             return prefix, kind
-        return prefix._replace(t_ns=moved, dated=True), dated
+        # How finely it is printed says nothing of the log's own timestamps.
+        return prefix._replace(t_ns=moved, dated=True, decimals=-1), dated
 
     def _is_lesser(self, kind: _StampKind) -> bool:
         """Whether this is a time of day or a date without a year inside a dated log, as far as it is known."""

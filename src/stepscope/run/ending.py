@@ -22,7 +22,7 @@ _NEAR_LINES = 200
 # A total worked out from percentages may be this far off.
 _ROUGH = 0.02
 # Of stops that come once in so many rows, one is the last thing in a log by chance as rarely.
-_RARE = 15
+_RARE = 25
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 # Totals of a program, not of a training: a shell's `time`.
 _SHELL_TOTALS = {"real", "Elapsed (wall clock) time"}
