@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.infer.infer import infer
 from stepscope.lines.runtimes import parse_runtime
 from tests.unit.logs import report_of, run_of
 
@@ -111,3 +112,9 @@ def test_rounds_of_boosting_are_steps():
 def test_totals_of_a_run(text, seconds):
     found = parse_runtime(text)
     assert (None if found is None else found[1]) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_the_count_of_an_evaluation_is_no_time():
+    lines = [line for n in range(600) for line in ([f"s:{n} tel:3.{n}"] if n % 25 == 0 else []) + [f"s:{n} trl:3.{n}"]]
+    fmt = infer(lines)
+    assert fmt is None or not fmt.is_timed

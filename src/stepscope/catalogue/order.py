@@ -704,7 +704,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
-    ("keras", ["/step - ", "Epoch ", "loss: ", "saving model to "]),
+    ("keras", ["/step - ", "Epoch ", "loss: ", "ms/epoch - ", "saving model to "]),
     (
         "megatron_2023",
         [

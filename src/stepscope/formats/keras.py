@@ -20,6 +20,11 @@ FORMAT = Format(
         Line("step", rf"{_EPOCH}\[=+\] - (?P<dur_s>[1-9]\d*)s(?:{_RATE})?{_LOSS}"),
         # Keras 3 shows a full bar with "0s" to go first, and the time it took once validation is over.
         Line("step", rf"{_EPOCH}━+ (?P<dur_s>[1-9]\d*)s{_RATE}{_LOSS}"),
+        # From 2.8 on it prints short epochs in milliseconds.
+        Line(
+            "step",
+            rf"(?P<batches>(?P<per_steps>\d+))/(?P=batches) - \d+s{_LOSS}.{{0,400}}? - (?P<dur_ms>\d+)ms/epoch - ",
+        ),
         # verbose=2 draws no bar
         Line("step", rf"(?P<batches>(?P<per_steps>\d+))/(?P=batches) - (?P<dur_s>[1-9]\d*)s(?: -{_RATE})?{_LOSS}"),
         # An epoch of less than half a second has only the rounded time of a step.
@@ -65,6 +70,11 @@ FORMAT = Format(
         Sample("1563/1563 - 31s - 20ms/step - accuracy: 0.44 - loss: 1.53", "step", {"per_steps": 1563, "dur_s": 31}),
         Sample("1563/1563 - 29s - loss: 1.53 - accuracy: 0.44", "step", {"per_steps": 1563, "dur_s": 29}),
         Sample("40/40 [==============================] - 0s 2ms/step - loss: 0.6931", "step", {"dur_ms": 2.0}),
+        Sample(
+            "64/64 - 0s - loss: 2.4100 - accuracy: 0.2013 - 412ms/epoch - 6ms/step",
+            "step",
+            {"batches": 64, "per_steps": 64, "dur_ms": 412, "loss": 2.41},
+        ),
         Sample("Epoch 3/12", "fact", {"epoch": 3, "epochs": 12}),
         Sample("Epoch 8/10[======>.......................] - ETA: 12s", "fact", {"epoch": 8, "epochs": 10}),
         Sample("Epoch 3: val_loss improved from 0.41 to 0.40, saving model to a.h5", "checkpoint", {"path": "a.h5"}),

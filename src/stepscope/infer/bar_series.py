@@ -21,7 +21,6 @@ _SURE = {"loss": 0.95, "label": 0.85, "between": 0.85, "alone": 0.45}
 _MOSTLY_BARS = 0.5
 _REDRAWN_LINES = 2
 _MAX_EVALUATIONS = 8
-_FINER = 5  # times the counts that the bar around it shows
 _SMALL = 0.02  # of the longest series: too short to be the training next to it
 
 
@@ -45,11 +44,6 @@ class BarSeries(NamedTuple):
     def seconds(self) -> float:
         """How long all its runs took, by their own clocks."""
         return sum(run[-1].elapsed_s for run in self.runs)
-
-    @property
-    def num_counts(self) -> int:
-        """How many different counts it shows."""
-        return sum(len({bar.n for bar in run}) for run in self.runs)
 
     @property
     def first(self) -> int:
@@ -87,22 +81,12 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     longest = max(one.seconds for one in candidates)
     candidates = [one for one in candidates if one.seconds >= _SMALL * longest]
     best = max(candidates, key=lambda one: (_tier(one), one.seconds, len(one.bars)))
-    # A bar of epochs around one of batches counts the same time: the finer one shows more.
-    finer = [one for one in candidates if _tier(one) == _tier(best) and _is_within(one, best)]
-    best = max(finer, key=lambda one: one.num_counts, default=best)
     # Bars of one label that alternate are the training's and its evaluation's: the training counts further.
     same = [one for one in candidates if one.skeleton == best.skeleton and (one is best or _alternates(one, best))]
     best = _with_other_totals(max(same, key=lambda one: max(one.totals)), candidates)
     others = [one for one in judged if not set(one.totals) & set(best.totals) or one.skeleton != best.skeleton]
     evaluations = [one for one in others if _is_evaluation(one, best)]
     return BarReading(best, sorted(evaluations, key=lambda one: -one.seconds)[:_MAX_EVALUATIONS])
-
-
-def _is_within(one: BarSeries, main: BarSeries) -> bool:
-    """Whether a bar is drawn again and again inside another one and counts far more finely."""
-    if one is main or len(one.runs) < 2 or len(main.runs) > 1 or one.num_counts < _FINER * main.num_counts:
-        return False
-    return main.first - 2 <= one.first and one.last <= main.last + 2
 
 
 def _tier(series: BarSeries) -> float:

@@ -64,6 +64,8 @@ def _companion(kind: Kind, numbers: Sequence[int], rows: StepLines) -> Companion
     entries, at, is_ahead = placed
     texts = [[field.text for field in entry.shape.fields] for entry in entries]
     columns = find_columns(kind.shape.fields, kind.shape.texts, texts, set())
+    # `s:250 tel:3.1` between steps 249 and 250: the same count again, no time.
+    columns = [column for column in columns if not _is_count(column, rows.steps[at])]
     if rows.counts_epochs:
         columns = [column for column in columns if "/" not in column.field.unit]  # `3s/step` times no epoch
     if not any(column.readings != ("left",) for column in columns):
@@ -84,6 +86,11 @@ def _companion(kind: Kind, numbers: Sequence[int], rows: StepLines) -> Companion
     if batches is not None and clock.covers == "step":
         clock = clock._replace(covers="window", is_total=True)
     return Companion(kind, is_ahead, clock, batches)
+
+
+def _is_count(column: TimeColumn, steps: Floats) -> bool:
+    """Whether a figure is the number of the step that it is printed next to."""
+    return bool((np.abs(column.values - steps) <= 1).mean() >= _REGULAR)
 
 
 def _whole_epoch(kind: Kind, texts: Sequence[Sequence[str]]) -> tuple[int, str] | None:

@@ -108,6 +108,8 @@ _PER_STEP_KEY = re.compile(
     rf"(?:(?P<unit>ms|s)(?:ec(?:ond)?s?)?(?:[_ ]?(?:/|per)[_ ]?){_COUNTED})$|(?:/|per)[_ ]?{_COUNTED}|"
     rf"^{_COUNTED}[_ ]?(?:time|duration|dt)"
 )
+# `timing_s/step`, `time/total`: of one step, among the times of its parts
+_WHOLE_STEP = re.compile(r"(?:^|[ _])tim(?:e|ing|ings)(?:_s)?/(?:step|total|iter|iteration)$")
 _PER_MANY = re.compile(r"(?P<unit>ms|s)(?:ec(?:ond)?s?)?\s?(?:/|per|for)$")
 # How far a reading may lie from the evidence (without waiting for data, a figure is less than the timestamps say), and
 # how much nearer it must be than the next one.
@@ -197,6 +199,8 @@ def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn
         return TimeColumn(index, field, ("rate",), 1.0, values, is_mean)
     if "loss" in key or words & _PART_WORDS or re.search(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?$", key):
         return None
+    if _WHOLE_STEP.search(key):
+        return TimeColumn(index, field, ("step",), 1.0 if "_s/" in key else _stated_unit(field, words), values, is_mean)
     per_step = _PER_STEP_UNIT.match(unit) or _PER_STEP_KEY.search(key)
     stated = _stated_unit(field, words)
     if per_step:
