@@ -26,7 +26,11 @@ FORMAT = Format(
             rf"(?P<batches>(?P<per_steps>\d+))/(?P=batches) - \d+s{_LOSS}.{{0,400}}? - (?P<dur_ms>\d+)ms/epoch - ",
         ),
         # verbose=2 draws no bar
-        Line("step", rf"(?P<batches>(?P<per_steps>\d+))/(?P=batches) - (?P<dur_s>[1-9]\d*)s(?: -{_RATE})?{_LOSS}"),
+        Line(
+            "step",
+            rf"(?P<batches>(?P<per_steps>\d+))/(?P=batches) - (?P<dur_s>[1-9]\d*)s(?!.{{0,800}}\dms/epoch)"
+            rf"(?: -{_RATE})?{_LOSS}",
+        ),
         # An epoch of less than half a second has only the rounded time of a step.
         Line("step", rf"(?P<batches>\d+)/(?P=batches) \[=+\] - 0s (?P<dur_ms>\d+)ms/step{_LOSS}"),
         Line("fact", r"Epoch (?P<epoch>\d+)/(?P<epochs>\d+)(?=\s*$|\[)"),
