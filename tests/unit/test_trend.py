@@ -121,3 +121,11 @@ def test_a_bar_of_whole_seconds_shows_no_two_speeds(tmp_path):
     assert found is not None
     assert found.trend.kind == "steady"
     assert found.trend.first == pytest.approx(1.31, rel=0.02)
+
+
+def test_a_normal_iteration_of_two_speeds_is_one_that_happened(tmp_path):
+    seconds = [646, 195, 2.9, 14.2, 2.7, 2.3, 2.5, 1.8, 248, 245, 244, 2.6]
+    lines = [f"INFO:tensorflow:global step {665 + n}: loss = 1.4688 ({s:.3f} sec/step)" for n, s in enumerate(seconds)]
+    report = report_of(tmp_path, "\n".join(lines) + "\n")
+    assert report.ledger.step.typical_s == pytest.approx(2.7, rel=0.1)
+    assert "Two speeds" in str(report)

@@ -39,6 +39,8 @@ from stepscope.source.trace_file import Spans
 
 # A printed total less than this share above the sum of the steps adds nothing.
 _TOTAL_SLACK = 0.01
+# Two speeds: of so many steps, a jump of this factor somewhere in the middle.
+_LEAST_STEPS, _APART, _MIDDLE = 8, 8.0, (0.3, 0.75)
 
 
 def attribute(run: Run, *, confidence: float = 0.9, spans: Spans | None = None) -> Ledger:
@@ -284,4 +286,15 @@ def _typical(work: Attribution, seconds: Floats, regimes: tuple[Regime, ...]) ->
     coarse = is_coarse(work.run, normal)
     if coarse and len(regimes) > 1:
         return max(regimes, key=lambda regime: regime.last_step - regime.first_step).typical_s
-    return typical(seconds, work.run.steps.span[normal], coarse=coarse)
+    return typical(seconds if coarse else _faster(seconds), work.run.steps.span[normal], coarse=coarse)
+
+
+def _faster(seconds: Floats) -> Floats:
+    """Of steps of two speeds with nothing between them, the faster ones: what lies between is nobody's time."""
+    ordered = np.sort(seconds[seconds > 0])
+    low, high = int(_MIDDLE[0] * len(ordered)), int(_MIDDLE[1] * len(ordered))
+    if len(ordered) < _LEAST_STEPS or high <= low + 1:
+        return seconds
+    ratios = ordered[low + 1 : high + 1] / ordered[low:high]
+    at = int(np.argmax(ratios))
+    return ordered[: low + at + 1] if ratios[at] >= _APART else seconds
