@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.figures import parse_clock
 
 _CLOCK = r"(?:\d+ days?,? )?\d+:\d\d(?::\d\d)?"
 _WORDED = r"(?:\d+(?:\.\d+)?\s?(?:d|h|m|min|s)\b,?\s*){1,4}"
 _LEFT = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    LazyPattern(pattern, re.IGNORECASE)
     for pattern in (
         # `eta: 1 day, 4:39:18`, `ETA: 10721s`, `time left: 3h 12m`, `remaining: 00:12:44`
         rf"\b(?:eta|time[ _]left|(?:time )?remaining|estimated time to finish|left_?time|remain_?time)\b[\s:=]{{1,3}}"
@@ -27,17 +28,17 @@ _LEFT = tuple(
         r"\s(?P<clock>(?:\d+ d, )?(?:\d+ h, )?\d+ m, \d+ s)\s",
     )
 )
-_SHARE = re.compile(r"\d \((\d{1,5}(?:\.\d+)?)%\)")
-_BAR = re.compile(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.])")
+_SHARE = LazyPattern(r"\d \((\d{1,5}(?:\.\d+)?)%\)")
+_BAR = LazyPattern(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.])")
 _OF_BAR = 2  # the place of the bar's pattern
-_KERAS = re.compile(r"\d+/\d+ \[[=>.\s]+\]|\d+/\d+ [\u2500-\u257f\u2501]+ ")
+_KERAS = LazyPattern(r"\d+/\d+ \[[=>.\s]+\]|\d+/\d+ [\u2500-\u257f\u2501]+ ")
 _UNITS = {"days": 86_400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
-_RATE = re.compile(
+_RATE = LazyPattern(
     r"(?P<number>\d+(?:\.\d+)?)\s?\(?(?P<unit>samples?|images?|imgs?|examples?|sentences?|words?|tokens?|frames?|"
     r"sequences?|clips?|s)\s?/\s?s(?:ec(?:ond)?)?\b",
     re.IGNORECASE,
 )
-_NAMED_RATE = re.compile(
+_NAMED_RATE = LazyPattern(
     r"\b(?P<unit>samples?|images?|imgs?|examples?|sentences?|words?|tokens?|frames?)[_ ]?(?:/|per)[_ ]?s(?:ec(?:ond)?)?"
     r"[\"']?\s?[:=]\s?(?P<number>\d+(?:\.\d+)?)|\bSamplesPerSec=(?P<plain>\d+(?:\.\d+)?)",
     re.IGNORECASE,
@@ -45,8 +46,8 @@ _NAMED_RATE = re.compile(
 
 
 # `Epoch 1/20`, `epoch: [1/500]`; and the rows of YOLO, which count from 0: `0/299  5.2G`
-_EPOCHS = re.compile(r"(?i)\bepochs?[\"']?[\s:=#\[(\"']{0,4}(?P<epoch>\d+)\s?/\s?(?P<epochs>\d+)")
-_YOLO_EPOCHS = re.compile(r"^\s*(?P<epoch>\d+)/(?P<last>\d+)\s+[\d.]+G\b")
+_EPOCHS = LazyPattern(r"(?i)\bepochs?[\"']?[\s:=#\[(\"']{0,4}(?P<epoch>\d+)\s?/\s?(?P<epochs>\d+)")
+_YOLO_EPOCHS = LazyPattern(r"^\s*(?P<epoch>\d+)/(?P<last>\d+)\s+[\d.]+G\b")
 
 
 class Left(NamedTuple):

@@ -6,8 +6,9 @@ learning or in a script that trains, a GPU that ran out of memory, ranks that wa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from stepscope.core.lazy_pattern import LazyPattern
 
 _LIBRARIES = (
     r"torch|torchvision|torchaudio|tensorflow|keras|jax|jaxlib|flax|optax|paddle|mxnet|mindspore|transformers|accelerate"
@@ -16,20 +17,20 @@ _LIBRARIES = (
     r"|sentence_transformers|fastai|catalyst|nemo|speechbrain|espnet2?|stable_baselines3|diffusers|horovod|xgboost"
     r"|lightgbm|catboost|swift|llamafactory|axolotl|torchtitan|torchtune|litgpt"
 )
-_FRAME = re.compile(rf'^\s*(?:\S.{{0,80}}?\s)?File "[^"]*/(?:{_LIBRARIES})/|^\s*at .*\b(?:{_LIBRARIES})\.')
+_FRAME = LazyPattern(rf'^\s*(?:\S.{{0,80}}?\s)?File "[^"]*/(?:{_LIBRARIES})/|^\s*at .*\b(?:{_LIBRARIES})\.')
 # A script or a command whose name says that it trains.
-_TRAINS = re.compile(
+_TRAINS = LazyPattern(
     r'File "[^"]*(?:train|finetune|fine_tune|sft|pretrain|dpo|grpo|ppo)\w*\.py"'
     r"|\b(?:torchrun|accelerate launch|deepspeed)\b.*\.py\b|\bpython\S* .*train\w*\.py\b|-m torch\.distributed"
 )
-_GPU = re.compile(
+_GPU = LazyPattern(
     r"\b(?:CUDA|HIP|XPU|MPS|TPU|GPU) (?:error: )?out of memory|NCCL|CUDA error|\bcuDNN error|CUBLAS_STATUS"
     r"|ChildFailedError|torch\.\w|tensorflow/|RESOURCE_EXHAUSTED|ProcessGroup|\[launch\.py:\d+"
     r"|[\d.?] ?examples/s\]"  # the bar of Hugging Face's datasets
 )
 # Weaker words, of which one alone says nothing.
 _WORDS = tuple(
-    re.compile(pattern)
+    LazyPattern(pattern)
     for pattern in (
         r"(?i)\bepochs?\b",
         r"(?i)\b(?:train|val(?:idation)?)[ _-]?loss\b|\bloss:",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-_LAUNCH = re.compile(
+from stepscope.core.lazy_pattern import LazyPattern
+
+_LAUNCH = LazyPattern(
     r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)\s.*\s-"
 )
-_OPTION = re.compile(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)(?P<value>\d[\d_]*)(?=\s|$|\\)")
+_OPTION = LazyPattern(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)(?P<value>\d[\d_]*)(?=\s|$|\\)")
 _MOST_CHARS = 400
 _STEPS = frozenset(
     {"max_iters", "max_iter", "max_steps", "num_steps", "total_steps", "train_steps", "num_train_steps", "iterations"}
@@ -20,7 +21,7 @@ _EPOCHS = frozenset(
 
 
 # `Training for 10 iterations`
-_SPOKEN = re.compile(
+_SPOKEN = LazyPattern(
     r"(?i)\b(?:train|run|test|go|benchmark)\w*\b.{0,30}?\bfor (?P<num>\d+) (?P<what>iterations|steps|epochs)\b"
 )
 

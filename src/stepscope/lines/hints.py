@@ -5,44 +5,44 @@ These are suspicions, never readings: what they find is shown to the user and lo
 
 from __future__ import annotations
 
-import re
+from stepscope.core.lazy_pattern import LazyPattern
 
-_DURATION = re.compile(
+_DURATION = LazyPattern(
     r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\s?(?:ns|us|µs|ms|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)(?![\w/])"
     r"|(?<![\d:.])\d{1,3}:\d\d(?::\d\d)?(?:\.\d+)?(?![\d:])"
 )
-_RATE = re.compile(
+_RATE = LazyPattern(
     r"\d\s?(?:it|steps?|iters?|samples?|sequences?|seqs?|imgs?|images?|tok(?:en)?s?|examples?|batch(?:es)?|k?wps|ups)"
     r"\s?(?:/|per)\s?(?:s|sec|second|min)\b|\d\s?m?s(?:ec)?\s?(?:/|per)\s?(?:it|iter|step|batch|sample|img|image|epoch)\b"
     r"|\b(?:SPS|sps|fps|FPS|wps|throughput|samples_per_sec(?:ond)?|tokens_per_sec(?:ond)?)\b\W{1,4}\d",
 )
-_TIME_WORD = re.compile(
+_TIME_WORD = LazyPattern(
     r"(?i)\b(?:time|elapsed|duration|took|runtime|time[_ ]?cost|cost[_ ]?time|[a-z]*_?time|seconds?|dt)\b"
     r"[^\w\n]{1,4}\d"
 )
-_LOSS = re.compile(r"(?i)(?:loss|ppl|perplexity|nll|bpb|\bce\b|\bmse\b|\breward)\w*\W{0,4}[-+]?(?:\d|nan|inf)")
-_TOTAL = re.compile(
+_LOSS = LazyPattern(r"(?i)(?:loss|ppl|perplexity|nll|bpb|\bce\b|\bmse\b|\breward)\w*\W{0,4}[-+]?(?:\d|nan|inf)")
+_TOTAL = LazyPattern(
     r"(?i)\b(?:total|max|num|number of)[ _-]?(?:train(?:ing)?|optimi[sz]ation|global)?[ _-]?"
     r"(?:steps?|iters?|iterations?|updates?|epochs?|batches)\b\D{0,12}\d"
     r"|\b\d+\s?/\s?\d+\b|\b(?:step|iter|iteration|epoch|update)s?\s+\d+ of \d+|\bfor \d+ (?:epochs|steps|iterations)\b"
 )
-_FRACTION = re.compile(r"(?<![\d/.])(\d+)\s?/\s?(\d+)(?![\d/])")
-_EVALUATION = re.compile(r"(?i)(?<![a-z])(?:eval|evals|evaluat\w*|valid|validat\w*|val|test|testing|dev)(?![a-z])")
-_SCORE = re.compile(
+_FRACTION = LazyPattern(r"(?<![\d/.])(\d+)\s?/\s?(\d+)(?![\d/])")
+_EVALUATION = LazyPattern(r"(?i)(?<![a-z])(?:eval|evals|evaluat\w*|valid|validat\w*|val|test|testing|dev)(?![a-z])")
+_SCORE = LazyPattern(
     r"(?i)(?:loss|acc|accuracy|prec|f1|bleu|map|miou|dice|auc|ppl|perplexity|score|error|wer|cer)\w*\W{0,4}\d"
 )
-_END = re.compile(
+_END = LazyPattern(
     r"(?i)\b(?:train(?:ing)?|optimi[sz]ation|run|fit|experiment|job|everything|all)\b[^.\n]{0,30}"
     r"\b(?:complete|completed|done|finished|over|ended|ends)\b|\b(?:finished|completed|done)\b[^.\n]{0,20}\btraining\b"
     r"|\btrain_runtime\b|^\W*(?:finished|done|completed?)\W*$"
 )
-_PREPARATION = re.compile(
+_PREPARATION = LazyPattern(
     r"(?i)\b(?:map|filter|filtering|tokeniz\w*|download\w*|loading|load|shards?|fetching|generating|extract\w*|cach\w*|"
     r"preprocess\w*|preparing|packing|saving|writing|copying|resolving|indexing|collecting|installing|building|"
     r"scanning|flattening|casting|sanity)\b|\d\s?(?:examples|files|[kMG]i?B|[KMG])(?:/s|\b)"
 )
-_WHOLE = re.compile(r"(?<![\d.\-/:])\d+(?![\d.:])")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_WHOLE = LazyPattern(r"(?<![\d.\-/:])\d+(?![\d.:])")
+_NUMBER = LazyPattern(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _CHARS = 300
 
 

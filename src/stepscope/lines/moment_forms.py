@@ -10,6 +10,7 @@ import datetime as dt
 import re
 from typing import NamedTuple
 
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.core.units import MONTHS, NS
 
 DAY_NS = 86_400 * NS
@@ -47,45 +48,45 @@ _JOIN = r"(?:\s?[T_|:,@-]\s?|\s{1,3})"
 _MON = r"(?P<m>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:[a-z]{1,6})?\.?"
 _WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?:[a-z]{1,6})?,?\s+)?"
 
-_ISO = re.compile(
+_ISO = LazyPattern(
     rf"{_OPEN}(?P<y>\d{{4}})(?P<sep>[-/.])(?P<mo>\d\d?)(?P=sep)(?P<d>\d\d?)(?:{_JOIN}|\s[A-Z][a-z]{{2}}\s){_MINUTES}{_TAIL}"
 )
-_ISO_DASHED = re.compile(
+_ISO_DASHED = LazyPattern(
     rf"{_OPEN}(?P<y>\d{{4}})-(?P<mo>\d\d)-(?P<d>\d\d)[\s_T-]{{1,2}}(?P<h>\d\d)(?P<sep>[-_h])(?P<mi>\d\d)[-_m](?P<s>\d\d)s?"
     rf"(?:[._,-](?P<f>\d{{3,9}}))?(?!\d){_CLOSE}"
 )
-_COMPACT = re.compile(
+_COMPACT = LazyPattern(
     rf"{_OPEN}(?P<y>(?:20)?\d\d)(?P<mo>[01]\d)(?P<d>[0-3]\d)[-_T\s]?(?P<h>[0-2]\d):?(?P<mi>[0-5]\d):?(?P<s>[0-5]\d)"
     rf"(?:[.,_-](?P<f>\d{{3,9}}))?(?![\d.:]){_CLOSE}"
 )
-_NUMERIC = re.compile(
+_NUMERIC = LazyPattern(
     rf"{_OPEN}(?P<a>\d\d?)(?P<sep>[-/.])(?P<b>\d\d?)(?P=sep)(?P<c>\d{{4}}|\d\d){_JOIN}{_MINUTES}{_TAIL}"
 )
-_MONTH_FIRST = re.compile(
+_MONTH_FIRST = LazyPattern(
     rf"{_OPEN}{_WEEKDAY}{_MON}\s+(?P<d>\d\d?)(?:st|nd|rd|th)?,?\s+(?:(?P<y>\d{{4}}),?\s+(?:at\s+)?)?{_MINUTES}"
     rf"{_HALF}{_ZONE}(?:\s(?P<y2>(?:19|20)\d\d)(?!\d))?{_CLOSE}"
 )
-_DAY_FIRST = re.compile(
+_DAY_FIRST = LazyPattern(
     rf"{_OPEN}{_WEEKDAY}(?P<d>\d\d?)\.?[\s/-]{_MON}[\s/,-]+(?:(?P<y>\d{{4}}|\d\d(?=[\s:,]+\d\d?:\d\d:))[\s:,]+)?{_MINUTES}{_TAIL}"
 )
-_MONTH_DAY = re.compile(rf"{_OPEN}(?P<mo>\d\d)[-/](?P<d>\d\d)[\sT]{_SECONDS}{_TAIL}")
-_CJK = re.compile(
+_MONTH_DAY = LazyPattern(rf"{_OPEN}(?P<mo>\d\d)[-/](?P<d>\d\d)[\sT]{_SECONDS}{_TAIL}")
+_CJK = LazyPattern(
     rf"{_OPEN}(?P<y>\d{{4}})\s?[年년]\s*(?P<mo>\d\d?)\s?[月월]\s*(?P<d>\d\d?)\s?[日号일]?\s*"
     r"(?:[(（]?(?:星期|周|週)?[一二三四五六日天月火水木金土월화수목금토일](?:曜日|요일)?[)）]?\s*)?"
     r"(?P<half>上午|下午|午前|午後|오전|오후)?\s*(?P<h>\d\d?)\s?[:：时時点시]\s*(?P<mi>\d\d?)"
     rf"(?:\s?[:：分분]\s*(?P<s>\d\d?){_FRACTION}(?:\s?[秒초])?)?{_ZONE}{_CLOSE}"
 )
 # glog and absl: a letter for the level, no year, and the place in the code.
-_GLOG = re.compile(
+_GLOG = LazyPattern(
     r"[DIWEFC](?P<y>20\d\d)?(?P<mo>\d\d)(?P<d>\d\d) (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)\.(?P<f>\d{1,9})"
     r"\s+\d+ [\w./<>-]{1,80}:\d+\] ?"
 )
-_TIME = re.compile(rf"{_OPEN}{_SECONDS}{_HALF}{_CLOSE}(?=[\s|:,;-]|$)(?!:?\d)")
-_TIME_OF_MINUTES = re.compile(
+_TIME = LazyPattern(rf"{_OPEN}{_SECONDS}{_HALF}{_CLOSE}(?=[\s|:,;-]|$)(?!:?\d)")
+_TIME_OF_MINUTES = LazyPattern(
     rf"{_OPEN}(?P<h>\d\d?):(?P<mi>\d\d)\s?(?P<half>[AaPp]\.?[Mm]\b\.?){_CLOSE}(?=[\s|:,;-]|$)"
 )
-_EPOCH = re.compile(r"\[?(?P<e>1\d{9})(?:\.(?P<f>\d{1,9}))?\]?(?=[\s|:])")
-_SINCE = re.compile(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
+_EPOCH = LazyPattern(r"\[?(?P<e>1\d{9})(?:\.(?P<f>\d{1,9}))?\]?(?=[\s|:])")
+_SINCE = LazyPattern(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
 
 _DIGITS_FIRST = (
     *(_ISO, _EPOCH, _NUMERIC, _MONTH_DAY, _COMPACT, _ISO_DASHED, _DAY_FIRST, _CJK, _TIME, _TIME_OF_MINUTES, _SINCE),
@@ -114,7 +115,7 @@ def moment_at(text: str, position: int) -> tuple[PrintedMoment, re.Match[str]] |
     return None
 
 
-def _meaning(form: re.Pattern[str], match: re.Match[str]) -> PrintedMoment | None:
+def _meaning(form: LazyPattern, match: re.Match[str]) -> PrintedMoment | None:
     """What a match of `form` says; None when there is no such date or time of day."""
     parts = match.groupdict()
     fraction = parts.get("f") or ""
@@ -149,7 +150,7 @@ def _seconds(parts: dict[str, str | None]) -> int | None:
     return hour * 3600 + minute * 60 + second
 
 
-def _dates(form: re.Pattern[str], parts: dict[str, str | None]) -> list[int]:
+def _dates(form: LazyPattern, parts: dict[str, str | None]) -> list[int]:
     """The days since 1970 that a date can mean, the likeliest first, at most two."""
     if form is _NUMERIC:
         found = [_in_order(order, parts) for order in _ORDERS[parts["sep"] or "/"]]

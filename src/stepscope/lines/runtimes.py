@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.figures import parse_clock
 
 _NUMBER = r"(?P<n>\d[\d,]*(?:\.\d+)?)"
@@ -20,16 +19,16 @@ _PHRASES = (
 )
 _TOTAL = r"Total (?:time|duration)(?: taken| elapsed| spent| used)?|(?:Finished|Completed|Done) in"
 _PATTERNS = (
-    re.compile(rf"['\"]?(?P<name>train_runtime)['\"]?\s*[:=]\s*['\"]?(?:{_CLOCK}|(?P<s>\d+(?:\.\d+)?))"),
-    re.compile(
+    LazyPattern(rf"['\"]?(?P<name>train_runtime)['\"]?\s*[:=]\s*['\"]?(?:{_CLOCK}|(?P<s>\d+(?:\.\d+)?))"),
+    LazyPattern(
         rf"\b(?P<name>{_PHRASES})\s*(?:\(h:m:s\))?\s*[:=]?\s*(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})",
     ),
     # Of an epoch or an evaluation, more is on the line.
-    re.compile(rf"^\[?(?P<name>{_TOTAL})\s*[:=]?\s*(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
-    re.compile(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
-    re.compile(rf"^DEEPMD INFO +(?P<name>wall time): {_NUMBER}{_UNIT}\s*$"),
-    re.compile(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),
-    re.compile(rf"^(?P<name>Elapsed \(wall clock\) time) \(h:mm:ss or m:ss\): {_CLOCK}\s*$"),
+    LazyPattern(rf"^\[?(?P<name>{_TOTAL})\s*[:=]?\s*(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
+    LazyPattern(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
+    LazyPattern(rf"^DEEPMD INFO +(?P<name>wall time): {_NUMBER}{_UNIT}\s*$"),
+    LazyPattern(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),
+    LazyPattern(rf"^(?P<name>Elapsed \(wall clock\) time) \(h:mm:ss or m:ss\): {_CLOCK}\s*$"),
 )
 # Of which a line that states a total contains one.
 WORDS = (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-_SO_FAR = re.compile(r"\bstep=(?P<step>\d+), skipped=(?P<num>\d+)")  # DeepSpeed
-_SINCE = re.compile(r"\bnumber of skipped iterations:\s*(?P<num>\d+)")  # Megatron and its relatives
+from stepscope.core.lazy_pattern import LazyPattern
+
+_SO_FAR = LazyPattern(r"\bstep=(?P<step>\d+), skipped=(?P<num>\d+)")  # DeepSpeed
+_SINCE = LazyPattern(r"\bnumber of skipped iterations:\s*(?P<num>\d+)")  # Megatron and its relatives
 # One step each: apex, fairseq, DeepSpeed, and loops that copy their words.
-_OVERFLOW = re.compile(
+_OVERFLOW = LazyPattern(
     r"(?i)\bgradient overflow\b.{0,40}\bskipping step|\bOVERFLOW!.{0,20}\bskipping step"
     r"|\bskipping (?:this |the )?(?:optimizer )?step\b.{0,60}\b(?:nan|inf|overflow)"
     r"|\b(?:nan|inf(?:inite)?|overflow) (?:gradients?|grad_norm|detected)\b.{0,60}\bskip"

@@ -6,10 +6,10 @@ says that a child failed, and the scheduler that the job is gone. Only one of th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.notices import FATAL
 from stepscope.run.model import Notice, Run
 
@@ -20,14 +20,14 @@ _FALLOUT_TYPES = {
     *("ChildFailedError", "CalledProcessError", "SignalException", "RayTaskError"),
     *("ProcessExitedException", "ProcessRaisedException"),
 }
-_FALLOUT = re.compile(
+_FALLOUT = LazyPattern(
     r"ChildFailedError|multiprocessing\.api:failed|Killing subprocess|closing signal SIG|exits with return code"
     r"|(?:srun|slurmstepd): .*(?:Exited with|Job step aborted|STEP .* CANCELLED|Terminated|forcing job termination)"
     r"|returned non-zero exit status|Main process received SIG|^traceback\s*:|Signal \d+ \(SIG|^Terminated"
     r"|^(?:Aborted|Killed)\b|^terminate called|failed \(exitcode|^(?:mpirun|mpiexec|prterun) |BAD TERMINATION"
     r"|^Process finished with|exit(?:ed with)? code|^wandb: "
 )
-_BY_OTHERS = re.compile(r"Kill|SIGKILL|NODE FAIL|[Nn]ode failure|exitcode: -9\b|return code = -9\b|Evicted")
+_BY_OTHERS = LazyPattern(r"Kill|SIGKILL|NODE FAIL|[Nn]ode failure|exitcode: -9\b|return code = -9\b|Evicted")
 _STRONG = {"exception", "interrupted", "killed", "hang"}
 
 
