@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from stepscope.catalogue.detect import catalogue
 from stepscope.core.errors import InputError
 from stepscope.reading.log_reader import LogReader
+from stepscope.run.ending import find_ending
 from tests.unit.test_tfevents import field, varint
 
 WALL = 1731600000
@@ -204,3 +205,16 @@ def test_odd_cells_never_raise(cell):
         f'{sound}{{"step": 9, "time": {cell}, "loss": {cell}}}\n',
     ):
         assert len(run_of(data)) >= 9
+
+
+def test_a_row_that_marks_the_end_finishes_the_run():
+    steps = [{"event": "step", "step": i, "loss": 2.5, "step_time_s": 3.0} for i in range(1, 9)]
+    ended = run_of(objects(*steps, {"event": "done", "num_steps": 8}))
+    assert find_ending(ended).value == "finished"
+    assert find_ending(run_of(objects(*steps))) is None
+
+
+@pytest.mark.parametrize("name", ["time/total", "timing/step"])
+def test_the_whole_of_the_times_of_a_step_is_its_time(name):
+    rows = [{"step": i, "loss": 2.5, name: 3.0 + i % 2, "time/train": 1.0} for i in range(1, 9)]
+    assert run_of(objects(*rows)).steps.dur_ns[1:3].tolist() == [3 * 10**9, 4 * 10**9]

@@ -47,6 +47,9 @@ _OTHERS = (
     {"resourceSpans"},
     {"Progress/tick", "Timing/total_sec"},
 )
+_ENDS = frozenset(
+    ("done", "finished", "complete", "completed", "end", "train_end", "training_end", "training_complete", "run_end")
+)
 _END_OF_LINE = re.compile(r"\r\n|\n|\r")
 NUMBER = r"-?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
 _MOMENT = r"(?: unix_s (?P<unix_s>[\d.]+)| stamp (?P<stamp>\S+))"
@@ -144,6 +147,14 @@ def _split(text: str) -> list[str]:
     return lines[:-1] if not lines[-1] else lines
 
 
+def _end_of(row: Row) -> str | None:
+    """What a row says that marks the end of the run, `{"event": "done"}`, in words that say so in any log."""
+    for key in ("event", "type", "status"):
+        if str(row.get(key, "")).lower() in _ENDS:
+            return f"training finished: {key} {row[key]}"
+    return None
+
+
 def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -> Iterator[str]:
     """Each row as a line of the format `name`: a step, an evaluation, or, one after the other, both."""
     held: Row | None = None  # the last step, for as long as rows of the same step may complete it
@@ -156,7 +167,8 @@ def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -
         evaluation = _evaluation(name, line, step, columns)
         if not _is_step(line, step, columns, evaluated=evaluation is not None):
             # A row that belongs to no step counts as not understood: no line of the format looks like this.
-            after.append(evaluation or ("" if step is not None else f"{name}: a row without a step"))
+            rest = "" if step is not None else _end_of(line) or f"{name}: a row without a step"
+            after.append(evaluation or rest)
             continue
         if held is not None and step == step_of(held, columns) and _can_merge(held, line, columns):
             held = {**line, **{key: value for key, value in held.items() if value not in (None, "")}}
