@@ -286,7 +286,7 @@ def _epoch_and_batch(
         return None
     is_named = bool(EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch) or _is_pair(kind, epoch, batch)
     is_named = is_named and not _NOT_NOW.search(epoch.field.key)
-    if not is_named and (epochs is None or total is None):
+    if not is_named and (total is None or (epochs is None and not _turns_with(epoch, batch))):
         return None
     length = _epoch_length(batch, total, columns)
     if length is None:
@@ -307,6 +307,13 @@ def _epoch_and_batch(
         # Batches that start again just where the epoch goes on can hardly be anything else.
         weight=1.05 if starts_again else 0.95 if is_named and weight >= 0.8 else 0.7,
     )
+
+
+def _turns_with(epoch: _CountColumn, batch: _CountColumn) -> bool:
+    """Whether a number goes up by one just where the batches start again: `iteration:2 step:8/652`."""
+    up, down = np.diff(epoch.values), np.diff(batch.values) < 0
+    is_before = epoch.at < batch.at and not _NEVER.search(epoch.field.key)
+    return is_before and int(down.sum()) >= 2 and bool((up == down).all())
 
 
 def _is_pair(kind: Kind, epoch: _CountColumn, batch: _CountColumn) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from stepscope.infer.counter import Counter, whole
@@ -187,9 +188,11 @@ def _wordy(what: LineKind, kind: Kind) -> StopLines | None:
 
 
 def _before_path(text: str) -> str:
+    """The words up to a path, which differs from line to line; a logger that is named like one comes first in all."""
     words: list[str] = []
-    for word in text.split():
-        if "/" in word or "\\" in word or re.search(r"\.\w+$", word):
+    for word, following in zip_longest(text.split(), text.split()[1:]):
+        is_logger = not words and following in {"-", "|", ":"}
+        if not is_logger and ("/" in word or "\\" in word or re.search(r"\.\w+$", word)):
             break
         words.append(word)
     return " ".join(words)
