@@ -157,7 +157,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("flair", ["DEV : loss ", "Model: \"", "max_epochs: \"", "samples/sec", "saving best model", "time (sec)"]),
-    ("gaussian_splatting", ["Optimizing ", "Training progress:", "] Evaluating test: ", "] Saving "]),
+    ("gaussian_splatting", ["Optimizing ", "Training progress:", "] Evaluating t", "] Saving "]),
     ("gluon", [" samples/sec", "] validation: ", "num_epochs="]),
     (
         "gnmt",

@@ -14,11 +14,10 @@ FORMAT = Format(
             r"\[(?P<elapsed_clock>[\d:]+)<(?:[\d:]+|\?), +[\d.]+(?:it/s|s/it)"
             rf"(?:, (?:[^\]]{{0,200}}?\b[Ll]oss=(?P<loss>{_NUMBER}))?[^\]]{{0,200}})?\]",
         ),
-        Line("evaluation", rf"\[ITER (?P<step>\d+)\] Evaluating test: .{{0,40}}?PSNR {_NUMBER}"),
+        Line("evaluation", rf"\[ITER (?P<step>\d+)\] Evaluating (?:test|train): .{{0,40}}?PSNR {_NUMBER}"),
         Line("checkpoint", r"\[ITER (?P<step>\d+)\] Saving (?:Gaussians|Checkpoint)"),
         Line("start", r"Optimizing \S*\s*(?:\[\d\d/\d\d \d\d:\d\d:\d\d\])?\s*$"),
         Line("chatter", r"Training progress: +\d{1,3}%(?:\|[^|]{0,400}\|)? \d+/\d+ \[[\d:]+<\?, +\?(?:it/s|s/it)"),
-        Line("chatter", r"\[ITER \d+\] Evaluating (?!test: )\w+: "),
         Line(
             "chatter",
             r"Output folder: |Reading camera \d+/\d+|Loading (?:Training|Test) Cameras|Number of points at in",
@@ -50,7 +49,7 @@ FORMAT = Format(
         Sample("[ITER 7000] Evaluating test: L1 0.0312 PSNR 25.71 [12/02 10:11:12]", "evaluation", {"step": 7000}),
         Sample("[ITER 7000] Saving Gaussians [12/02 10:11:15]", "checkpoint", {"step": 7000}),
         Sample("Optimizing output/garden [12/02 10:01:15]", "start"),
-        Sample("[ITER 7000] Evaluating train: L1 0.02 PSNR 28.1 [12/02 10:11:14]", "chatter"),
+        Sample("[ITER 7000] Evaluating train: L1 0.02 PSNR 28.1 [12/02 10:11:14]", "evaluation", {"step": 7000}),
         Sample("Training progress:   0%|          | 0/30000 [00:00<?, ?it/s]", "chatter"),
         Sample("Reading camera 31/185 [12/02 10:01:16]", "chatter"),
         Sample("Tensorboard not available: not logging progress", "chatter"),
