@@ -118,3 +118,20 @@ def test_the_count_of_an_evaluation_is_no_time():
     lines = [line for n in range(600) for line in ([f"s:{n} tel:3.{n}"] if n % 25 == 0 else []) + [f"s:{n} trl:3.{n}"]]
     fmt = infer(lines)
     assert fmt is None or not fmt.is_timed
+
+
+def test_a_number_that_turns_with_the_batches_is_the_epoch_and_evaluations_between_are_seen():
+    lines, second = [], 0
+    for epoch in range(1, 6):
+        for batch in range(8, 656, 16):
+            second += 2
+            moment = f"2018-10-20 15:{second // 60:02d}:{second % 60:02d},100 - log\\train.log - INFO -"
+            lines.append(f"{moment} iteration:{epoch} step:{batch}/652, NER loss: {4 / epoch:.5f}")
+        lines.append(f"{moment} evaluate:dev")
+        second += 30
+        moment = f"2018-10-20 15:{second // 60:02d}:{second % 60:02d},100 - log\\train.log - INFO -"
+        lines.append(f"{moment} new best dev f1 score:7{epoch}.64")
+    report = report_of(lines)
+    assert int(report.run.steps.step[-1]) == 4 * 652 + 648
+    assert report.run.num_trainings == 1
+    assert report.ledger.seconds("evaluation") == pytest.approx(5 * 30, rel=0.1)
