@@ -53,7 +53,7 @@ test: $(VENV)/.dev browser
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tools/gen.py --check
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto
 
 # The browser for the page's tests: the system's own, installed where that is allowed.
 browser:
