@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from stepscope.core.message import Message
 from stepscope.core.settings import Value
 from stepscope.core.units import parse_count
-from stepscope.lines.sieve import Sieve
+from stepscope.lines.sieve import Sieve, literal_start
 
 LineKind = Literal[
     "step", "evaluation", "checkpoint", "gc", "data", "setting", "fact", "start", "resume", "remark", "chatter"
@@ -346,11 +346,11 @@ def convert(name: str, text: str) -> Value | None:
 def match_line(fmt: Format, text: str, first: int = 0) -> tuple[int, re.Match[str]] | None:
     """The index of the line of `fmt` that claims `text` from its start, tried from `first` on, and the match."""
     lines = fmt.lines
-    match = lines[first].regex.match(text)
+    match = lines[first].regex.match(text) if text.startswith(literal_start(lines[first].pattern)) else None
     if match is not None:
         return first, match
     for index in fmt.sieve.possible(text):
-        if index != first:
+        if index != first and text.startswith(literal_start(lines[index].pattern)):
             match = lines[index].regex.match(text)
             if match is not None:
                 return index, match

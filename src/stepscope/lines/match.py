@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from stepscope.lines.format import Format, LineKind, match_line
 from stepscope.lines.prefix import Prefix, split_prefix
+from stepscope.lines.sieve import literal_start
 
 # After an unknown kind of prefix, only these distinctive lines are looked for, and only near the start.
 SEARCHED: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint"})
@@ -62,7 +63,7 @@ def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
         return None  # none of this format's words: its patterns need not even be compiled
     for index in fmt.sieve.possible(text):
         line = fmt.lines[index]
-        if line.kind in SEARCHED:
+        if line.kind in SEARCHED and literal_start(line.pattern) in head:
             match = line.anywhere.search(head)
             if match is not None and match.start() <= _MAX_PREFIX:
                 return index, match
