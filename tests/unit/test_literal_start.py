@@ -42,7 +42,15 @@ def test_every_sample_begins_with_the_start_of_its_pattern():
                     assert sample.text.startswith(literal_start(line.pattern)), (fmt.name, line.pattern)
 
 
-PATTERNS = sorted({line.pattern for fmt in catalogue() for line in fmt.lines if line.kind == "step"})
+# Texts for patterns that look around are found by trial, which may take too many.
+PATTERNS = sorted(
+    {
+        line.pattern
+        for fmt in catalogue()
+        for line in fmt.lines
+        if line.kind == "step" and not re.search(r"\(\?[=!<]", line.pattern.replace("(?P<", ""))
+    }
+)
 
 
 @given(st.sampled_from(PATTERNS).flatmap(lambda pattern: st.tuples(st.just(pattern), st.from_regex(pattern))))
