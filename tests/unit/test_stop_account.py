@@ -197,7 +197,7 @@ def test_evaluations_that_nothing_times_are_counted_without_a_figure():
 
 
 def test_a_printed_wait_for_data_is_no_sign_that_the_clock_holds_the_evaluation():
-    """A loader that starts anew after each evaluation makes the next row slow, about as slow as the evaluation was."""
+    """A loader that restarts after each evaluation makes the next row about as slow as the evaluation was."""
     waits = LINES[0]._replace(pattern=LINES[0].pattern + r"(?:, (?P<data_s>[\d.]+) s of it for data)?")
     fmt = made_up(includes=("data",))
     fmt = dataclasses.replace(fmt, lines=(waits, *LINES[1:]))

@@ -75,7 +75,7 @@ def row_times(
                 begun = np.maximum(1, np.minimum(step[rows] - first_step + 1, usual))
                 covered = np.where(is_first[rows], begun, since)
                 if num == 1 and step[0] > first_step:
-                    covered = np.zeros_like(since)  # the time of nobody knows how many steps
+                    covered = np.zeros_like(since)  # how many steps the figure covers is unknown
             covered = np.where(per[rows] > 0, per[rows], covered) if len(per) else covered
             durs, spans = _printed_times(figure[rows], covered)
             if is_total:

@@ -75,7 +75,7 @@ def _held(run: Run, stops: Sequence[Stop], *, evaluation: bool) -> list[float]:
         span = int(steps.span[stop.row]) if stop.row is not None else 0
         if stop.row is None or not took or took < max(_SHOWS * level, _SIGMAS * noise) * span:
             continue
-        # What the row waited for its data is said next to it: a loader starts anew after an evaluation.
+        # The row prints its wait for data: a loader restarts its workers after an evaluation.
         excess = (float(steps.dur_ns[stop.row]) / NS - level - float(waited[stop.row])) * span
         # Where both say what they took, the other one may be the part of the row that this one is not.
         found.append((excess - (other or 0.0 if excess > took + (other or 0.0) / 2 else 0.0)) / took)
