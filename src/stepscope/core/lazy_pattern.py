@@ -35,7 +35,3 @@ class LazyPattern:
     def findall(self, text: str) -> list[str]:
         """The texts of all matches of a pattern with at most one group."""
         return self._compiled.findall(text)
-
-    def sub(self, replacement: str, text: str) -> str:
-        """The text with all matches replaced."""
-        return self._compiled.sub(replacement, text)

@@ -16,7 +16,7 @@ from stepscope.columns.statistics import median
 from stepscope.core.message import Message, say
 from stepscope.core.redact import redact
 from stepscope.infer.bar_series import BarReading, BarSeries
-from stepscope.infer.drawn_bars import CLOCK, COUNT, Bar, bar_pattern, bar_text
+from stepscope.infer.drawn_bars import CLOCK, COUNT, SHARE, Bar, bar_pattern, bar_text
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
 _NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?(?:\d(?:[\d.,]*\d)?(?:[eE][-+]?\d+)?|nan|NaN|inf)")
@@ -25,7 +25,6 @@ _LOSS = (
     r"(?:[^\]]{0,400}?(?<![A-Za-z_])(?:train[_/])?loss(?:_step)?\s?[=:]\s?"
     r"(?P<loss>[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)))?"
 )
-_SHARE = r"\d{1,3}(?:\.\d{1,2})?"
 _WITH_LOSS = {"tqdm", "bare"}
 _EPOCH_WORD = re.compile(r"(?i)(?:epochs?|ep)\W*$")
 _CLOCK_SURE, _CLOCK_AGREES = 0.8, 0.9
@@ -165,7 +164,7 @@ def _step_pattern(series: BarSeries, epoch: EpochOfLabel | None, batches: int | 
     style = series.runs[0][0].style
     clock = rf"(?P<elapsed_clock>{CLOCK})"
     start = rf"{label}\s*" if label else r"^"
-    return start + bar_pattern(style, share=_SHARE, count=count, clock=clock) + (_LOSS if style in _WITH_LOSS else "")
+    return start + bar_pattern(style, share=SHARE, count=count, clock=clock) + (_LOSS if style in _WITH_LOSS else "")
 
 
 def at_most(most: int) -> str:

@@ -66,7 +66,7 @@ _STYLES = {
         has_share=False,
     ),
 }
-_SHARE = r"\d{1,3}(?:\.\d{1,2})?"
+SHARE = r"\d{1,3}(?:\.\d{1,2})?"
 _MAX_CHARS = 1500
 _MAX_LABEL = 240
 _NO_TOTAL = "?"  # of a bar that does not know how far it will count
@@ -161,7 +161,7 @@ def _filled(template: str, **values: str) -> str:
 @cache
 def _regex(style: str) -> re.Pattern[str]:
     count = rf"(?P<n>{COUNT})/(?P<total>{COUNT}|\{_NO_TOTAL})"
-    drawing = bar_pattern(style, share=rf"(?P<share>{_SHARE})", count=count, clock=rf"(?P<elapsed>{CLOCK})")
+    drawing = bar_pattern(style, share=rf"(?P<share>{SHARE})", count=count, clock=rf"(?P<elapsed>{CLOCK})")
     return re.compile(drawing + _STYLES[style].after)
 
 
