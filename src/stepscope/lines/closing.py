@@ -50,7 +50,7 @@ _CLOSING = (
     r"|^wandb: Waiting for W&B process to finish.*\(success\)"
     r"|(?i:^exit(?:ed)?(?: with)? (?:code|status)[ :=]*0\s*$)"
     # A test that comes once, at the end.
-    r"|(?i:^(?:final |overall )?test(?:ing|_)? ?(?:set )?(?:loss|acc|accuracy|results?|scores?|metrics?|performance)\b)"
+    r"|(?i:^(?:final |overall )?test(?:ing)?[ _](?:set )?(?:loss|acc|accuracy|results?|scores?|metrics?|performance)\b)"
     r"|(?i:^final (?:results?|metrics?|evaluation|performance|(?:test|val\w*) \w+)\b)"
 )
 _EARLY_STOP = (
@@ -60,26 +60,14 @@ _EARLY_STOP = (
 )
 # Most lines have none of these; each pattern is compiled only where one of its words is there.
 _DONE_WORDS = (
-    *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "exiting", "ended", " over", "succeeded", "stopped:"),
-    *("run_stop", "onclu", "inaliz", "ermin", "chev", "schlossen", "beendet", "完", "结束", "結束", "終了", "학습"),
+    *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "exiting", "ended", "ENDED", " over", " OVER"),
+    *("nding ", "NDING ", "nd of ", "ND OF ", "succeeded", "SUCCEEDED", "stopped:", "run_stop", "onclu", "inaliz"),
+    *("ermin", "chev", "schlossen", "SCHLOSSEN", "eendet", "EENDET", "完", "结束", "結束", "終了", "학습"),
 )
 _CLOSING_WORDS = (
-    *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "final", "Final", "best"),
-    *(
-        "Best",
-        "END",
-        "End",
-        "ended",
-        "success",
-        "raining t",
-        "otal ",
-        "STOP",
-        "OTAL TRAINING",
-        "est ",
-        "esting",
-        "est_",
-    ),
-    *("EST ", "aved ", "AVED "),
+    *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "XIT", "inal", "INAL"),
+    *("best", "Best", "END", "End", "ended", "=end", " end", "success", "raining t", "otal ", "OTAL T", "STOP"),
+    *("est ", "esting", "est_", "EST ", "ESTING", "EST_", "aved ", "AVED "),
 )
 # Lines after which words of an end were those of a stage: the next epoch, another training.
 _GOES_ON = (
