@@ -218,3 +218,10 @@ def test_a_row_that_marks_the_end_finishes_the_run():
 def test_the_whole_of_the_times_of_a_step_is_its_time(name):
     rows = [{"step": i, "loss": 2.5, name: 3.0 + i % 2, "time/train": 1.0} for i in range(1, 9)]
     assert run_of(objects(*rows)).steps.dur_ns[1:3].tolist() == [3 * 10**9, 4 * 10**9]
+
+
+def test_a_column_of_totals_is_one_only_while_it_is_ahead_of_the_steps():
+    planned = run_of(table("step,total_steps,elapsed", *((i, 90, 3 * i) for i in range(1, 9))))
+    assert planned.settings.get("max_steps").value in {89, 90}
+    counted = run_of(table("epoch,total_steps,elapsed", *((i, i - 1, 3 * i) for i in range(1, 9))))
+    assert counted.settings.get("max_steps") is None

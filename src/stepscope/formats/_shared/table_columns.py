@@ -23,7 +23,7 @@ Row = Mapping[str, object]
 _STEPS = (
     *("global_step", "trainer/global_step", "train/global_step", "step", "steps", "train_step", "training_step"),
     *("iter", "iteration", "iterations", "iters", "it", "itr", "n_iter", "optimizer_step", "optimizer_steps"),
-    *("training_iteration", "train/step", "train/iter", "train/iteration", "current_step"),
+    *("training_iteration", "train/step", "train/iter", "train/iteration", "current_step", "current_steps"),
     *("num_updates", "update", "updates", "update_step"),
     *("time/total_timesteps", "total_timesteps", "timesteps", "timesteps_total", "num_timesteps", "env_steps"),
     *("total/steps", "total/timesteps", "misc/total_timesteps", "timesteps_so_far", "total_env_steps", "env_step"),
@@ -32,7 +32,7 @@ _STEPS = (
 _LEFT = frozenset(
     ("eta", "eta_s", "eta_sec", "eta_seconds", "time_left", "time_remaining", "remaining_time", "remaining")
 )
-_TOTALS = ("max_steps", "max_iters", "max_iterations")
+_TOTALS = ("max_steps", "max_iters", "max_iterations", "total_steps", "total_iters", "total_iterations")
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
     **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), 1e-3),
@@ -126,12 +126,19 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
     for clock in clocks:
         by_kind.setdefault(clock.kind, clock)
     stamp, duration = by_kind.get("stamp"), by_kind.get("duration")
-    total = next((plain[name] for name in _TOTALS if name in plain), None)
+    total = next((plain[name] for name in _TOTALS if name in plain and _bounds(plain[name], step, rows)), None)
     # The time of each step next to moments says most; otherwise the clock that leaves nothing out comes first.
     best = duration if stamp and duration else stamp or by_kind.get("elapsed") or duration
     if stamp and duration and _began_earlier(by_kind.get("elapsed"), duration, rows):
         best = by_kind["elapsed"]
     return Columns(best.kind if best else "untimed", step, best, stamp, total)
+
+
+def _bounds(name: str, step: str, rows: Sequence[Row]) -> bool:
+    """Whether a column is how many steps there will be: some count the steps so far under such a name."""
+    known = [(to_number(row.get(step)), to_number(row.get(name))) for row in rows]
+    pairs = [(at, total) for at, total in known if at is not None and total is not None]
+    return name != step and any(at < total for at, total in pairs) and all(at <= total for at, total in pairs)
 
 
 def _began_earlier(elapsed: TimeColumn | None, duration: TimeColumn, rows: Sequence[Row]) -> bool:
