@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from hypothesis import strategies as st
 
 milliseconds = st.one_of(st.floats(0, 1e7), st.floats(1, 500), st.just(100.0))
@@ -33,10 +35,52 @@ def nanogpt_logs(draw: st.DrawFn) -> str:
     return "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
 
 
+@st.composite
+def stamped_logs(draw: st.DrawFn) -> str:
+    """A run by a clock that is set now and then, with restarts, evaluations and lines out of place."""
+    clock = draw(st.sampled_from([unix, dated, daily, syslog]))
+    now, step, lines = draw(st.floats(1e9, 1.8e9)), 0, []
+    for _ in range(draw(st.integers(0, 30))):
+        now += draw(st.sampled_from([1.0, 1.0, 1.0, 0.0, 30.0]))
+        match draw(st.integers(0, 14)):
+            case 0:
+                now += draw(st.sampled_from([-2.0, -60.0, -3600.0, 3600.0, -86_400.0, -1e9, 1e9]))
+            case 1:
+                step = max(0, step - draw(st.integers(0, 40)))
+            case 2:
+                lines.append(f"{clock(now)} step {step}: train loss 3.0, val loss 3.1")
+            case 3:
+                lines.append(f"{clock(now + draw(st.floats(-100, 100)))} some chatter")
+        lines.append(f"{clock(now)} iter {step}: loss 3.0, time {draw(milliseconds):.2f}ms")
+        step += draw(st.sampled_from([1, 1, 10, 1 << 33]))
+    return "\n".join(lines) + "\n"
+
+
+def _moment(seconds: float) -> dt.datetime:
+    return dt.datetime(1970, 1, 1) + dt.timedelta(seconds=max(0.0, min(seconds, 6e9)))
+
+
+def unix(seconds: float) -> str:
+    return f"{seconds:.3f}"
+
+
+def dated(seconds: float) -> str:
+    return _moment(seconds).strftime("%Y-%m-%d %H:%M:%S,000")
+
+
+def daily(seconds: float) -> str:
+    return _moment(seconds).strftime("[%H:%M:%S]")
+
+
+def syslog(seconds: float) -> str:
+    return _moment(seconds).strftime("%b %d %H:%M:%S")
+
+
 any_bytes = st.one_of(
     st.binary(max_size=4000),
     st.text(max_size=2000).map(lambda text: text.encode("utf-16")),
     nanogpt_logs().map(str.encode),
+    stamped_logs().map(str.encode),
     st.tuples(nanogpt_logs(), st.binary(max_size=60), st.integers(0, 3000)).map(
         lambda parts: parts[0].encode()[: parts[2]] + parts[1] + parts[0].encode()[parts[2] :]
     ),

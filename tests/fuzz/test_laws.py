@@ -20,7 +20,7 @@ from stepscope.reading.log_reader import LogReader
 from stepscope.report import json as as_json
 from stepscope.report import markdown, note, terminal
 from tests.consistency import breaches
-from tests.fuzz.strategies import any_bytes, nanogpt_logs
+from tests.fuzz.strategies import any_bytes, nanogpt_logs, stamped_logs
 
 
 def run_of(*chunks):
@@ -107,7 +107,7 @@ def test_a_cut_log_gives_the_same_rows_up_to_the_cut(log, cut):
     assert part.steps.dur_ns[:num].tolist() == whole.steps.dur_ns[:num].tolist()
 
 
-@given(nanogpt_logs())
+@given(st.one_of(nanogpt_logs(), stamped_logs()))
 def test_phases_are_disjoint_and_add_up(log):
     try:
         run = run_of(log.encode())
@@ -119,6 +119,7 @@ def test_phases_are_disjoint_and_add_up(log):
     for total in ledger.phases:
         assert total.low_s <= total.seconds <= total.high_s
         assert total.seconds >= -1e-6
+    assert 0 <= ledger.wall_low_s <= ledger.wall_s <= ledger.wall_high_s
     for slow in ledger.slow:
         assert sum(part.seconds for part in slow.parts) == pytest.approx(slow.seconds, rel=1e-6, abs=1e-6)
         for part in slow.parts:
@@ -137,7 +138,7 @@ def test_printed_seconds_are_never_lost(log):
     assert ledger.wall_ns >= int(np.sum(run.steps.dur_ns)) - 10 * max(1, len(ledger.phases))
 
 
-@given(nanogpt_logs(), st.integers(1, 1_000_000))
+@given(st.one_of(nanogpt_logs(), stamped_logs()), st.integers(1, 1_000_000))
 def test_the_finish_is_not_before_now(log, max_steps):
     try:
         run = run_of(log.encode())

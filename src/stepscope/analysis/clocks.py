@@ -35,7 +35,7 @@ def read_clocks(run: Run, ledger: Ledger) -> tuple[ClockReading, ...]:
     if run.stamps is not None:
         seconds = (run.stamps.last_ns - (begin_ns(run) if stamped else run.stamps.first_ns)) / NS
         note = "from the first to the last time stamp: everything in between"
-        if run.stamps.num_hours:
+        if any(step.is_hour for step in run.clock_steps):
             note += "; a jump of one hour was taken for daylight saving"
         if ledger.stamps_unusable:
             note = "the time stamps contradict the printed times and are not used"

@@ -25,6 +25,7 @@ WEIGHTS = {
     "R10": 3.0,
     "R11": 2.0,
     "R12": 2.5,
+    "R13": 1.0,
 }
 BASE = 2.5
 # A time that no second clock confirms: little for a format that is known, most of the odds for one that is not.

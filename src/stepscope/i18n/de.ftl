@@ -1266,6 +1266,12 @@ audit-total-explained = { $share } der Zeit haben einen Namen.
 audit-total-unexplained = { $share } der Zeit ({ $duration }) erklärt nichts im Log.
 audit-counter-short = Zu wenige Iterationen, um zu sehen, ob sie gleichmäßig zählen.
 audit-counter-regular = Die Iterationen zählen gleichmäßig.
+audit-clock-none = Das Log hat keine Zeitstempel, die zurückspringen könnten.
+audit-clock-runs-on = Die Zeitstempel springen nie zurück.
+audit-clock-set = { $count ->
+    [one] Die Uhr wurde einmal zurückgestellt, während das Log entstand (Zeile { $line }, um { $by }); was dort verging, ist angenommen.
+   *[other] Die Uhr wurde { $count }-mal zurückgestellt, während das Log entstand (am meisten in Zeile { $line }, um { $by }); was dort verging, ist angenommen.
+}
 audit-counter-again = { $count ->
     [one] Die Zählung beginnt einmal von vorn: Die Summe ist die beider Starts, gemeint sein kann auch nur der letzte.
    *[other] Die Zählung beginnt { $count }-mal von vorn: Die Summe ist die aller Starts, gemeint sein kann auch nur der letzte.

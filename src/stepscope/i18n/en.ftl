@@ -1268,6 +1268,12 @@ audit-total-explained = { $share } of the time has a name.
 audit-total-unexplained = { $share } of the time ({ $duration }) is explained by nothing in the log.
 audit-counter-short = Too few iterations to see whether they count evenly.
 audit-counter-regular = The iterations count evenly.
+audit-clock-none = The log has no timestamps that could go back.
+audit-clock-runs-on = The timestamps never go back.
+audit-clock-set = { $count ->
+    [one] The clock was set back once while the log was written (line { $line }, by { $by }); what passed there is assumed.
+   *[other] The clock was set back { $count } times while the log was written (most at line { $line }, by { $by }); what passed there is assumed.
+}
 audit-counter-again = { $count ->
     [one] The count starts again from its beginning once: the total is that of both launches, and the last one alone may be meant.
    *[other] The count starts again from its beginning { $count } times: the total is that of all launches, and the last one alone may be meant.

@@ -1266,6 +1266,12 @@ audit-total-explained = El { $share } del tiempo tiene nombre.
 audit-total-unexplained = Nada en el log explica el { $share } del tiempo ({ $duration }).
 audit-counter-short = Hay muy pocas iteraciones para ver si cuentan de forma regular.
 audit-counter-regular = Las iteraciones cuentan de forma regular.
+audit-clock-none = El registro no tiene marcas de tiempo que puedan retroceder.
+audit-clock-runs-on = Las marcas de tiempo nunca retroceden.
+audit-clock-set = { $count ->
+    [one] El reloj se atrasó una vez mientras se escribía el registro (línea { $line }, { $by }); lo que pasó ahí es una suposición.
+   *[other] El reloj se atrasó { $count } veces mientras se escribía el registro (la mayor, en la línea { $line }, { $by }); lo que pasó ahí es una suposición.
+}
 audit-counter-again = { $count ->
     [one] La cuenta vuelve a empezar desde el principio una vez: el total es el de los dos arranques, y puede que solo interese el último.
    *[other] La cuenta vuelve a empezar desde el principio { $count } veces: el total es el de todos los arranques, y puede que solo interese el último.

@@ -1266,6 +1266,12 @@ audit-total-explained = { $share } du temps a un nom.
 audit-total-unexplained = Rien dans le log n’explique { $share } du temps ({ $duration }).
 audit-counter-short = Trop peu d’itérations pour voir si elles comptent régulièrement.
 audit-counter-regular = Les itérations comptent régulièrement.
+audit-clock-none = Le journal n’a pas d’horodatage qui puisse reculer.
+audit-clock-runs-on = Les horodatages ne reculent jamais.
+audit-clock-set = { $count ->
+    [one] L’horloge a été reculée une fois pendant l’écriture du journal (ligne { $line }, de { $by }) ; ce qui s’est écoulé là est supposé.
+   *[other] L’horloge a été reculée { $count } fois pendant l’écriture du journal (au plus à la ligne { $line }, de { $by }) ; ce qui s’est écoulé là est supposé.
+}
 audit-counter-again = { $count ->
     [one] Le compte repart du début une fois : le total est celui des deux lancements, alors que le dernier seul vous intéresse peut-être.
    *[other] Le compte repart du début { $count } fois : le total est celui de tous les lancements, alors que le dernier seul vous intéresse peut-être.

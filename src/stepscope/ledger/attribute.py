@@ -17,6 +17,7 @@ from stepscope.core.units import NS
 from stepscope.ledger.accounts import Books, with_count
 from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline, is_coarse, typical
 from stepscope.ledger.bookkeeping import Attribution
+from stepscope.ledger.clock_steps import with_clock_steps
 from stepscope.ledger.data_waits import book_waits
 from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row
 from stepscope.ledger.first_window import first_window, is_run_start
@@ -50,8 +51,9 @@ def attribute(run: Run, *, confidence: float = 0.9, spans: Spans | None = None) 
     what was timed from inside the process. What slow steps were slow for is the next stage's question: `diagnose`.
     """
     if run.num_trainings > 1:
-        return merge_trainings([(part, _attribute(part, confidence, spans)) for part in split_trainings(run)])
-    return _attribute(run, confidence, spans)
+        parts = [(part, _attribute(part, confidence, spans)) for part in split_trainings(run)]
+        return with_clock_steps(merge_trainings(parts), run)
+    return with_clock_steps(_attribute(run, confidence, spans), run)
 
 
 def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:

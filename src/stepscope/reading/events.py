@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from stepscope.lines.figures import figure_ns, whole
+from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.rows import RowStore
 from stepscope.run.model import NO_TIME, EventTable
 
@@ -130,7 +131,7 @@ class EventStore:
         for at in range(_SEGMENT, len(self._numbers), _NUMBERS):
             self._numbers[at] = min(self._numbers[at], segment)
 
-    def table(self, rows: RowStore, *, follow_step: bool) -> EventTable:
+    def table(self, rows: RowStore, clock: SteadyClock, *, follow_step: bool) -> EventTable:
         """A frozen copy of what has grown so far.
 
         An event belongs to the row printed after its line, or to the one before it where events follow their step.
@@ -143,8 +144,8 @@ class EventStore:
             step=step,
             row=row,
             line=line,
-            t_ns=stamp,
-            before_ns=before,
+            t_ns=clock.place(stamp, line),
+            before_ns=clock.place(before, line - 1),
             val_loss=np.array(self._loss, dtype=np.float64),
             took_ns=took,
             segment=segment,

@@ -8,11 +8,12 @@ import numpy as np
 
 from stepscope.core.settings import Settings, Value
 from stepscope.lines.format import Format
+from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.other_lines import OtherLines
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.writers import rank_of
-from stepscope.run.model import Notice, Rank, Run, Segment, StepTable
+from stepscope.run.model import Ints, Notice, Rank, Run, Segment, StepTable
 
 
 class Assembled(NamedTuple):
@@ -34,10 +35,11 @@ def make_run(assembled: Assembled, *, paths: tuple[str, ...], encoding: str, mti
     so_far, fmt, others = assembled.so_far, assembled.format, assembled.others
     rows, starts = so_far.rows, so_far.segments.starts
     first_rows = np.array([start.row for start in starts], dtype=np.int64)
-    stamps = assembled.own_file.timestamps.stamps()
-    events = so_far.events.table(rows, follow_step=fmt.layout.events_follow_step)
+    clock = _steady_clock(assembled, first_rows)
+    stamps = clock.stamps(assembled.own_file.timestamps.stamps())
+    events = so_far.events.table(rows, clock, follow_step=fmt.layout.events_follow_step)
     per_interval = rows.prints_intervals(fmt, first_rows, events, stamps, assembled.tokens_per_step)
-    steps = rows.table(fmt, first_rows, per_interval=per_interval, steps_per_row=assembled.steps_per_row)
+    steps = rows.table(fmt, first_rows, clock.t_ns, per_interval=per_interval, steps_per_row=assembled.steps_per_row)
     return Run(
         paths=paths,
         format=fmt,
@@ -49,14 +51,15 @@ def make_run(assembled: Assembled, *, paths: tuple[str, ...], encoding: str, mti
         events=events,
         segments=_segments(so_far),
         settings=assembled.settings,
-        notices=_notices(assembled),
+        notices=_notices(assembled, clock),
         excerpts={**others.remarks.texts, **so_far.events.excerpts},
-        remarks=others.remarks.kinds(rows),
+        remarks=others.remarks.kinds(rows, clock),
         num_nonfinite=others.num_nonfinite,
         first_nonfinite=others.first_nonfinite,
         last_nonfinite=others.last_nonfinite,
         skips=others.skips.skips(rows.last_step, so_far.spacing),
         stamps=stamps,
+        clock_steps=clock.steps,
         mtime=mtime,
         tick_ns=rows.tick_ns(fmt, stamps),
         is_interval=per_interval,
@@ -82,10 +85,18 @@ def _segments(so_far: SoFar) -> tuple[Segment, ...]:
     )
 
 
-def _notices(assembled: Assembled) -> tuple[Notice, ...]:
+def _steady_clock(assembled: Assembled, first_rows: Ints) -> SteadyClock:
+    timestamps = assembled.own_file.timestamps
+    return assembled.so_far.rows.steady_clock(first_rows, timestamps.stamps(), timestamps.setbacks)
+
+
+def _notices(assembled: Assembled, clock: SteadyClock) -> tuple[Notice, ...]:
     """What the run's own files say of its end, and how the files of other ranks end."""
     rows = assembled.so_far.rows
-    own = assembled.own_file.notices.placed(rows)
+    placed = assembled.own_file.notices.placed(rows)
+    lines = np.array([notice.line for notice in placed], dtype=np.int64)
+    moments = clock.place(np.array([notice.t_ns for notice in placed], dtype=np.int64), lines)
+    own = [notice._replace(t_ns=moment) for notice, moment in zip(placed, moments.tolist(), strict=True)]
     return (*own, *(notice._replace(row=len(rows)) for notice in assembled.notices_of_ranks))
 
 

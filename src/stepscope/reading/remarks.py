@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.rows import RowStore
 from stepscope.run.model import RemarkKind
 
@@ -53,13 +54,13 @@ class RemarkTrack:
             return None
         return tuple(name for name, known in self._found.items() if len(known) < _MAX_OF_ONE)
 
-    def kinds(self, rows: RowStore) -> tuple[RemarkKind, ...]:
+    def kinds(self, rows: RowStore, clock: SteadyClock) -> tuple[RemarkKind, ...]:
         """What was kept, by kind, each line with the number of rows printed before it."""
         found = []
         for name, kept in self._found.items():
             if kept:
                 line, t_ns = (np.array(column, dtype=np.int64) for column in zip(*kept, strict=True))
-                found.append(RemarkKind(name, line, rows.rows_before(line), t_ns))
+                found.append(RemarkKind(name, line, rows.rows_before(line), clock.place(t_ns, line)))
         return tuple(found)
 
 

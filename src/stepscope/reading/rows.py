@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,9 @@ from stepscope.columns.decimals import DecimalColumn, Decimals, Nanos, Printed, 
 from stepscope.columns.run_length import RunLengthColumn
 from stepscope.lines.format import Covers, Format
 from stepscope.lines.prefix import Prefix
+from stepscope.reading.clock_steps import SteadyClock, TimedRows, steady_clock
 from stepscope.reading.row_times import is_interval, is_interval_work, row_times, tick_ns
+from stepscope.reading.timestamps import Setback
 from stepscope.run.model import NO_TIME, EventTable, Floats, Ints, Stamps, StepTable
 
 MAX_FIGURE_S = 1e9
@@ -241,12 +244,21 @@ class RowStore:
         is_event[events.row[events.row < num]] = True
         return is_interval(step, figure, t_ns, is_event, tick_ns=stamps.resolution_ns if stamps is not None else 0)
 
-    def table(self, fmt: Format, first_rows: Ints, *, per_interval: bool, steps_per_row: int = 1) -> StepTable:
-        """A frozen copy of what has grown so far; segments begin at `first_rows`."""
+    def steady_clock(self, first_rows: Ints, stamps: Stamps | None, setbacks: Sequence[Setback]) -> SteadyClock:
+        """The rows' timestamps as they run on; segments begin at `first_rows`."""
+        self._catch_up()
+        t_ns = self._t.share()
+        step, line = (unpack(column.share()) if len(t_ns) else t_ns for column in (self.step, self._line))
+        return steady_clock(TimedRows(t_ns, step, line, first_rows), stamps, setbacks)
+
+    def table(
+        self, fmt: Format, first_rows: Ints, t_ns: Ints, *, per_interval: bool, steps_per_row: int = 1
+    ) -> StepTable:
+        """A frozen copy of what has grown so far; segments begin at `first_rows`, and `t_ns` are the timestamps."""
         self._catch_up()
         num = len(self.step)
         covers: Covers = "window" if per_interval else fmt.clock.covers
-        step, figure, t_ns = self.step.share(), self._figure.share(), self._t.share()
+        step, figure = self.step.share(), self._figure.share()
         if steps_per_row > 1:
             step = unpack(step) * steps_per_row
         dur: Printed | Ints = figure

@@ -21,8 +21,8 @@ _LEAP_YEAR_NS = 366 * DAY_NS
 _LEAP_DAY, _HALF_YEAR = 59, 183
 _HOUR_NS = 3600 * NS
 _SOON_NS = 30 * DAY_NS
-_LEAST_JUMP_NS = 60 * NS  # lines of several processes may be a little out of order
-_SUNDAY, _SPRING = 6, {3, 4, 9, 10, 11}  # in the north and in the south
+_LEAST_SETBACK_NS = NS // 2  # lines of several processes may be a little out of order
+_MAX_SETBACKS = 10_000
 _MAX_UNIX_S = 7e9  # the year 2191: beyond it, nanoseconds do not fit
 
 
@@ -32,6 +32,14 @@ class _StampKind(NamedTuple):
     dated: bool
     zoned: bool
     daily: bool
+
+
+class Setback(NamedTuple):
+    """A line whose timestamp is earlier than the one before it."""
+
+    line: int
+    before_ns: int
+    after_ns: int
 
 
 class YearlessCalendar:
@@ -73,17 +81,16 @@ class _Clock:
         """What was added to the last stamp as it is printed."""
         return self.day * DAY_NS + self.calendar.shift_ns + self.order.shift_ns
 
-    def take(self, prefix: Prefix, t_ns: int, shift: int, line: int) -> int:
-        """The moment of a stamp: days, years and `shift` added."""
+    def take(self, prefix: Prefix, t_ns: int, line: int) -> int:
+        """The moment of a stamp: days and years added."""
         t_ns = self.order.place(t_ns, prefix.other_ns)
         if prefix.daily:
             t_ns += self.day * DAY_NS
-            if self.first is not None and t_ns + shift < self.last - DAY_NS // 2:
+            if self.first is not None and t_ns < self.last - DAY_NS // 2:
                 self.day += 1
                 t_ns += DAY_NS
         elif not prefix.dated:
             t_ns = self.calendar.place(t_ns)
-        t_ns += shift
         self.decimals = max(self.decimals, prefix.decimals)
         self.first = t_ns if self.first is None else self.first
         self.last, self.line = t_ns, line
@@ -97,8 +104,7 @@ class TimestampTrack:
         self.last: int | None = None
         self.before: int | None = None
         self.is_new = False
-        self._shift = 0  # what a clock that was set forward or back is off by
-        self._num_hours = 0
+        self.setbacks: list[Setback] = []
         self._clocks: dict[_StampKind, _Clock] = {}
         # Of the rows' own stamps, and of the last one, which may be another program's.
         self._kind: _StampKind | None = None
@@ -117,7 +123,9 @@ class TimestampTrack:
         if self._kind not in {None, kind} or (self._kind is None and not of_row and self._is_lesser(kind)):
             return  # another program's line, by another clock
         clock = self._clocks.setdefault(kind, _Clock())
-        t_ns = clock.take(prefix, prefix.t_ns, self._shift, line)
+        t_ns = clock.take(prefix, prefix.t_ns, line)
+        if self.last is not None and t_ns < self.last - _LEAST_SETBACK_NS and len(self.setbacks) < _MAX_SETBACKS:
+            self.setbacks.append(Setback(line, self.last, t_ns))
         self.before, self.last = self.last, t_ns
         self._last_kind = kind
         self.is_new = True
@@ -143,43 +151,12 @@ class TimestampTrack:
         """Whether this is a time of day or a date without a year inside a dated log, as far as it is known."""
         return not kind.dated and any(known.dated for known in self._clocks)
 
-    def settle(self, stamp: int, last: int, usual: int) -> int:
-        """The stamp of a row whose steps go on, after one at `last` when `usual` lies between two.
-
-        A clock that jumps by an hour at night has changed to or from daylight saving; one that goes back was set.
-        """
-        jump = stamp - last
-        by = 0
-        if jump < -_LEAST_JUMP_NS:
-            is_hour = (
-                not (self._kind is not None and self._kind.zoned)
-                and abs(jump + _HOUR_NS - usual) <= usual + _LEAST_JUMP_NS
-            )
-            by = _HOUR_NS if is_hour else usual - jump
-        elif self._may_have_sprung(last) and abs(jump - _HOUR_NS - usual) <= usual // 2 + _LEAST_JUMP_NS:
-            by = -_HOUR_NS
-        if not by:
-            return stamp
-        self._num_hours += abs(by) == _HOUR_NS
-        self._shift += by
-        if self.last is not None:
-            self.last += by
-        self._clock.last += by
-        return stamp + by
-
     @property
     def _clock(self) -> _Clock:
         """The clock of the rows; of the last stamp while no row has one."""
         kind = self._kind or self._last_kind
         assert kind is not None
         return self._clocks[kind]
-
-    def _may_have_sprung(self, last: int) -> bool:
-        """Whether a local clock may have jumped to daylight saving after this moment: on a Sunday night in spring."""
-        if self._kind is None or not self._kind.dated or self._kind.zoned:
-            return False
-        stated = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=(last - self._shift) / 1000)
-        return stated.weekday() == _SUNDAY and stated.month in _SPRING and stated.hour in {0, 1, 2}
 
     def note_inside(self, groups: Mapping[str, str | None], line: int = 0) -> None:
         """A moment inside the line counts like one before it."""
@@ -205,13 +182,9 @@ class TimestampTrack:
             return None  # rare enough to be taken one by one
         clock = self._clock
         assert prefix.t_ns is not None
-        shift = self._shift + clock.order.offset_ns(prefix.t_ns, prefix.other_ns)
+        shift = clock.order.offset_ns(prefix.t_ns, prefix.other_ns)
         t_ns = t_ns + shift if shift else t_ns
-        jumps = np.diff(t_ns, prepend=self.last)
-        is_odd = (jumps < -_LEAST_JUMP_NS) | ((jumps >= _HOUR_NS) & (jumps <= 2 * _HOUR_NS))
-        if prefix.other_ns is not None:
-            is_odd |= jumps > DAY_NS
-        if is_odd.any() and not (prefix.daily and not prefix.dated):
+        if prefix.other_ns is not None and (np.abs(np.diff(t_ns, prepend=self.last)) > DAY_NS).any():
             return None
         if prefix.dated or not prefix.daily:
             return t_ns
@@ -251,13 +224,12 @@ class TimestampTrack:
         if kind is None or clock is None or clock.first is None:
             return None
         return Stamps(
-            first_ns=min(clock.first, clock.last),  # lines of two machines may be out of order
+            first_ns=clock.first,
             last_ns=clock.last,
             dated=kind.dated,
             zoned=kind.zoned,
             daily=kind.daily,
             resolution_ns=resolution_ns(clock.decimals),
-            shift_ns=self._shift + clock.added_ns,
-            num_hours=self._num_hours,
+            shift_ns=clock.added_ns,
             last_line=clock.line,
         )

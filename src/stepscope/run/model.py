@@ -289,8 +289,21 @@ class Stamps(NamedTuple):
     daily: bool  # times of day without a date
     resolution_ns: int
     shift_ns: int = 0  # nanoseconds added to the last printed timestamp: days, years, a clock that was set
-    num_hours: int = 0  # jumps of one hour that were taken for daylight saving
     last_line: int = 0  # the line of the last one
+
+
+class ClockStep(NamedTuple):
+    """A line from which on the timestamps are wrong by `added_ns`, which has been added to them.
+
+    `assumed_ns` is what is taken to have passed at that place. Where the training goes on, that is what usually
+    passes; where a process begins, nobody knows.
+    """
+
+    line: int
+    added_ns: int
+    assumed_ns: int
+    goes_on: bool = True
+    is_hour: bool = False  # daylight saving: nothing is in doubt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,6 +328,7 @@ class Run:
     last_nonfinite: tuple[int, int] | None = None  # the same of the last
     skips: Skips | None = None
     stamps: Stamps | None = None
+    clock_steps: tuple[ClockStep, ...] = ()  # where the timestamps do not run on
     mtime: float | None = None
     tick_ns: int = 0  # resolution of the clock that timed the rows; 0 where it is fine
     order: Literal["given", "stamps", "steps"] = "given"  # how several files were put in order
@@ -427,6 +441,7 @@ class Run:
             events=events,
             segments=(*self.segments[: num_segments - 1], last._replace(num_rows=row + 1 - last.first_row)),
             stamps=self._stamps_until(moments, lines),
+            clock_steps=tuple(step for step in self.clock_steps if step.line <= line),
             remarks=tuple(remark.cut(0, row + 1) for remark in self.remarks),
             notices=tuple(notice for notice in self.notices if notice.line <= line),
             runtimes=tuple(runtime for runtime in self.runtimes if runtime.line <= line),

@@ -1,7 +1,8 @@
 """A run that `stepscope run` recorded: `log.txt` as it was printed, `stamps.tsv` with the time each line came.
 
 Read back, every line has its arrival before it, as Unix seconds: the form in which any log with timestamps is read.
-A record of `stamps.tsv` is: bytes up to the end of the line, wall clock, monotonic clock (seconds).
+A record of `stamps.tsv` is: bytes up to the end of the line, wall clock, monotonic clock (seconds). Arrivals are by the
+monotonic clock, which nobody sets, and end with the wall clock of the last line (see `arrival_clock.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from stepscope.source.arrival_clock import ArrivalClock, parse_arrival
 from stepscope.source.boundary import is_readable, open_file
 from stepscope.source.tail import News
 
@@ -17,6 +19,7 @@ LOG, STAMPS, EXIT, META = "log.txt", "stamps.tsv", "exit.json", "meta.json"
 # When the machine slept: wall clock at its end, seconds.
 SUSPENDS = "suspends.tsv"
 _CHUNK_BYTES = 1 << 20
+_MOST_BYTES = 1 << 40  # no log is longer: a record beyond is damaged
 
 
 def recorded_log(path: Path) -> Path | None:
@@ -44,6 +47,8 @@ class RecordingTail:
         self._folder = folder
         self._log = open_file(folder / LOG)
         self._stamps = open_file(folder / STAMPS)
+        self._clock = ArrivalClock(folder / SUSPENDS)
+        self._clock.end_with(self._stamps)
         self._half = b""  # the first part of a record that is still being written
         self._offset = 0
 
@@ -54,21 +59,20 @@ class RecordingTail:
 
     def look(self, *, is_final: bool = False) -> News:
         """The lines since the last look, each after its arrival time; `is_final` adds an unended last line."""
-        records = self._half + self._stamps.read(_CHUNK_BYTES // 16)
-        end = records.rfind(b"\n") + 1
-        self._half = records[end:]
-        pieces = []
-        for record in records[:end].splitlines():
-            fields = record.split(b"\t")
-            if len(fields) != 3 or not fields[0].isdigit():
-                continue  # torn by a crash
-            upto = int(fields[0])
-            if upto <= self._offset:
-                continue
-            line = self._log.read(upto - self._offset)
-            self._offset += len(line)
-            pieces.append(fields[1] + b" " + line)
-        if not pieces and is_final and not end:
+        pieces: list[bytes] = []
+        end = 1
+        while end and not pieces:
+            records = self._half + self._stamps.read(_CHUNK_BYTES // 16)
+            end = records.rfind(b"\n") + 1
+            self._half = records[end:]
+            for record in records[:end].splitlines():
+                arrival = parse_arrival(record)
+                if arrival is None or not self._offset < arrival.upto < _MOST_BYTES:
+                    continue  # torn by a crash
+                line = self._log.read(arrival.upto - self._offset)
+                self._offset += len(line)
+                pieces.append(b"%.6f %s" % (self._clock.moment(arrival), line))
+        if not pieces and is_final:
             rest = self._log.read(_CHUNK_BYTES)
             self._offset += len(rest)
             return News(rest)

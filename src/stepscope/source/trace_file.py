@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.source.arrival_clock import parse_sleeps
 from stepscope.source.boundary import open_file
 from stepscope.source.recording import SUSPENDS
 
@@ -24,7 +25,6 @@ _SPANS = {"evaluation", "checkpoint", "data", "gc", "compile"}
 SUSPENDED = "suspended"
 # A month of records; the rest is left out.
 _MOST_BYTES = 1 << 28
-_MOST_SLEEPS = 100_000
 _NS = 1e9
 
 Spans = Mapping[str, npt.NDArray[np.int64]]  # kind → start and end of each, nanoseconds since the epoch
@@ -80,20 +80,7 @@ def read_trace(path: Path) -> Trace | None:
 def read_suspends(path: Path) -> Spans:
     """When the machine slept during a recording; empty where it did not, or was not watched."""
     folder = path if path.is_dir() else path.parent
-    found = []
-    try:
-        with open_file(folder / SUSPENDS) as file:
-            records = file.read().split(b"\n")[:_MOST_SLEEPS]
-        for record in records:
-            fields = record.split(b"\t")
-            try:
-                end, seconds = float(fields[0]), float(fields[1])
-            except (ValueError, IndexError):
-                continue  # torn by a kill
-            if math.isfinite(seconds) and 0 < seconds <= end < _NS * 10:
-                found.append((end - seconds, seconds, 1))
-    except OSError:
-        return {}
+    found = [(end_s - slept_s, slept_s, 1) for end_s, slept_s in parse_sleeps(folder / SUSPENDS)]
     return {SUSPENDED: _spans(found)} if found else {}
 
 

@@ -21,7 +21,6 @@ from stepscope.reading.rows import Row, RowBatch
 from stepscope.reading.rules import (
     announced_start,
     clock_restarts,
-    clock_was_set,
     copied_lines,
     same_step_again,
     second_writer,
@@ -52,5 +51,4 @@ RULES: tuple[Rule, ...] = (
     announced_start,
     step_goes_back,
     clock_restarts,
-    clock_was_set,
 )
