@@ -190,8 +190,12 @@ def test_no_pattern_matches_a_line_without_its_words(notice):
 
 @pytest.mark.parametrize(
     ("pattern", "words"),
-    [(closing._DONE, closing._DONE_WORDS), (closing._CLOSING, closing._CLOSING_WORDS)],
-    ids=["done", "closing"],
+    [
+        (closing._DONE, closing._DONE_WORDS),
+        (closing._CLOSING, closing._CLOSING_WORDS),
+        (closing._EARLY_STOP, (closing._STOP_WORD,)),
+    ],
+    ids=["done", "closing", "early stop"],
 )
 def test_no_closing_words_are_lost_for_want_of_a_word(pattern, words):
     @given(st.from_regex(re.compile(pattern, re.ASCII)))

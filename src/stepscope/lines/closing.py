@@ -58,6 +58,7 @@ _EARLY_STOP = (
     r"|\b(?:[Ss]topp(?:ing|ed) (?:training )?early\b|[Tt]raining stopped early)|^Epoch \d+: early stopping"
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement .{0,60}\b[Ss]topping\b"
 )
+_STOP_WORD = "topp"  # stopping, stopped
 # Most lines have none of these; each pattern is compiled only where one of its words is there.
 _DONE_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "exiting", "ended", "ENDED", " over", " OVER"),
@@ -79,13 +80,13 @@ _compile = cache(re.compile)
 
 def words() -> frozenset[str]:
     """Of which every line that speaks of an end contains one."""
-    gates = ((_EARLY_STOP, ("top",)), (_DONE, _DONE_WORDS), (_CLOSING, _CLOSING_WORDS))
-    return frozenset().union(*(words_of(pattern, gate) for pattern, gate in gates))
+    gates = ((_DONE, _DONE_WORDS), (_CLOSING, _CLOSING_WORDS))
+    return frozenset({_STOP_WORD}).union(*(words_of(pattern, gate) for pattern, gate in gates))
 
 
 def closing_words(text: str) -> Closing | None:
     """Whether a line, of the format or not, says that training is over, or that it stops early by design."""
-    if "top" in text and _compile(_EARLY_STOP).search(text) is not None:
+    if _STOP_WORD in text and _compile(_EARLY_STOP).search(text) is not None:
         return "early_stop"
     if any(word in text for word in _DONE_WORDS) and _compile(_DONE).search(text) is not None:
         return None if _compile(_STAGE).search(text) is not None else "done"

@@ -12,6 +12,8 @@ from functools import cache
 from typing import Any
 
 _LEAST_WORD = 2
+_SPACES = r" \t\r\f\v"
+_ON_LINE = {r"\s": r"[^\S\n]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]"}
 _SPECIAL = frozenset(".^$*+?{}[]()|\\")
 # Finding the words takes as long as matching this many lines; most logs have fewer lines without a match.
 _PATIENCE = 200
@@ -83,6 +85,38 @@ def _has_alternatives(pattern: str) -> bool:
             depth += (char == "(") - (char == ")")
         at += 1
     return False
+
+
+def on_one_line(pattern: str) -> str:
+    """A pattern that matches what the given one matches in a line, and never looks past the line's end.
+
+    Searched in many lines at once, a class such as `[^:]*` would run on to the end of them all, from each line.
+    """
+    found, at = [], 0
+    while at < len(pattern):
+        if pattern[at] == "[":
+            end = _class_end(pattern, at)
+            found.append(_class_on_line(pattern[at:end]))
+        else:
+            end = at + (2 if pattern[at] == "\\" else 1)
+            found.append(_ON_LINE.get(pattern[at:end], pattern[at:end]))
+        at = end
+    return "".join(found)
+
+
+def _class_end(pattern: str, at: int) -> int:
+    """Where the class that begins here ends; a bracket that comes first is one of its characters."""
+    at += 2 if pattern[at + 1 : at + 2] == "^" else 1
+    at += pattern[at : at + 1] == "]"
+    while pattern[at] != "]":
+        at += 2 if pattern[at] == "\\" else 1
+    return at + 1
+
+
+def _class_on_line(text: str) -> str:
+    if text.startswith("[^"):
+        return text[:-1] + r"\n]"
+    return re.sub(r"\\(.)", lambda found: _SPACES if found[1] == "s" else found[0], text)
 
 
 def certain_words(pattern: str) -> set[str]:

@@ -16,7 +16,7 @@ from stepscope.lines import notices, runtimes
 from stepscope.lines.format import Format
 from stepscope.lines.match import SEARCHED
 from stepscope.lines.prefix import split_prefix
-from stepscope.lines.sieve import certain_words
+from stepscope.lines.sieve import certain_words, on_one_line
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO
 from stepscope.reading.bulk.numbers import Ints
 from stepscope.reading.bulk.recipe import may_be_notice
@@ -47,7 +47,7 @@ class Nobody:
             else:
                 words |= found
         tried = "|".join(f"(?:{_NAME.sub('(?:', pattern)})" for pattern in always)
-        self._never, self._anywhere = re.compile(tried), re.compile(f"^(?={tried})", re.MULTILINE)
+        self._never, self._anywhere = re.compile(tried), re.compile(f"^(?={on_one_line(tried)})", re.MULTILINE)
         self._words = _rows_of(words)
         self._asking = _rows_of(notices.words() | set(runtimes.WORDS))  # a line with one of them is looked at
         self._known: dict[bytes, bool] = {}

@@ -50,6 +50,8 @@ class BulkTarget:
         return (
             *(*self._assembler.totals.known, self._assembler.totals.is_uneven, self._assembler.bars.total),
             *(writers.own_rank, writers.are_bare_ranks, self._assembler.file.notices.is_ignored),
+            # From then on, most lines that nobody reads need not be looked at one by one.
+            self._assembler.others.unread.is_closed,
         )
 
     def judge(
@@ -125,8 +127,10 @@ class BulkTarget:
     def stage_rows(self, rows: RowBatch) -> bool:
         """Put rows that follow each other behind the end; False when the first must be added by itself."""
         assembler = self._assembler
-        batch = rows._replace(placed=assembler.file.timestamps.place(rows.t_ns, rows.prefix))
-        is_quiet = all(rule.is_quiet(batch, assembler.so_far) for rule in RULES)
+        timestamps = assembler.file.timestamps
+        batch = rows._replace(placed=timestamps.place(rows.t_ns, rows.prefix))
+        is_placed = not timestamps.is_new if rows.t_ns is None else batch.placed is not None
+        is_quiet = is_placed and all(rule.is_quiet(batch, assembler.so_far) for rule in RULES)
         if not is_quiet or assembler.step_lines.is_expecting:
             return False
         assembler.so_far.rows.stage(batch)

@@ -1,0 +1,35 @@
+"""Patterns that are searched in many lines at once: each stays on its own line, and still finds what it found."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from stepscope.catalogue.detect import load
+from stepscope.catalogue.order import ORDER
+from stepscope.lines.sieve import on_one_line
+
+
+@pytest.mark.parametrize("name", [name for name, _ in ORDER])
+def test_patterns_on_one_line_match_what_they_match_and_no_further(name):
+    fmt = load(name)
+    texts = [sample.text for sample in fmt.samples]
+    for line in fmt.lines:
+        own, bound = re.compile(line.pattern), re.compile(on_one_line(line.pattern), re.MULTILINE)
+        for text in texts:
+            found, same = own.search(text), bound.search(text)
+            assert (found is None) == (same is None), (line.pattern, text)
+            assert found is None or same is None or found.span() == same.span()
+            further = bound.match(f"{text}\n{text}\n\n")
+            assert further is None or further.end() <= len(text)
+
+
+def test_a_class_that_would_run_on_ends_with_its_line():
+    pattern = re.compile(on_one_line(r"a[^:]*:|b[\s.]*c|d\W*e|[]\s]f"), re.MULTILINE)
+    assert pattern.match("a x\ny:") is None
+    assert pattern.match("b .\nc") is None
+    assert pattern.match("d\ne") is None
+    assert pattern.match("a x:") is not None
+    assert pattern.match("b .c") is not None
+    assert pattern.match("]f") is not None
