@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepscope import __version__
+from stepscope.core.boundary import confined_to, is_readable
 from stepscope.core.errors import UsageError
-from stepscope.source.boundary import confined_to, is_readable
 
 if TYPE_CHECKING:
     from mcp.server import Server

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from stepscope.core.boundary import open_file
 from stepscope.core.errors import InputError
 from stepscope.core.redact import redact
 from stepscope.core.settings import Value, evaluate_constant
@@ -22,7 +23,8 @@ def read_config(path: Path) -> dict[str, Value]:
             raise InputError("config-is-folder", place=str(path))
         if path.stat().st_size > _MAX_BYTES:
             raise InputError("config-too-large", place=str(path))
-        text = path.read_text(encoding="utf-8-sig")
+        with open_file(path) as file:
+            text = file.read(_MAX_BYTES + 1).decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError("no-such-config", place=str(path)) from None
     except UnicodeDecodeError:

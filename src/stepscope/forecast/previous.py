@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from stepscope.core.boundary import is_readable
 from stepscope.core.errors import InputError, StepscopeError
 from stepscope.forecast.profile import same_program
 from stepscope.reading.reader import read
@@ -58,7 +59,7 @@ def _candidates(path: Path) -> list[Path]:
         for index, other in enumerate(path.parent.iterdir()):
             if index >= _MAX_LISTED:
                 return []
-            if other.suffix != path.suffix or other.name == path.name:
+            if other.suffix != path.suffix or other.name == path.name or not is_readable(other):
                 continue
             stat = other.stat()
             if least <= stat.st_size <= _MAX_BYTES and other.is_file():

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from stepscope.source.boundary import open_file
+from stepscope.core.boundary import open_file
 
 _APART_S = 0.05  # a busy machine reads two clocks this far apart
 _END_BYTES = 4096

@@ -15,11 +15,12 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
+from stepscope.core.boundary import open_file
 from stepscope.core.errors import InputError
-from stepscope.source.boundary import is_readable, open_file
 from stepscope.source.mlflow import last_written, newest_run, run_document
 from stepscope.source.pipes import is_pipe, means_stdin, open_pipe
 from stepscope.source.recording import recorded_log, stamped_chunks
+from stepscope.source.walk import files_below
 
 CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
 _ARCHIVE_BYTES = 1 << 16
@@ -151,17 +152,14 @@ def resolve(argument: str) -> list[Source]:
 
 def _folder(folder: Path) -> list[Source]:
     found = []
-    for depth, pattern in enumerate(("*", "*/*", "*/*/*")):
-        for path in sorted(folder.glob(pattern)):
-            if path.suffix.lower() in _NOT_LOGS or path.name.startswith(".") or not path.is_file():
-                continue
-            stat = path.stat()
-            if stat.st_size and is_readable(path):
-                looks_like_log = any(part in path.name.lower() for part in ("log", "out", "train", "txt"))
-                found.append((not looks_like_log, depth, -stat.st_size, path, stat.st_mtime))
-            if len(found) >= _MAX_FOLDER_FILES:
-                break
-    found.sort(key=lambda item: item[:3])
+    for path, depth, status in files_below(folder):
+        if path.suffix.lower() in _NOT_LOGS or path.name.startswith(".") or not status.st_size:
+            continue
+        looks_like_log = any(part in path.name.lower() for part in ("log", "out", "train", "txt"))
+        found.append((not looks_like_log, depth, -status.st_size, path, status.st_mtime))
+        if len(found) >= _MAX_FOLDER_FILES:
+            break
+    found.sort(key=lambda item: item[:4])
     if not found:
         raise InputError("folder-without-log", place=str(folder))
     return [Source(name=str(path), path=path, mtime=mtime, size=-size) for *_, size, path, mtime in found]

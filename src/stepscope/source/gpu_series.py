@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from stepscope.source.boundary import open_file
+from stepscope.core.boundary import open_file
 
 NAME = "gpu.csv"
 # A week at one sample in five seconds; samples beyond that are left out.

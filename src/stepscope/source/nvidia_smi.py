@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stepscope.core.boundary import open_file
 from stepscope.core.errors import InputError
 from stepscope.source.hardware import Hardware, busiest
 from stepscope.source.smi_csv import parse_csv
@@ -22,7 +23,8 @@ _MOST_BYTES = 8 << 20
 def read_nvidia_smi(path: Path) -> Hardware:
     """The busiest GPU of the last reading in a saved output."""
     try:
-        text = path.read_bytes()[-_MOST_BYTES:].decode("utf-8", errors="replace")
+        with open_file(path) as file:
+            text = file.read()[-_MOST_BYTES:].decode("utf-8", errors="replace")
     except FileNotFoundError:
         raise InputError("no-such-file", place=str(path), nearby="none") from None
     except OSError as problem:

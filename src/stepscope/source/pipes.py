@@ -8,8 +8,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from stepscope.core.boundary import open_file
 from stepscope.core.errors import InputError
-from stepscope.source.boundary import open_file
 
 # A pipe that nobody has opened for writing by then is one that somebody left behind.
 _WRITER_WAIT_S = 10.0

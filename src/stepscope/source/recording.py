@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from stepscope.core.boundary import is_readable, open_file
 from stepscope.source.arrival_clock import ArrivalClock, parse_arrival
-from stepscope.source.boundary import is_readable, open_file
 from stepscope.source.tail import News
 
 LOG, STAMPS, EXIT, META = "log.txt", "stamps.tsv", "exit.json", "meta.json"

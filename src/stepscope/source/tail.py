@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from stepscope.core.boundary import open_file
 from stepscope.core.errors import InputError
 
 _CHUNK_BYTES = 1 << 20
@@ -32,7 +33,7 @@ class FileTail:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._file: BinaryIO = path.open("rb")
+            self._file: BinaryIO = open_file(path)
         except FileNotFoundError:
             raise InputError("no-such-file", place=str(path), nearby="none") from None
         except OSError as problem:
@@ -68,7 +69,7 @@ class FileTail:
         if status.st_ino == self._inode:
             return News()
         try:
-            successor = self._path.open("rb")
+            successor = open_file(self._path)
         except OSError:
             return News()
         self._file.close()
@@ -78,7 +79,7 @@ class FileTail:
     def rewind(self) -> bool:
         """Start again at the first byte of the file that has the name now."""
         try:
-            file = self._path.open("rb")
+            file = open_file(self._path)
         except OSError:
             return False
         self._file.close()

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.core.boundary import open_file
 from stepscope.source.arrival_clock import parse_sleeps
-from stepscope.source.boundary import open_file
 from stepscope.source.recording import SUSPENDS
 
 TRACE = "trace.tsv"

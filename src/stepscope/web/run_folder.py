@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote, unquote
 
 from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
 from stepscope.core import clock
+from stepscope.core.boundary import confined_to, is_readable
 from stepscope.core.errors import InputError, StepscopeError
 from stepscope.reading.log_reader import LogReader
 from stepscope.reading.reader import read
-from stepscope.source.boundary import confined_to
 from stepscope.source.files import resolve
 
 _MOST_RUNS = 100
@@ -28,10 +30,18 @@ MOST_EXPANDED_BYTES = 1 << 30
 class ListedRun(NamedTuple):
     """A log in the folder. `report` is None for a file too large to read for a list."""
 
-    name: str
+    name: str  # below the folder, as the file system has it: any characters, and bytes that are none
     size: int
     mtime: float
     report: Report | None
+
+    @property
+    def key(self) -> str:
+        """What stands for the log in addresses and forms: its name, or a code for it where a browser would change it.
+
+        A name below the folder never starts with a slash, so a code is never taken for a name.
+        """
+        return self.name if self.name.isprintable() else "/" + quote(self.name, errors="surrogateescape")
 
 
 class _TooLargeError(InputError):
@@ -54,56 +64,67 @@ class RunFolder:
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
+        self._home = self._root if self._root.is_dir() else self._root.parent
         self._remembered: OrderedDict[tuple[str, int, float], Report | None] = OrderedDict()
         self._lock = threading.Lock()
 
     def entries(self) -> list[ListedRun]:
         """The logs in the folder, newest first; other files are left out."""
-        found = []
-        for path in self._files():
-            status = path.stat()
-            name = str(path.relative_to(self._root)) if path != self._root else path.name
-            if status.st_size > _LISTED_BYTES:
-                found.append(ListedRun(name, status.st_size, status.st_mtime, None))
-                continue
-            try:
-                report = self._report(path, _LISTED_BYTES * 8)
-            except _TooLargeError:
-                found.append(ListedRun(name, status.st_size, status.st_mtime, None))
-                continue
-            if report is not None:
-                found.append(ListedRun(name, status.st_size, status.st_mtime, report))
+        found = [entry for path in self._files() if (entry := self._entry(path)) is not None]
         return sorted(found, key=lambda entry: -entry.mtime)
 
-    def _files(self) -> list[Path]:
-        if self._root.is_file():
-            return [self._root]
+    def _entry(self, path: Path) -> ListedRun | None:
+        name = str(path.relative_to(self._root)) if path != self._root else path.name
         try:
-            sources = resolve(str(self._root))
-        except InputError:
-            return []
-        paths = [source.path for source in sources if source.path is not None]
-        inside = [path for path in paths if path.resolve().is_relative_to(self._root)]
-        return sorted(inside, key=lambda path: -path.stat().st_mtime)[:_MOST_RUNS]
+            status = path.stat()
+            too_large = status.st_size > _LISTED_BYTES
+            report = None if too_large else self._report(path, _LISTED_BYTES * 8)
+        except _TooLargeError:
+            too_large, report = True, None
+        except OSError:
+            return None  # gone since the folder was searched
+        except Exception:  # one log that breaks the reader must not take all the others away
+            too_large, report = True, None
+        return ListedRun(name, status.st_size, status.st_mtime, report) if too_large or report is not None else None
 
-    def path(self, name: str) -> Path:
-        """The file of that name below the folder; an error when it is not there or lies elsewhere."""
-        if "\0" not in name:
-            path = self._root if self._root.is_file() else (self._root / name).resolve()
-            # A link that leads out of the folder is outside, and so is "..".
-            is_ours = name == path.name if self._root.is_file() else path.is_relative_to(self._root)
-            if is_ours and path.is_file():
-                return path
+    def _files(self) -> list[Path]:
+        """The newest files of the folder that may be logs."""
+        with confined_to(self._home):
+            try:
+                sources = resolve(str(self._root))
+            except InputError:
+                return []
+        newest = sorted(sources, key=lambda source: -(source.mtime or 0))
+        return [source.path for source in newest if source.path is not None][:_MOST_RUNS]
+
+    def path(self, key: str) -> Path:
+        """The file that a key or a name stands for; an error when it is not there or lies elsewhere."""
+        name = unquote(key[1:], errors="surrogateescape") if key.startswith("/") else key
+        path = self._home / name
+        with confined_to(self._home):
+            # Path.is_file raises for a name that is too long.
+            if is_readable(path) and os.path.isfile(path):  # noqa: PTH113
+                path = path.resolve()
+                if self._root in (self._home, path):
+                    return path
         raise InputError("no-such-file", place=name, nearby="none")
 
-    def open(self, name: str) -> Report:
+    def open(self, key: str) -> Report:
         """The report of a log, read again when it has changed."""
-        path = self.path(name)
+        path = self.path(key)
         report = self._report(path, MOST_EXPANDED_BYTES)
         if report is None:
-            read(str(path), progress=_limit(path, MOST_EXPANDED_BYTES))  # to raise its error
-            raise InputError("not-a-training-log", place=name, path=name)
+            self._read(path, MOST_EXPANDED_BYTES)  # to raise its error
+            raise InputError("not-a-training-log", place=path.name, path=path.name)
         return report
+
+    def name(self, key: str) -> str:
+        """The name of a log below the folder, as the file system has it."""
+        return str(self.path(key).relative_to(self._home))
+
+    def _read(self, path: Path, most_bytes: int) -> Report:
+        with confined_to(self._home):
+            return explain(read(str(path), progress=_limit(path, most_bytes)), fallback_now=clock.now())
 
     def _report(self, path: Path, most_bytes: int) -> Report | None:
         status = path.stat()
@@ -113,9 +134,7 @@ class RunFolder:
                 self._remembered.move_to_end(key)
                 return self._remembered[key]
         try:
-            with confined_to(self._root if self._root.is_dir() else self._root.parent):
-                run = read(str(path), progress=_limit(path, most_bytes))
-                report: Report | None = explain(run, fallback_now=clock.now())
+            report: Report | None = self._read(path, most_bytes)
         except _TooLargeError:
             raise  # not remembered: opening the run may read more of it than the list does
         except StepscopeError:

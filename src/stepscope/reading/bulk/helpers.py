@@ -22,10 +22,11 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from stepscope.core.boundary import open_file
 from stepscope.reading.bulk.handover import Chunk
 from stepscope.reading.bulk.sorter import PADDING, Bytes
 
@@ -176,10 +177,10 @@ def _start(sort: Sort, path: Path, others: Sequence[Connection]) -> _Helper:
         for line in (here, *others):
             line.close()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        with suppress(EOFError, OSError), path.open("rb", buffering=0) as file:
+        with suppress(EOFError, OSError), open_file(path) as file:
             while True:
                 which, start = _ORDER.unpack(there.recv_bytes())
-                there.send_bytes(desks[which].sort(sort, file, start))
+                there.send_bytes(desks[which].sort(sort, cast(BinaryIO, file.raw), start))
     finally:
         os._exit(0)
 
