@@ -6,15 +6,19 @@ Exit codes: 0 answered · 1 could not · 2 asked wrongly · 3 a training log, bu
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NoReturn
 
 from stepscope import __version__
 from stepscope.core.errors import InputError, StepscopeError
+from stepscope.core.unseen import visible
 
 # As `--help` shows them. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
 GROUPS = {
@@ -46,13 +50,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing left to say, and nothing to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return 0
     except OSError as problem:
         # The answer cannot be written (a full disk): what cannot be read is an error of its own before this.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         _print_error(InputError("cannot-write", place="-", reason=problem.strerror or str(problem)), arguments)
         return 1
+
+
+def _leave_stdout() -> None:
+    """Let what is still to be written go nowhere, where standard output is a file or a pipe."""
+    with contextlib.suppress(io.UnsupportedOperation):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -77,11 +87,19 @@ def _dispatch(arguments: list[str]) -> int:
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """Shows what it was given as it is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and leave."""
+        super().error(visible(message))
+
+
 def make_parser(name: str) -> argparse.ArgumentParser:
     """The parser of a command's flags."""
     module = importlib.import_module(f"stepscope.cli.{name}")
     summary, _, rest = (module.__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"stepscope {name}",
         description=summary + "\n" + rest,
         formatter_class=argparse.RawDescriptionHelpFormatter,

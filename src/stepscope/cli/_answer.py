@@ -51,10 +51,17 @@ def write(args: argparse.Namespace, report: Report, renderers: dict[str, Rendere
         raise InputError("cannot-write", place=str(target), reason=problem.strerror or str(problem)) from None
 
 
+def put_out(text: str, name: str) -> None:
+    """An answer in a format to standard output. A document is UTF-8 whatever the locale, but for a terminal's sake."""
+    if name != "terminal" and not sys.stdout.isatty() and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+    sys.stdout.write(text)
+
+
 def _print(answer: str | bytes, name: str) -> None:
     """To standard output; bytes only where no terminal would have to show them."""
     if isinstance(answer, str):
-        sys.stdout.write(answer)
+        put_out(answer, name)
         return
     if sys.stdout.isatty():
         raise UsageError("binary-to-terminal", place=f"--format {name}", name=name)

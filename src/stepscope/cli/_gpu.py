@@ -54,7 +54,10 @@ def _ask_nvidia_smi() -> Hardware | None:
     if command is None:
         return None
     try:
-        table = subprocess.run([command], capture_output=True, text=True, timeout=_PATIENCE_S, check=True).stdout
+        # Nothing of standard input: an MCP server's requests come from there.
+        table = subprocess.run(
+            [command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S, check=True
+        ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
     readings = parse_nvidia_smi(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import subprocess
 import sys
@@ -90,6 +91,10 @@ def has_screen(args: argparse.Namespace) -> bool:
     return not args.plain and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+# Where chats see a call for somebody (`@everyone`, Slack's `<!channel>`): no log may make one.
+_CALLS = re.compile(r"(?<=[@!])(?=\w)")
+
+
 class AlarmSender:
     """Sends each alarm once: to a command, to addresses."""
 
@@ -113,7 +118,7 @@ class AlarmSender:
                 except (OSError, ValueError) as problem:
                     print(f"--exec: {problem}", file=sys.stderr)
             if self._notifier is not None:
-                self._notifier.tell(f"stepscope: {alarm.code}", text)
+                self._notifier.tell(f"stepscope: {alarm.code}", _CALLS.sub(" ", text))
 
     def close(self) -> None:
         """Wait for messages on their way, and say how many did not arrive."""

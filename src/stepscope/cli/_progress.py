@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import stat
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from stepscope.core.redact import redact
 
 
 class Progress:
     """Says on a terminal how far reading got, once it takes more than a second."""
 
     def __init__(self, paths: Sequence[str], now: Callable[[], float] = time.monotonic) -> None:
-        self._path, self._now = paths[0], now
+        self._path, self._now = redact(paths[0]), now
         self._start = self._last = now()
         self._is_shown = False
-        sizes = [Path(path).stat().st_size if Path(path).is_file() else 0 for path in paths]
+        sizes = [_size(path) for path in paths]
         self._total = sum(sizes) if all(sizes) else 0  # 0 where nobody knows: a pipe, a folder
 
     def __call__(self, num_bytes: int) -> None:
@@ -33,3 +36,11 @@ class Progress:
         """Take the line away again."""
         if self._is_shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _size(path: str) -> int:
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return 0  # what is wrong with it is said by who reads it
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0

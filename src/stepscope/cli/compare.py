@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         text = drawn.render(found, language, width=_answer.terminal_size(args)[0])
     if args.output is None:
-        sys.stdout.write(text)
+        _answer.put_out(text, args.format)
         return 0
     try:
         Path(args.output).write_text(text, encoding="utf-8")

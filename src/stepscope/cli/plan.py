@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
         if args.output:
             Path(args.output).write_text(text, encoding="utf-8")
         else:
-            sys.stdout.write(text)
+            _answer.put_out(text, args.format)
         if args.write:
             _write_configs(report, Path(args.write), language)
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""Make a piece of a log fit to be shown: secrets masked, control characters gone, length bounded.
+"""Make a piece of a log fit to be shown: secrets masked, control characters gone, hidden ones marked, length bounded.
 
 Log contents are untrusted and reports are made to be shared, so every excerpt that
 enters a report or an error message goes through `redact`, and nothing else may redact.
@@ -7,6 +7,8 @@ enters a report or an error message goes through `redact`, and nothing else may 
 from __future__ import annotations
 
 import re
+
+from stepscope.core.unseen import visible
 
 MAX_LENGTH = 160
 _BEYOND = 840
@@ -35,7 +37,6 @@ _FLAG = r"(?i)(--?[\w-]*(?:api-?key|token|secret|password|passwd)(?:\s+|=))([^\s
 _AUTH = r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"
 _URL_USER = r"(?<=://)[^\s/@:]{1,200}:[^\s@]{1,400}(?=@)"
 _URL_QUERY = r"(?i)([?&](?:sig|signature|token|key|api_key|x-amz-[\w-]+)=)[^\s&]+"
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def mask(text: str) -> str:
@@ -57,5 +58,5 @@ def redact(text: str, limit: int = MAX_LENGTH) -> str:
     """`text` as one safe, masked line of at most `limit` characters."""
     # Masked before it is cut: half a key is still half a secret, and would no longer match. The first cut, so that a
     # monstrous line costs nothing, lies far beyond the part that is shown.
-    text = mask(_CONTROL.sub("", text[: limit + _BEYOND]).replace("\t", " ").replace("\n", " ").strip())
+    text = mask(visible(text[: limit + _BEYOND]).replace("\t", " ").replace("\n", " ").strip())
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.core import units
 from stepscope.core.message import Argument, Decimal, Message, Moment, Seconds, Share
+from stepscope.core.unseen import visible
 from stepscope.i18n._fluent import Entry
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Language:
             return self.clock(value.value, value.near)
         if isinstance(value, Decimal):
             return self.number(value.value, value.digits)
-        return self.number(value) if isinstance(value, int) else str(value)
+        return self.number(value) if isinstance(value, int) else visible(str(value))
 
     def _category(self, value: object) -> str:
         """The CLDR plural category of a number; text is its own."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from typing import Any
 
@@ -13,7 +12,9 @@ from stepscope.analysis.compare import Compared, Comparison, num_steps
 from stepscope.analysis.report import Report
 from stepscope.core.message import Seconds, Share
 from stepscope.core.redact import redact
+from stepscope.core.unseen import to_json
 from stepscope.i18n import Language
+from stepscope.report.markdown import escape
 
 SCHEMA = "stepscope.compare/1"
 _SHOWN_SETTINGS = 12
@@ -42,17 +43,18 @@ def render_markdown(comparison: Comparison, language: Language) -> str:
     """The comparison as Markdown."""
     lines: list[str] = []
     for other in comparison.others:
-        lines += [f"## {_title(comparison, other)}", "", *verdict(comparison, other, language), ""]
+        said = [escape(line) for line in verdict(comparison, other, language)]
+        lines += [f"## {escape(_title(comparison, other))}", "", *said, ""]
         head, *body = rows(comparison, other, language)
         lines += ["| " + " | ".join(head) + " |", "|---|" + "---:|" * 4]
         lines += ["| " + " | ".join(row) + " |" for row in body]
-        lines += ["", _settings(other, language), ""]
+        lines += ["", escape(_settings(other, language)), ""]
     return "\n".join(lines)
 
 
 def render_json(comparison: Comparison) -> str:
     """The comparison as the JSON document `stepscope.compare/1`."""
-    return json.dumps(document(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return to_json(document(comparison), indent=2) + "\n"
 
 
 def document(comparison: Comparison) -> dict[str, Any]:

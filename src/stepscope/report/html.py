@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Sequence
 from functools import cache
 from html import escape
@@ -18,6 +17,7 @@ from typing import Any
 from stepscope.analysis.report import Report
 from stepscope.core.message import Share
 from stepscope.core.redact import redact
+from stepscope.core.unseen import to_json
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import json as document
@@ -92,7 +92,7 @@ def body(report: Report, language: Language, *, name: str | None = None) -> str:
 
 def embedded(name: str, content: object) -> str:
     """Data for the page's script, and for the reader who saved the page: it holds the JSON document too."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    text = to_json(content)
     # Inside a script element only "</" could end it.
     return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
 

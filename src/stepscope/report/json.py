@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import math
 from typing import Any
 
@@ -12,6 +11,7 @@ from stepscope.analysis.report import Report
 from stepscope.analysis.settle import what_would_settle
 from stepscope.core.redact import redact
 from stepscope.core.settings import COUNTS, Setting
+from stepscope.core.unseen import to_json
 from stepscope.forecast.finish import Forecast
 from stepscope.forecast.rough import Rough
 from stepscope.i18n import Language
@@ -33,7 +33,7 @@ _SETTINGS = (*COUNTS, "always_save_checkpoint", "compile", "device", "dtype")
 def render(report: Report, language: Language) -> str:
     """The JSON text; `language` is not used, the document is never translated."""
     del language
-    return json.dumps(document(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return to_json(document(report), indent=2) + "\n"
 
 
 def document(report: Report) -> dict[str, Any]:

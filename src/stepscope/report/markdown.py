@@ -20,6 +20,9 @@ from stepscope.report.wording.trend import no_slow_text, speed_lines
 
 _SHOWN_SLOW = 10
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~])")
+# What GitHub, GitLab and chats make a link of or call somebody by, escaped or not: @name, #12, !12, GH-12, an address.
+_LIVE = re.compile(r"@\w|://|www\.|\bGH-\d|(?<!\w)[!$%&~]\d|#\d", re.IGNORECASE)
+_WORDS = re.compile(r"([\s`|<>]+)")
 
 
 def render(report: Report, language: Language) -> str:
@@ -62,7 +65,11 @@ def doubt_blocks(report: Report, language: Language, *, level: int) -> list[str]
 
 
 def escape(text: str) -> str:
-    """Text from outside as it should be read, never as Markdown or HTML."""
+    """Text from outside as it should be read, never as Markdown or HTML. A word that would do something is code."""
+    return "".join(f"`{word}`" if _LIVE.search(word) else _inert(word) for word in _WORDS.split(text))
+
+
+def _inert(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(r"\\\1", text)
 

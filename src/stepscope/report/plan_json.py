@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from typing import Any
 
 from stepscope import __version__
+from stepscope.core.unseen import to_json
 from stepscope.i18n import Language
 from stepscope.plan.build import Estimate, GpuPlan
 from stepscope.plan.training import Training
@@ -18,7 +18,7 @@ SCHEMA = "stepscope.plan/1"
 def render(report: PlanReport, language: Language) -> str:
     """The JSON text; `language` is not used, the document is never translated."""
     del language
-    return json.dumps(document(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return to_json(document(report), indent=2) + "\n"
 
 
 def document(report: PlanReport) -> dict[str, Any]:

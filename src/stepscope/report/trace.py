@@ -5,9 +5,8 @@ One track per family of phases, nothing overlapping on a track; times are micros
 
 from __future__ import annotations
 
-import json
-
 from stepscope.analysis.report import Report
+from stepscope.core.unseen import to_json
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
 
@@ -40,4 +39,4 @@ def render(report: Report, language: Language) -> str:
                 "args": {"first_step": piece.first_step, "last_step": piece.last_step},
             }
         )
-    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}, ensure_ascii=False) + "\n"
+    return to_json({"traceEvents": events, "displayTimeUnit": "ms"}) + "\n"

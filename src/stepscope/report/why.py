@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from stepscope import __version__
 from stepscope.analysis.report import Report
 from stepscope.analysis.settle import what_would_settle
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
+from stepscope.core.unseen import to_json
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Rhythm, SlowStep
 from stepscope.report import reasons
@@ -136,7 +136,7 @@ def _settle(story: Story) -> list[Message]:
 
 def render_json(story: Story) -> str:
     """The story as JSON text."""
-    return json.dumps(document(story), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return to_json(document(story), indent=2) + "\n"
 
 
 def render(story: Story, language: Language, *, width: int = 80) -> str:

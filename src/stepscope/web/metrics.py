@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from stepscope.core.unseen import visible
 from stepscope.forecast.finish import Forecast
 from stepscope.web.run_folder import ListedRun
 
@@ -35,7 +36,7 @@ class _Runs(Collector):
         eta = GaugeMetricFamily("stepscope_eta_seconds", "seconds left", labels=["run", "quantile"])
         alarms = GaugeMetricFamily("stepscope_alarms", "alarms of a kind", labels=["run", "kind"])
         for entry in self._entries:
-            report, run = entry.report, entry.name
+            report, run = entry.report, visible(entry.name)
             if report is None:
                 continue
             if report.ledger.step is not None:
