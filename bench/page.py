@@ -108,9 +108,10 @@ def bench_server(folder: Path, browser: Browser) -> None:
         page = browser.new_page()
         page.goto(address)
         listed = paint_ms(page)
-        page.goto(address.partition("?")[0] + "run?path=train.log")
+        runs_page = page.url  # without the token
+        page.goto(runs_page + "run?path=train.log")
         opened = paint_ms(page)
-        page.goto(address.partition("?")[0] + "run?path=train.log")
+        page.goto(runs_page + "run?path=train.log")
         again = paint_ms(page)
         page.close()
         server.terminate()

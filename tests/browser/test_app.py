@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import os
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from stepscope.web.app import UPLOAD_S
-from tests.browser.server import serving
+from tests.browser.server import enter, serving
 from tests.unit.logs import training
 
 
@@ -38,9 +39,7 @@ def address(shelf):
 
 @pytest.fixture
 def client(address):
-    base = address.partition("/?")[0]
-    token = address.partition("token=")[2]
-    with httpx.Client(base_url=base, cookies={"stepscope": token}) as found:
+    with enter(address) as found:
         yield found
 
 
@@ -76,7 +75,7 @@ def test_runs_are_compared(address, open_page, problems):
     page = open_page(address, offline=False)
     for name in ("a.log", "b.log"):
         page.locator(f'input[value="{name}"]').check()
-    page.locator("form[action='/compare'] button").click()
+    page.locator("form[action='compare'] button").click()
     table = page.get_by_role("region", name="What explains the difference: A → B")
     assert "B − A" in table.inner_text()
     assert page.locator(".pair svg").count() == 2
@@ -181,7 +180,7 @@ def test_a_slow_upload_does_not_hold_the_others_up(address, client):
     parts = urlsplit(address)
     token = address.partition("token=")[2]
     with socket.create_connection((parts.hostname, parts.port)) as slow:
-        lines = [f"Host: {parts.netloc}", f"Cookie: stepscope={token}", "Content-Length: 1000", "", "x"]
+        lines = [f"Host: {parts.netloc}", f"Authorization: Bearer {token}", "Content-Length: 1000", "", "x"]
         slow.sendall("\r\n".join(["POST /explain HTTP/1.1", *lines]).encode())
         # Had it to wait for the slow one, the client would give up before the server does.
         assert client.get("/run.json", params={"path": "a.log"}, timeout=UPLOAD_S / 2).status_code == 200
@@ -205,6 +204,10 @@ def test_metrics_are_what_prometheus_reads(client):
     [
         (["--host", "0.0.0.0"], 2, "serve-needs-token"),
         (["--port", "99999"], 2, "bad-port"),
+        (["--allow-host", "http://logs.example.com"], 2, "bad-allow-host"),
+        (["--token", ""], 2, "bad-token"),
+        (["--token-file", os.devnull], 2, "bad-token"),
+        (["--token-file", "none-such-file"], 1, "unreadable"),
         (["none-such-folder"], 1, "no-such-file"),
     ],
 )

@@ -15,6 +15,7 @@ from stepscope.i18n import Language
 from stepscope.web import app as web_app
 from stepscope.web import metrics
 from stepscope.web import run_folder as web_folder
+from stepscope.web.hosts import Hosts
 from stepscope.web.run_folder import RunFolder
 from tests.unit.logs import training
 
@@ -24,12 +25,12 @@ TEXT = ("\n".join(training(300, every=10, evaluate=50)) + "\n").encode()
 
 def post(folder, body):
     """The app's answer to an upload, without a server between."""
-    app = web_app.make_app(folder, token="t", hosts=frozenset({HOST}), language=Language.load("en"))
+    app = web_app.make_app(folder, token="t", hosts=Hosts(frozenset({HOST})), language=Language.load("en"))
 
     async def ask():
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(
-            transport=transport, base_url=f"http://{HOST}", cookies={"stepscope": "t"}
+            transport=transport, base_url=f"http://{HOST}", headers={"authorization": "Bearer t"}
         ) as client:
             return await client.post("/explain", content=body)
 

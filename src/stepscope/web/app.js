@@ -11,9 +11,9 @@
   const live = document.getElementById("live");
   if (live) {
     const path = live.dataset.path;
-    const events = new EventSource("/events?path=" + encodeURIComponent(path));
+    const events = new EventSource("events?path=" + encodeURIComponent(path));
     events.onmessage = async () => {
-      const answer = await fetch("/fragment?path=" + encodeURIComponent(path));
+      const answer = await fetch("fragment?path=" + encodeURIComponent(path));
       if (!answer.ok) return;
       const place = window.scrollY;
       show(document.getElementById("run"), await answer.text());
@@ -27,7 +27,7 @@
   const send = async (body) => {
     target.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch("/explain", { method: "POST", body: body });
+      const answer = await fetch("explain", { method: "POST", body: body });
       show(target, await answer.text());
     } catch (problem) {
       target.textContent = target.dataset.failed;

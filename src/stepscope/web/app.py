@@ -8,7 +8,7 @@ from pathlib import Path
 
 import anyio.to_thread
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -20,6 +20,7 @@ from stepscope.i18n import Language
 from stepscope.report import html, json
 from stepscope.web import metrics, pages
 from stepscope.web.guard import Guard
+from stepscope.web.hosts import Hosts
 from stepscope.web.run_folder import RunFolder, explain_bytes
 
 MOST_UPLOAD_BYTES = 64 << 20
@@ -28,7 +29,7 @@ _LOOK_S = 1.0
 _MOST_COMPARED = 6
 
 
-def make_app(root: Path, *, token: str, hosts: frozenset[str], language: Language) -> ASGIApp:
+def make_app(root: Path, *, token: str, hosts: Hosts, language: Language) -> ASGIApp:
     """The application for the logs below `root`, behind its guard."""
     app = _App(RunFolder(root), language)
     routes = [
@@ -41,7 +42,9 @@ def make_app(root: Path, *, token: str, hosts: frozenset[str], language: Languag
         Route("/explain", app.explain, methods=["POST"]),
         Route("/metrics", app.metrics),
     ]
-    return Guard(Starlette(routes=routes), token=token, hosts=hosts)
+    inside = Starlette(routes=routes)
+    inside.router.redirect_slashes = False  # to an address without the guard's path
+    return Guard(inside, token=token, hosts=hosts)
 
 
 class _App:
@@ -50,8 +53,8 @@ class _App:
         self._language = language
 
     async def _open(self, request: Request) -> tuple[str, Report]:
-        name = request.query_params.get("path", "")
-        return name, await anyio.to_thread.run_sync(self._folder.open, name)
+        key = request.query_params.get("path", "")
+        return self._folder.name(key), await anyio.to_thread.run_sync(self._folder.open, key)
 
     def _refuse(self, problem: StepscopeError, status: int = 404) -> Response:
         content = pages.error_text(problem, self._language)
@@ -69,7 +72,8 @@ class _App:
             name, report = await self._open(request)
         except StepscopeError as problem:
             return self._refuse(problem)
-        return HTMLResponse(pages.run_page(name, report, self._language))
+        key = request.query_params.get("path", "")
+        return HTMLResponse(pages.run_page(key, name, report, self._language))
 
     async def document(self, request: Request) -> Response:
         """One run as JSON."""
@@ -97,9 +101,9 @@ class _App:
 
     async def compare(self, request: Request) -> Response:
         """Two runs or more side by side."""
-        names = request.query_params.getlist("path")[:_MOST_COMPARED]
+        keys = request.query_params.getlist("path")[:_MOST_COMPARED]
         try:
-            reports = [await anyio.to_thread.run_sync(self._folder.open, name) for name in names]
+            reports = [await anyio.to_thread.run_sync(self._folder.open, key) for key in keys]
         except StepscopeError as problem:
             return self._refuse(problem)
         comparable = [report for report in reports if report.ledger.step is not None and report.ledger.wall_s]
@@ -107,7 +111,7 @@ class _App:
             return self._refuse(UsageError("compare-needs-two"), 422)
         align: Align = "tokens" if request.query_params.get("align") == "tokens" else "step"
         found = await anyio.to_thread.run_sync(lambda: compare(comparable, align=align))
-        return HTMLResponse(pages.comparison_page(found, names, align, self._language))
+        return HTMLResponse(pages.comparison_page(found, keys, align, self._language))
 
     async def explain(self, request: Request) -> Response:
         """A pasted or dropped log: read in memory, answered, forgotten."""
@@ -116,6 +120,8 @@ class _App:
                 data = await _bounded_body(request)
         except TimeoutError:
             return PlainTextResponse("the upload took too long\n", status_code=408)
+        except ClientDisconnect:
+            return PlainTextResponse("the upload broke off\n", status_code=400)  # for nobody
         if data is None:
             return PlainTextResponse(f"more than {MOST_UPLOAD_BYTES >> 20} MB\n", status_code=413)
         try:
@@ -146,18 +152,17 @@ async def _bounded_body(request: Request) -> bytes | None:
 
 
 async def _changes(path: Path, request: Request) -> AsyncIterator[str]:
-    def look() -> tuple[int, int]:
-        status = path.stat()
+    def look() -> tuple[int, int] | None:
+        try:
+            status = path.stat()
+        except OSError:
+            return None  # gone
         return status.st_size, status.st_mtime_ns
 
     seen = look()
     yield ": listening\n\n"
-    while not await request.is_disconnected():
+    while seen is not None and not await request.is_disconnected():
         await asyncio.sleep(_LOOK_S)
-        try:
-            now = look()
-        except OSError:
-            return
-        if now != seen:
-            seen = now
+        before, seen = seen, look()
+        if seen not in (before, None):
             yield "data: changed\n\n"

@@ -37,10 +37,10 @@ def page(title: str, content: str, language: Language) -> str:
     return html.page(title, content, language, extra_script=script(), policy=_POLICY)
 
 
-def run_page(name: str, report: Report, language: Language) -> str:
-    """A run's page, which keeps itself up to date."""
-    back = f'<nav><a href="/">{escape(language.text("web-all-runs"))}</a></nav>'
-    live = f'<div id="live" data-path="{escape(name, quote=True)}" hidden></div>'
+def run_page(key: str, name: str, report: Report, language: Language) -> str:
+    """A run's page, which keeps itself up to date; `key` stands for it in addresses."""
+    back = f'<nav><a href="./">{escape(language.text("web-all-runs"))}</a></nav>'
+    live = f'<div id="live" data-path="{escape(key, quote=True)}" hidden></div>'
     return page(
         redact(name, 200), f'{back}{live}<div id="run">{html.body(report, language, name=name)}</div>', language
     )
@@ -58,7 +58,7 @@ def list_page(entries: list[ListedRun], language: Language) -> str:
         f"<tr>{choose}{cells}</tr>{rows}</table></div>"
     )
     compare = f'<p><button type="submit">{escape(language.text("web-compare"))}</button></p>'
-    runs = f'<form action="/compare" method="get">{table}{compare}</form>' if entries else ""
+    runs = f'<form action="compare" method="get">{table}{compare}</form>' if entries else ""
     empty = "" if entries else f"<p>{escape(language.text('web-no-runs'))}</p>"
     failed = escape(language.text("web-failed"), quote=True)
     paste = (
@@ -72,7 +72,7 @@ def list_page(entries: list[ListedRun], language: Language) -> str:
 
 
 def _row(entry: ListedRun, language: Language) -> str:
-    link = f'<a href="/run?path={as_address(entry.name)}">{escape(redact(entry.name, 200))}</a>'
+    link = f'<a href="run?path={as_address(entry.key)}">{escape(redact(entry.name, 200))}</a>'
     report = entry.report
     if report is None:
         size = f"{language.number(entry.size / 1e6)} MB"
@@ -81,7 +81,7 @@ def _row(entry: ListedRun, language: Language) -> str:
     left = left_text(end, language) if isinstance(end, Forecast) and not end.is_finished else ""
     overhead = language.percent(1 - ledger.seconds("step") / ledger.wall_s) if ledger.wall_s else ""
     name = escape(redact(entry.name, 200), quote=True)
-    box = f'<input type="checkbox" name="path" value="{escape(entry.name, quote=True)}" aria-label="{name}">'
+    box = f'<input type="checkbox" name="path" value="{escape(entry.key, quote=True)}" aria-label="{name}">'
     texts = (escape(headline(report, language)), escape(left))
     cells = "".join(f"<td>{cell}</td>" for cell in (box, link, _sparkline(report), *texts))
     label = escape(language.text("web-column-overhead"), quote=True)
@@ -105,13 +105,13 @@ def _sparkline(report: Report) -> str:
     return f'<svg aria-hidden="true" width="{4 * _SPARK}" height="24" viewBox="0 0 {4 * _SPARK} 24">{bars}</svg>'
 
 
-def comparison_page(comparison: Comparison, names: list[str], asked: Align, language: Language) -> str:
+def comparison_page(comparison: Comparison, keys: list[str], asked: Align, language: Language) -> str:
     """A comparison, by the step or by the token."""
-    links = [f'<a href="/">{escape(language.text("web-all-runs"))}</a>']
+    links = [f'<a href="./">{escape(language.text("web-all-runs"))}</a>']
     for align, key in (("step", "compare-unit-steps"), ("tokens", "compare-unit-tokens")):
-        query = "&".join(f"path={as_address(name, safe='')}" for name in names) + f"&align={align}"
+        query = "&".join(f"path={as_address(key, safe='')}" for key in keys) + f"&align={align}"
         here = ' aria-current="page"' if align == comparison.align else ""
-        links.append(f'<a href="/compare?{escape(query, quote=True)}"{here}>{escape(language.text(key))}</a>')
+        links.append(f'<a href="compare?{escape(query, quote=True)}"{here}>{escape(language.text(key))}</a>')
     note = "" if asked == comparison.align else f'<p class="dim">{escape(language.text("compare-no-tokens"))}</p>'
     content = f"<nav>{' · '.join(links)}</nav>{note}{comparison_html.body(comparison, language)}"
     return page(language.text("web-compare"), content, language)
