@@ -225,13 +225,111 @@ def test_requests_from_a_file_are_all_answered(root):
     text = "\n".join(lines) + "\n"
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer["id"] for answer in answers].count(None) == 2
-    errors = {answer["id"]: answer["error"]["code"] for answer in answers if "error" in answer}
-    assert errors == {None: -32700, 2: -32601, 3: -32602}
+    errors = [(answer["id"], answer["error"]["code"]) for answer in answers if "error" in answer]
+    assert sorted(errors, key=str) == [(2, -32601), (3, -32602), (None, -32600), (None, -32700)]
     results = {answer["id"]: answer["result"] for answer in answers if "result" in answer}
     assert set(results) == {1, 4, 5, 6}
     assert results[1]["protocolVersion"] == "2025-03-26"
     assert results[5]["structuredContent"]["schema"] == "stepscope.report/1"
+
+
+def request(**params):
+    return json.dumps({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params})
+
+
+def explain(path):
+    return request(name="explain", arguments={"path": path})
+
+
+ATTACKS = {
+    # What is no message at all: nobody knows whose answer it would be.
+    "hello": (None, -32700),
+    "": (None, -32700),
+    "[" * 200_000: (None, -32700),
+    '{"id":9,"method":"ping","params":' + "[" * 100_000 + "]" * 100_000 + "}": (None, -32700),
+    '"' + "x" * (9 << 20) + '"': (None, -32700),
+    '{"id": 9' + " " * (5 << 20) + "}": (None, -32700),
+    '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"why","step":1' + "0" * 5000 + "}}": (None, -32700),
+    f"[{explain('a.log')}]": (None, -32600),
+    "5": (None, -32600),
+    "null": (None, -32600),
+    "{}": (None, -32600),
+    '{"jsonrpc":"2.0","id":null,"method":"ping"}': (None, -32600),
+    '{"jsonrpc":"2.0","id":1.5,"method":"ping"}': (None, -32600),
+    '{"jsonrpc":"2.0","id":true,"method":"ping"}': (None, -32600),
+    '{"jsonrpc":"2.0","id":{},"method":"ping"}': (None, -32600),
+    '{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}': (None, -32600),
+    '{"jsonrpc":"2.0","id":9,"error":{"code":1,"message":"x"}}': (None, -32600),
+    '{"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}': (None, -32602),
+    # A request that asks wrongly gets its own answer.
+    '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":[1]}': (9, -32602),
+    '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":"x"}': (9, -32602),
+    '{"jsonrpc":"2.0","id":9,"method":"\\ud800"}': (9, -32600),
+    '{"jsonrpc":"2.0","id":9,"method":5}': (9, -32600),
+    '{"jsonrpc":"1.0","id":9,"method":"ping"}': (9, -32600),
+    request(name=["explain"], arguments={}): (9, -32602),
+    request(name="explain", arguments=[1]): (9, -32602),
+    request(name="\udc80"): (9, -32602),
+    # So does a tool that cannot do what it is asked.
+    explain("\ud800.log"): (9, "failed"),
+    explain("a" * 5000): (9, "failed"),
+    explain("a/" * 5000): (9, "failed"),
+    explain("a\0"): (9, "failed"),
+    explain(5): (9, "failed"),
+    explain(["a.log"]): (9, "failed"),
+    explain("-"): (9, "failed"),
+    explain("/dev/stdin"): (9, "failed"),
+    request(name="why", arguments={"path": "a.log", "step": 10**30}): (9, "failed"),
+    request(name="explain", arguments={"path": "a.log", "max_steps": "--config=/etc/passwd"}): (9, "failed"),
+    request(name="explain", arguments={"path": "a.log", "config": "."}): (9, "failed"),
+    request(name="advise", arguments={"path": "a.log", "change": ["x"]}): (9, "failed"),
+    request(name="advise", arguments={"path": "a.log", "change": "\ud800=1"}): (9, "answered"),
+    explain("caf\udce9.log"): (9, "answered"),  # a name of bytes that are no UTF-8
+    explain("odd"): (9, "answered"),
+}
+
+
+def test_no_message_ends_the_server(root):
+    """One process gets them all, one after the other: each has its answer, and an honest request the last."""
+    (root / "odd").mkdir()
+    for path in (root / "caf\udce9.log", root / "odd" / "caf\udce9\u202e.log"):
+        path.write_text((root / "a.log").read_text())
+    hello = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    command = [sys.executable, "-m", "stepscope", "mcp", "--root", str(root)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as server:
+
+        def ask(text):
+            server.stdin.write(text.encode("utf-8", "surrogatepass") + b"\n")
+            server.stdin.flush()
+            line = server.stdout.readline()
+            assert line.endswith(b"\n"), text[:200]
+            assert "\u202e" not in line.decode()
+            return json.loads(line)
+
+        assert "result" in ask(json.dumps(first))
+        for text, (number, outcome) in ATTACKS.items():
+            answer = ask(text)
+            if "error" in answer:
+                found = answer["error"]["code"]
+            else:
+                found = "failed" if answer["result"]["isError"] else "answered"
+            assert (answer["id"], found) == (number, outcome), text[:200]
+        assert ask(explain("a.log"))["result"]["structuredContent"]["schema"] == "stepscope.report/1"
+        server.stdin.close()
+        assert server.wait(timeout=60) == 0
+        assert server.stderr.read() == b""
+
+
+def test_a_defect_is_an_answer(root, monkeypatch):
+    def broken(_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("stepscope.cli.main", broken)
+    result = call(root, "explain", path="a.log")
+    assert result["isError"]
+    assert result["content"][0]["text"] == "internal error: ZeroDivisionError"
 
 
 def test_an_interrupt_ends_it_at_once(root):

@@ -14,6 +14,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from stepscope import __version__
 from stepscope.core.boundary import confined_to, is_readable
 from stepscope.core.errors import UsageError
+from stepscope.core.unseen import to_json, visible
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -66,13 +68,15 @@ def run(args: argparse.Namespace) -> int:
     try:
         import anyio
 
+        from stepscope.cli._mcp_stdio import serve
+
         server = make_server(Path(args.root).resolve())
     except ImportError:
         raise UsageError("needs-extra", place="stepscope mcp", extra="mcp") from None
     # The SDK waits for standard input in a thread that nothing can wake, and there is nothing to clean up.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     try:
-        anyio.run(_serve, server)
+        anyio.run(serve, server)
     except BaseExceptionGroup as problems:
         if problems.subgroup(BrokenPipeError) is None:
             raise
@@ -105,58 +109,6 @@ def make_server(root: Path) -> Server[Any]:
     )
 
 
-async def _serve(server: Server[Any]) -> None:
-    """Over standard input and output, with two things the SDK leaves out.
-
-    A line that is no message gets an error, not silence. And what was asked before the input ended is answered, so that
-    requests can come from a file.
-    """
-    import anyio
-    from mcp import types
-    from mcp.server.stdio import stdio_server
-    from mcp.shared.message import SessionMessage
-
-    unanswered: set[types.RequestId] = set()
-    answered = anyio.Condition()
-    no_message = types.JSONRPCError(
-        jsonrpc="2.0", id=None, error=types.ErrorData(code=types.PARSE_ERROR, message="not a JSON-RPC message")
-    )
-    to_server, inbox = anyio.create_memory_object_stream[SessionMessage | Exception]()
-    outbox, from_server = anyio.create_memory_object_stream[SessionMessage]()
-
-    async def read() -> None:
-        async with incoming, to_server:
-            async for item in incoming:
-                if isinstance(item, Exception):
-                    await outgoing.send(SessionMessage(no_message))
-                    continue
-                match item.message:
-                    case types.JSONRPCRequest(id=number):
-                        unanswered.add(number)
-                    case types.JSONRPCNotification(
-                        method="notifications/cancelled", params={"requestId": str() | int() as number}
-                    ):
-                        unanswered.discard(number)
-                await to_server.send(item)
-            async with answered:
-                while unanswered:
-                    await answered.wait()
-
-    async def write() -> None:
-        async with from_server:
-            async for item in from_server:
-                await outgoing.send(item)
-                if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-                    async with answered:
-                        unanswered.discard(item.message.id)
-                        answered.notify_all()
-
-    async with stdio_server() as (incoming, outgoing), outgoing, anyio.create_task_group() as tasks:
-        tasks.start_soon(read)
-        tasks.start_soon(write)
-        await server.run(inbox, outbox, server.create_initialization_options())
-
-
 def _describe(name: str) -> dict[str, Any]:
     text, properties, _ = _TOOLS[name]
     schema = {"type": "object", "properties": properties, "required": _REQUIRED.get(name, ["path"])}
@@ -177,9 +129,12 @@ def _call(name: str, given: dict[str, Any], root: Path) -> dict[str, Any]:
         return _failed("step is an integer of at least 0")
     paths = [given[key] for key in ("path", "other", "config") if key in given]
     with confined_to(root):
-        if not all(isinstance(path, str) and "\0" not in path and is_readable(root / path) for path in paths):
+        if not all(isinstance(path, str) and is_readable(root / path) for path in paths):
             return _failed("only files below the server's root are read")
-        return _run_command(name, given, root)
+        try:
+            return _run_command(name, given, root)
+        except Exception as problem:  # a defect of ours must not take the assistant's session away
+            return _failed(f"internal error: {type(problem).__name__}")
 
 
 def _run_command(name: str, given: dict[str, Any], root: Path) -> dict[str, Any]:
@@ -203,8 +158,18 @@ def _run_command(name: str, given: dict[str, Any], root: Path) -> dict[str, Any]
         document = json.loads(out.getvalue())
     except ValueError:
         return _failed(err.getvalue().strip() or f"exit code {code}")
-    content = [{"type": "text", "text": _UNTRUSTED}, {"type": "text", "text": json.dumps(document, ensure_ascii=False)}]
+    document = _sendable(document)
+    content = [{"type": "text", "text": _UNTRUSTED}, {"type": "text", "text": to_json(document)}]
     return {"content": content, "structuredContent": document, "isError": False}
+
+
+def _sendable(value: Any) -> Any:
+    """A document without halves of characters (a file name that is no UTF-8), which no client could read: marked."""
+    if isinstance(value, dict):
+        return {_sendable(name): _sendable(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_sendable(inner) for inner in value]
+    return visible(value) if isinstance(value, str) and re.search("[\ud800-\udfff]", value) else value
 
 
 def _failed(text: str) -> dict[str, Any]:
