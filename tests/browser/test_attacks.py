@@ -11,7 +11,7 @@ import threading
 from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
@@ -133,6 +133,25 @@ def test_names_run_nothing_in_a_browser(address, open_page, problems):
     assert "caf⟨E9⟩.log" in page.locator("main").inner_text()
     assert page.evaluate("window.owned") is None
     assert problems == []
+
+
+def test_what_is_pasted_or_asked_for_runs_nothing(address, open_page, problems):
+    """A pasted log, a pasted text that is none, and the page that says that there is no such file."""
+    page = open_page(address, offline=False)
+    inside = page.url
+    bad = "</script><script>window.owned=1</script><img src=x onerror=window.owned=1>\u202e"
+    for text in (f"{LOG}Traceback (most recent call last):\nRuntimeError: {bad}\n", bad * 5):
+        page.locator("#text").fill(text)
+        page.locator("#paste button").click()
+        page.wait_for_selector("#answer h1, #answer .alarm")
+        assert page.evaluate("window.owned") is None
+        assert page.locator("#answer script:not([type])").count() == 0
+        page.goto(inside)
+    problems.clear()  # that a text is no log is an answer of the 400s, which the console repeats
+    page.goto(f"{inside}run?path={quote(bad)}")
+    assert "no such file" in page.locator("main").inner_text()
+    assert page.evaluate("window.owned") is None
+    assert not [problem for problem in problems if "404" not in problem]
 
 
 TRAVERSALS = [

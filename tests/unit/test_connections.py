@@ -113,6 +113,7 @@ def test_an_answer_that_is_not_read_is_ended(monkeypatch):
 def test_many_half_open_connections_lock_nobody_out(shelf, monkeypatch):
     """The oldest of them make way; those that listen for changes stay."""
     monkeypatch.setattr(TimedProtocol, "_most", 8)
+    monkeypatch.setattr(connections, "HEADERS_S", 600.0)
     with listening(folder=shelf) as port, contextlib.ExitStack() as stack:
         page = {"base_url": f"http://127.0.0.1:{port}", "headers": {"authorization": "Bearer t"}}
         client = stack.enter_context(httpx.Client(**page, timeout=PATIENCE_S))
@@ -164,3 +165,6 @@ def test_there_are_never_more_connections_than_files(monkeypatch):
     for files, most in {(128, 24), (1024, 400), (resource.RLIM_INFINITY, 400), (20, 8)}:
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
         assert connections.most_connections() == most
+        backlog = make_server(lambda *_: None).config.backlog
+        assert backlog <= 128
+        assert most + backlog < max(files, 64) or files < 0  # a burst is accepted before any of it is counted

@@ -13,8 +13,10 @@ import subprocess
 import sys
 import threading
 import unicodedata
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
 from stepscope.cli import _live
@@ -165,8 +167,45 @@ def test_no_hidden_character_leaves_by_any_format(cli, tmp_path, hostile, form):
     if form == "html":
         held = re.search(r'id="report">(.*?)</script>', out)[1]
         assert json.loads(held)["source"]["paths"] == [str(hostile[0])]
+    if form == "svg":
+        tags = {part.tag.rpartition("}")[2] for part in ElementTree.fromstring(out).iter()}
+        assert not tags & {"script", "a", "image", "foreignObject"}
+    if form == "note":
+        assert yaml.safe_load(out.split("---\n")[1]).keys() >= {"title", "lang"}
+        assert "admin" not in out.split("---\n")[1]
     if form == "csv":
         assert not [cell for row in csv.reader(out.splitlines()) for cell in row if cell.startswith(("=", "+", "@"))]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no terminal to open")
+@pytest.mark.parametrize("command", ["explain", "watch"])
+def test_a_terminal_is_told_nothing_but_colours_and_places(hostile, command):
+    """The report and the live screen on a real terminal: no title, no clipboard, no other sequence of a log's."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    arguments = [command, str(hostile[0])]
+    variables = {"TERM": "xterm-256color", "COLUMNS": "100"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "stepscope", *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**{name: value for name, value in os.environ.items() if name != "NO_COLOR"}, **variables},
+    ) as process:
+        os.close(theirs)
+        drawn = b""
+        try:
+            while more := os.read(ours, 1 << 16):
+                drawn += more
+        except OSError:
+            pass  # the other side is closed
+        finally:
+            os.close(ours)
+        assert process.wait(60) in {0, 4}
+    text = re.sub(r"\x1b\[[0-9;?]*[A-HJKhlm]|\r", "", drawn.decode())
+    assert "evil.example" in text
+    assert not HIDDEN.search(text)
 
 
 @pytest.mark.parametrize("form", ["markdown", "note"])

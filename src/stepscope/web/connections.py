@@ -40,6 +40,8 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
         http=TimedProtocol,
+        # So many are accepted before the first of them is counted.
+        backlog=min(128, most_connections()),
         ws="none",
         log_level="error",  # a request that is none needs no line on the screen
         lifespan="off",
