@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.core.errors import InputError, UsageError
+from stepscope.cli._write import make_folder, write_file
+from stepscope.core.errors import UsageError
 from stepscope.i18n import Language, system_language
 
 if TYPE_CHECKING:
@@ -38,17 +39,13 @@ def write(args: argparse.Namespace, report: Report, renderers: dict[str, Rendere
         return
     target = Path(args.output)
     as_folder = len(chosen) > 1 or target.is_dir() or args.output.endswith(("/", os.sep))
-    try:
-        if as_folder:
-            target.mkdir(parents=True, exist_ok=True)
-        ending = _SUFFIX.get(args.format, f".{args.format}")
-        for index, language in enumerate(chosen):
-            path = target / f"{stem}-{language.code}{ending}" if as_folder else target
-            answer = render(report, language, index > 0)
-            path.write_bytes(answer if isinstance(answer, bytes) else answer.encode("utf-8"))
-            print(chosen[0].text("written", path=str(path)), file=sys.stderr)
-    except OSError as problem:
-        raise InputError("cannot-write", place=str(target), reason=problem.strerror or str(problem)) from None
+    if as_folder:
+        make_folder(target)
+    ending = _SUFFIX.get(args.format, f".{args.format}")
+    for index, language in enumerate(chosen):
+        path = target / f"{stem}-{language.code}{ending}" if as_folder else target
+        write_file(path, render(report, language, index > 0))
+        print(chosen[0].text("written", path=str(path)), file=sys.stderr)
 
 
 def put_out(text: str, name: str) -> None:

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 from stepscope.cli import _answer, _flags
-from stepscope.core.errors import InputError, UsageError
+from stepscope.cli._write import write_file
+from stepscope.core.errors import UsageError
 
 _FORMATS = ("terminal", "json", "markdown", "html")
 
@@ -65,8 +66,5 @@ def run(args: argparse.Namespace) -> int:
     if args.output is None:
         _answer.put_out(text, args.format)
         return 0
-    try:
-        Path(args.output).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise InputError("cannot-write", place=args.output, reason=problem.strerror or str(problem)) from None
+    write_file(args.output, text)
     return 0

@@ -19,8 +19,9 @@ from pathlib import Path
 
 from stepscope.cli import _answer, _flags
 from stepscope.cli._plan_subject import Seen, find_subject, known_about
+from stepscope.cli._write import make_folder, write_file
 from stepscope.core import clock, units
-from stepscope.core.errors import InputError, UsageError
+from stepscope.core.errors import UsageError
 from stepscope.core.message import say
 from stepscope.i18n import Language
 from stepscope.plan.build import plan_gpu
@@ -109,16 +110,12 @@ def run(args: argparse.Namespace) -> int:
         text = plan_markdown.render(report, language)
     else:
         text = plan_terminal.render(report, language, width=_answer.terminal_size(args)[0])
-    try:
-        if args.output:
-            Path(args.output).write_text(text, encoding="utf-8")
-        else:
-            _answer.put_out(text, args.format)
-        if args.write:
-            _write_configs(report, Path(args.write), language)
-    except OSError as problem:
-        place = args.output or args.write or "-"
-        raise InputError("cannot-write", place=place, reason=problem.strerror or str(problem)) from None
+    if args.output:
+        write_file(args.output, text)
+    else:
+        _answer.put_out(text, args.format)
+    if args.write:
+        _write_configs(report, Path(args.write), language)
     return 0
 
 
@@ -168,11 +165,11 @@ def _plan(args: argparse.Namespace, language: Language) -> PlanReport:
 
 def _write_configs(report: PlanReport, folder: Path, language: Language) -> None:
     """Write the proposed settings of each GPU into a config file of its own."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for plan in report.cards:
         if plan.proposed is not None:
             path = folder / f"train_{re.sub(r'[^a-z0-9]+', '_', plan.gpu.name.lower())}.py"
-            path.write_text("\n".join(settings_lines(plan, report.config)) + "\n", encoding="utf-8")
+            write_file(path, "\n".join(settings_lines(plan, report.config)) + "\n")
             print(language.text("written", path=str(path)), file=sys.stderr)
 
 
