@@ -8,9 +8,9 @@ import threading
 
 import pytest
 
+from stepscope.core import opening
 from stepscope.core.errors import InputError
 from stepscope.reading.reader import read
-from stepscope.source import pipes
 
 LOG = "".join(f"iter {step}: loss 2.{step:03d}, time 250.00ms\n" for step in range(400)).encode()
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
@@ -41,7 +41,7 @@ def test_a_table_through_a_pipe(tmp_path):
 
 
 def test_a_pipe_that_nobody_writes_to(tmp_path, monkeypatch):
-    monkeypatch.setattr(pipes, "_WRITER_WAIT_S", 0.01)
+    monkeypatch.setattr(opening, "_WRITER_WAIT_S", 0.01)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="nobody writes"):
         read(str(tmp_path / "pipe"))

@@ -18,6 +18,7 @@ from typing import Any, get_args
 from stepscope.catalogue.flat_keys import FLAT_KEYS, with_flat_values
 from stepscope.catalogue.partial_match import give_up_at
 from stepscope.core.errors import InputError
+from stepscope.core.opening import read_named
 from stepscope.core.settings import COUNTS
 from stepscope.lines.figures import CLOCK_LEFT, MEAN_RATE, MINUTES_LEFT, OWN_EVENTS, SCALES
 from stepscope.lines.format import Clock, Covers, Format, Line, LineKind, Sample
@@ -66,7 +67,7 @@ def taught_formats() -> tuple[Format, ...]:
 
 def _in_folder(folder: Path) -> tuple[Format, ...]:
     try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".toml")
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.is_file())
     except OSError:
         return ()  # no such folder, or not ours to read: nobody taught anything
     return tuple(_remembered(path, path.stat().st_mtime_ns) for path in paths)
@@ -82,9 +83,10 @@ def read_format(path: Path) -> Format:
     import tomllib
 
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        raw = read_named(path, _MAX_BYTES)
+        if raw is None:
             raise InputError("format-file-too-large", place=str(path))
-        text = path.read_text(encoding="utf-8")
+        text = raw.decode("utf-8")
     except OSError as problem:
         raise InputError("no-such-format-file", place=str(path), reason=problem.strerror or str(problem)) from None
     except UnicodeDecodeError:

@@ -145,10 +145,10 @@ def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[st
 
 def _read(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Plain], str]:
     """The settings in a nanoGPT config file. What only running could show is refused: a guess would train wrongly."""
-    from stepscope.core.configfile import parse_python, read_config
+    from stepscope.core.configfile import parse_config, parse_python, read_config_text
 
-    values = read_config(path)  # also says what is wrong with the file
-    text = path.read_text(encoding="utf-8-sig")
+    text = read_config_text(path)
+    values = parse_config(text, path)
     if path.suffix not in {".json", ".toml"}:
         values = parse_python(text, str(path))
         for node in ast.walk(ast.parse(text)):

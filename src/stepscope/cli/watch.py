@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     _live.warn_of_ignored(args, language)
     source = resolve(args.log)[0]
     clock = SystemClock()
-    with contextlib.closing(PipeTail() if source.path is None else FileTail(Path(source.path))) as tail:
+    with contextlib.closing(PipeTail(source.pipe) if source.path is None else FileTail(Path(source.path))) as tail:
         watch = Watch(
             tail,
             name=source.name,

@@ -8,11 +8,14 @@ at every opening: whatever a stranger's request can reach is opened with `open_f
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from io import BufferedReader
 from pathlib import Path
+from typing import BinaryIO
+
+from stepscope.core.opening import open_pipe, open_regular, read_named
 
 _root: ContextVar[Path | None] = ContextVar("root", default=None)
 
@@ -32,13 +35,27 @@ def is_readable(path: Path) -> bool:
     return _permitted(path) is not None
 
 
-def open_file(path: Path, opener: Callable[[str, int], int] | None = None) -> BufferedReader:
-    """Open a file for reading its bytes; `PermissionError` when it lies outside the folder that may be read."""
+def open_file(path: Path) -> BufferedReader:
+    """Open a regular file for reading its bytes; `PermissionError` when it lies outside the folder that may be read."""
+    return open_regular(_checked(path))
+
+
+def open_named_pipe(path: Path, place: str) -> BinaryIO:
+    """Open a pipe for reading, under the same condition."""
+    return open_pipe(_checked(path), place)
+
+
+def read_file(path: Path, most_bytes: int, *, only_end: bool = False) -> bytes | None:
+    """The bytes of a file or a pipe that somebody named, under the same condition: see `read_named`."""
+    return read_named(_checked(path), most_bytes, only_end=only_end)
+
+
+def _checked(path: Path) -> Path:
     # What was checked is what is opened: a link that is changed in between leads nowhere else.
     permitted = _permitted(path)
     if permitted is None:
         raise PermissionError(errno.EACCES, "outside the folder that may be read", str(path))
-    return permitted.open("rb") if opener is None else open(permitted, "rb", opener=opener)
+    return permitted
 
 
 def _permitted(path: Path) -> Path | None:

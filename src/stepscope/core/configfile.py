@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from stepscope.core.boundary import open_file
+from stepscope.core.boundary import read_file
 from stepscope.core.errors import InputError
 from stepscope.core.redact import redact
 from stepscope.core.settings import Value, evaluate_constant
@@ -18,19 +18,28 @@ _MAX_BYTES = 4 << 20
 
 def read_config(path: Path) -> dict[str, Value]:
     """The plain values in a settings file, by the names the file uses; nested tables are flattened."""
+    return parse_config(read_config_text(path), path)
+
+
+def read_config_text(path: Path) -> str:
+    """The text of a settings file, or of a pipe in place of one."""
     try:
         if path.is_dir():
             raise InputError("config-is-folder", place=str(path))
-        if path.stat().st_size > _MAX_BYTES:
+        data = read_file(path, _MAX_BYTES)
+        if data is None:
             raise InputError("config-too-large", place=str(path))
-        with open_file(path) as file:
-            text = file.read(_MAX_BYTES + 1).decode("utf-8-sig")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
         raise InputError("no-such-config", place=str(path)) from None
     except UnicodeDecodeError:
         raise InputError("config-not-text", place=str(path)) from None
     except OSError as problem:
         raise InputError("unreadable", place=str(path), reason=problem.strerror or str(problem)) from None
+
+
+def parse_config(text: str, path: Path) -> dict[str, Value]:
+    """The plain values in the text of a settings file; the ending of `path` says what kind it is."""
     suffix = path.suffix.lower()
     if suffix == ".json":
         return _flatten(_parse_json(text, path))

@@ -385,6 +385,8 @@ error-config-too-many-values = die Config enthält mehr als { $limit } Werte, we
     .hint = gib nur an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = keine Tabelle von nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
+error-nvidia-smi-too-large = über diese Pipe kamen mehr als { $size }
+    .hint = eine einzelne Ausgabe speichern: nvidia-smi > smi.txt
 error-bad-setting = --set erwartet schlüssel=wert
     .hint = zum Beispiel: --set eval_interval=500
 error-unknown-setting = keine Einstellung dieses Namens

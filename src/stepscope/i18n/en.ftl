@@ -387,6 +387,8 @@ error-config-too-many-values = the config holds more than { $limit } values once
     .hint = state what matters instead: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = not a table of nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
+error-nvidia-smi-too-large = more than { $size } came through this pipe
+    .hint = save a single reading: nvidia-smi > smi.txt
 error-bad-setting = --set takes key=value
     .hint = for example: --set eval_interval=500
 error-unknown-setting = no setting of that name

@@ -385,6 +385,8 @@ error-config-too-many-values = la configuración contiene más de { $limit } val
     .hint = indica solo lo que importa: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = no es una tabla de nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
+error-nvidia-smi-too-large = por esta tubería llegaron más de { $size }
+    .hint = guardar una sola lectura: nvidia-smi > smi.txt
 error-bad-setting = --set espera clave=valor
     .hint = por ejemplo: --set eval_interval=500
 error-unknown-setting = no hay ningún ajuste con ese nombre

@@ -385,6 +385,8 @@ error-config-too-many-values = la configuration contient plus de { $limit } vale
     .hint = indiquez seulement ce qui compte : --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = ce n’est pas un tableau de nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
+error-nvidia-smi-too-large = plus de { $size } sont arrivés par ce tube
+    .hint = enregistrer une seule lecture : nvidia-smi > smi.txt
 error-bad-setting = --set attend clé=valeur
     .hint = par exemple : --set eval_interval=500
 error-unknown-setting = aucun réglage de ce nom

@@ -15,10 +15,10 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
-from stepscope.core.boundary import open_file
+from stepscope.core.boundary import open_file, open_named_pipe
 from stepscope.core.errors import InputError
+from stepscope.core.opening import is_pipe
 from stepscope.source.mlflow import last_written, newest_run, run_document
-from stepscope.source.pipes import is_pipe, means_stdin, open_pipe
 from stepscope.source.recording import recorded_log, stamped_chunks
 from stepscope.source.walk import files_below
 
@@ -31,6 +31,7 @@ _NOT_LOGS = {
     for kind in ("py", "md", "yaml", "yml", "toml", "ini", "cfg", "html", "css", "js", "ipynb", "sh", "bin", "pt")
 }
 _MAX_FOLDER_FILES = 2000
+_STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
 class _Readable(Protocol):
@@ -127,7 +128,7 @@ def resolve(argument: str) -> list[Source]:
     """The sources that an argument means: one file, standard input, or a folder's candidates (best guess first)."""
     if not argument:
         raise InputError("no-such-file", place="''", nearby="none")
-    if means_stdin(argument):
+    if argument in _STDIN:
         return [Source(name=argument, path=None, mtime=None)]
     path = Path(argument)
     try:
@@ -182,7 +183,7 @@ def _open(source: Source) -> Iterator[tuple[_Readable, bool]]:
     """The stream of decompressed bytes, and whether it is the file itself."""
     if source.pipe is not None:
         try:
-            piped = open_pipe(source.pipe, source.name)
+            piped = open_named_pipe(source.pipe, source.name)
         except OSError as problem:
             raise InputError("unreadable", place=source.name, reason=problem.strerror or str(problem)) from None
         with piped, _unpacked(piped, cast(BufferedReader, piped).peek(6)[:6]) as opened:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stepscope.core.boundary import open_file
+from stepscope.core.boundary import read_file
 from stepscope.core.errors import InputError
 from stepscope.source.hardware import Hardware, busiest
 from stepscope.source.smi_csv import parse_csv
@@ -23,13 +23,14 @@ _MOST_BYTES = 8 << 20
 def read_nvidia_smi(path: Path) -> Hardware:
     """The busiest GPU of the last reading in a saved output."""
     try:
-        with open_file(path) as file:
-            text = file.read()[-_MOST_BYTES:].decode("utf-8", errors="replace")
+        data = read_file(path, _MOST_BYTES, only_end=True)
     except FileNotFoundError:
         raise InputError("no-such-file", place=str(path), nearby="none") from None
     except OSError as problem:
         raise InputError("unreadable", place=str(path), reason=problem.strerror or str(problem)) from None
-    readings = parse_nvidia_smi(text)
+    if data is None:
+        raise InputError("nvidia-smi-too-large", place=str(path), size=f"{_MOST_BYTES >> 20} MiB")
+    readings = parse_nvidia_smi(data.decode("utf-8", errors="replace"))
     gpu = busiest(readings[-1]) if readings else None
     if gpu is None:
         raise InputError("not-nvidia-smi", place=str(path))

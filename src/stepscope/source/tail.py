@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from stepscope.core.boundary import open_file
+from stepscope.core.boundary import open_file, open_named_pipe
 from stepscope.core.errors import InputError
 
 _CHUNK_BYTES = 1 << 20
@@ -92,12 +92,15 @@ class FileTail:
 
 
 class PipeTail:
-    """Standard input as it comes, without ever blocking: a pipe into `stepscope watch -`."""
+    """A pipe as it comes, without ever blocking: standard input (`stepscope watch -`), or a named one."""
 
-    def __init__(self) -> None:
-        if sys.stdin is None:
+    def __init__(self, pipe: Path | None = None) -> None:
+        self._file: BinaryIO | None = None
+        if pipe is not None:
+            self._file = open_named_pipe(pipe, str(pipe))
+        elif sys.stdin is None:
             raise InputError("unreadable", place="-", reason="standard input is closed")
-        self._number = sys.stdin.fileno()
+        self._number = sys.stdin.fileno() if self._file is None else self._file.fileno()
         self._last = time.time()
 
     @property
@@ -122,4 +125,6 @@ class PipeTail:
         return False
 
     def close(self) -> None:
-        """Do nothing: standard input stays open."""
+        """Close a named pipe; standard input stays open."""
+        if self._file is not None:
+            self._file.close()

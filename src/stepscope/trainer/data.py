@@ -56,7 +56,7 @@ class _PlainUnpickler(pickle.Unpickler):
 def read_meta(folder: Path) -> Meta | None:
     """The folder's `meta.pkl`, where there is one."""
     path = folder / "meta.pkl"
-    if not path.exists():
+    if not path.is_file():
         return None
     try:
         raw = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
