@@ -27,6 +27,12 @@ class SmallDisk:
                 except OSError:
                     continue
 
+    def leave(self, num_bytes: int) -> None:
+        """Fill all but so many bytes; a multiple of 4,096."""
+        self.fill()
+        ballast = self.path / "ballast"
+        os.truncate(ballast, ballast.stat().st_size - num_bytes)
+
     def empty(self) -> None:
         """Give the room back."""
         (self.path / "ballast").unlink()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,9 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--start",
-        default="\n",
+        default="",
         metavar="TEXT",
-        help="Text to continue; FILE:name reads it from a file (default: a line end)",
+        help="Text to continue; FILE:name reads it from a file (default: a line end, where the corpus has any)",
     )
     parser.add_argument(
         "--num_samples",
@@ -109,28 +110,29 @@ def _sample(args: argparse.Namespace) -> None:
     folder = Path(args.out_dir)
     saved = checkpoint.load(folder, with_optimizers=False)
     model = load_model(saved, place=str(folder / NAME)).to(device).eval()
-    encode, decode = _tokens(saved, folder)
+    encode, decode, first_tokens = _tokens(saved, folder)
     start = args.start
     if start.startswith("FILE:"):
         from stepscope.trainer.data import read_documents
 
         start = next(iter(read_documents([Path(start[5:])])))
     torch.manual_seed(args.seed)
-    first = torch.tensor([encode(start) or encode("\n")], device=device)
+    first = torch.tensor([encode(start) or first_tokens], device=device)
     for _ in range(args.num_samples):
         tokens = model.generate(first, args.max_new_tokens, temperature=args.temperature, top_k=args.top_k)
         print(decode(tokens[0].tolist()))
         print("---------------", flush=True)
 
 
-def _tokens(saved: dict[str, Any], folder: Path) -> tuple[Any, Any]:
-    """How text becomes tokens and back: the data folder's characters, else GPT-2's byte pairs."""
+def _tokens(saved: dict[str, Any], folder: Path) -> tuple[Any, Any, list[int]]:
+    """How text becomes tokens and back (the data folder's characters, else GPT-2's byte pairs), and a first token."""
     from stepscope.trainer.data import gpt2_encoding, read_meta
 
     name = str(saved.get("config", {}).get("dataset", ""))
     for place in (folder / "data" if name == "stdlib" else Path("data") / name, Path(name)):
         meta = read_meta(place) if name else None
         if meta is not None and meta.stoi:
-            return meta.encode, meta.decode
+            return meta.encode, meta.decode, meta.first_tokens()
     encoding = gpt2_encoding()
-    return lambda text: encoding.encode(text, allowed_special={"<|endoftext|>"}), encoding.decode
+    encode = partial(encoding.encode, allowed_special={"<|endoftext|>"})
+    return encode, encoding.decode, encode("\n")

@@ -103,6 +103,14 @@ def _train(args: argparse.Namespace) -> int:
     if outcome.sample is not None:
         print(language.text("train-sample") + "\n" + outcome.sample + "\n", file=sys.stderr)
     print(ledger_text(outcome.ledger, language), file=sys.stderr)
+    if outcome.unsaved is not None:
+        raise InputError(
+            "train-not-saved",
+            place=config.out_dir,
+            iteration=outcome.unsaved.iteration,
+            reason=outcome.unsaved.problem,
+            saved=outcome.last_saved,
+        )
     if outcome.stopped_by is None:
         print(language.text("train-more", folder=config.out_dir), file=sys.stderr)
         return 0

@@ -596,6 +596,11 @@ error-train-gpt2-recipe = die Gewichte von GPT-2 passen nur zum Netz von GPT-2
     .hint = --recipe=nanogpt
 error-train-unknown-character = { $character } kommt im Korpus nicht vor
     .hint = beginne mit Zeichen, die das Netz gesehen hat
+error-train-not-saved = das Training ist zu Ende, aber sein letzter Checkpoint (Iteration { $iteration }) wurde nicht geschrieben: { $reason }
+    .hint = { $saved ->
+        [0] es gibt keinen Checkpoint: Platz schaffen und neu trainieren
+       *[other] der neueste vollständige Checkpoint ist der von Iteration { $saved }: Platz schaffen und mit --init_from=resume dort weitermachen
+      }
 error-train-bad-meta = meta.pkl ist keine von nanoGPT: { $reason }
     .hint = neu anlegen: stepscope data prepare FILE
 error-train-no-data = keine Daten dieses Namens

@@ -598,6 +598,11 @@ error-train-gpt2-recipe = GPT-2’s weights fit GPT-2’s network only
     .hint = --recipe=nanogpt
 error-train-unknown-character = the corpus has no { $character }
     .hint = start with characters that the network has seen
+error-train-not-saved = the training is over, but its last checkpoint (iteration { $iteration }) was not written: { $reason }
+    .hint = { $saved ->
+        [0] there is no checkpoint: make room, then train again
+       *[other] the newest whole checkpoint is that of iteration { $saved }: make room, then go on from it with --init_from=resume
+      }
 error-train-bad-meta = meta.pkl is not one of nanoGPT’s: { $reason }
     .hint = make it anew: stepscope data prepare FILE
 error-train-no-data = no data of that name

@@ -596,6 +596,11 @@ error-train-gpt2-recipe = los pesos de GPT-2 solo valen para la red de GPT-2
     .hint = --recipe=nanogpt
 error-train-unknown-character = el corpus no contiene { $character }
     .hint = empieza con caracteres que la red haya visto
+error-train-not-saved = el entrenamiento ha terminado, pero su último checkpoint (iteración { $iteration }) no se escribió: { $reason }
+    .hint = { $saved ->
+        [0] no hay ningún checkpoint: liberar espacio y volver a entrenar
+       *[other] el checkpoint completo más reciente es el de la iteración { $saved }: liberar espacio y continuar desde él con --init_from=resume
+      }
 error-train-bad-meta = meta.pkl no es de nanoGPT: { $reason }
     .hint = créalo de nuevo: stepscope data prepare FILE
 error-train-no-data = no hay datos con ese nombre

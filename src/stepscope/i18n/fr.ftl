@@ -596,6 +596,11 @@ error-train-gpt2-recipe = les poids de GPT-2 ne vont qu’au réseau de GPT-2
     .hint = --recipe=nanogpt
 error-train-unknown-character = le corpus ne contient pas { $character }
     .hint = commencez par des caractères que le réseau a vus
+error-train-not-saved = l’entraînement est terminé, mais son dernier checkpoint (itération { $iteration }) n’a pas été écrit : { $reason }
+    .hint = { $saved ->
+        [0] il n’y a aucun checkpoint : libérer de la place, puis relancer l’entraînement
+       *[other] le checkpoint complet le plus récent est celui de l’itération { $saved } : libérer de la place, puis reprendre avec --init_from=resume
+      }
 error-train-bad-meta = meta.pkl n’est pas un fichier de nanoGPT : { $reason }
     .hint = refaites-le : stepscope data prepare FILE
 error-train-no-data = pas de données de ce nom

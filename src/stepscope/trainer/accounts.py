@@ -20,10 +20,11 @@ import time
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
+from stepscope.trainer.append import Appender
 from stepscope.trainer.config import TrainerError
 from stepscope.trainer.writer import Written
 
@@ -65,13 +66,14 @@ class Accounts:
         self._before = self._spent.copy()
         self._step_times = bytearray()
         self._records: list[str] = []
-        self._jsonl: IO[str] | None = None
-        self._bin: IO[bytes] | None = None
+        self._folder = folder
+        self._jsonl: Appender | None = None
+        self._bin: Appender | None = None
         self._flushed_ns = self._mark
         self.facts: dict[str, Any] = {}
         if folder is not None:
-            self._jsonl = (folder / "steps.jsonl").open("a", encoding="utf-8")
-            self._bin = (folder / "steps.bin").open("ab")
+            self._jsonl = Appender(folder / "steps.jsonl")
+            self._bin = Appender(folder / "steps.bin", record_bytes=_RECORD.size)
 
     # -- the clock --------------------------------------------------------------------------------------------
 
@@ -125,19 +127,13 @@ class Accounts:
         self._records.append(json.dumps({**record, "took_s": took_ns / 1e9, **facts}) + "\n")
 
     def flush(self) -> None:
-        """Hand what was recorded to the operating system; a full disk costs the record, never the run."""
+        """Hand what was recorded to the operating system; what a full disk does not take is tried again later."""
         self._flushed_ns = self._mark
         text, self._records = "".join(self._records), []
         times, self._step_times = bytes(self._step_times), bytearray()
-        if self._jsonl is None or self._bin is None:
-            return
-        try:
-            self._jsonl.write(text)
-            self._jsonl.flush()
-            self._bin.write(times)
-            self._bin.flush()
-        except OSError as problem:
-            self.facts["log_lost"] = problem.strerror or str(problem)
+        for file, records in ((self._jsonl, text.encode()), (self._bin, times)):
+            if file is not None:
+                file.append(records)
 
     def close(self) -> dict[str, Any]:
         """The ledger; also written to `ledger.json`."""
@@ -150,14 +146,13 @@ class Accounts:
             **self.facts,
         }
         self.flush()
-        if self._jsonl is not None and self._bin is not None:
-            folder = Path(self._jsonl.name).parent
-            for file in (self._jsonl, self._bin):
-                try:
-                    file.close()
-                except OSError as problem:
-                    self.facts["log_lost"] = problem.strerror or str(problem)
-            write_aside(folder / "ledger.json", json.dumps(ledger, indent=1) + "\n")
+        for file in (self._jsonl, self._bin):
+            if file is not None:
+                file.close()
+                if file.num_waiting:
+                    ledger["log_lost"] = file.problem
+        if self._folder is not None:
+            write_aside(self._folder / "ledger.json", json.dumps(ledger, indent=1) + "\n")
         return ledger
 
 
@@ -221,6 +216,11 @@ class CheckpointCosts:
         """A plain step: no evaluation before it, and not one of the first two."""
         count, total = self._steps[while_writing]
         self._steps[while_writing] = count + 1, total + seconds
+
+    @property
+    def last_failed(self) -> Written | None:
+        """The last checkpoint if it was not written."""
+        return self._ended[-1] if self._ended and self._ended[-1].problem is not None else None
 
     @property
     def last_whole(self) -> int:

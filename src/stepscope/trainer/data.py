@@ -41,6 +41,10 @@ class Meta(NamedTuple):
             raise TrainerError("train-unknown-character", place=repr(text[:40]), character=repr(unknown))
         return [self.stoi[char] for char in text]
 
+    def first_tokens(self) -> list[int]:
+        """What a text begins with where nothing is asked for: a line end, or any character of a corpus without one."""
+        return [self.stoi.get("\n", 0)]
+
     def decode(self, tokens: Iterable[int]) -> str:
         """Text of tokens."""
         return "".join(self.itos.get(token, "\N{REPLACEMENT CHARACTER}") for token in tokens)

@@ -5,15 +5,15 @@ The clock and the files of the ledger are in `accounts`; the words of the messag
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import torch
 
 from stepscope.trainer import accounts as phases
 from stepscope.trainer.accounts import Accounts, CheckpointCosts, open_folder
+from stepscope.trainer.append import Appender
 from stepscope.trainer.config import TrainConfig
 from stepscope.trainer.device import World
 from stepscope.trainer.state import Progress
@@ -37,10 +37,10 @@ class RunLog:
         folder, self._is_first = Path(config.out_dir), world.rank == 0
         self.say: Say = say if self._is_first else silent
         self._show: Show = show if self._is_first else silent
-        self._file: IO[str] | None = None
+        self._file: Appender | None = None
         if self._is_first:
             open_folder(folder, resumed=config.init_from == "resume")
-            self._file = (folder / "train.log").open("a", encoding="utf-8")
+            self._file = Appender(folder / "train.log")
         self.accounts = Accounts(folder if self._is_first else None, started_ns=started_ns)
         self.checkpoint_costs = CheckpointCosts()
         self.progress = Progress(loss_sum=torch.zeros((), device=world.device))
@@ -52,9 +52,7 @@ class RunLog:
         if self._is_first or every_rank:
             print(line, flush=True)
         if self._file is not None:
-            with contextlib.suppress(OSError):  # a full disk costs the copy of the line, never the run
-                self._file.write(line + "\n")
-                self._file.flush()
+            self._file.append(f"{line}\n".encode())
 
     def show(self, doing: str, seconds: float = 0.0) -> None:
         """Where the run is and what it does, for a progress display."""
@@ -78,6 +76,5 @@ class RunLog:
         self.accounts.facts["checkpoint"] = self.checkpoint_costs.facts(stalled_s)
         ledger = self.accounts.close()
         if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
+            self._file.close()
         return ledger

@@ -29,6 +29,7 @@ from stepscope.trainer.evaluate import Losses
 from stepscope.trainer.runlog import Say, Show, silent
 from stepscope.trainer.setup import Parts, prepare
 from stepscope.trainer.state import large_state, small_state
+from stepscope.trainer.writer import Written
 
 _COLLECT_EVERY = 1000  # steps without an evaluation after which garbage is collected all the same
 
@@ -40,6 +41,8 @@ class Outcome(NamedTuple):
     iteration: int
     stopped_by: int | None  # the signal that asked for it
     sample: str | None
+    unsaved: Written | None  # the last checkpoint if it was not written: the weights at the end are lost
+    last_saved: int  # the iteration of the newest checkpoint that is whole; 0 where there is none
 
 
 def train(
@@ -118,7 +121,16 @@ class Trainer:
                 self.log.note_written(self.checkpointer.close())
                 self.accounts.lap(phases.WAITING)
             ledger = self.log.close()
-        return Outcome(ledger, self.progress.iteration, stop[0] if stop else None, sample)
+        costs = self.log.checkpoint_costs
+        return Outcome(
+            ledger=ledger,
+            iteration=self.progress.iteration,
+            stopped_by=stop[0] if stop else None,
+            sample=sample,
+            unsaved=costs.last_failed,
+            # A resumed run began at a checkpoint that is still there.
+            last_saved=max(costs.last_whole, self.progress.first_iteration),
+        )
 
     def _loop(self, stop: list[int]) -> None:
         config, progress = self.config, self.progress
@@ -330,7 +342,7 @@ class Trainer:
             return None
         self.log.show("sampling")
         model.eval()
-        start = torch.tensor([meta.encode("\n")], device=self.world.device)
+        start = torch.tensor([meta.first_tokens()], device=self.world.device)
         tokens = model.generate(start, count, temperature=0.8, top_k=200)[0].tolist()
         self.accounts.lap(phases.SAMPLING)
         return meta.decode(tokens)

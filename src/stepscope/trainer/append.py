@@ -1,0 +1,78 @@
+"""A file that grows by whole records, on a disk that may be full for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+# Kept in memory while the disk takes nothing: hours of a run that prints a lot.
+_MOST_WAITING = 8 << 20
+_BLOCK = 1 << 16
+
+
+class Appender:
+    """Appends to a file so that it holds whole records at any moment; what does not fit waits and is tried again.
+
+    `record_bytes` is the size of a record, None for lines. Half a record that an earlier run left is cut off.
+    """
+
+    def __init__(self, path: Path, *, record_bytes: int | None = None) -> None:
+        self._record_bytes = record_bytes
+        self._number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        self._waiting, self._num_dropped = b"", 0
+        self.problem: str | None = None  # why the disk did not take something, if that ever happened
+        size = os.fstat(self._number).st_size
+        whole = self._whole_size(size)
+        if whole < size:
+            os.ftruncate(self._number, whole)
+
+    def append(self, records: bytes) -> None:
+        """Write whole records, after those that are still waiting."""
+        if len(self._waiting) + len(records) <= _MOST_WAITING:
+            self._waiting += records
+        else:
+            self._num_dropped += len(records)
+        start = os.fstat(self._number).st_size
+        num_written = 0
+        try:
+            while num_written < len(self._waiting):
+                num_written += os.write(self._number, self._waiting[num_written:])
+        except OSError as problem:
+            self.problem = problem.strerror or str(problem)
+            num_written = self._whole(self._waiting[:num_written])
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._number, start + num_written)
+        self._waiting = self._waiting[num_written:]
+
+    @property
+    def num_waiting(self) -> int:
+        """Bytes that the disk has not taken."""
+        return len(self._waiting) + self._num_dropped
+
+    def close(self) -> None:
+        """Try once more what is waiting, and close the file."""
+        self.append(b"")
+        with contextlib.suppress(OSError):
+            os.close(self._number)
+
+    def _whole(self, data: bytes) -> int:
+        """How many of the bytes are whole records."""
+        return (
+            data.rfind(b"\n") + 1
+            if self._record_bytes is None
+            else len(data) // self._record_bytes * self._record_bytes
+        )
+
+    def _whole_size(self, size: int) -> int:
+        """The size up to the end of the last whole record in the file."""
+        if self._record_bytes is not None:
+            return size // self._record_bytes * self._record_bytes
+        end = size
+        while end > 0:
+            start = max(0, end - _BLOCK)
+            found = os.pread(self._number, end - start, start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            end = start
+        return 0

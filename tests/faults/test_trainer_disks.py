@@ -1,0 +1,93 @@
+"""The trainer on a disk that is full: what it says at the end, what it returns, what it leaves."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[dev]'")
+
+from stepscope.trainer.accounts import read_step_times
+from stepscope.trainer.append import Appender
+from stepscope.trainer.data import write_char_folder
+from tests.trainer.conftest import TINY, losses_of
+
+SHORT = {**TINY, "max_iters": 12, "eval_interval": 4, "eval_iters": 1}
+
+
+def train_with(**settings: object) -> list[str]:
+    return ["train", "--lang=en", *(f"--{name}={value}" for name, value in {**SHORT, **settings}.items())]
+
+
+@pytest.fixture(scope="module")
+def dna(tmp_path_factory):
+    """A corpus without a line end."""
+    folder = tmp_path_factory.mktemp("dna")
+    draw = random.Random(1)
+    write_char_folder("".join(draw.choice("ACGT") for _ in range(5000)), folder)
+    return folder
+
+
+def test_saves_that_failed_are_said_at_the_end(cli, small_disk, dna):
+    """The training goes to its end; the exit code says that its result is not there."""
+    out = small_disk.path / "out"
+    out.mkdir()
+    small_disk.leave(64 << 10)
+    code, printed, said = cli(*train_with(dataset=dna, out_dir=out))
+    assert "iter 12:" in printed
+    assert code == 1, said
+    assert said.count("ALARM") == 3
+    assert "error[train-not-saved]" in said
+    assert "(iteration 12) was not written: No space left on device" in said
+    assert "there is no checkpoint" in said
+    assert not list(out.glob("*.new"))
+
+
+def test_a_corpus_without_line_ends_trains_and_samples(cli, tmp_path, dna):
+    code, _, err = cli(*train_with(dataset=dna, out_dir=tmp_path / "out"))
+    assert code == 0, err
+    assert "What it writes by now" in err
+    code, out, err = cli("sample", f"--out_dir={tmp_path / 'out'}", "--num_samples=1", "--max_new_tokens=20")
+    assert code == 0, err
+    assert set(out.partition("\n")[0]) <= set("ACGT")
+    assert cli("sample", f"--out_dir={tmp_path / 'out'}", "--start=\n")[0] == 1
+
+
+def test_a_full_disk_leaves_whole_records_only(cli, small_disk, dna):
+    """Full from the middle of the run on; the next run appends to what is there, and every record can be read."""
+    out = small_disk.path / "out"
+    out.mkdir()
+    small_disk.leave(8 << 10)
+    cli(*train_with(dataset=dna, out_dir=out, eval_interval=100, max_iters=60))
+    assert 0 < (out / "steps.jsonl").stat().st_size <= 8 << 10
+    assert losses_of(out)  # reads every line as JSON
+    assert (out / "train.log").read_bytes().endswith(b"\n")
+
+
+def test_what_did_not_fit_is_written_when_there_is_room_again(small_disk):
+    path = small_disk.path / "lines"
+    file = Appender(path)
+    small_disk.leave(4096)
+    lines = [f"{number:099}\n".encode() for number in range(100)]
+    for line in lines:
+        file.append(line)
+    assert file.problem == "No space left on device"
+    assert path.read_bytes() == b"".join(lines[:40])
+    small_disk.empty()
+    file.close()
+    assert path.read_bytes() == b"".join(lines)
+
+
+def test_half_a_record_of_an_earlier_run_is_cut_off(tmp_path):
+    lines, table = tmp_path / "steps.jsonl", tmp_path / "steps.bin"
+    lines.write_bytes(b'{"a":1}\n' + b'{"b":' + b"x" * 200_000)
+    table.write_bytes(b"\0" * 19)
+    for path, record_bytes, record in ((lines, None, b'{"c":2}\n'), (table, 8, b"\1" * 8)):
+        file = Appender(path, record_bytes=record_bytes)
+        file.append(record)
+        file.close()
+    assert [json.loads(line) for line in lines.read_text().splitlines()] == [{"a": 1}, {"c": 2}]
+    assert read_step_times(Path(table))[0].tolist() == [0, 0, 0x01010101]
