@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.analysis.explain import explain
-from stepscope.live.recorder import _Writer
+from stepscope.live.recorder import append
 from stepscope.reading.reader import read
 from tests.unit.logs import training
 
@@ -194,10 +195,10 @@ def test_the_command_sees_a_terminal(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_loses_log_and_nothing_else():
-    writer = _Writer(Path("/dev/full"))
-    assert not writer.write(b"a line\n")
-    assert writer.num_lost == 7
+def test_a_full_disk_is_noticed():
+    number = os.open("/dev/full", os.O_WRONLY)
+    assert append(number, b"a line\n") == (0, errno.ENOSPC)
+    os.close(number)
 
 
 def test_watch_follows_truncation_and_rotation(tmp_path):

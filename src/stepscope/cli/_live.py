@@ -212,9 +212,13 @@ class AlarmShow:
         self._sender = sender
 
     def __call__(self, view: View) -> None:
-        for alarm in view.fresh:
+        self.tell(view.fresh)
+
+    def tell(self, alarms: tuple[Alarm, ...]) -> None:
+        """Print alarms and send them on."""
+        for alarm in alarms:
             print(live.alarm_text(alarm, self._language), file=sys.stderr, flush=True)
-        self._sender.send(view.fresh)
+        self._sender.send(alarms)
 
     def __enter__(self) -> AlarmShow:
         return self

@@ -680,6 +680,16 @@ live-ended = vorzeitig beendet
 live-usual = (üblich: { $duration })
 alarm-stall = Seit { $duration } keine Zeile; üblich wären { $usual }, die Grenze ist { $limit }. Sieh in den Prozess: stepscope attach PID
 run-kept = Log und Zeitstempel: { $folder }     stepscope { $folder }
+run-kept-partly = Log und Zeitstempel: { $folder }, ohne { $count ->
+    [one] ein Byte
+   *[other] { $count } Bytes
+  } der Ausgabe, für die kein Platz war     stepscope { $folder }
+alarm-disk = { $folder } nimmt nichts mehr vom Log auf: { $reason }. Der Befehl läuft weiter, seine Ausgabe erscheint hier bis zum Ende.
+alarm-recording-gone = { $folder } wurde gelöscht: Die Aufzeichnung ist verloren. Der Befehl läuft weiter, seine Ausgabe erscheint hier bis zum Ende.
+error-run-not-started = der Befehl konnte nicht gestartet werden
+    .hint = der Grund steht in dieser Datei
+error-run-no-code = der Befehl ist zu Ende, aber niemand hat gesehen, wie: Die Prozesse, die es wüssten, wurden beendet
+    .hint = das Log endet mit seiner letzten Ausgabe: stepscope { $place }
 error-run-what = was soll laufen?
     .hint = zum Beispiel: stepscope run -- python train.py
 error-needs-posix = das geht nur unter Linux und macOS

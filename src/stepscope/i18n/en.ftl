@@ -682,6 +682,16 @@ live-ended = ended
 live-usual = (usually { $duration })
 alarm-stall = No line for { $duration }; { $usual } would be usual, and { $limit } is the limit. Look at the process: stepscope attach PID
 run-kept = log and stamps: { $folder }     stepscope { $folder }
+run-kept-partly = log and stamps: { $folder }, without { $count ->
+    [one] one byte
+   *[other] { $count } bytes
+  } of output that the disk did not take     stepscope { $folder }
+alarm-disk = { $folder } takes no more of the log: { $reason }. The command goes on and its output is shown here to the end.
+alarm-recording-gone = { $folder } was removed: the recording is lost. The command goes on and its output is shown here to the end.
+error-run-not-started = the command could not be started
+    .hint = the log next to it says why
+error-run-no-code = the command has ended, but nobody saw how: the processes that would know were killed
+    .hint = the log ends with what it printed last: stepscope { $place }
 error-run-what = run what?
     .hint = for example: stepscope run -- python train.py
 error-needs-posix = this works on Linux and macOS only

@@ -680,6 +680,16 @@ live-ended = acabado antes de tiempo
 live-usual = (suele tardar { $duration })
 alarm-stall = Ninguna línea desde hace { $duration }; lo habitual serían { $usual }, y { $limit } es el límite. Mira el proceso: stepscope attach PID
 run-kept = registro y marcas de tiempo: { $folder }     stepscope { $folder }
+run-kept-partly = log y marcas de tiempo: { $folder }, sin { $count ->
+    [one] un byte
+   *[other] { $count } bytes
+  } de salida que no cupieron en el disco     stepscope { $folder }
+alarm-disk = { $folder } ya no admite más log: { $reason }. El comando sigue y su salida se muestra aquí hasta el final.
+alarm-recording-gone = { $folder } se ha borrado: la grabación se ha perdido. El comando sigue y su salida se muestra aquí hasta el final.
+error-run-not-started = no se pudo iniciar el comando
+    .hint = este archivo dice por qué
+error-run-no-code = el comando ha terminado, pero nadie vio cómo: se mató a los procesos que lo sabrían
+    .hint = el log acaba con lo último que imprimió: stepscope { $place }
 error-run-what = ¿qué hay que ejecutar?
     .hint = por ejemplo: stepscope run -- python train.py
 error-needs-posix = esto solo funciona en Linux y macOS

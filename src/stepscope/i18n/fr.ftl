@@ -680,6 +680,16 @@ live-ended = arrêté avant la fin
 live-usual = (d’habitude { $duration })
 alarm-stall = Aucune ligne depuis { $duration } ; { $usual } serait habituel, et { $limit } est la limite. Regardez le processus : stepscope attach PID
 run-kept = journal et horodatage : { $folder }     stepscope { $folder }
+run-kept-partly = log et horodatages : { $folder }, sans { $count ->
+    [one] un octet
+   *[other] { $count } octets
+  } de sortie que le disque n’a pas pris     stepscope { $folder }
+alarm-disk = { $folder } n’accepte plus rien du log : { $reason }. La commande continue et sa sortie s’affiche ici jusqu’à la fin.
+alarm-recording-gone = { $folder } a été supprimé : l’enregistrement est perdu. La commande continue et sa sortie s’affiche ici jusqu’à la fin.
+error-run-not-started = la commande n’a pas pu être lancée
+    .hint = ce fichier dit pourquoi
+error-run-no-code = la commande est terminée, mais personne n’a vu comment : les processus qui le sauraient ont été tués
+    .hint = le log finit par ce qu’elle a affiché en dernier : stepscope { $place }
 error-run-what = lancer quoi ?
     .hint = par exemple : stepscope run -- python train.py
 error-needs-posix = cela ne marche que sous Linux et macOS

@@ -28,7 +28,7 @@ class Keeper:
     ) -> None:
         self._read, self._path, self._clock, self._most = read, folder / NAME, clock, most
         self._next = clock.monotonic()
-        self._every_s, self._num = _EVERY_S, 0
+        self._every_s, self._num, self._lead = _EVERY_S, 0, ""
 
     def __call__(self) -> Hardware | None:
         """The GPU now."""
@@ -55,8 +55,10 @@ class Keeper:
         reasons = "[N/A]" if gpu.throttle is None else f"0x{mask_of(gpu.throttle):016x}"
         try:
             is_new = not self._path.exists()
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write((_HEAD if is_new else "") + f"{moment}, 0, {name}, {shown}, {reasons}\n")
+            line = (_HEAD if is_new else self._lead) + f"{moment}, 0, {name}, {shown}, {reasons}\n"
+            with self._path.open("ab", buffering=0) as file:
+                # After half a line, which a full disk may leave, a new one begins.
+                self._lead = "" if file.write(line.encode()) == len(line.encode()) else "\n"
             self._num += 1
             if self._num >= self._most:
                 self._thin()
@@ -66,6 +68,10 @@ class Keeper:
     def _thin(self) -> None:
         head, *lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
         aside = self._path.with_suffix(".tmp")
-        aside.write_text("".join([head, *lines[::2]]), encoding="utf-8")
-        aside.replace(self._path)
+        try:
+            aside.write_text("".join([head, *lines[::2]]), encoding="utf-8")
+            aside.replace(self._path)
+        except OSError:
+            aside.unlink(missing_ok=True)
+            raise
         self._num, self._every_s = len(lines[::2]), 2 * self._every_s

@@ -1,38 +1,50 @@
-"""The recorder: holds a command's pseudo-terminal, writes what it prints and when each line arrived.
+"""The recorder: reads a command's pseudo-terminal, writes what it prints and when each line arrived.
 
-It is a process of its own, so that a failure of the view never reaches the run: when the view goes away, the recorder
-goes on. A full disk loses log lines, never the run. POSIX only.
+It is a process of its own, so that neither a failure of the view nor its own death reaches the run: `supervisor.py`
+starts another recorder, which goes on where this one was killed. The command never waits for a disk or a view.
 
-Started as `python -m stepscope.live.recorder FOLDER CONTROL -- CMD…`, where CONTROL is the number of an inherited
-socket: one-byte commands with a length come in on it (the size of the terminal, signals).
+What is read lands in shared memory first, so that a kill at any moment loses no byte and writes none twice. Three
+stages, in `SharedState.mark` with the number of bytes: READING, the buffer is all zeros and what the system put there
+has not been looked at; HELD, so many bytes are to be written after `log_start`; WRITTEN, they are in the log.
+
+When the disk takes no more, the output goes to the view directly, through a pipe. POSIX only.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
-import pty
 import select
-import signal
-import struct
-import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from stepscope.source.recording import EXIT, LOG, STAMPS, SUSPENDS
+from stepscope.live.shared_state import SharedState
+from stepscope.source.recording import EXIT, RESERVED, SUSPENDS
 
-_READ_BYTES = 1 << 16
 # A program that has ended may leave children that hold its terminal: they get this long to finish printing.
 _GRACE_S = 2.0
-SIZE, SIGNAL = b"W", b"S"
-_HEADER = struct.Struct("<cI")
+_LOOK_S = 0.5
+# Output that the view has not taken yet while the disk is full; what is beyond that is not shown.
+_MOST_QUEUED = 64 << 20
+READING, HELD, WRITTEN = 0, 1, 2
+NOTHING, LINES, INSIDE_LINE = 0, 1, 2  # see `SharedState.gap`
+_LINE_ENDS = b"\r\n"
+_MOST_RECORD_BYTES = 128
 
 
-def pack(kind: bytes, data: bytes) -> bytes:
-    """A command for the recorder."""
-    return _HEADER.pack(kind, len(data)) + data
+class Handles(NamedTuple):
+    """The numbers of open files that the processes around a command share."""
+
+    master: int  # the terminal, from our side
+    state: int
+    log: int
+    stamps: int
+    spill: int  # the pipe to the view
 
 
 # A shorter difference is the jitter of the clocks.
@@ -61,171 +73,270 @@ class Sleeps:
         return slept if slept >= _LEAST_SLEEP_S else None
 
 
-class _Writer:
-    """Appends to a file and survives a full disk: bytes that do not fit are lost, later ones are kept."""
+def append(number: int, data: bytes) -> tuple[int, int]:
+    """Append to a file: how many bytes it took, and the error that stopped it (0: none)."""
+    done = 0
+    while done < len(data):
+        try:
+            done += os.write(number, data[done:])
+        except OSError as problem:
+            return done, problem.errno or errno.EIO
+    return done, 0
 
-    def __init__(self, path: Path) -> None:
-        self._number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self.size = os.fstat(self._number).st_size
-        self.num_lost = 0
 
-    def write(self, data: bytes) -> bool:
-        """Append `data`; whether all of it was written."""
-        view = memoryview(data)
-        while view:
+class Spill:
+    """The way of the output to the view past the disk. It never waits: what the pipe does not take is queued."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.queue: deque[bytes] = deque()
+        self._num_queued = 0
+        self._has_reader = True
+
+    def add(self, data: bytes) -> None:
+        """Send bytes after those that are still queued."""
+        if self._has_reader and self._num_queued < _MOST_QUEUED:
+            self.queue.append(data)
+            self._num_queued += len(data)
+        self.send()
+
+    def send(self) -> None:
+        """Send as much as the pipe takes."""
+        while self.queue:
             try:
-                done = os.write(self._number, view)
-            except InterruptedError:
-                continue
-            except OSError:
-                self.num_lost += len(view)
-                return False
-            self.size += done
-            view = view[done:]
-        return True
+                done = os.write(self.number, self.queue[0])
+            except BlockingIOError:
+                return
+            except OSError:  # the view is gone: nobody to show it to
+                self._has_reader = False
+                self.queue.clear()
+                return
+            self._num_queued -= done
+            first = self.queue.popleft()
+            if done < len(first):
+                self.queue.appendleft(first[done:])
+
+    def drain(self) -> None:
+        """Wait until the view has taken everything or is gone."""
+        while self.queue:
+            select.select([], [self.number], [], _LOOK_S)
+            self.send()
 
 
-class _Recorder:
-    def __init__(self, folder: Path, control: int, command: list[str]) -> None:
-        self._folder = folder
-        self._control: int | None = control
-        self._log, self._stamps = _Writer(folder / LOG), _Writer(folder / STAMPS)
+class Recorder:
+    """Records until the command has ended and everything it printed is written."""
+
+    def __init__(self, folder: Path, handles: Handles, state: SharedState) -> None:
+        self._folder, self._handles, self._state = folder, handles, state
         self._suspends, self._sleeps = folder / SUSPENDS, Sleeps()
-        self._pending = b""
-        self._pid, self._master = pty.fork()
-        if self._pid == 0:
-            _become(command)
+        self._spill = Spill(handles.spill)
+        _cut_half_record(handles.stamps)
 
     def record(self) -> None:
+        """Go on where an earlier recorder stopped, until the end."""
+        self._recover()
         deadline = None
-        status = None
         while True:
-            sources = [self._master] + ([self._control] if self._control is not None else [])
-            ready, _, _ = select.select(sources, [], [], 0.5)
+            waiting = [self._spill.number] if self._spill.queue else []
+            ready, _, _ = select.select([self._handles.master], waiting, [], _LOOK_S)
             self._note_sleep()
-            if self._control in ready:
-                self._obey()
-            if self._master in ready and not self._take():
+            self._spill.send()
+            if ready and not self._take():
                 break
-            if status is None:
-                pid, found = os.waitpid(self._pid, os.WNOHANG)
-                status = found if pid else None
-                deadline = time.monotonic() + _GRACE_S if pid else None
-            if deadline is not None and self._master not in ready and time.monotonic() > deadline:
+            if deadline is None and self._has_ended():
+                deadline = time.monotonic() + _GRACE_S
+            if deadline is not None and not ready and time.monotonic() > deadline:
                 break
-        if status is None:
-            _, status = os.waitpid(self._pid, 0)
-        self._finish(status)
+        self._finish(self._status())
 
-    def _note_sleep(self) -> None:
-        slept_s = self._sleeps.last_s()
-        if slept_s is not None:
-            _Writer(self._suspends).write(b"%.6f\t%.6f\n" % (time.time(), slept_s))
+    # -- from the terminal to the log ---------------------------------------------------------------------------
 
     def _take(self) -> bool:
         """Read once from the terminal; False when its other end is closed."""
+        state = self._state
+        state.log_start = os.fstat(self._handles.log).st_size
         try:
-            data = os.read(self._master, _READ_BYTES)
+            num = os.readv(self._handles.master, [state.buffer])
         except OSError as problem:
             if problem.errno == errno.EIO:  # Linux's answer when the other end is closed
                 return False
             raise
-        if not data:
+        if not num:
             return False
-        wall, monotonic = time.time(), time.monotonic()
-        start = self._log.size
-        # The terminal ends lines with "\r\n"; a log has "\n".
-        data = self._pending + data
-        self._pending = b""
-        if data.endswith(b"\r"):
-            data, self._pending = data[:-1], b"\r"
-        data = data.replace(b"\r\n", b"\n")
-        if not self._log.write(data):
-            return True
-        records = b"".join(
-            b"%d\t%.6f\t%.6f\n" % (start + index + 1, wall, monotonic)
-            for index, byte in enumerate(data)
-            if byte in b"\n\r"
-        )
-        self._stamps.write(records)
+        self._mark(HELD, num, self._holds_return())
+        self._write(num)
         return True
 
-    def _obey(self) -> None:
-        assert self._control is not None
-        header = _read_exactly(self._control, _HEADER.size)
-        if header is None:
-            os.close(self._control)
-            self._control = None  # the view is gone: the run goes on
-            return
-        kind, length = _HEADER.unpack(header)
-        data = _read_exactly(self._control, length) or b""
-        if kind == SIZE and len(data) == 8:
-            import fcntl
-            import termios
+    def _recover(self) -> None:
+        """Finish what a killed recorder had begun."""
+        state = self._state
+        stage, num = state.mark & 3, state.mark >> 3
+        if stage == READING:
+            num = len(bytes(state.buffer).rstrip(b"\0"))
+            if num:
+                self._mark(HELD, num, self._holds_return())
+        if stage == WRITTEN:
+            self._clear(self._holds_return())
+        elif num:
+            self._write(num, is_again=True)
 
-            fcntl.ioctl(self._master, termios.TIOCSWINSZ, data)
-        elif kind == SIGNAL and len(data) == 1:
+    def _write(self, num: int, *, is_again: bool = False) -> None:
+        """Write the bytes in the buffer to the log, with the moment at which their lines came."""
+        wall, monotonic = time.time(), time.monotonic()
+        state = self._state
+        # The terminal ends lines with "\r\n"; a log has "\n". A return at the end waits for what comes after it.
+        data = (b"\r" if self._holds_return() else b"") + bytes(state.buffer[:num])
+        holds_return = data.endswith(b"\r")
+        data = (data[:-1] if holds_return else data).replace(b"\r\n", b"\n")
+        before = 0
+        if is_again and state.spilled_at is None:
+            before = min(len(data), max(0, os.fstat(self._handles.log).st_size - state.log_start))
+        self._keep(data, before, b"\t%.6f\t%.6f\n" % (wall, monotonic))
+        self._mark(WRITTEN, 0, holds_return)
+        self._clear(holds_return, num)
+
+    def _keep(self, data: bytes, before: int, moment: bytes) -> None:
+        """Put bytes into the log, of which it has the first `before` already, or send them to the view instead."""
+        state, lead = self._state, b""
+        if state.spilled_at is not None:
+            self._spill.add(data)
+            lead, data = self._after_gap(data)
+        start = os.fstat(self._handles.log).st_size - before
+        done, problem = append(self._handles.log, lead + data[before:])
+        done += before
+        if problem:
+            rest = data[max(0, done - len(lead)) :]
+            state.lost_bytes += len(rest)
+            state.gap = LINES if rest[-1] in _LINE_ENDS else INSIDE_LINE
+            if state.spilled_at is None:
+                state.errno = problem
+                state.spilled = start + done + 1
+                self._spill.add(rest)
+        elif data:
+            state.gap = NOTHING
+        # A record that is there already does no harm.
+        ends = [index + 1 for index, byte in enumerate((lead + data)[:done]) if byte in _LINE_ENDS]
+        _, problem = append(self._handles.stamps, b"".join(b"%d%s" % (start + end, moment) for end in ends))
+        if problem:
+            _cut_half_record(self._handles.stamps)
+
+    def _after_gap(self, data: bytes) -> tuple[bytes, bytes]:
+        """What the log gets after it could not take something: whole lines, on a line of their own."""
+        state = self._state
+        if state.gap == INSIDE_LINE:
+            ends = [end for end in (data.find(b"\n"), data.find(b"\r")) if end >= 0]
+            cut = min(ends) + 1 if ends else len(data)
+            state.lost_bytes += cut
+            state.gap = LINES if ends else INSIDE_LINE
+            data = data[cut:]
+        needs_end = data and state.gap != NOTHING and _last_byte(self._handles.log) not in _LINE_ENDS
+        return b"\n" if needs_end else b"", data
+
+    def _holds_return(self) -> bool:
+        """Whether the last byte before the buffer was a carriage return, which is not in the log yet."""
+        return bool(self._state.mark & 4)
+
+    def _mark(self, stage: int, num: int, holds_return: bool) -> None:
+        self._state.mark = num << 3 | holds_return << 2 | stage
+
+    def _clear(self, holds_return: bool, num: int | None = None) -> None:
+        size = len(self._state.buffer) if num is None else num
+        self._state.buffer[:size] = bytes(size)
+        self._mark(READING, 0, holds_return)
+
+    def _note_sleep(self) -> None:
+        slept_s = self._sleeps.last_s()
+        if slept_s is not None:
             try:
-                os.killpg(os.tcgetpgrp(self._master), data[0])
+                with self._suspends.open("ab") as file:
+                    file.write(b"%.6f\t%.6f\n" % (time.time(), slept_s))
             except OSError:
-                os.kill(self._pid, data[0])
+                pass  # a full disk must not end the recording
 
-    def _finish(self, status: int) -> None:
-        code = os.waitstatus_to_exitcode(status)
-        if self._pending:
-            self._log.write(self._pending)
-        shown = code if code >= 0 else 128 - code
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    def _has_ended(self) -> bool:
+        return bool(self._state.has_status) or not _is_there(self._state.command)
+
+    def _status(self) -> int | None:
+        """How the command ended; None when everybody who could know was killed."""
+        while not self._has_ended():
+            time.sleep(0.02)
+        deadline = time.monotonic() + _GRACE_S
+        while not self._state.has_status and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return self._state.status if self._state.has_status else None
+
+    def _finish(self, status: int | None) -> None:
+        if self._holds_return():
+            self._keep(b"\r", 0, b"\t%.6f\t%.6f\n" % (time.time(), time.monotonic()))
+            self._mark(READING, 0, False)
+        self._spill.drain()
+        code = None if status is None else os.waitstatus_to_exitcode(status)
         exit_file = {
-            "code": shown,
-            "signal": -code if code < 0 else None,
+            "code": None if code is None else shown_code(code),
+            "signal": -code if code is not None and code < 0 else None,
             "wall": time.time(),
-            "lost_bytes": self._log.num_lost,
+            "lost_bytes": self._state.lost_bytes,
         }
-        target = self._folder / EXIT
-        aside = target.with_suffix(".tmp")
-        try:
-            aside.write_text(json.dumps(exit_file) + "\n")
-            aside.replace(target)
-        except OSError:
-            sys.exit(shown)
+        _write_exit(self._folder, json.dumps(exit_file) + "\n")
+        self._state.is_over = 1
 
 
-def _become(command: list[str]) -> None:
-    """In the child process: run the command, or print why it cannot be run."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)
+def shown_code(code: int) -> int:
+    """The exit code as a shell shows it: 128 + the signal that ended the command."""
+    return code if code >= 0 else 128 - code
+
+
+def reserve_exit(folder: Path) -> None:
+    """Take the room for the exit file while there is some: how a command ended can be kept on a full disk, too."""
+    (folder / RESERVED).write_bytes(b" " * 512)
+
+
+def _write_exit(folder: Path, text: str) -> None:
+    reserved = folder / RESERVED
     try:
-        os.execvp(command[0], command)
-    except FileNotFoundError:
-        os.write(2, f"stepscope: command not found: {command[0]}\n".encode())
-        os._exit(127)
-    except OSError as problem:
-        os.write(2, f"stepscope: {command[0]}: {problem.strerror}\n".encode())
-        os._exit(126)
-
-
-def _read_exactly(number: int, length: int) -> bytes | None:
-    data = b""
-    while len(data) < length:
+        with reserved.open("r+b" if reserved.exists() else "wb") as file:
+            file.write(text.encode())
+            file.truncate()
+        reserved.replace(folder / EXIT)
+    except OSError:
         try:
-            piece = os.read(number, length - len(data))
+            reserved.unlink(missing_ok=True)
         except OSError:
-            return None
-        if not piece:
-            return None
-        data += piece
-    return data
+            return  # a folder that went away or became read-only
 
 
-def main(arguments: list[str]) -> None:
-    """Record a command until it ends."""
-    # Signals meant for the run come through the control socket.
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_IGN)
-    folder, control, dashes, *command = arguments
-    assert dashes == "--"
-    _Recorder(Path(folder), int(control), command).record()
+def _last_byte(number: int) -> bytes:
+    """The last byte of a file; none of an empty one."""
+    return os.pread(number, 1, max(0, os.fstat(number).st_size - 1))
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def _cut_half_record(number: int) -> None:
+    """Take away the beginning of a record that a kill or a full disk left at the end of the timestamps."""
+    if _last_byte(number) in b"\n":
+        return
+    size = os.fstat(number).st_size
+    start = max(0, size - _MOST_RECORD_BYTES)
+    os.ftruncate(number, start + os.pread(number, size - start, start).rfind(b"\n") + 1)
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def record(folder: Path, handles: Handles) -> None:
+    """Record a command that runs on the terminal `handles.master` until it ends."""
+    state = SharedState(handles.state)
+    # One at a time: after its supervisor was killed, an earlier recorder may still be at work. A lock goes with the
+    # process that holds it.
+    fcntl.lockf(handles.state, fcntl.LOCK_EX)
+    if not state.is_over:
+        state.recorder = os.getpid()
+        Recorder(folder, handles, state).record()

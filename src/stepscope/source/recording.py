@@ -8,7 +8,7 @@ monotonic clock, which nobody sets, and end with the wall clock of the last line
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from stepscope.core.boundary import is_readable, open_file
@@ -16,6 +16,8 @@ from stepscope.source.arrival_clock import ArrivalClock, parse_arrival
 from stepscope.source.tail import News
 
 LOG, STAMPS, EXIT, META = "log.txt", "stamps.tsv", "exit.json", "meta.json"
+# Room for the exit file, taken at the start.
+RESERVED = ".exit"
 # When the machine slept: wall clock at its end, seconds.
 SUSPENDS = "suspends.tsv"
 _CHUNK_BYTES = 1 << 20
@@ -41,10 +43,10 @@ def stamped_chunks(log: Path) -> Iterator[bytes]:
 
 
 class RecordingTail:
-    """The end of a recording, finished or growing."""
+    """The end of a recording, finished or growing; `end` gives the byte of the log to stop at, if there is one."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, end: Callable[[], int | None] = lambda: None) -> None:
+        self._folder, self._end = folder, end
         self._log = open_file(folder / LOG)
         self._stamps = open_file(folder / STAMPS)
         self._clock = ArrivalClock(folder / SUSPENDS)
@@ -60,15 +62,15 @@ class RecordingTail:
     def look(self, *, is_final: bool = False) -> News:
         """The lines since the last look, each after its arrival time; `is_final` adds an unended last line."""
         pieces: list[bytes] = []
-        end = 1
+        end, most = 1, self._end()
         while end and not pieces:
             records = self._half + self._stamps.read(_CHUNK_BYTES // 16)
             end = records.rfind(b"\n") + 1
             self._half = records[end:]
             for record in records[:end].splitlines():
                 arrival = parse_arrival(record)
-                if arrival is None or not self._offset < arrival.upto < _MOST_BYTES:
-                    continue  # torn by a crash
+                if arrival is None or not self._offset < arrival.upto < (_MOST_BYTES if most is None else most + 1):
+                    continue  # torn by a crash, or beyond the end
                 line = self._log.read(arrival.upto - self._offset)
                 self._offset += len(line)
                 pieces.append(b"%.6f %s" % (self._clock.moment(arrival), line))
@@ -77,6 +79,12 @@ class RecordingTail:
             self._offset += len(rest)
             return News(rest)
         return News(b"".join(pieces), is_over=not pieces and (self._folder / EXIT).exists())
+
+    def unstamped(self, upto: int) -> bytes:
+        """The bytes of the log up to a place that came without an arrival time: the beginning of a line."""
+        rest = self._log.read(max(0, upto - self._offset))
+        self._offset += len(rest)
+        return rest
 
     def rewind(self) -> bool:
         """Not possible: a recording is only ever appended to."""
