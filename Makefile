@@ -11,7 +11,7 @@ SLOW = named_for_what_they_are or healthy_runs_have_no or intervals_of_ninety_pe
   test_infer or what_is_suggested_reads_the_log or no_pattern_matches_a_line_without or bytes_go_to_a_file_or_a_pipe or \
   a_broken_archive_keeps or measured_through_torch or generated_files_are_up_to_date
 
-.PHONY: all demo browser quick test docs sizes bench clean
+.PHONY: all demo browser quick test faults docs sizes bench clean
 .NOTPARALLEL:
 all: test
 
@@ -60,6 +60,11 @@ browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 	  { echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
 	  echo "no Chromium, and it cannot be installed here: the page's tests are skipped"
+
+# A hundred kills of each process, full and vanishing disks: docs/reliability.md has what came out. Some twenty minutes.
+faults: export STEPSCOPE_FAULTS = 100
+faults: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 0 tests/faults
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/gen.py

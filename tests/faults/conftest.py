@@ -44,10 +44,10 @@ class SmallDisk:
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A tmpfs of 400 kB; skipped where it cannot be mounted."""
+    """A tmpfs of 2 MB; skipped where it cannot be mounted."""
     path = tmp_path / "disk"
     path.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(path)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)]
     try:
         done = subprocess.run(mount, capture_output=True, text=True, check=False)
     except OSError as problem:

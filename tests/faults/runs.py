@@ -10,39 +10,43 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-# Bursts of lines, a bar that is drawn again and again, and a pause: a kill may come anywhere in it.
+# Bursts of lines, a bar that is drawn again and again, and a pause: a kill may come anywhere in it. It goes on until it
+# is allowed to end, and then says how many bursts there were, past everything of ours.
 COMMAND = """
-import sys, time
-bursts, pause = int(sys.argv[1]), float(sys.argv[2])
-for burst in range(bursts):
-    for step in range(burst * 20, burst * 20 + 20):
+import pathlib, sys, time
+stop, count = map(pathlib.Path, sys.argv[1:])
+bursts, last = 0, None
+while bursts != last and bursts < 5000:
+    for step in range(bursts * 20, bursts * 20 + 20):
         print(f"iter {step}: loss 3.0000, time 10.00ms, mfu 30.00%", flush=True)
     print("".join(f"bar {part}\\r" for part in range(5)), end="", flush=True)
-    time.sleep(pause)
+    time.sleep(0.02)
+    bursts += 1
+    if last is None and stop.exists():
+        last = bursts + 5
+count.write_text(str(bursts))
 sys.exit(3)
 """
 CODE = 3
 
 
-def expected(bursts: int) -> bytes:
-    """What the command prints."""
-    text = ""
-    for burst in range(bursts):
-        text += "".join(
-            f"iter {step}: loss 3.0000, time 10.00ms, mfu 30.00%\n" for step in range(burst * 20, burst * 20 + 20)
-        )
-        text += "".join(f"bar {part}\r" for part in range(5))
-    return text.encode()
+def printed(bursts: int) -> bytes:
+    """What the command prints in so many bursts."""
+    line = "iter {}: loss 3.0000, time 10.00ms, mfu 30.00%\n"
+    bar = "".join(f"bar {part}\r" for part in range(5))
+    return "".join(
+        "".join(line.format(step) for step in range(burst * 20, burst * 20 + 20)) + bar for burst in range(bursts)
+    ).encode()
 
 
-def wait_for(condition: Callable[[], object], what: str, seconds: float = 60.0) -> object:
+def wait_for(condition: Callable[[], object], what: str, *, seconds: float = 120.0, pause: float = 0.01) -> object:
     """The first true value of `condition`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = condition()
         if found:
             return found
-        time.sleep(0.01)
+        time.sleep(pause)
     raise AssertionError(f"it never came: {what}")
 
 
@@ -65,27 +69,25 @@ def words_of(pid: int) -> list[str]:
 class Recorded:
     """`stepscope run` with the command above; its output goes to a file elsewhere."""
 
-    def __init__(
-        self, base: Path, name: str, *, bursts: int = 60, pause: float = 0.02, runs: Path | None = None
-    ) -> None:
-        self.folder, self.bursts = (runs or base) / name, bursts
+    def __init__(self, base: Path, name: str, *, runs: Path | None = None) -> None:
+        self.folder = (runs or base) / name
         script, self.out, self.err = base / f"{name}.py", base / f"{name}.out", base / f"{name}.err"
+        self._stop, self._count = base / f"{name}.stop", base / f"{name}.count"
         script.write_text(COMMAND)
-        run = [
-            "run",
-            "--dir",
-            str(runs or base),
-            "--name",
-            name,
-            "--",
-            sys.executable,
-            str(script),
-            str(bursts),
-            str(pause),
-        ]
+        command = [sys.executable, str(script), str(self._stop), str(self._count)]
+        run = [sys.executable, "-m", "stepscope", "run", "--dir", str(runs or base), "--name", name, "--", *command]
         with self.out.open("wb") as out, self.err.open("wb") as err:
-            self.process = subprocess.Popen([sys.executable, "-m", "stepscope", *run], stdout=out, stderr=err)
-        self._command: int | None = None
+            self.process = subprocess.Popen(run, stdout=out, stderr=err)
+
+    def finish(self) -> None:
+        """Let the command end."""
+        self._stop.touch()
+
+    @property
+    def wanted(self) -> bytes:
+        """Everything that the command printed, by its own account; it must have ended."""
+        count = wait_for(lambda: self._count.exists() and self._count.read_text(), "the end of the command")
+        return printed(int(str(count)))
 
     @property
     def log(self) -> bytes:
@@ -126,7 +128,7 @@ class Recorded:
 
     def check_whole(self) -> None:
         """Everything the command printed is in the log, once, and the recording can be read."""
-        wanted = expected(self.bursts)
+        wanted = self.wanted
         assert self.log == wanted, (len(self.log), len(wanted))
         stamps = (self.folder / "stamps.tsv").read_bytes()
         ends = {index + 1 for index, byte in enumerate(wanted) if byte in b"\r\n"}

@@ -18,7 +18,7 @@ from stepscope.live.recorder import Handles
 from stepscope.live.shared_state import SharedState
 from stepscope.reading.reader import read
 from tests.faults.conftest import NUM_FAULTS
-from tests.faults.runs import CODE, Recorded, expected, kill, wait_for
+from tests.faults.runs import CODE, Recorded, kill, printed, wait_for
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are found in /proc")
 NUM_KILLS = NUM_FAULTS or 2
@@ -37,6 +37,8 @@ def batches(tmp_path: Path, role: str):
             num_lines = len(run.log.splitlines()) + moments.randrange(200)
             wait_for(lambda run=run, num=num_lines: len(run.log.splitlines()) >= num, "more lines")
             kill(run.pid(role))
+        for run in runs:
+            run.finish()
         yield runs
 
 
@@ -56,7 +58,7 @@ def test_a_process_behind_the_view_is_killed(tmp_path, role):
             assert run.code() == CODE, run.err.read_text()
             assert run.ending() | {"wall": 0} == {"code": CODE, "signal": None, "wall": 0, "lost_bytes": 0}
             run.check_whole()
-            assert run.out.read_bytes() == expected(run.bursts)
+            assert run.out.read_bytes() == run.wanted
 
 
 def test_the_command_is_killed(tmp_path):
@@ -64,14 +66,14 @@ def test_the_command_is_killed(tmp_path):
         for run in runs:
             assert run.code() == 128 + signal.SIGKILL
             assert run.ending()["signal"] == signal.SIGKILL
-            assert expected(run.bursts).startswith(run.log)
+            assert printed(run.log.count(b"iter") // 20 + 1).startswith(run.log)
             assert run.out.read_bytes() == run.log
             assert len(read(str(run.folder))) >= 3
 
 
 def test_one_after_the_other_is_killed(tmp_path):
     """Each is replaced, so that not even all of them in turn end the command."""
-    run = Recorded(tmp_path, "all", bursts=150)
+    run = Recorded(tmp_path, "all")
     run.wait_until_started()
     for role in ("recorder", "supervisor", "recorder"):
         before = run.pid(role)
@@ -80,6 +82,7 @@ def test_one_after_the_other_is_killed(tmp_path):
         num_lines = run.log.count(b"\n")
         wait_for(lambda num=num_lines: run.log.count(b"\n") > num, "more lines")
     kill(run.process.pid)
+    run.finish()
     run.code()
     assert run.ending()["code"] in {CODE, None}  # the view had adopted the command, and only it could know
     run.check_whole()
@@ -114,6 +117,7 @@ def test_a_recorder_killed_at_every_step_loses_nothing_and_repeats_nothing(tmp_p
             os.close(number)
         if not was_killed:
             assert moment > 20
+            print(f"killed after each of {moment - 1} steps")
             return
     raise AssertionError("it was killed every time")
 

@@ -23,8 +23,7 @@ def stepscope(*arguments: object, **options: object) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, **options)  # type: ignore
 
 
-@pytest.mark.parametrize("kind", ["pipe", "device"])
-@pytest.mark.parametrize("name", ["log.txt", "train.log"])
+@pytest.mark.parametrize(("name", "kind"), [("log.txt", "pipe"), ("train.log", "device")])
 def test_what_lies_next_to_a_log_is_opened_only_if_it_is_a_file(tmp_path, kind, name):
     """With every name that is looked for at once, in a recording and next to a plain log."""
     log = tmp_path / name
@@ -40,8 +39,7 @@ def test_what_lies_next_to_a_log_is_opened_only_if_it_is_a_file(tmp_path, kind, 
         assert "20,000" in done.stdout
 
 
-@pytest.mark.parametrize("flag", ["--config", "--nvidia-smi"])
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+@pytest.mark.parametrize(("flag", "device"), [("--config", "/dev/zero"), ("--nvidia-smi", "/dev/urandom")])
 def test_a_device_in_place_of_a_named_file_is_refused(flag, device):
     done = stepscope(LOG, flag, device)
     assert done.returncode == 1

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import time
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError
 from stepscope.trainer.model import load_model
 from stepscope.trainer.writer import ASIDE, NAME, PREVIOUS
-from tests.trainer.conftest import TINY, losses_of, same, start
+from tests.trainer.conftest import TINY, same, start
 
 
 # What a run remembers of its own speed is not part of what it computes.
@@ -198,30 +196,6 @@ def test_a_dead_writer_costs_one_checkpoint(tmp_path):
 
 def settings(corpus: Path, folder: Path) -> dict[str, object]:
     return {**TINY, "dataset": corpus, "out_dir": folder, "max_iters": 60, "lr_decay_iters": 60, "eval_interval": 3}
-
-
-def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(trained, corpus, tmp_path):
-    """Five times kill -9, most of them just after a save began; bench/train.py does it fifty times."""
-    whole = trained(name="whole", max_iters=60, lr_decay_iters=60, eval_interval=3)
-    folder, chance = tmp_path / "killed", random.Random(11)
-    for kill in (True,) * 5 + (False,):
-        begin = "resume" if (folder / NAME).exists() else "scratch"
-        process = start(**settings(corpus, folder), init_from=begin)
-        assert process.stdout is not None
-        if kill:
-            mark, count = chance.choice([("saving", 2), ("saving", 1), ("iter", 7)]), 0
-            for line in process.stdout:
-                count += line.startswith(mark[0])
-                if count == mark[1]:
-                    time.sleep(chance.random() * 0.02)
-                    break
-            process.kill()
-        _, err = process.communicate()
-        assert process.returncode == (-signal.SIGKILL if kill else 0), err
-    assert losses_of(folder) == whole.losses
-    assert same(computed(checkpoint.load(folder)), computed(checkpoint.load(whole.folder)))
-    with zipfile.ZipFile(folder / PREVIOUS) as archive:
-        assert archive.testzip() is None
 
 
 def test_the_writer_ends_with_the_trainer_and_holds_none_of_its_pipes(corpus, tmp_path):

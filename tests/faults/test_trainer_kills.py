@@ -1,0 +1,81 @@
+"""kill -9 on the trainer: the run ends as if nothing had happened.
+
+Four kills by default; STEPSCOPE_FAULTS=100 makes it a hundred, half of them while a checkpoint is being written.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[dev]'")
+
+from stepscope.trainer import checkpoint
+from stepscope.trainer.accounts import read_step_times
+from stepscope.trainer.data import write_char_folder
+from stepscope.trainer.writer import ASIDE, NAME, PREVIOUS
+from tests.faults.conftest import NUM_FAULTS
+from tests.faults.runs import wait_for
+from tests.faults.trained_process import start
+from tests.trainer.conftest import TINY, losses_of, same
+from tests.trainer.test_checkpoint import computed
+
+NUM_KILLS = NUM_FAULTS or 4
+LAST = 15 + 12 * NUM_KILLS
+# Large enough that a checkpoint takes some tens of milliseconds.
+SETTINGS = {**TINY, "max_iters": LAST, "lr_decay_iters": LAST, "eval_interval": 3, "eval_iters": 1, "n_embd": 192}
+SETTINGS["dtype"] = "float32"  # nothing to find out at each start
+
+
+def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(tmp_path, monkeypatch):
+    """Every other kill comes while a checkpoint is being written; those that are there are whole after each."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    corpus, whole, folder, printed = (tmp_path / name for name in ("corpus", "whole", "killed", "printed"))
+    config = tmp_path / "config.py"
+    config.write_text("")
+    write_char_folder("".join(chr(97 + (i * i // 7 + 3 * i) % 23) for i in range(20_000)), corpus)
+    settings = {**SETTINGS, "dataset": corpus}
+    reference = start(tmp_path / "reference", config, **settings, out_dir=whole)
+    moments = random.Random(11)
+    num_inside = 0
+
+    def trainer():
+        begin = "resume" if (folder / NAME).exists() else "scratch"
+        return start(printed, config, **settings, out_dir=folder, init_from=begin)
+
+    for number in range(NUM_KILLS):
+        printed.write_text("")
+        process = trainer()
+        if number % 2:
+            _wait_for_lines(printed, "iter ", moments.randrange(1, 10))
+            time.sleep(moments.random() * 0.05)
+        else:
+            _wait_for_lines(printed, "saving", moments.choice([1, 2]))
+            wait_for((folder / ASIDE).exists, "a checkpoint that is being written", pause=0.0005)
+            time.sleep(moments.random() * 0.01)
+            num_inside += (folder / ASIDE).exists()
+        process.kill()
+        process.join(60)
+        assert process.exitcode == -signal.SIGKILL, printed.read_text()
+        for path in filter(Path.exists, (folder / NAME, folder / PREVIOUS)):
+            with zipfile.ZipFile(path) as archive:
+                assert archive.testzip() is None
+    last = trainer()
+    for process in (last, reference):
+        process.join(300)
+        assert process.exitcode == 0, printed.read_text()
+    assert losses_of(folder) == losses_of(whole)
+    assert set(read_step_times(folder / "steps.bin")[0].tolist()) == set(range(LAST + 1))
+    assert same(computed(checkpoint.load(folder)), computed(checkpoint.load(whole)))
+    print(f"{NUM_KILLS} kills, {num_inside} of them while a checkpoint was being written")
+
+
+def _wait_for_lines(printed: Path, start_of_line: str, count: int) -> None:
+    wait_for(
+        lambda: sum(line.startswith(start_of_line) for line in printed.read_text().splitlines()) >= count, start_of_line
+    )
