@@ -91,3 +91,16 @@ def test_half_a_record_of_an_earlier_run_is_cut_off(tmp_path):
         file.close()
     assert [json.loads(line) for line in lines.read_text().splitlines()] == [{"a": 1}, {"c": 2}]
     assert read_step_times(Path(table))[0].tolist() == [0, 0, 0x01010101]
+
+
+def test_preparing_data_on_a_full_disk_keeps_the_old_folder(cli, small_disk, tmp_path):
+    text, out = tmp_path / "text.txt", small_disk.path / "data"
+    text.write_text("first\n" * 100)
+    assert cli("data", "prepare", text, "--out", out)[0] == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    small_disk.leave(8 << 10)
+    text.write_text("second\n" * 10_000)
+    code, _, err = cli("data", "prepare", text, "--out", out)
+    assert code == 1
+    assert "train-out-dir" in err
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before

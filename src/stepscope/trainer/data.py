@@ -7,6 +7,7 @@ classes at all, which is enough for the dictionaries nanoGPT puts there.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import pickle
@@ -197,11 +198,11 @@ def write_char_folder(text: str, folder: Path) -> Meta:
     table[[ord(char) for char in chars]] = np.arange(len(chars), dtype=np.uint16)
     tokens = table[points]
     cut = int(len(text) * 0.9)
-    folder.mkdir(parents=True, exist_ok=True)
-    tokens[:cut].tofile(folder / "train.bin")
-    tokens[cut:].tofile(folder / "val.bin")
     # The last file to appear: a folder with it is complete.
-    (folder / "meta.pkl").write_bytes(pickle.dumps(meta._asdict()))
+    with _written_aside(folder, "train.bin", "val.bin", "meta.pkl") as (train, val, described):
+        tokens[:cut].tofile(train)
+        tokens[cut:].tofile(val)
+        described.write_bytes(pickle.dumps(meta._asdict()))
     return meta
 
 
@@ -211,21 +212,41 @@ def write_gpt2_folder(documents: Iterable[str], folder: Path, *, separate: bool)
     Tokens go to the disk as they come, so that a corpus need not fit into memory. Gives back the tokens of each split.
     """
     encoding = gpt2_encoding()
+    with _written_aside(folder, "train.bin", "val.bin") as (train, val), _scratch(folder / "all.bin") as whole:
+        with whole.open("wb") as out:
+            for document in documents:
+                tokens = encoding.encode_ordinary(document)
+                if separate:
+                    tokens.append(_END_OF_TEXT)
+                np.array(tokens, dtype=np.uint16).tofile(out)
+        tokens = np.memmap(whole, dtype=np.uint16, mode="r") if whole.stat().st_size else np.zeros(0, np.uint16)
+        # nanoGPT keeps a tenth of a small text, and one document in two thousand of a large corpus.
+        cut = int(len(tokens) * (0.9995 if len(tokens) > 10**8 else 0.9))
+        tokens[:cut].tofile(train)
+        tokens[cut:].tofile(val)
+        return cut, len(tokens) - cut
+
+
+@contextlib.contextmanager
+def _written_aside(folder: Path, *names: str) -> Iterator[list[Path]]:
+    """Paths to write files to, which get their names when all are written; what was there before stays till then."""
     folder.mkdir(parents=True, exist_ok=True)
-    whole = folder / "all.bin"
-    with whole.open("wb") as out:
-        for document in documents:
-            tokens = encoding.encode_ordinary(document)
-            if separate:
-                tokens.append(_END_OF_TEXT)
-            np.array(tokens, dtype=np.uint16).tofile(out)
-    tokens = np.memmap(whole, dtype=np.uint16, mode="r") if whole.stat().st_size else np.zeros(0, np.uint16)
-    # nanoGPT keeps a tenth of a small text, and one document in two thousand of a large corpus.
-    cut = int(len(tokens) * (0.9995 if len(tokens) > 10**8 else 0.9))
-    tokens[:cut].tofile(folder / "train.bin")
-    tokens[cut:].tofile(folder / "val.bin")
-    whole.unlink()
-    return cut, len(tokens) - cut
+    asides = [folder / f"{name}.new" for name in names]
+    with contextlib.ExitStack() as scratch:
+        for aside in asides:
+            scratch.enter_context(_scratch(aside))
+        yield asides
+        for aside, name in zip(asides, names, strict=True):
+            aside.replace(folder / name)
+
+
+@contextlib.contextmanager
+def _scratch(path: Path) -> Iterator[Path]:
+    """A file that is gone afterwards, also when the disk is full."""
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def gpt2_encoding() -> Any:
