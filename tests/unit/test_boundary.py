@@ -20,6 +20,8 @@ PACKAGE = ROOT / "src" / "stepscope"
 # The packages that open what a request names or what lies around it.
 READERS = ("core", "source", "formats", "lines", "infer", "run", "reading", "ledger", "causes", "forecast", "analysis")
 OPENING = {"open", "read_text", "read_bytes", "fdopen", "fromfile", "memmap"}
+# How a permitted path is opened; `boundary.py` alone asks for it.
+UNCHECKED = {"open_regular", "open_pipe", "read_named"}
 # Not by a path: the unpackers are given an open file, and an opener what `open_file` permits.
 OTHERS = {"gzip.open", "lzma.open", "zstd.open", "os.open"}
 
@@ -28,12 +30,14 @@ OTHERS = {"gzip.open", "lzma.open", "zstd.open", "os.open"}
 def test_files_are_opened_in_one_place(package):
     """A new way to open a file would be a new way around the check."""
     for path in sorted((PACKAGE / package).rglob("*.py")):
-        if path.name == "boundary.py":
+        if path.name in {"boundary.py", "opening.py"} and package == "core":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = ast.unparse(node.func)
-                assert name in OTHERS or name.rpartition(".")[2] not in OPENING, f"{path}:{node.lineno}: {name}"
+                assert name in OTHERS or name.rpartition(".")[2] not in OPENING | UNCHECKED, (
+                    f"{path}:{node.lineno}: {name}"
+                )
 
 
 # Run by itself, because a hook of this kind can never be taken away again: it sees what C code opens, too.
