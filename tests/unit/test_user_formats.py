@@ -7,6 +7,7 @@ import json
 import random
 import re
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -158,25 +159,46 @@ def test_the_sample_that_is_missed_says_the_column(tmp_path):
 @pytest.mark.parametrize(
     ("pattern", "bounded"),
     [
-        (r"a.*b", r"a.{0,400}b"),
-        (r"a.+?b", r"a.{1,400}?b"),
+        (r"a.*b", r"a.{0,200}b"),
+        (r"a.+?b", r"a.{1,200}?b"),
         (r"a\.*b[.*]", r"a\.*b[.*]"),
-        (r"[^.]*.*", r"[^.]*.{0,400}"),
-        (r"[]\].*].*", r"[]\].*].{0,400}"),
+        (r"[^.]*.*", r"[^.]*.{0,200}"),
+        (r"[]\].*].*", r"[]\].*].{0,200}"),
     ],
 )
 def test_a_dot_that_repeats_gets_an_end(pattern, bounded):
     assert user_formats.bound_repeats(pattern) == bounded
 
 
-@pytest.mark.parametrize("pattern", [r"(a+)+b", r"(?:\w+\s?)*x", r"(?:(?:a|b)*c)*", r"(?=(\d+)*)x", r"(?:a{2,})+"])
-def test_repeats_inside_repeats_are_found(pattern):
-    assert user_formats.nests_repeats(pattern)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?:\w+\s?)*(?P<step>\d+)x",
+        r"(?P<step>\d+)(?:a|a)*(?:a?){20}a{20}b",
+        r"it (?P<step>\d+) [\w ]*\w* *[\w ]* *t=",
+        r"(?P<step>\d+)\s*\s*x",
+    ],
+)
+def test_a_pattern_that_could_take_forever_is_refused(tmp_path, pattern):
+    text = GOOD.replace(r"turn (?P<step>\d+)", pattern, 1)
+    with pytest.raises(InputError) as caught:
+        user_formats.read_format(Path(write(tmp_path / "mine.toml", text)))
+    assert caught.value.key == "format-slow-pattern"
 
 
-@pytest.mark.parametrize("pattern", [r"a+b+c+", r"(?:\w{1,9}\s?)*x", r"(a+|b+)c", r"(?:a+)?b"])
-def test_other_repeats_are_not(pattern):
-    assert not user_formats.nests_repeats(pattern)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"turn (?P<step>\d+)",
+        r".*turn (?P<step>\d+)",
+        r".*epoch (?P<epoch>\d+).*turn (?P<step>\d+).*",
+        r"(?:\w{1,9} )*turn (?P<step>\d+)",
+        r"(?:\[\w+\]\s*)?turn\s+(?P<step>\d+)\s*",
+    ],
+)
+def test_patterns_as_people_write_them_are_not(tmp_path, pattern):
+    text = GOOD.replace(r"turn (?P<step>\d+)", pattern, 1).replace('sample = "turn 12 cost 3.25 clock 170"', "")
+    assert user_formats.read_format(Path(write(tmp_path / "mine.toml", text))).lines
 
 
 def build(fmt, text):

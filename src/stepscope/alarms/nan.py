@@ -26,7 +26,8 @@ from stepscope.run.model import Run
 CODE = "nan"
 # A loss in a line that the format does not read. The best loss so far is often infinite or NaN before there is one.
 _LOSS = re.compile(
-    r"(?i)(?<![\w.])(?P<name>[\w./ -]{0,30}\bloss(?:es)?|[\w./-]{0,30}_loss|\w*loss\w*)['\"]?\s*[:=]\s*['\"]?-?nan\b"
+    r"(?i)(?<![\w.])(?P<name>[\w./ -]{0,30}\bloss(?:es)?|[\w./-]{0,30}_loss|\w{0,30}?loss\w*)"
+    r"['\"]?\s*[:=]\s*['\"]?-?nan\b"
 )
 _NOT_YET = re.compile(r"(?i)best|min(?:imum)?|lowest|init|prev")
 _FEW = 2

@@ -29,7 +29,7 @@ _WORDS = {name: tuple(words) for name, words in ORDER}
 _PLACES = {name: place for place, (name, _) in enumerate(ORDER)}
 _TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
 # The names of three columns or more, apart by tabs or by more than one space.
-_COLUMNS = re.compile(rb"[A-Za-z_][\w/%.()-]*(?:(?:\t| {2,})\s*[A-Za-z_][\w/%.()-]*){2,}\s*")
+_COLUMNS = re.compile(rb"[A-Za-z_][\w/%.()-]*(?:(?:\t| {2,}+)\s*+[A-Za-z_][\w/%.()-]*){2,}\s*")
 
 
 @cache

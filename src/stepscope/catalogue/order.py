@@ -336,20 +336,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("mlflow_db", []),
     ("mlflow_metric", [""]),
     ("mlflow_run", []),
-    (
-        "mlperf",
-        [
-            " eval_accuracy: ",
-            " run_start: ",
-            "\"key\": \"eval_accuracy\", ",
-            "\"key\": \"eval_start\", ",
-            "\"key\": \"max_steps\", \"value\": ",
-            "\"key\": \"run_start\", ",
-            "\"key\": \"tracked_stats\", \"value\": {",
-            "\"time_ms\": ",
-            "MLL ",
-        ],
-    ),
+    ("mlperf", [" eval_accuracy: ", " run_start: ", "\"key\": \"", "MLL "]),
     ("mlperf_events", []),
     ("mlx_lm", [": Saved adapter weights to ", ": Train loss ", ": Val loss ", "Starting training..., iters: "]),
     (
@@ -363,7 +350,6 @@ ORDER: list[tuple[str, list[str]]] = [
             "Start running, host: ",
             "System environment:",
             "The best checkpoint with ",
-            "data_time: ",
             "max_epochs",
             "resume",
             "total_epochs",
@@ -616,7 +602,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("torchtune", ["Model checkpoint ", "|Loss: "]),
     ("torchvision", ["MLL", "Namespace(", "Resumin", "Start training for ", "Total time: ", "poch: ["]),
     ("tpu_estimator", ["INFO:tensorflow:examples/sec: ", "INFO:tensorflow:global_step/sec: "]),
-    ("ultralytics", [""]),
+    ("ultralytics", [" [", " parameters", "% ", "Instances", "top5_acc:"]),
     (
         "verl",
         [
@@ -650,8 +636,7 @@ ORDER: list[tuple[str, list[str]]] = [
         "fairseq",
         [
             " | valid on '",
-            "\"num_updates\": ",
-            "\"train_num_updates\": ",
+            "\"train_wall\": ",
             "Eval completed in: ",
             "aved checkpoint ",
             "max_update",
@@ -668,6 +653,7 @@ ORDER: list[tuple[str, list[str]]] = [
         [
             " Running training ",
             "'learning_rate': ",
+            "'train_loss': ",
             "Batch size per device = ",
             "Continuing training from global step ",
             "Gradient Accumulation steps = ",
@@ -704,7 +690,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
-    ("keras", ["/step - ", "Epoch ", "loss: ", "ms/epoch - ", "saving model to "]),
+    ("keras", [" - ", "Epoch ", "saving model to "]),
     (
         "megatron_2023",
         [
@@ -738,6 +724,7 @@ ORDER: list[tuple[str, list[str]]] = [
             " Running training ",
             "'grad_norm': ",
             "'learning_rate': ",
+            "'train_loss': ",
             "Batch size per device = ",
             "Continuing training from global step ",
             "Gradient Accumulation steps = ",

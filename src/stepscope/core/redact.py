@@ -33,7 +33,7 @@ _NAMED = r"""(?ix)
     (?P<sep> ["']?\s{0,4}(?:=|:(?!:))\s{0,4} | \s+is\s+ | ["']\s{0,4},\s{0,4} )
     (?P<value> "[^"]{3,} | '[^']{3,} | (?:bearer\s+|basic\s+)? [^\s"',;&}\]]{3,} )
     """
-_FLAG = r"(?i)(--?[\w-]*(?:api-?key|token|secret|password|passwd)(?:\s+|=))([^\s-][^\s]*)"
+_FLAG = r"(?i)(?<![\w-])(--?[\w-]{0,40}?(?:api-?key|token|secret|password|passwd)(?:\s+|=))([^\s-][^\s]*)"
 _AUTH = r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"
 _URL_USER = r"(?<=://)[^\s/@:]{1,200}:[^\s@]{1,400}(?=@)"
 _URL_QUERY = r"(?i)([?&](?:sig|signature|token|key|api_key|x-amz-[\w-]+)=)[^\s&]+"

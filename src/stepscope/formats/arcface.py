@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
 _HEAD = r"(?:Training: (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+)?)-)?"
 
 FORMAT = Format(

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 # MMSR writes the year with two digits, which no prefix has: the time of day inside the line does as well.
 _STAMP = r"(?:(?:\d\d-\d\d-\d\d (?P<stamp>\d\d:\d\d:\d\d\.\d{3}) - )?INFO: )?"
 

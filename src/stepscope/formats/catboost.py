@@ -2,9 +2,9 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _SPAN = r"(?:\d[\d.]*(?:us|ms|s|m|h|d)(?: (?=\d))?){1,4}"
-_TEST = rf"(?:\s+test\d*:? (?P<val_loss>{_NUMBER}))?(?:\s+test\d+:? {_NUMBER})*"
+_TEST = rf"(?:test\d*:? (?P<val_loss>{_NUMBER})\s+)?(?:test\d+:? {_NUMBER}\s+)*"
 
 FORMAT = Format(
     title="CatBoost",
@@ -12,8 +12,8 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"(?P<step>\d+):\s+(?:learn:? (?P<loss>{_NUMBER}))?{_TEST}(?:\s+best(?:Test)?:? {_NUMBER} *(?:\(\d+\))?)?"
-            rf"\s+total: (?P<elapsed_clock>{_SPAN})\s+remaining: {_SPAN}",
+            rf"(?P<step>\d+):\s+(?:learn:? (?P<loss>{_NUMBER})\s+)?{_TEST}"
+            rf"(?:best(?:Test)?:? {_NUMBER}(?: *\(\d+\))?\s+)?total: (?P<elapsed_clock>{_SPAN})\s+remaining: {_SPAN}",
         ),
         Line("fact", r"Learning rate set to (?P<learning_rate>[\d.e-]+)"),
         Line("chatter", r"Stopped by overfitting detector|bestTest = |bestIteration = |Shrink model to first \d+ iter"),

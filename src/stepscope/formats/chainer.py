@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:e[-+]?\d++)?|nan|inf)"
 # What moves the cursor and clears the bar, where it was pasted as text.
 _CLEAR = r"(?:(?:ESC|\^\[)?\[\d*[AJ])*"
 # The first cells are twelve characters wide: a whole number, or one of seven digits and more to six digits.

@@ -3,7 +3,7 @@
 from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
 _MOMENT = r"\[(?P<stamp>[A-Z][a-z]{2} \d\d, \d\d:\d\d:\d\d)\] "
-_NUMBER = r"(?:\d+\.\d+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"(?:\d+\.\d+(?:[eE][-+]?\d++)?|nan|inf)"
 
 FORMAT = Format(
     title="ColBERT",

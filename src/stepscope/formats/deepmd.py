@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
 _WHO = r"(?:DEEPMD (?:RANK:\d+ +)?(?:INFO|WARNING|ERROR) +)?"
 
 FORMAT = Format(

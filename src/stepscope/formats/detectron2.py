@@ -3,7 +3,7 @@
 from stepscope.formats._shared import coco
 from stepscope.lines.format import Clock, Controls, Format, Habits, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 # After the timestamp: `d2.utils.events INFO: ` in log.txt, `d2.utils.events]: ` on the terminal.
 _LOGGER = r"(?:[\w.]+(?: INFO|\]): +)"
 _EVALUATOR = r"(?:d2|detectron2)\.evaluation\.evaluator(?: INFO|\]): +"
@@ -17,7 +17,7 @@ FORMAT = Format(
             # The time, eta and even total_loss may be missing; the two spaces and the field that follows may not.
             rf"{_LOGGER}?(?:eta: [\w ,:/]{{1,30}}? +)?iter: (?P<step>\d+)  "
             # Scalars of the user's own may come before the loss.
-            rf"(?:(?!total_loss|loss|time|data_time|lr)[\w/.-]{{1,60}}: {_NUMBER} {{1,2}}){{0,40}}"
+            rf"(?:(?!total_loss|loss|time|data_time|lr)[\w/.-]{{1,60}}: {_NUMBER} {{1,2}}){{0,40}}+"
             rf"(?:total_loss|loss\w*): (?P<loss>{_NUMBER}) {{1,2}}(?=[a-z])"
             r".{0,4000}?\b(?:data_time: (?P<data_s>[\d.]+)|(?:data_time|lr|max_mem): )",
         ),

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _STAMP = r"(?:\[[\w.-]{1,80}\] (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+) )?"
 _HEAD = rf"{_STAMP}(?:\(\w+:\d+\) INFO: )?"
 

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
-_NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _WHO = r"(?:\| )?(?:train(?:_inner)? \| )?"
 # Before a dict its logger's name, in the way of fairseq or of Hydra, or nothing once that was taken for a prefix.
 _INNER, _TRAIN, _VALID = (
@@ -27,13 +27,13 @@ FORMAT = Format(
         # With --log-format json; the figures are texts there.
         Line(
             "step",
-            rf'{_INNER}(?:.{{0,300}}?"loss": "?(?P<loss>{_NUMBER}))?'
-            r'.{0,2000}?"num_updates": "?(?P<step>\d+).{0,2000}?"wall": "?(?P<elapsed_s>[\d.]+)',
+            rf'{_INNER}(?>.{{0,300}}?"loss": "?(?P<loss>{_NUMBER}))?'
+            r'(?>.{0,2000}?"num_updates": "?(?P<step>\d+)).{0,2000}?"wall": "?(?P<elapsed_s>[\d.]+)',
         ),
         Line(
             "step",
-            rf'{_TRAIN}(?:.{{0,300}}?"train_loss": "?(?P<loss>{_NUMBER}))?'
-            r'.{0,2000}?"train_num_updates": "?(?P<step>\d+).{0,2000}?"train_wall": "?(?P<elapsed_s>[\d.]+)',
+            rf'{_TRAIN}(?>.{{0,300}}?"train_loss": "?(?P<loss>{_NUMBER}))?'
+            r'(?>.{0,2000}?"train_num_updates": "?(?P<step>\d+)).{0,2000}?"train_wall": "?(?P<elapsed_s>[\d.]+)',
         ),
         Line(
             "evaluation",

@@ -12,7 +12,7 @@ FORMAT = Format(
             r"(?P<step>\d{1,4})\s+(?P<loss>\d+\.\d{6}|nan)(?:\s+(?:-?\d+\.\d{6}|nan|None)){1,12}\s+"
             r"(?P<dur_clock>(?:\d+:)?\d\d:\d\d)\s*$",
         ),
-        Line("chatter", r"epoch +train_loss +valid_loss +(?:[\w. ]{1,200} +)?time\s*$"),
+        Line("chatter", r"epoch +train_loss +valid_loss +(?:[\w.]+ +){0,20}?time\s*$"),
         Line("chatter", r"Better model found at epoch \d+ with |No improvement since epoch |Epoch \d+: reducing lr"),
     ),
     clock=Clock(

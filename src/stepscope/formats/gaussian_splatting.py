@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
 
 FORMAT = Format(
     title="3D Gaussian splatting",
@@ -16,7 +16,7 @@ FORMAT = Format(
         ),
         Line("evaluation", rf"\[ITER (?P<step>\d+)\] Evaluating (?:test|train): .{{0,40}}?PSNR {_NUMBER}"),
         Line("checkpoint", r"\[ITER (?P<step>\d+)\] Saving (?:Gaussians|Checkpoint)"),
-        Line("start", r"Optimizing \S*\s*(?:\[\d\d/\d\d \d\d:\d\d:\d\d\])?\s*$"),
+        Line("start", r"Optimizing \S*\s*(?:\[\d\d/\d\d \d\d:\d\d:\d\d\]\s*)?$"),
         Line("chatter", r"Training progress: +\d{1,3}%(?:\|[^|]{0,400}\|)? \d+/\d+ \[[\d:]+<\?, +\?(?:it/s|s/it)"),
         Line(
             "chatter",

@@ -42,7 +42,8 @@ FORMAT = Format(
         ),
         Line(
             "fact",
-            rf"{HEAD}{_AFTER_BAR}\{{(?={_FIELDS}'train_loss': ){_FIELDS}'train_runtime': '?(?P<train_runtime_s>[\d.]+)"
+            rf"{HEAD}{_AFTER_BAR}\{{(?={_FIELDS}'train_loss': )"
+            rf"(?>{_FIELDS}'train_runtime': '?(?P<train_runtime_s>[\d.]+))"
             rf"(?:{_FIELDS}'train_steps_per_second': '?(?P<train_steps_per_s>[\d.]+))?",
         ),
         Line("start", rf"{HEAD}\*{{5}} Running training \*{{5}}"),

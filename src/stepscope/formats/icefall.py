@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 # The place in the code, then the rank among how many; every rank writes a file, or all of them into one.
 _HEAD = r"(?:\[[\w.]{1,60}:\d+\] )?(?:\(0/\d+\) )?"
 

@@ -5,7 +5,7 @@ from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 _PLACE = r"Epoch:? \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\[ *(?P<batch>\d+)/(?P<batches>\d+)\]"
 _TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *[\d.]+s?\)"
 _DATA = r"(?:,?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +(?P<data_s>[\d.]+)s? *\( *[\d.]+s?\))?"
-_NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 
 FORMAT = Format(
     title="PyTorch ImageNet example",
@@ -13,7 +13,7 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"{_PLACE}[:,]?\s+(?:(?!Time)[\w:.,() -]{{1,60}}\s)?{_TIME}{_DATA}"
+            rf"{_PLACE}[:,]?\s+(?>(?:(?!Time)[\w:.,() -]{{1,60}}\s)?{_TIME}){_DATA}"
             rf"(?:.{{0,120}}?\bLoss:? +(?P<loss>{_NUMBER}))?",
         ),
         Line("evaluation", r" ?\* +(?:Acc|Prec)(?:uracy)?@1:? +[\d.]+", weak=True),  # as many others print it

@@ -8,7 +8,7 @@ _OWN = (
     r"|Number of parameters: |cfg\.training\.(?:validation_freq|logging_freq|updates|batch_multiplier) "
 )
 _LOG = r"(?:joeynmt\.\w+ - +)?"
-_NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 
 FORMAT = Format(
     title="Joey NMT",

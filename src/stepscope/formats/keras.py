@@ -2,14 +2,14 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 # The whole epoch, and so the number of steps its figure is the time of. A bar that is not full is not read: what it
 # shows on the left is time to go.
 _EPOCH = r"(?P<batches>(?P<per_steps>\d+))/(?P=batches) "
 _RATE = r" \d+(?:us|ms|s)/step"
 _LOSS = (
-    rf" - (?:[\w/]{{1,40}}: {_NUMBER} - ){{0,20}}?loss: (?P<loss>{_NUMBER})"
-    rf"(?:.{{0,400}}? - val_loss: (?P<val_loss>{_NUMBER}))?"
+    rf" - (?>(?:[\w/]{{1,40}}: {_NUMBER} - ){{0,20}}?loss: (?P<loss>{_NUMBER}))"
+    rf"(?>.{{0,400}}? - val_loss: (?P<val_loss>{_NUMBER}))?"
 )
 
 FORMAT = Format(

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _RATE = r"(?:(?: -)? \d+(?:us|ms|s)/(?:step|sample|epoch))?"
 _LOSS = (
     rf" - (?:[\w/]{{1,40}}: {_NUMBER} - ){{0,20}}?loss: (?P<loss>{_NUMBER})"

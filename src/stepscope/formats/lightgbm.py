@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _SCORE = rf"[\w.]{{1,60}}'s [\w@.-]{{1,60}}: ?{_NUMBER}(?: \+ {_NUMBER})?"  # cv() adds the deviation after a plus
 _VALID = rf"(?=[^\n]{{0,400}}?\b(?!train)[\w.]{{1,60}}'s [\w@.-]{{1,60}}: ?(?P<val_loss>{_NUMBER}))?"
 

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _LOSS = rf"(?:[^\]]{{0,300}}?\b(?:train[_/])?loss(?:_step)?[=:] ?(?P<loss>{_NUMBER}))?"
 
 # Called `Validating` before version 1.6; several loaders have a bar each.
@@ -21,7 +21,7 @@ FORMAT = Format(
         ),
         Line(
             "step",
-            r"Epoch (?P<epoch>\d+)/\d+ +[━╸╺ -]{3,200} +(?P<batch>[1-9]\d*)/(?P<batches>\d+) "
+            r"Epoch (?P<epoch>\d+)/\d+ [━╸╺ -]{3,300} (?P<batch>[1-9]\d*)/(?P<batches>\d+) "
             r"(?P<elapsed_clock>\d+:\d\d:\d\d) [•·] [-\d:]+ +[\d.]+ ?it/s"
             rf"(?=.{{0,600}}\bv_num: ){_LOSS}",
         ),

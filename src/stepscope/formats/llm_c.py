@@ -2,8 +2,8 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
-_CELL = r" +\| (?P<value>\S[^|]*?) +\|"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
+_CELL = r" +\| (?P<value>\S(?:[^|]*[^\s|])?) +\|"
 
 FORMAT = Format(
     title="llm.c",

@@ -3,7 +3,7 @@
 from stepscope.formats._shared.untimed_log import untimed_log
 from stepscope.lines.format import Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
 
 FORMAT = untimed_log(
     "llm.c's main.log",

@@ -3,7 +3,7 @@
 from stepscope.formats._shared import coco
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:maskrcnn_benchmark[\w.]* INFO: )"
 
 FORMAT = Format(

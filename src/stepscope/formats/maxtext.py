@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 _GLOG = r"(?:[IWE]\d{4} (?P<stamp>\d\d:\d\d:\d\d(?:\.\d+)?) +\d+ [\w.]+:\d+\] )?"
 
 FORMAT = Format(

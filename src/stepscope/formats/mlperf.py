@@ -4,7 +4,7 @@ from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 # `srun -l` puts the rank and a colon before a line.
 # The old form has the time before the key, the new one inside its JSON. `{0}` is the key.
-_NEW = r"(?:\d+: )?:{{0,3}}MLLOG \{{.{{0,60}}?\"time_ms\": (?P<unix_ms>\d{{13}}),.{{0,60}}?\"key\": \"{0}\", "
+_NEW = r"(?:\d+: )?:{{0,3}}MLLOG \{{(?>.{{0,60}}?\"time_ms\": (?P<unix_ms>\d{{13}}),).{{0,60}}?\"key\": \"{0}\", "
 _OLD = r"(?:\d+: )?:{{0,3}}MLL (?P<unix_s>\d{{10}}\.\d+) {0}: "
 _MARKS = r"(?:run_stop|(?:block|epoch|eval)_(?:start|stop))"
 # What an evaluation counts up to: samples, else an epoch number too large to be one (tokens or samples again).
@@ -19,8 +19,8 @@ FORMAT = Format(
         Line(
             "step",
             _NEW.format("tracked_stats") + r"\"value\": \{(?!\"(?:validation|warmup|init))"
-            r"(?:.{0,200}?\"(?:reduced_train_)?loss\": (?P<loss>[\d.e+-]+))?"
-            r".{0,1000}?\"metadata\": .{0,400}?\"step\": (?P<step>\d+)(?:\.0)?(?=[,}])",
+            r"(?>.{0,200}?\"(?:reduced_train_)?loss\": (?P<loss>[\d.e+-]+))?"
+            r"(?>.{0,1000}?\"metadata\": ).{0,400}?\"step\": (?P<step>\d+)(?:\.0)?(?=[,}])",
         ),
         # With no such lines, the training up to an evaluation is the step.
         Line("step", _NEW.format("eval_start") + _COUNT),

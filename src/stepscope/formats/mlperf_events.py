@@ -16,16 +16,16 @@ from stepscope.lines.format import Clock, Document, Format, Layout, Line, Sample
 
 _PREFIX = rb"(?:\[\d+\] |\d+: )?"
 _EVENT = re.compile(
-    r"(?:\[\d+\] |\d+: )?:::(?:MLLOG (?P<json>\{.*\})|MLL (?P<t>\d{10}\.\d+) (?P<key>\w+): (?P<old>\{.*\})"
-    r"|MLPv\S+ \w+ (?P<t5>\d{10}\.\d+) \([^)]*\) (?P<key5>\w+)(?:: (?P<old5>.*))?)\s*$"
+    r"(?:\[\d+\] |\d+: )?:::(?:MLLOG (?P<json>\{.*\})\s*$|MLL (?P<t>\d{10}\.\d+) (?P<key>\w+): (?P<old>\{.*\})\s*$"
+    r"|MLPv\S+ \w+ (?P<t5>\d{10}\.\d+) \([^)]*\) (?P<key5>\w+)(?:: (?P<old5>.*))?$)"
 )
-_ALL_EVENTS = re.compile(rb"(?:" + _PREFIX + rb":::[A-Z][^\n]*\n|\s*\n)+")
+_ALL_EVENTS = re.compile(rb"(?:" + _PREFIX + rb":::[A-Z][^\n]*\n|[^\S\n]*\n)+")
 _SNIFF_BYTES = 4096
 _UNIX = (1e9, 4.2e9)
 _FINE = 1000  # fractions of an epoch count in thousandths
 _MAX_COUNT = 1 << 53
 _ENDS = frozenset({"epoch_stop", "block_stop", "eval_start", "eval_accuracy"})
-_NUMBER = r"-?[\d.]+(?:e[-+]?\d+)?"
+_NUMBER = r"-?[\d.]++(?:e[-+]?\d++)?"
 _NAME = "mlperf_events"
 _MOMENT = r" unix_s (?P<unix_s>[\d.]+)"
 

@@ -2,10 +2,10 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:mm\w+ - INFO - )"
 _FIGURES = (
-    r".{0,200}?\beta: (?:\d+ days?, )?[\d:]+,? +time: (?P<dur_s>[\d.]+),? +data_time: (?P<data_s>[\d.]+)"
+    r"(?>.{0,200}?\beta: (?:\d+ days?, )?[\d:]+,? +time: (?P<dur_s>[\d.]+),? +data_time: (?P<data_s>[\d.]+))"
     rf"(?=\D|$)(?:.{{0,2000}}?[ \t]loss: (?P<loss>{_NUMBER}))?"
 )
 
@@ -27,7 +27,7 @@ FORMAT = Format(
         Line(
             "evaluation",
             rf"{_LOGGER}?(?:Epoch|Iter)\((?:val|test)\) +(?:\[ *\d+\])?"
-            r"\[ *(?:(?P<took_batch>\d+)/(?P<took_batches>\d+)|[\d ]+)\]\s+(?!eta: )[\w@/.]+: \S"
+            r"\[ *+(?:(?P<took_batch>\d+)/(?P<took_batches>\d+)|[\d ]+)\]\s+(?!eta: )[\w@/.]+: \S"
             r"(?:.{0,2000}?\s(?<!_)time: (?P<took_mean_s>[\d.]+))?",
         ),
         Line("checkpoint", rf"{_LOGGER}?Saving checkpoint at \d+ (?:epochs|iterations)"),
@@ -51,7 +51,7 @@ FORMAT = Format(
         # The config as Python, hooks by stage, the origin of each parameter.
         Line(
             "chatter",
-            r"(?!max_epochs|total_epochs|train_cfg|runner)[a-z_]\w* ?= ?\S|dict\(|[\])}'\"]|[\d., -]+[,\])]*\s*$",
+            r"(?!max_epochs|total_epochs|train_cfg|runner)[a-z_]\w* ?= ?\S|dict\(|[\])}'\"]|[\d., -][\d.,\]) -]*+\s*$",
         ),
         Line("chatter", r"\((?:HIGHEST|VERY_HIGH|HIGH|ABOVE_NORMAL|NORMAL|BELOW_NORMAL|LOW|VERY_LOW|LOWEST) *\)"),
         Line("chatter", r"(?:before|after)_\w+:\s*$|-{10,}\s*$"),

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Infinity)"
 
 FORMAT = Format(
     title="MMEngine JSON",
@@ -11,7 +11,7 @@ FORMAT = Format(
         Line(
             "step",
             rf'\{{"(?:base_)?lr": {_NUMBER}, (?:"lr": {_NUMBER}, )?(?:"data_time": (?P<data_s>{_NUMBER}), )?'
-            rf'(?:.{{0,1000}}?"loss": (?P<loss>{_NUMBER}), )?'
+            rf'(?>.{{0,1000}}?"loss": (?P<loss>{_NUMBER}), )?'
             rf'.{{0,4000}}?"time": (?P<dur_s>{_NUMBER}), (?:"(?:epoch|iter|memory)": \d+, ){{0,3}}'
             r'"step": (?P<step>\d+)\}',
         ),
@@ -19,8 +19,8 @@ FORMAT = Format(
         Line(
             "step",
             r'\{"mode": "train", "epoch": (?P<epoch>\d+), "iter": (?P<batch>\d+), '
-            rf'(?:.{{0,200}}?"data_time": (?P<data_s>{_NUMBER}), )?'
-            rf'(?:.{{0,2000}}?"loss": (?P<loss>{_NUMBER}), )?.{{0,4000}}?"time": (?P<dur_s>{_NUMBER})[,}}]',
+            rf'(?>.{{0,200}}?"data_time": (?P<data_s>{_NUMBER}), )?'
+            rf'(?>.{{0,2000}}?"loss": (?P<loss>{_NUMBER}), )?.{{0,4000}}?"time": (?P<dur_s>{_NUMBER})[,}}]',
         ),
         # The `step` of an evaluation is the epoch.
         Line(

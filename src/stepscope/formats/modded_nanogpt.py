@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Habits, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
 _CLOCK = r"train_time:(?:(?P<elapsed_ms>[\d.]+)ms|(?P<elapsed_s>[\d.]+)s) step_avg:"
 # What its programs call a batch or an attention window that grows; any attention window may be one that grows.
 _GROWS = r"(?i)window|(?:ws|bs|batch_size|seq_len)s?_schedule|blocksize|get_(?:ws|bs)\b"

@@ -51,7 +51,7 @@ FORMAT = Format(
         # The model's configuration as JSON.
         Line("chatter", r'"\w+": |"?[\w.-]+"?,\s*$|[\]\[{}]+,?\s*$'),
         # The model, as a tree of modules.
-        Line("chatter", r"(?:\([\w-]+\): )?(?:\d+ x )?[A-Z]\w+\(.*\)?\s*$|\)\s*$"),
+        Line("chatter", r"(?:\([\w-]+\): )?(?:\d+ x )?[A-Z]\w+\(.*$|\)\s*$"),
         Line(
             "chatter",
             r"`torch_dtype` is deprecated|\w+ is deprecated and will be removed|sync_module_states is obsolete|"

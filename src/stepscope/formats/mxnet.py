@@ -19,7 +19,7 @@ FORMAT = Format(
         Line("checkpoint", rf"{_NODE}Saved checkpoint to \"(?P<path>[^\"]+)\""),
         Line(
             "start",
-            rf"{_NODE}start with arguments Namespace\((?:.{{0,2000}}?\bbatch_size=(?P<samples_per_step>\d+))?"
+            rf"{_NODE}start with arguments Namespace\((?>.{{0,2000}}?\bbatch_size=(?P<samples_per_step>\d+))?"
             r".{0,4000}?\bnum_epochs=(?P<epochs>\d+)",
         ),
         Line("resume", rf"{_NODE}Loaded model (?P<path>\S+)"),

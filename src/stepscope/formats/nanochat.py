@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Habits, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
 
 FORMAT = Format(
     title="nanochat",

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, EvaluationHabits, Format, Habits, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 _ELIDED = r"(?:\.{2,}|…)"  # a person who pastes a log leaves the uninteresting numbers out
 
 FORMAT = Format(
@@ -20,7 +20,7 @@ FORMAT = Format(
             rf"step (?P<step>\d[\d,]*): train loss ?(?:(?P<train_loss>{_NUMBER})|{_ELIDED})(?: [A-Za-z/]{{1,12}})?, "
             rf"val loss ?(?:(?P<val_loss>{_NUMBER})|{_ELIDED})",
         ),
-        Line("checkpoint", r"saving checkpoint(?: to (?P<path>.+))?\s*$"),
+        Line("checkpoint", r"saving checkpoint(?: to (?P<path>.*\S))?\s*$"),
         Line("setting", r"Overriding: (?P<key>\w+) = (?P<value>.+)"),
         Line("setting", r"(?P<key>[a-z_][A-Za-z0-9_]*) ?= ?(?P<value>[^=].*)"),
         Line("start", r"Overriding config with .+:\s*$"),

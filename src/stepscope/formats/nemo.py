@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:\[NeMo [IWE] (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \w+:\d+\] )?"
 
 FORMAT = Format(
@@ -11,9 +11,9 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            r"Training epoch \d+, iteration \d+/(?P<total>\d+) \|(?: (?!global_step)[^|]{1,80}\|){0,12} "
-            r"global_step: (?P<step>\d+) \|(?: (?!reduced|train_step)[^|]{1,80}\|){0,12}"
-            rf"(?: reduced_train_loss: (?P<loss>{_NUMBER}) \|)?(?: (?!train_step)[^|]{{1,80}}\|){{0,12}} "
+            r"Training epoch \d+, iteration \d+/(?P<total>\d+) \|(?: (?!global_step)[^|]{1,80}\|){0,12}+ "
+            r"global_step: (?P<step>\d+) \|(?: (?!reduced|train_step)[^|]{1,80}\|){0,12}+"
+            rf"(?: reduced_train_loss: (?P<loss>{_NUMBER}) \|)?(?: (?!train_step)[^|]{{1,80}}\|){{0,12}}+ "
             r"train_step_timing in s: (?P<dur_s>[\d.]+(?:e[-+]?\d+)?)",
         ),
         Line(

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 _FIELD = r"[\w /.-]{1,40}=[^,\]]{0,24}, "
 _BAR = r"Epoch \d+: : +\d+%\|[^|]{0,80}\| \d+/"
 _MANAGER = r"\[NeMo I \d{4}-\d\d-\d\d \d\d:\d\d:\d\d exp_manager:\d+\] "

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 # Behind the moment: the host with its rank, the module with its line, the level.
 _HEAD = r"(?:[\w.-]{1,80}:\d+\s+[\w.]{1,60}:\d+\s+[A-Z]{4,8}\s+)?"
 

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _PLACE = r"epoch ?(?P<epoch>\d+)[;:] batch ?(?P<batch>\d+)[;:]"
 _LOSS = rf"(?:.{{0,200}}?\bg_loss:? ?(?P<loss>{_NUMBER}))?"
 _COST = r"Batch_time_cost: (?P<dur_s>[\d.]+)\s*$"
@@ -14,7 +14,7 @@ FORMAT = Format(
         Line("step", rf"{_PLACE}(?=.{{0,2000}}?\b{_COST}){_LOSS}"),
         # The time comes last, on the record's second or third line.
         Line("fact", rf"{_PLACE}(?!.*\bBatch_time_cost: ){_LOSS}"),
-        Line("step", rf"(?!epoch ?\d)(?:[\w ]{{1,30}}: *{_NUMBER}; *){{0,12}}{_COST}"),
+        Line("step", rf"(?!epoch ?\d)(?:[\w ]{{1,30}}: *{_NUMBER}; *+){{0,12}}{_COST}"),
         Line("chatter", rf"[gd]_[\w ]{{1,30}}: *{_NUMBER};(?!.*Batch_time_cost)|epoch id: \d+, batch step: \d+, "),
     ),
     clock=Clock(

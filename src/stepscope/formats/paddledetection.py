@@ -3,7 +3,7 @@
 from stepscope.formats._shared import coco
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 # After the timestamp: `ppdet.engine INFO: `, and in versions before 2.2 `ppdet.engine]: `.
 _LOGGER = r"(?:ppdet[\w.]*(?: INFO|\]): )"
 

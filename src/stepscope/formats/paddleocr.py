@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _HEAD = r"(?:(?:ppocr|root)[\w.]* INFO: )?"
 
 FORMAT = Format(

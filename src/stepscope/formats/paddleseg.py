@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 _LEVEL = r"(?:\[(?:INFO|WARNING|DEBUG)\]\s+)"
 
 FORMAT = Format(
@@ -26,7 +26,7 @@ FORMAT = Format(
             "chatter",
             r"(?!Epoch:)(?:- )?[A-Za-z_][\w ]{0,40}:(?:\s|$)|-*Config Information-{8,}|- [\w.'\"-]+\s*$|-{8,}\s*$",
         ),
-        Line("chatter", r"\[?\[?[\d. ]+\]?\]?\s*$"),
+        Line("chatter", r"\[?\[?[\d. ]++\]?\]?\s*$"),
         Line("chatter", r"[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \w+\.cc:\d+\]"),
         Line("chatter", r"<class 'paddle.{1,80}flops has been counted|Cannot find suitable count function for "),
         Line("chatter", r"\S+\.py:\d+: \w*Warning: |format\(lhs_dtype, rhs_dtype"),

@@ -2,9 +2,9 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|NaN|Infinity|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|NaN|Infinity|nan|inf)"
 # `json_stats: ` before the record, or in forks the place in the code.
-_HEAD = r"(?:(?:[\w.]+:? *\d*: )?json_stats: |[\w.]+: +\d+: )?\{(?=[^{}]{0,2000}?\"_type\": \""
+_HEAD = r"(?:(?:[\w.]++:? *\d*: )?json_stats: |[\w.]+: +\d+: )?\{(?=[^{}]{0,2000}?\"_type\": \""
 # A step's time is dt, in older versions and most forks time_diff.
 _TIME = rf'(?=[^{{}}]{{0,2000}}?"(?:dt|time_diff|dt_diff)": (?P<dur_s>{_NUMBER}))'
 _DATA = rf'(?=(?:[^{{}}]{{0,2000}}?"dt_data": (?P<data_s>{_NUMBER}))?)'

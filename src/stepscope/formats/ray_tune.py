@@ -3,15 +3,15 @@ iteration's number."""
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf|\.nan|\.inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf|\.nan|\.inf)"
 _BOX = r"(?:\u2502 )?"  # the left border of the box of Ray 2.7 and later
-_END = r" *\u2502?\s*$"
+_END = r" *+\u2502?\s*$"
 # What stands above the other values of a result, and the names that only Tune gives them.
 _NAMES = (
     r"time_since_restore|time_total_s|timestamp|timesteps_since_restore|timesteps_this_iter|timesteps_total"
     r"|iterations_since_restore|episode_\w+|episodes_\w+|experiment_id|experiment_tag|node_ip|trial_id|hostname|pid|date"
     r"|done|should_checkpoint|checkpoint_dir_name|custom_metrics|hist_stats|sampler_\w+|policy_reward_\w+"
-    r"|num_metric_batches_dropped|num_healthy_workers|num_\w+_steps_\w+|agent_timesteps_total|warmup_time|perf|timers"
+    r"|num_metric_batches_dropped|num_healthy_workers|num_\w{1,60}_steps_\w+|agent_timesteps_total|warmup_time|perf|timers"
     r"|info|counters|connector_metrics|off_policy_estimator"
 )
 
@@ -29,7 +29,7 @@ FORMAT = Format(
         Line("fact", rf"{_BOX}time_this_iter_s:? +(?P<dur_s>{_NUMBER}){_END}"),
         Line("fact", rf"(?:{_BOX}(?:mean|total)_loss:?|\u2502 loss) +(?P<loss>{_NUMBER}){_END}"),
         Line("step", rf"{_BOX}training_iteration:? +(?P<step>\d+){_END}"),
-        Line("chatter", rf"{_BOX}(?:{_NAMES})(?::| )(?: .{{0,2000}})?{_END}"),
+        Line("chatter", rf"{_BOX}(?:{_NAMES})(?::| )(?: .{{0,2000}})?$"),
         Line("chatter", rf"(?!mean_loss:)(?:{_INNER}):(?: (?:{_NUMBER}|\{{\}}|\[\]|null))?\s*$"),
         Line("chatter", r"Result for \S{1,200}:\s*$|Trial \S{1,200} (?:reported|started|finished|completed|errored) "),
         Line("chatter", r"Training (?:started|finished|completed) (?:iteration|after|with|without) |== Status ==\s*$"),

@@ -5,7 +5,7 @@ from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _ELAPSED = r"(?:(?:time/|misc/)?time_elapsed|TimeElapsed)"
 _STEPS = r"(?:(?:time/|misc/)?total[_ ]timesteps|TimestepsSoFar)"
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
 
 FORMAT = Format(
     title="Stable-Baselines3",

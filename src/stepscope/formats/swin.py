@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 # What the logger writes between the timestamp and the message: the model's name and the place in the source.
 _PLACE = r"(?:[\w.-]+\] ?\(\w+\.py \d+\): INFO +(?! ))"
 

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:e[-+]?\d++)?|nan|inf)"
 _EXTRA = r"(?:, (?!step = )[\w/ .-]{1,80} = [^,()]{1,80}){0,8}"
 
 FORMAT = Format(
@@ -12,7 +12,7 @@ FORMAT = Format(
         # The first line of a process has no time: nothing came before it.
         Line(
             "step",
-            rf"loss = (?P<loss>{_NUMBER}){_EXTRA}, step = (?P<step>\d+){_EXTRA}(?: \((?P<dur_s>[\d.]+) sec\))?\s*$",
+            rf"loss = (?P<loss>{_NUMBER}){_EXTRA}+, step = (?P<step>\d+){_EXTRA}(?: \((?P<dur_s>[\d.]+) sec\))?\s*$",
         ),
         Line(
             "evaluation",

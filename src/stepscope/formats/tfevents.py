@@ -200,7 +200,7 @@ def _choose_tags(events: list[SummaryEvent]) -> tuple[str | None, str | None]:
     return max(terms, key=lambda tag: counts[tag], default=None), loss
 
 
-_NUMBER = r"-?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
+_NUMBER = r"-?(?:[\d.]++(?:e[-+]?\d++)?|nan|inf)"
 _PLACE = r"step (?P<step>\d+) unix_s (?P<unix_s>\d+\.\d+)"
 
 FORMAT = Format(

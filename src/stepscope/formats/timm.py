@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 
 FORMAT = Format(
     title="timm",

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
 
 FORMAT = Format(
     title="Torchreid and Dassl",
@@ -12,7 +12,8 @@ FORMAT = Format(
             "step",
             r"epoch:? \[(?P<epoch>\d+)/(?P<epochs>\d+)\](?:\[| batch \[)(?P<batch>\d+)/(?P<batches>\d+)\]\s+"
             r"time (?P<dur_s>[\d.]+) \([\d.]+\)\s+data (?P<data_s>[\d.]+) \([\d.]+\)\s+"
-            rf"(?:eta [\w ,:]{{1,30}}?\s+)?(?:(?!loss )[\w ]{{1,30}} \S+ (?:\([\d.]+\))?\s*){{0,4}}"
+            rf"(?:eta [\w ,:]{{1,30}}?\s+)?"
+            rf"(?:(?!loss )[A-Za-z_]\w*+(?: [A-Za-z_]\w*+){{0,3}} [-\d.]\S*+ (?:\([\d.]+\))?\s*+){{0,4}}+"
             rf"(?:loss (?P<loss>{_NUMBER}) \()?",
         ),
         Line("evaluation", r"##### Evaluating [\w-]+ \(\w+\) #####"),

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 # Its own prefix, where no launcher put a rank before it.
 _TITAN = r"(?:\[titan\] (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+)?) - root - (?:INFO|WARNING) - )?"
 
@@ -62,7 +62,7 @@ FORMAT = Format(
         ),
         # The model's config as JSON, and the launcher's warnings.
         Line("chatter", r'(?:"\w+": .{0,200}|\d+,?|[\]}],?)$'),
-        Line("chatter", r"[WE]\d{4} [\d:.]+ \d+ \S*torch/distributed/\S+\]"),
+        Line("chatter", r"[WE]\d{4} [\d:.]+ \d+ \S{0,200}torch/distributed/\S{1,200}\]"),
     ),
     clock=Clock(
         covers="stamp",

@@ -2,7 +2,9 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line, Sample
 
-_HEAD = r'\{"delta_ms": [-\d.e]+, .{0,400}?"step": (?P<step>\d+), .{0,200}?"time_ms": (?P<unix_ms>\d+), .{0,60}?'
+_HEAD = (
+    r'\{"delta_ms": [-\d.e]+, (?>.{0,400}?"step": (?P<step>\d+), )(?>.{0,200}?"time_ms": (?P<unix_ms>\d+), ).{0,60}?'
+)
 
 
 def _ended(spans: str, group: str) -> str:

@@ -3,7 +3,7 @@
 from stepscope.formats._shared import coco, mllog
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 _ETA = r"eta: (?:\d+ days?, )?[\d:]+"
 _HEADER = r"(?!Epoch|Train)[A-Z][\w -]{2,40}?:? *(?:EMA +)?(?:\[\d+(?:/\d+)?\] *)?"
 

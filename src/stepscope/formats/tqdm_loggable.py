@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
-_NUMBER = r"[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d.]*+(?:[eE][-+]?\d++)?|nan|inf)"
 # 7.00it, 42.0it, 310it, 12.3kit: three digits, the others are lost
 _COUNT = r"\d+(?=(?:\.0+)?it)|[\d.]+[kMG](?=it)"
 _OTHERS = r"(?i:eval|valid|test|load|cach|token|download|convert|build|map|filter)"
@@ -33,8 +33,8 @@ FORMAT = Format(
             r"(?:Resuming training from step|(?:Loading|Restoring) checkpoint from) ?(?P<path>\S*)",
         ),
         # The exact step of openpi, without a time: the next bar's line is more than it needs.
-        Line("chatter", r"Step \d+: (?:[\w/]+=\S+,? ?){1,12}\s*$"),
-        Line("chatter", r"Progress on:[^/]{0,60}(?:-|\d\S*)/\S+ rate:-"),
+        Line("chatter", r"Step \d+: [\w/]+=\S+(?: [\w/]+=\S+){0,11}\s*$"),
+        Line("chatter", r"Progress on:[^/]{0,60}(?:-|\d[^\s/]*)/\S+ rate:-"),
         Line("chatter", r"Progress on:(?=[^/]{0,60}(?i:load|cach|token|download|convert|build|map|filter))"),
     ),
     clock=Clock(

@@ -2,8 +2,8 @@
 
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
-_RAY = r"(?:\((?:main_task|\w*TaskRunner\w*) pid=\d+(?:, ip=[\d.]+)?\)\s+)?"  # Ray's own prefix
-_NUMBER = r"\d+(?:\.\d+)?(?:e[-+]\d+)?"
+_RAY = r"(?:\((?:main_task|\w{0,40}TaskRunner\w{0,40}) pid=\d+(?:, ip=[\d.]+)?\)\s+)?"  # Ray's own prefix
+_NUMBER = r"\d+(?:\.\d++)?(?:e[-+]\d++)?"
 _VALUE = r"(?:np\.float\d+\()?"
 _ANY = r".{0,20000}?"
 _TIMED = r"timing(?:_s)?/"  # without _s in 2024
@@ -12,8 +12,8 @@ _TIMED = r"timing(?:_s)?/"  # without _s in 2024
 def _own(timer: str, group: str) -> str:
     """A timer of the line. They are printed in the order in which they ended: one before the step's is inside it."""
     value = rf" - {_TIMED}{timer}:{_VALUE}"
-    inside = rf"(?:(?={_ANY}{value}(?P<{group}_s>{_NUMBER}){_ANY} - {_TIMED}step:)|)"
-    after = rf"(?:(?={_ANY} - {_TIMED}step:{_ANY}{value}(?P<{group}_after_s>{_NUMBER}))|)"
+    inside = rf"(?:(?=(?>{_ANY}{value}(?P<{group}_s>{_NUMBER})){_ANY} - {_TIMED}step:)|)"
+    after = rf"(?:(?=(?>{_ANY} - {_TIMED}step:){_ANY}{value}(?P<{group}_after_s>{_NUMBER}))|)"
     return inside + after
 
 

@@ -2,7 +2,7 @@
 
 from stepscope.lines.format import Clock, Format, Line, Sample
 
-_NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _SCORE = rf"[\w.]{{1,60}}-[\w@.-]{{1,60}}:{_NUMBER}(?:\+{_NUMBER})?"  # cv() adds the deviation after a plus
 _WATCHED = rf"(?=[^\n]{{0,400}}?\b(?:val|eval|test|dev|hold)[\w.]{{0,40}}-[\w@.-]{{1,60}}:(?P<val_loss>{_NUMBER}))?"
 
@@ -15,10 +15,13 @@ FORMAT = Format(
             rf"\[(?P<step>\d+)\]\s+{_WATCHED}[\w.]{{1,60}}-[\w@.-]{{1,60}}:(?P<loss>{_NUMBER})(?:\+{_NUMBER})?"
             rf"(?:\s+{_SCORE})*\s*$",
         ),
-        Line("chatter", r"Will train until [\w.-]+-[\w@.-]+ hasn't improved in \d+ rounds|Stopping\. Best iteration:"),
         Line(
             "chatter",
-            r"(?:(?:WARNING|INFO|DEBUG): )?(?:\S*/)?(?:src/|learner\.cc|amalgamation/)\S*:\d+: "
+            r"Will train until [\w.-]{1,60}-[\w@.-]{1,60} hasn't improved in \d+ rounds|Stopping\. Best iteration:",
+        ),
+        Line(
+            "chatter",
+            r"(?:(?:WARNING|INFO|DEBUG): )?(?:\S{0,200}/)?(?:src/|learner\.cc|amalgamation/)\S{0,200}:\d+: "
             r"|\d+x\d+ matrix with \d+ entries loaded from ",
         ),
     ),

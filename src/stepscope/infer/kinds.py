@@ -18,7 +18,7 @@ from stepscope.lines.prefix import Prefix, split_prefix
 
 # Words of training, and of evaluating a model without training it.
 TRAINING = re.compile(
-    r"(?i)(?<![a-z])(?:\w*loss\w*|lr|learning.?rate|acc|accuracy|grad\w*|gnorm|ppl|perplexity|reward\w*|bleu|mfu|epochs?|"
+    r"(?i)(?<![a-z])(?:\w{0,30}?loss\w*|lr|learning.?rate|acc|accuracy|grad\w*|gnorm|ppl|perplexity|reward\w*|bleu|mfu|epochs?|"
     r"nll|bpc|elbo|(?:samples?|images?|imgs?|tok(?:en)?s?|examples?|seqs?)(?:/|_per_| per )s\w*|wer|auc|psnr|"
     r"m?iou|m?ap|tps|tflops|entropy|return|boosting)(?![a-z])"
 )
@@ -29,10 +29,10 @@ EVALUATION = re.compile(
 _ARGUMENTS = re.compile(
     r"Namespace\(|(?i:^\W*(?:args|arguments|config\w*|hparams|hyper.?param\w*|options|parameters)\b\W)"
 )
-_PAIR = re.compile(r"['\"]\w+['\"]\s*:|\b[a-z]\w*_\w+\s?=\s?\S")
+_PAIR = re.compile(r"['\"]\w+['\"]\s*:|\b(?=[a-z]\w*_\w)\w++\s?=\s?\S")
 _MANY_PAIRS = 4
 _RESULT = re.compile(
-    r"(?i)(?<![a-z])(?:\w*loss(?!_?(?:fn|func|type|weight|name|scale))\w*|acc\w*|time\w*|elapsed\w*|reward\w*|ppl)['\"]?\s*[:=]\s*[-'\"\d]"
+    r"(?i)(?<![a-z])(?:\w{0,30}?loss(?!_?(?:fn|func|type|weight|name|scale))\w*|acc\w*|time\w*|elapsed\w*|reward\w*|ppl)['\"]?\s*[:=]\s*[-'\"\d]"
 )
 _LEAST_RANKS = 8
 # At most this many lines of a kind are taken apart; the others are only counted.

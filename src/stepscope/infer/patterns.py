@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from stepscope.infer.line_parts import PATTERNS, Field, LineParts
 
-# A number that is not used: bounded, so that no line can make the search for it long.
+# Numbers are bounded, so that no line can make the search for them long.
 _ANY = r"\S{1,24}?"
-_WHOLE = r"\d[\d,]*"
-_PLAIN = r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?"
-_LOSS = r"[-+]?(?:[\d.,]+(?:[eE][-+]?\d+)?|nan|NaN|NAN|inf|Inf|INF)"
+_WHOLE = r"\d[\d,]{0,40}"
+_PLAIN = r"[-+]?[\d.,]{1,40}(?:[eE][-+]?\d+)?"
+_LOSS = r"[-+]?(?:[\d.,]{1,40}(?:[eE][-+]?\d+)?|nan|NaN|NAN|inf|Inf|INF)"
 _WHOLE_GROUPS = frozenset(
     {"step", "epoch", "batch", "total", "batches", "epochs", "per_steps", "took_batch", "took_batches"}
 )

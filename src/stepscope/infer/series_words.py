@@ -35,7 +35,9 @@ _DATA_UNITS = re.compile(
     r"(?i)^(?:examples?|ex|files?|[kmgt]?i?b|bytes?|shards?|rows?|records?|docs?|documents?|lines?|videos?|tables?|"
     r"entries|parts?|chunks?|items?|objects?|pairs?|words?|sentences?|sents?|molecules?|mol|obj|url|urls|page|pages)$"
 )
-_LOSS = re.compile(r"(?i)(?<![a-z])(?:\w*loss\w*|lr|learning.?rate|grad.?norm|gnorm|ppl|nll|elbo|g_?gan|reward\w*)\b")
+_LOSS = re.compile(
+    r"(?i)(?<![a-z])(?:\w{0,30}?loss\w*|lr|learning.?rate|grad.?norm|gnorm|ppl|nll|elbo|g_?gan|reward\w*)\b"
+)
 
 
 def has_loss(text: str) -> bool:

@@ -20,7 +20,7 @@ _SAVE = re.compile(
 )
 _SAVED = re.compile(r"(?i)checkpoint|ckpt|snapshot|model|weights|state|best|\.pth?\b|\.safetensors|epoch|step|policy")
 # `checkpoint_activations ... False`, `val_batch = 32`: settings, printed again by every process.
-_SETTING = re.compile(r"^\W*\w*_\w*\W*(?:[=:\1]|\.{3,})")
+_SETTING = re.compile(r"^\W*+(?=\w*_)\w++\W*?(?:[=:\1]|\.{3,})")
 _NOT_SAVE = re.compile(
     r"(?i)load|restor|resum|delet|remov|prun|purg|found|skip|not sav|no checkpoint|cannot|fail|error|warn"
 )

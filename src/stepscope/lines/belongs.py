@@ -20,8 +20,9 @@ _LIBRARIES = (
 _FRAME = LazyPattern(rf'^\s*(?:\S.{{0,80}}?\s)?File "[^"]*/(?:{_LIBRARIES})/|^\s*at .*\b(?:{_LIBRARIES})\.')
 # A script or a command whose name says that it trains.
 _TRAINS = LazyPattern(
-    r'File "[^"]*(?:train|finetune|fine_tune|sft|pretrain|dpo|grpo|ppo)\w*\.py"'
-    r"|\b(?:torchrun|accelerate launch|deepspeed)\b.*\.py\b|\bpython\S* .*train\w*\.py\b|-m torch\.distributed"
+    r'File "[^"]{0,400}(?:train|finetune|fine_tune|sft|pretrain|dpo|grpo|ppo)\w{0,80}\.py"'
+    r"|\b(?:torchrun|accelerate launch|deepspeed)\b.{0,200}\.py\b"
+    r"|\bpython\S{0,20} .{0,200}train\w{0,80}\.py\b|-m torch\.distributed"
 )
 _GPU = LazyPattern(
     r"\b(?:CUDA|HIP|XPU|MPS|TPU|GPU) (?:error: )?out of memory|NCCL|CUDA error|\bcuDNN error|CUBLAS_STATUS"

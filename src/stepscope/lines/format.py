@@ -79,11 +79,6 @@ class Line(NamedTuple):
         """Whether the line says how long its event took."""
         return "(?P<took_" in self.pattern
 
-    @property
-    def anywhere(self) -> re.Pattern[str]:
-        """The pattern after an unknown prefix, which must end in white space or a bracket."""
-        return _compile(r"(?<=[\s\]|:>])(?:" + self.pattern + ")")
-
 
 class Sample(NamedTuple):
     """A line and what must come out of it; kind None is a near miss that must not be claimed."""

@@ -13,6 +13,11 @@ from stepscope.lines.sieve import literal_start
 SEARCHED: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint"})
 _SEARCH_CHARS = 400
 _MAX_PREFIX = 120
+# So much of a line that no format claims is looked through for words of any kind. Patterns that are searched for may
+# look at a line once from each of its characters.
+LOOKED_THROUGH = 1_000
+# An unknown prefix ends in white space or a bracket.
+_PREFIX_END = re.compile(r"[\s\]|:>]")
 # The first letters of the prefixes we know; most lines have none, and need not be looked at twice.
 _PREFIX_STARTS = frozenset("[(<{0123456789JFMASONDrRTWIEC" + "abcdefghijklmnopqstuvwxyz")
 
@@ -61,12 +66,15 @@ def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
     head = text[:_SEARCH_CHARS]
     if fmt.words and not any(word in text for word in fmt.words):
         return None  # none of this format's words: its patterns need not even be compiled
+    starts = [end.end() for end in _PREFIX_END.finditer(head, 0, _MAX_PREFIX)]
     for index in fmt.sieve.possible(text):
         line = fmt.lines[index]
-        if line.kind in SEARCHED and literal_start(line.pattern) in head:
-            match = line.anywhere.search(head)
-            if match is not None and match.start() <= _MAX_PREFIX:
-                return index, match
+        word = literal_start(line.pattern)
+        if line.kind in SEARCHED and word in head:
+            for start in starts:
+                match = line.regex.match(head, start) if head.startswith(word, start) else None
+                if match is not None:
+                    return index, match
     return None
 
 

@@ -71,9 +71,9 @@ _DAY_FIRST = LazyPattern(
 )
 _MONTH_DAY = LazyPattern(rf"{_OPEN}(?P<mo>\d\d)[-/](?P<d>\d\d)[\sT]{_SECONDS}{_TAIL}")
 _CJK = LazyPattern(
-    rf"{_OPEN}(?P<y>\d{{4}})\s?[年년]\s*(?P<mo>\d\d?)\s?[月월]\s*(?P<d>\d\d?)\s?[日号일]?\s*"
-    r"(?:[(（]?(?:星期|周|週)?[一二三四五六日天月火水木金土월화수목금토일](?:曜日|요일)?[)）]?\s*)?"
-    r"(?P<half>上午|下午|午前|午後|오전|오후)?\s*(?P<h>\d\d?)\s?[:：时時点시]\s*(?P<mi>\d\d?)"
+    rf"{_OPEN}(?P<y>\d{{4}})\s?[年년]\s*(?P<mo>\d\d?)\s?[月월]\s*(?P<d>\d\d?)\s?[日号일]?\s*+"
+    r"(?:[(（]?(?:星期|周|週)?[一二三四五六日天月火水木金土월화수목금토일](?:曜日|요일)?[)）]?\s*+)?"
+    r"(?P<half>上午|下午|午前|午後|오전|오후)?\s*+(?P<h>\d\d?)\s?[:：时時点시]\s*(?P<mi>\d\d?)"
     rf"(?:\s?[:：分분]\s*(?P<s>\d\d?){_FRACTION}(?:\s?[秒초])?)?{_ZONE}{_CLOSE}"
 )
 # glog and absl: a letter for the level, no year, and the place in the code.

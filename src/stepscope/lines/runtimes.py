@@ -21,10 +21,10 @@ _TOTAL = r"Total (?:time|duration)(?: taken| elapsed| spent| used)?|(?:Finished|
 _PATTERNS = (
     LazyPattern(rf"['\"]?(?P<name>train_runtime)['\"]?\s*[:=]\s*['\"]?(?:{_CLOCK}|(?P<s>\d+(?:\.\d+)?))"),
     LazyPattern(
-        rf"\b(?P<name>{_PHRASES})\s*(?:\(h:m:s\))?\s*[:=]?\s*(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})",
+        rf"\b(?P<name>{_PHRASES})\s*+(?:\(h:m:s\)\s*+)?(?:[:=]\s*+)?(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})",
     ),
     # Of an epoch or an evaluation, more is on the line.
-    LazyPattern(rf"^\[?(?P<name>{_TOTAL})\s*[:=]?\s*(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
+    LazyPattern(rf"^\[?(?P<name>{_TOTAL})\s*+(?:[:=]\s*+)?(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
     LazyPattern(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
     LazyPattern(rf"^DEEPMD INFO +(?P<name>wall time): {_NUMBER}{_UNIT}\s*$"),
     LazyPattern(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),

@@ -152,7 +152,7 @@ def _choices(parsed: Any) -> Iterator[set[str]]:
         run = ""
         if name == "SUBPATTERN" and not argument[1] & re.IGNORECASE:
             yield from _choices(argument[3])
-        elif name in {"MAX_REPEAT", "MIN_REPEAT"} and argument[0] > 0:
+        elif name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"} and argument[0] > 0:
             yield from _choices(argument[2])
         elif name == "ASSERT" and argument[0] > 0:
             yield from _choices(argument[1])

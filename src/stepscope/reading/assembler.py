@@ -14,7 +14,7 @@ from typing import Literal
 from stepscope.core.settings import Settings
 from stepscope.lines.figures import MEAN_RATE, SCALES, figure_ns, whole
 from stepscope.lines.format import Format
-from stepscope.lines.match import Claim, behind_bar, claim, is_indented
+from stepscope.lines.match import LOOKED_THROUGH, Claim, behind_bar, claim, is_indented
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.bars import Bars
 from stepscope.reading.counted_lines import steps_per_line
@@ -155,7 +155,7 @@ class RunAssembler:
 
     def _add_unclaimed(self, text: str, *, head: str = "", indent: int = 0) -> None:
         """A line that the format does not know: it may speak of an end, or say why the next step is slow."""
-        file = self.file
+        file, text = self.file, text[:LOOKED_THROUGH]
         if not file.is_other_rank:
             self.others.hear(text, self.num_lines)
         file.notices.moment = file.timestamps.moment

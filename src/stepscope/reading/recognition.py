@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from stepscope.catalogue import detect
 from stepscope.lines.format import Format
-from stepscope.lines.match import claim, prefix_shape
+from stepscope.lines.match import LOOKED_THROUGH, claim, prefix_shape
 from stepscope.reading.account import Account, give_account, shares
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.tally import Claimed, Tally
@@ -195,7 +195,7 @@ class Recognition:
             lines = self._sample
             if len(lines) > _MAX_INFERRED_LINES:
                 lines = [*lines[: _MAX_INFERRED_LINES // 2], *lines[-_MAX_INFERRED_LINES // 2 :]]
-            self._inferred = self._tally.num_lines, infer(lines)
+            self._inferred = self._tally.num_lines, infer([line[: 2 * LOOKED_THROUGH] for line in lines])
         return self._inferred[1]
 
     def _plugin(self) -> Format | None:

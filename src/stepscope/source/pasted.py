@@ -7,8 +7,7 @@ import re
 
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?=\S)")
 _FENCE = re.compile(r"^\s{0,3}(?:```|~~~)[\w+-]*\s*$")
-_BOLD = re.compile(r"(?<!\*)\*\*(?=\S)(.+?)(?<=\S)\*\*(?!\*)|(?<!\w)__(?=\S)(.+?)(?<=\S)__(?!\w)")
-_CODE = re.compile(r"^(\s*)`(?!`)(.*?)`?(\s*)$")
+_BOLD = re.compile(r"(?<!\*)\*\*(?=\S)(.{1,400}?)(?<=\S)\*\*(?!\*)|(?<!\w)__(?=\S)(.{1,400}?)(?<=\S)__(?!\w)")
 _TAG = re.compile(r"</?(?:b|i|em|strong|code|pre|p|br|span|div|font|tt|samp)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5});")
 _ESCAPED = re.compile(r"\\([\[\]_*|#<>-])")
@@ -22,8 +21,10 @@ def without_marks(line: str) -> str:
     if "**" in text or "__" in text:
         text = _BOLD.sub(lambda found: found[1] or found[2], text)
         text = text.replace("**", "") if text.count("**") == 1 else text
-    if "`" in text:
-        text = _CODE.sub(r"\1\2\3", text)
+    if text.lstrip()[:2].strip("`") and text.lstrip()[:1] == "`":
+        body = text.replace("`", "", 1)
+        end = len(body.rstrip())
+        text = body[:end].removesuffix("`") + body[end:]
     if "<" in text:
         text = _TAG.sub("", text)
     if "&" in text:

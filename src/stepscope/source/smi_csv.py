@@ -18,7 +18,6 @@ _SIZE = re.compile(r"\d{1,9} MiB")
 _POWER = re.compile(r"\d{1,6}(?:\.\d+)? W")
 _LOAD = re.compile(r"\d{1,3} %")
 _GPU_NAME = re.compile(r"(?:NVIDIA|Tesla|Quadro|GeForce) ?\S")
-_UNIT = re.compile(r"\s*\[[^\]]*\]\s*$")
 _HEADS = {
     "timestamp": "time",
     "index": "index",
@@ -48,7 +47,7 @@ def parse_csv(text: str) -> list[list[Hardware]]:
         cells = [cell.strip() for cell in line.split(",")]
         if len(cells) < 2:
             continue
-        names = [_UNIT.sub("", cell).lower() for cell in cells]
+        names = [cell.partition("[")[0].strip().lower() for cell in cells]
         if sum(name in _HEADS or bool(_REASON.match(name)) for name in names) >= 2:
             heads = names
             continue

@@ -12,7 +12,6 @@ import re
 from stepscope.core import units
 from stepscope.source.hardware import THROTTLE_NAMES, Hardware, Process, short_name
 
-_LINE = re.compile(r"(?P<indent> *)(?P<key>[A-Za-z][^:]*?)\s*(?::\s*(?P<value>.*?))?\s*$")
 _GPU = re.compile(r"GPU [0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:")
 _FIGURE = re.compile(r"-?\d+(?:\.\d+)?")
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "MB": 1 << 20}
@@ -40,10 +39,11 @@ def parse_query(text: str) -> list[list[Hardware]]:
             facts, processes, opened = {}, [], []
             index += 1
             continue
-        found = _LINE.match(line.expandtabs())
-        if found is None:
+        text = line.expandtabs()
+        key, colon, rest = text.partition(":")
+        indent, key, value = len(text) - len(text.lstrip(" ")), key.strip().lower(), rest.strip() if colon else None
+        if not (key[:1].isascii() and key[:1].isalpha()):
             continue
-        indent, key, value = len(found["indent"]), found["key"].lower(), found["value"]
         opened = [item for item in opened if item[0] < indent]
         if key == "timestamp" and value and index < 0:
             moment = units.parse_moment(value, day=dt.date(2000, 1, 1))

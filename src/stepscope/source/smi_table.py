@@ -25,7 +25,7 @@ _MEMORY = re.compile(r"(?P<used>\d+)\s*MiB\s*/\s*(?P<total>\d+)\s*MiB")
 _LOADED = re.compile(r"(?P<util>\d+)\s*%")
 _SLICE = re.compile(r"\s*(?P<index>\d+)\s+\d+\s+\d+\s+\d+\s*$")
 _PROCESS = re.compile(
-    r"\|\s+(?P<index>\d+)\s+(?:(?:\d+|N/A)\s+(?:\d+|N/A)\s+)?(?P<pid>\d+)\s+(?:C\+G|M\+C|C|G|M)\s+(?P<name>\S.*?)\s+"
+    r"\|\s+(?P<index>\d+)\s+(?:(?:\d+|N/A)\s+(?:\d+|N/A)\s+)?(?P<pid>\d+)\s+(?:C\+G|M\+C|C|G|M)\s+(?P<name>\S.{0,200}?)\s+"
     r"(?:(?P<used>\d+)\s*MiB|N/A)\s*\|"
 )
 

@@ -1,6 +1,6 @@
 """Pieces that the formats around Hugging Face's Trainer share: its bars, its dicts and what its loggers put before."""
 
-NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity|Inf)"
+NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Infinity|Inf)"
 # transformers: `[INFO|trainer.py:21] 2022-01-28 23:53:21,517 >> `; LLaMA-Factory: `[INFO|2025-03-06 08:43:30]
 # trainer.py:42 >> `; loguru: `INFO | 2024-05-02 10:51:14 | module:function:226 - `; accelerate names the module.
 _MOMENT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.lines.format import Controls, Line, Sample
 
-NUMBER = r"[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf|NaN|Inf)"
+NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 # srun --label and torchrun tag lines that themselves begin with blanks, so the tag is followed by more than one.
 TAG = r"(?:\d{1,5}:\s+)?(?:\[default\d+\]:\s*)?"
 STAMP = r"\[(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\]"
@@ -12,8 +12,8 @@ _DOTS = r" \.{3,}: "
 # After the tag, the moment and whatever else is printed before the iteration.
 ITERATION = (
     r"iteration +(?P<step>\d+)/ *(?P<total>\d+) \|"
-    r"(?: ?(?!elapsed)[^|]{1,80}\|){0,8} elapsed time per iteration \(ms\): (?P<dur_ms>[\d.]+) \|"
-    rf"(?:(?: ?(?!lm.loss)[^|]{{1,80}}\|){{0,16}} lm[ _]loss: (?P<loss>{NUMBER}) \|)?"
+    r"(?:(?! ?elapsed)[^|]{1,81}\|){0,8} elapsed time per iteration \(ms\): (?P<dur_ms>[\d.]+) \|"
+    rf"(?:(?:(?! ?lm.loss)[^|]{{1,81}}\|){{0,16}} lm[ _]loss: (?P<loss>{NUMBER}) \|)?"
 )
 
 # Printed by all of them, so none of these says which one it is.

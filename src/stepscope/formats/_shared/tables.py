@@ -51,7 +51,7 @@ _ENDS = frozenset(
     ("done", "finished", "complete", "completed", "end", "train_end", "training_end", "training_complete", "run_end")
 )
 _END_OF_LINE = re.compile(r"\r\n|\n|\r")
-NUMBER = r"-?(?:[\d.]+(?:e[-+]?\d+)?|nan|inf)"
+NUMBER = r"-?(?:[\d.]++(?:e[-+]?\d++)?|nan|inf)"
 _MOMENT = r"(?: unix_s (?P<unix_s>[\d.]+)| stamp (?P<stamp>\S+))"
 _TOTAL = r"(?: of (?P<total>\d+))?"
 

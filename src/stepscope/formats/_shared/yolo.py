@@ -9,15 +9,15 @@ BAR = (
     r"(?:(?P<it_per_s>[\d.]+)it/s|(?P<s_per_it>[\d.]+)s/it|\?)"
 )
 # Ultralytics draws its own since 2025: `2.0s`, `3:40` or `1:02:03`, and what is left after a `<`.
-_OWN_RATE = r"(?:[\d.]+[KMG]?(?:it/s|s/it))? +"
-OWN_BAR = rf" +[━─╸╺ ]+ (?P<batch>[1-9]\d*)/(?P<batches>\d+) +{_OWN_RATE}(?P<elapsed_clock>[\d:.]+s?)(?=[<\s]|$)"
+_OWN_RATE = r"(?:[\d.]+[KMG]?(?:it/s|s/it) +)?"
+OWN_BAR = rf" [━─╸╺ ]+ (?P<batch>[1-9]\d*)/(?P<batches>\d+) +{_OWN_RATE}(?P<elapsed_clock>[\d:.]+s?)(?=[<\s]|$)"
 # A validation is over when its own bar is full.
 FULL_BAR = (
     rf"{_BAR}(?P<took_samples>\d+)/(?P=took_samples) \[[\d:]+<[\d:]+, +"
     r"(?:(?P<took_per_s>[\d.]+)it/s|(?P<took_mean_s>[\d.]+)s/it)"
 )
 FULL_OWN_BAR = rf" +━+ (\d+)/\1 +{_OWN_RATE}(?P<took_clock>[\d:.]+s?)(?=[<\s]|$)"
-EMPTY_BAR = rf"(?:{_BAR}| +[━─╸╺ ]+ )(?:0/\d|\d+/\d+ \[[\d:]+<\?)"
+EMPTY_BAR = rf"(?:{_BAR}| [━─╸╺ ]+ )(?:0/\d|\d+/\d+ \[[\d:]+<\?)"
 CLOCK = Clock(
     covers="cumulative",
     includes=("data", "logging"),
