@@ -20,7 +20,7 @@ from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.clock_steps import with_clock_steps
 from stepscope.ledger.data_waits import book_waits
 from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row
-from stepscope.ledger.first_window import first_window, is_run_start
+from stepscope.ledger.first_window import first_windows, is_run_start
 from stepscope.ledger.from_trace import apply_trace
 from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
@@ -222,8 +222,7 @@ def _add_printed_outside(work: Attribution) -> None:
 def _add_first_windows(work: Attribution) -> None:
     """The steps before the first row, where its figure is their mean, or its number shows that they were the first."""
     run, books = work.run, work.books
-    for index, segment in enumerate(run.segments):
-        window = first_window(run, work.baseline, index)
+    for index, (segment, window) in enumerate(zip(run.segments, first_windows(run, work.baseline), strict=True)):
         is_seen = segment.fresh if window.figure_s is not None else index == 0 and is_run_start(run)
         if not is_seen or not window.num:
             continue

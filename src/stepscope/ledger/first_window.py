@@ -6,6 +6,7 @@ beyond as many normal steps, and beyond their noise, is warm-up.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -36,14 +37,18 @@ class FirstWindow(NamedTuple):
         return (seconds, 0.0) if rest_s <= self.noise_s else (steps_s, rest_s)
 
 
-def first_window(run: Run, baseline: Baseline, segment: int) -> FirstWindow:
-    """What came before the first row of a segment. The log's beginning may cut it: then fewer steps were seen."""
-    first = run.segments[segment].first_row
-    level = float(baseline.level[first])
-    num = max(0, _steps_begun(run, first) - int(run.steps.span[first]))
-    is_mean = run.clock.is_per_window and int(run.steps.span[first]) > 0
-    figure_s = float(run.steps.dur_ns[first]) / NS if is_mean else None
-    return FirstWindow(num, level, noise_share(run, baseline) * level * num, figure_s)
+def first_windows(run: Run, baseline: Baseline) -> Iterator[FirstWindow]:
+    """What came before the first row of each segment. The log's beginning may cut it: then fewer steps were seen."""
+    noise, spacing = noise_share(run, baseline), usual_spacing(run)
+    for segment in run.segments:
+        first = segment.first_row
+        level = float(baseline.level[first])
+        # A process has done no more steps when it prints its first row than it prints rows apart.
+        begun = max(0, min(_since_first(run, first), spacing))
+        num = max(0, begun - int(run.steps.span[first]))
+        is_mean = run.clock.is_per_window and int(run.steps.span[first]) > 0
+        figure_s = float(run.steps.dur_ns[first]) / NS if is_mean else None
+        yield FirstWindow(num, level, noise * level * num, figure_s)
 
 
 def noise_share(run: Run, baseline: Baseline) -> float:
@@ -57,11 +62,6 @@ def noise_share(run: Run, baseline: Baseline) -> float:
 def is_run_start(run: Run) -> bool:
     """Whether the first row is the first that the trainer printed at all, by its number."""
     return _since_first(run, 0) <= usual_spacing(run)
-
-
-def _steps_begun(run: Run, row: int) -> int:
-    """Steps that a process has done when it prints its first row: no more than it prints rows apart."""
-    return max(0, min(_since_first(run, row), usual_spacing(run)))
 
 
 def _since_first(run: Run, row: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
-from stepscope.ledger.first_window import FirstWindow, first_window, usual_spacing
+from stepscope.ledger.first_window import FirstWindow, first_windows, usual_spacing
 from stepscope.lines.notices import FATAL
 from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
@@ -90,14 +90,14 @@ def _between_processes(run: Run, baseline: Baseline) -> list[Outside]:
     steps = run.steps
     found: list[Outside] = []
     end_ns = begin_ns(run)
-    for index, segment in enumerate(run.segments):
+    for index, (segment, window) in enumerate(zip(run.segments, first_windows(run, baseline), strict=True)):
         first = segment.first_row
         if steps.t_ns[first] == NO_TIME:
             return found
         # The printed time of the first step reaches back to where its loop began.
         began = int(steps.t_ns[first]) - int(steps.dur_ns[first] * steps.span[first])
         if began > end_ns:
-            found += _before_first_row(run, first_window(run, baseline, index), index, end_ns, began)
+            found += _before_first_row(run, window, index, end_ns, began)
         last = int(steps.t_ns[first + segment.num_rows - 1])
         end_ns = max(end_ns, last) if last != NO_TIME else end_ns
     return found

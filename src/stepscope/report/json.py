@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from stepscope import __version__
@@ -27,6 +29,7 @@ from stepscope.run.stops import last_stops
 
 SCHEMA = "stepscope.report/1"
 MAX_SLOW = 200
+_MOST_TRAININGS = 1000
 _SETTINGS = (*COUNTS, "always_save_checkpoint", "compile", "device", "dtype")
 
 
@@ -90,11 +93,12 @@ def _source(report: Report, english: Language) -> dict[str, Any]:
 
 
 def _trainings(report: Report) -> list[dict[str, Any]]:
-    """Each training in the log: where it begins, its steps, its segments."""
+    """Each training in the log, of very many the last ones: where it begins, its steps, its segments."""
     run = report.run
     found = []
-    for number in range(run.num_trainings):
-        own = [segment for segment in run.segments if segment.training == number]
+    shown = [segment for segment in run.segments if segment.training >= run.num_trainings - _MOST_TRAININGS]
+    for _, group in groupby(shown, key=attrgetter("training")):
+        own = list(group)
         first, end = own[0].first_row, own[-1].first_row + own[-1].num_rows
         found.append(
             {

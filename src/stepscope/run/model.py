@@ -6,9 +6,11 @@ Times are whole nanoseconds. A missing number is NaN in a float column and `NO_T
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -399,15 +401,19 @@ class Run:
 
     def training(self, number: int) -> Run:
         """The part of the run that is one training, as a run of its own; -1 for the last."""
+        number %= max(1, self.num_trainings)
+        return self.trainings(number, number)
+
+    def trainings(self, first_of: int, last_of: int) -> Run:
+        """The part of the run from one training to another, as one training of its own."""
         count = self.num_trainings
         if count <= 1:
             return self
-        number %= count
-        own = [index for index, segment in enumerate(self.segments) if segment.training == number]
+        own = self._segments_of(first_of, last_of)
         first, last = self.segments[own[0]], self.segments[own[-1]]
         rows = slice(first.first_row, last.first_row + last.num_rows)
         # An event of a segment whose first row is yet to come belongs to the last training.
-        upto = own[-1] if number < count - 1 else len(self.segments)
+        upto = own[-1] if last_of < count - 1 else len(self.segments)
         return dataclasses.replace(
             self,
             steps=self.steps.cut(rows, own[0]),
@@ -418,13 +424,18 @@ class Run:
             ),
             stamps=self._stamps_of(rows, own[0], upto),
             remarks=tuple(remark.cut(rows.start, rows.stop) for remark in self.remarks),
-            asides=self.asides._replace(rate=None, rate_unit=None) if number == count - 1 else Asides(),
+            asides=self.asides._replace(rate=None, rate_unit=None) if last_of == count - 1 else Asides(),
             notices=tuple(
                 notice._replace(row=notice.row - rows.start)
                 for notice in self.notices
                 if rows.start < notice.row <= rows.stop or notice.row == rows.start == 0
             ),
         )
+
+    def _segments_of(self, first: int, last: int) -> range:
+        """The segments of the trainings from one to another, by their indices."""
+        numbers = attrgetter("training")
+        return range(bisect_left(self.segments, first, key=numbers), bisect_right(self.segments, last, key=numbers))
 
     def until(self, row: int) -> Run:
         """The run as its log showed it when `row` had just been printed; settings stay those of the whole log."""

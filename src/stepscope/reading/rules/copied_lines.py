@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from operator import attrgetter
 
 from stepscope.reading.rows import Row, RowBatch
 from stepscope.reading.rules._verdict import DROP, RuleSample, Verdict
@@ -25,7 +26,7 @@ def judge(row: Row, so_far: SoFar) -> Verdict | None:
         if not starts or row.step > so_far.last_step:
             return None
         # Only where the whole training is repeated does it begin with the training's first row.
-        first = next(start.row for start in starts if start.training == starts[-1].training)
+        first = starts[bisect_left(starts, starts[-1].training, key=attrgetter("training"))].row
         is_first = so_far.rows.step[first] == row.step
         at = first if is_first else bisect_left(so_far.rows.step, row.step, starts[-1].row)
     if at < len(so_far.rows) and _is_same(at, row, so_far):
