@@ -12,7 +12,7 @@ import torch
 
 from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError
-from stepscope.trainer.model import load_model
+from stepscope.trainer.model import load_gpt2, load_model
 from stepscope.trainer.writer import ASIDE, NAME, PREVIOUS
 from tests.trainer.conftest import TINY, same, start
 
@@ -231,3 +231,40 @@ def test_ctrl_c_saves_and_says_how_to_go_on(corpus, tmp_path):
     saved = checkpoint.load(tmp_path / "out")
     assert saved["iter_num"] > 5
     assert not saved["progress"]["evaluated"]
+
+
+def test_a_checkpoint_that_claims_a_million_layers_is_refused_before_it_is_built(trained, monkeypatch):
+    saved = checkpoint.load(trained(max_iters=10).folder)
+    monkeypatch.setattr("stepscope.trainer.model.GPT", None)
+    for name, value in (("n_layer", 10**6), ("n_embd", 10**6), ("vocab_size", 10**9)):
+        claimed = {**saved, "model_args": {**saved["model_args"], name: value}}
+        with pytest.raises(TrainerError, match=f"train-bad-checkpoint.*{name}"):
+            load_model(claimed, place="x")
+
+
+def test_odd_fields_of_a_checkpoint_are_told(trained):
+    path = trained(max_iters=10).folder / NAME
+    whole = torch.load(path, weights_only=True)
+    for field, value in (
+        ("iter_num", "x"),
+        ("best_val_loss", []),
+        ("config", 3),
+        ("config", {"threads": "many"}),
+        ("progress", {}),
+        ("progress", 7),
+        ("rng", None),
+        ("data", [3]),
+        ("optimizer", 3),
+        ("optimizer", {"state": {0: 1}, "param_groups": []}),
+        ("model_args", None),
+    ):
+        torch.save({**whole, field: value}, path)
+        with pytest.raises(TrainerError, match="train-bad-checkpoint"):
+            trained(init_from="resume", max_iters=11)
+
+
+def test_a_download_that_broke_off_is_told(tmp_path):
+    (tmp_path / "config.json").write_text('{"n_layer": 1, "n_head": 1, "n_embd": 8, "vocab_size": 9}')
+    (tmp_path / "model.safetensors").write_bytes(b"\x40\0\0\0\0\0\0\0{")
+    with pytest.raises(TrainerError, match="train-bad-gpt2"):
+        load_gpt2("gpt2", str(tmp_path), 0.0)

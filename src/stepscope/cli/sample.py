@@ -128,7 +128,8 @@ def _tokens(saved: dict[str, Any], folder: Path) -> tuple[Any, Any, list[int]]:
     """How text becomes tokens and back (the data folder's characters, else GPT-2's byte pairs), and a first token."""
     from stepscope.trainer.data import gpt2_encoding, read_meta
 
-    name = str(saved.get("config", {}).get("dataset", ""))
+    config = saved.get("config")
+    name = str(config.get("dataset", "")) if isinstance(config, dict) else ""
     for place in (folder / "data" if name == "stdlib" else Path("data") / name, Path(name)):
         meta = read_meta(place) if name else None
         if meta is not None and meta.stoi:

@@ -33,6 +33,8 @@ __all__ = ["Forecast", "NoForecast", "WorkLeft", "forecast", "recent_level"]
 
 # Fewer normal steps than this carry no level.
 _LEAST_ROWS = 3
+# A run of more years than this has a total that was misread or mistyped: it gets no date.
+_MOST_S = 30 * 365.25 * 86_400
 _DAY_S = 86_400.0
 # A last row of so many steps, each so many times as slow as before, is the new speed; how long it stays is anybody's
 # guess (standard deviation of logs).
@@ -110,6 +112,9 @@ def forecast(
         return found if find_ending(run) is not None else found._replace(rough=rough_rest(run, ledger, found.level_s))
     schedule = found.schedule
     remaining, spread = found.seconds, spread_of(found.signs)
+    if remaining > _MOST_S:
+        reason = say("reason-implausible-total", total=schedule.max_steps, left=Seconds(remaining))
+        return NoForecast(reason=reason, level_s=found.level.seconds, last_step=int(run.steps.step[-1]))
     edge = (1 - min(max(confidence, 0.01), 0.999)) / 2
     low, high = (remaining * math.exp(spread.at(p)) for p in (edge, 1 - edge))
     lost_s = _lost(run, ledger, found, edge)

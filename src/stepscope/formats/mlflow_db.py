@@ -5,14 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
+from stepscope.core.errors import InputError
 from stepscope.formats._shared.tables import MOMENT, logged_lines, table_lines
 from stepscope.lines.format import Clock, Document, Format, Sample
 
 _NAME = "mlflow_db"
+_OPERATIONS = 100_000  # of SQLite's machine between two looks at the clock: about a millisecond
+_MOST_TICKS = 50_000
+_LONGEST = 1 << 20  # of a text in the database
 _MAGIC = b"SQLite format 3\0"
-_METRICS = "SELECT key, value, timestamp, step, is_nan FROM metrics WHERE run_uuid = ? ORDER BY step, timestamp"
+_METRICS = (
+    "SELECT key, value, timestamp, step, is_nan FROM metrics WHERE run_uuid = ? ORDER BY step, timestamp LIMIT 20000000"
+)
 # The metrics of the run that goes on longest; system metrics have a clock of their own.
 _LAST_RUN = "SELECT run_uuid FROM metrics WHERE key NOT LIKE 'system/%' ORDER BY timestamp DESC, rowid DESC LIMIT 1"
+
+
+class _Clock:
+    """Counts what SQLite does, ends a query that takes too long, and lets Ctrl-C through."""
+
+    def __init__(self) -> None:
+        self._num_ticks = 0
+        self.is_interrupted = False
+
+    def tick(self) -> bool:
+        """Whether to end the query. An exception in here would be lost."""
+        try:
+            self._num_ticks += 1
+            return self._num_ticks > _MOST_TICKS
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+            return True
 
 
 def sniff(head: bytes) -> bool:
@@ -24,13 +47,25 @@ def to_lines(blob: bytes) -> Iterator[str]:
     """The steps of the run that was logged to last, in the order of its steps."""
     import sqlite3
 
+    clock = _Clock()
     try:
         with closing(sqlite3.connect(":memory:")) as store:
             store.deserialize(blob)
+            store.text_factory = lambda text: text.decode("utf-8", "replace")
+            store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+            store.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            store.set_progress_handler(clock.tick, _OPERATIONS)
+            # The file says what `metrics` is: a view may compute for ever.
+            is_table = store.execute("SELECT 1 FROM sqlite_master WHERE name = 'metrics' AND type = 'table'").fetchone()
+            if not is_table:
+                raise InputError("no-metrics-table")
             run = store.execute(_LAST_RUN).fetchone()
             found = store.execute(_METRICS, run).fetchall() if run else []
-    except (sqlite3.Error, MemoryError):
-        return  # torn, or another program's; a torn page may state any size
+    except (sqlite3.Error, MemoryError) as problem:
+        if clock.is_interrupted:
+            raise KeyboardInterrupt from None
+        # Torn, or another program's; a torn page may state any size.
+        raise InputError("broken-database", reason=str(problem) or type(problem).__name__) from None
     yield from logged_lines(
         _NAME,
         (

@@ -218,6 +218,7 @@ finish-rate-evaluations = Bei derzeit { $duration } je Iteration dauern 1.000 we
 reason-no-steps = Das Log enthält noch keine normale Iteration mit Zeit. Fragen Sie nach einigen weiteren Zeilen wieder.
 reason-no-times = Das Log hat Iterationen, aber ohne Zeiten: Nichts darin sagt, wie lange eine gedauert hat.
 reason-no-total = Das Log sagt nicht, wie viele Iterationen der Lauf hat. Geben Sie --max-steps N an, oder --config mit den Einstellungen des Laufs.
+reason-implausible-total = die angegebene Gesamtzahl von { $total } Iterationen ist unglaubwürdig: Im jetzigen Tempo dauerten sie noch { $left }. --max-steps N angeben.
 reason-too-few = { $count ->
     [one] Erst eine normale Iteration wurde ausgegeben; für ein Tempo braucht es drei. Fragen Sie nach einigen weiteren Zeilen wieder.
    *[other] Erst { $count } normale Iterationen wurden ausgegeben; für ein Tempo braucht es drei. Fragen Sie nach einigen weiteren Zeilen wieder.
@@ -365,6 +366,10 @@ error-binary = keine Textdatei
     .hint = nennen Sie, was der Trainer ausgegeben hat, zum Beispiel: python -u train.py | tee train.log
 error-broken-archive = eine komprimierte Datei, die sich nicht entpacken lässt: { $reason }
     .hint = entpacken Sie von Hand, was noch da ist: zcat { $place } | stepscope -
+error-broken-database = eine Datenbank, die sich nicht lesen lässt: { $reason }
+    .hint = mit sqlite3 { $place } .recover retten, was geht, oder die Metriken als CSV ausgeben
+error-no-metrics-table = eine Datenbank ohne Tabelle namens metrics: Sie ist nicht von MLflow
+    .hint = das Protokoll des Trainings angeben oder seine Metriken als CSV oder JSON-Zeilen ausgeben
 error-not-a-training-log = kein Format erkennt diese Datei, und ihr Aufbau ist nicht der eines Trainingslogs
     .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie man ein neues beibringt
 error-no-format-fits = kein Format erkennt diese Datei; Zeilen wie diese sind vielleicht Iterationen, aber welche ihrer Zahlen der Schritt oder die Zeit ist, ließ sich nicht feststellen

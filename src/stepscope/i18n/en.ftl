@@ -220,6 +220,7 @@ finish-rate-evaluations = At the present { $duration } an iteration, 1,000 more 
 reason-no-steps = the log has no normal iteration with a time yet. Ask again after a few more lines.
 reason-no-times = the log has iterations but not their times: nothing in it says how long one took.
 reason-no-total = the log does not say how many iterations the run has. Pass --max-steps N, or --config with the run’s settings.
+reason-implausible-total = the stated total of { $total } iterations is implausible: at the present pace they would take another { $left }. Pass --max-steps N.
 reason-too-few = { $count ->
     [one] only one normal iteration has been printed; three are needed for a rate. Ask again after a few more lines.
    *[other] only { $count } normal iterations have been printed; three are needed for a rate. Ask again after a few more lines.
@@ -367,6 +368,10 @@ error-binary = not a text file
     .hint = point at what the trainer printed, for example: python -u train.py | tee train.log
 error-broken-archive = a compressed file that cannot be unpacked: { $reason }
     .hint = unpack it by hand to see what is left: zcat { $place } | stepscope -
+error-broken-database = a database that cannot be read: { $reason }
+    .hint = copy it with sqlite3 { $place } .recover, or export the metrics as CSV
+error-no-metrics-table = a database without a table named metrics: it is not MLflow’s
+    .hint = name the log of the training, or export its metrics as CSV or JSON lines
 error-not-a-training-log = no format claims this file, and its structure is not that of a training log
     .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
 error-no-format-fits = no format claims this file; lines like this one may be iterations, but which of their numbers is the step or the time could not be told

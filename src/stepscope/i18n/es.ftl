@@ -218,6 +218,7 @@ finish-rate-evaluations = Con los { $duration } por iteración actuales, 1000 m�
 reason-no-steps = el log aún no tiene ninguna iteración normal con tiempo. Vuelva a preguntar tras unas líneas más.
 reason-no-times = el log tiene iteraciones, pero sin tiempos: nada en él dice cuánto tardó una.
 reason-no-total = el log no dice cuántas iteraciones tiene la ejecución. Indique --max-steps N, o --config con su configuración.
+reason-implausible-total = el total indicado de { $total } iteraciones no es creíble: al ritmo actual tardarían otros { $left }. Indica --max-steps N.
 reason-too-few = { $count ->
     [one] solo se ha impreso una iteración normal; hacen falta tres para un ritmo. Vuelva a preguntar tras unas líneas más.
    *[other] solo se han impreso { $count } iteraciones normales; hacen falta tres para un ritmo. Vuelva a preguntar tras unas líneas más.
@@ -365,6 +366,10 @@ error-binary = no es un archivo de texto
     .hint = indique lo que imprimió el entrenador, por ejemplo: python -u train.py | tee train.log
 error-broken-archive = un archivo comprimido que no se puede abrir: { $reason }
     .hint = descomprímalo a mano para ver qué queda: zcat { $place } | stepscope -
+error-broken-database = una base de datos que no se puede leer: { $reason }
+    .hint = recupera lo que quede con sqlite3 { $place } .recover, o exporta las métricas como CSV
+error-no-metrics-table = una base de datos sin tabla metrics: no es de MLflow
+    .hint = indica el registro del entrenamiento, o exporta sus métricas como CSV o líneas JSON
 error-not-a-training-log = ningún formato reconoce este archivo, y su estructura no es la de un registro de entrenamiento
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo enseñar uno nuevo
 error-no-format-fits = ningún formato reconoce este archivo; líneas como esta pueden ser iteraciones, pero no se pudo saber cuál de sus números es el paso o el tiempo

@@ -218,6 +218,7 @@ finish-rate-evaluations = Au rythme actuel de { $duration } par itération, 1 00
 reason-no-steps = le log n’a encore aucune itération normale chronométrée. Redemandez après quelques lignes de plus.
 reason-no-times = le log a des itérations, mais sans leurs temps : rien n’y dit combien de temps l’une d’elles a pris.
 reason-no-total = le log ne dit pas combien d’itérations compte l’exécution. Indiquez --max-steps N, ou --config avec ses réglages.
+reason-implausible-total = le total annoncé de { $total } itérations n’est pas plausible : au rythme actuel, il faudrait encore { $left }. Indiquez --max-steps N.
 reason-too-few = { $count ->
     [one] une seule itération normale a été affichée ; il en faut trois pour un rythme. Redemandez après quelques lignes de plus.
    *[other] seules { $count } itérations normales ont été affichées ; il en faut trois pour un rythme. Redemandez après quelques lignes de plus.
@@ -365,6 +366,10 @@ error-binary = ce n’est pas un fichier texte
     .hint = indiquez ce que l’entraîneur a affiché, par exemple : python -u train.py | tee train.log
 error-broken-archive = un fichier compressé impossible à ouvrir : { $reason }
     .hint = décompressez à la main ce qui en reste : zcat { $place } | stepscope -
+error-broken-database = une base de données illisible : { $reason }
+    .hint = récupérez ce qui reste avec sqlite3 { $place } .recover, ou exportez les métriques en CSV
+error-no-metrics-table = une base de données sans table metrics : ce n’est pas celle de MLflow
+    .hint = indiquez le journal de l’entraînement, ou exportez ses métriques en CSV ou en lignes JSON
 error-not-a-training-log = aucun format ne reconnaît ce fichier, et sa structure n’est pas celle d’un journal d’entraînement
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en enseigner un nouveau
 error-no-format-fits = aucun format ne reconnaît ce fichier ; des lignes comme celle-ci sont peut-être des itérations, mais impossible de savoir lequel de leurs nombres est l’étape ou le temps

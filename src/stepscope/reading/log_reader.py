@@ -204,7 +204,11 @@ class LogReader:
                 self._assembler.begin_file(self._rank)
             document = self._document_format.document
             assert document is not None
-            self._take(document.to_lines(self._head))
+            try:
+                self._take(document.to_lines(self._head))
+            except InputError as problem:
+                problem.place = problem.place or self._place
+                raise
             self._head = b""
             return
         if self._bulk is not None:

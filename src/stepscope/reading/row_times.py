@@ -15,6 +15,7 @@ from stepscope.columns.statistics import median
 from stepscope.lines.format import Covers
 from stepscope.run.model import NO_TIME, Floats, Ints, steps_since
 
+_FAR = 1 << 30
 _BLOCK = 1 << 18  # rows worked on together: a log of any length needs no more memory than its columns and this
 
 _TICKS_NS = (10**9, 10**8, 10**7)
@@ -53,7 +54,7 @@ def row_times(
     if covers == "stamp" and not len(t_ns):
         return np.zeros(num, dtype=np.int64), np.broadcast_to(np.int64(0), num)
     dur: Ints = np.empty(num, dtype=np.int64)
-    span: Ints = np.empty(num, dtype=_narrow(step))
+    span: Ints = np.empty(num, dtype=_span_type(step))
     is_first = np.zeros(num, dtype=bool)
     is_first[first_rows] = True
     is_usual = True
@@ -86,11 +87,17 @@ def row_times(
     return dur, None if is_usual else span
 
 
+def _span_type(step: Ints) -> type[np.int32] | type[np.int64]:
+    """What numbers of steps between two rows fit into: half the size, unless something else than steps is counted."""
+    is_far = len(step) > 0 and max(int(step.max()), -int(step.min())) >= _FAR
+    return np.int64 if is_far else np.int32
+
+
 def _sums_since(step: Ints, figure: Ints, is_first: np.ndarray, first_step: int) -> tuple[Ints, Ints]:
     """Times of all steps since the last row that has one; the first of a process covers as many as the others."""
     timed = np.flatnonzero(figure != NO_TIME)
     dur: Ints = np.zeros(len(step), dtype=np.int64)
-    span: Ints = np.zeros(len(step), dtype=_narrow(step))
+    span: Ints = np.zeros(len(step), dtype=_span_type(step))
     if not len(timed):
         return dur, span
     process = np.cumsum(is_first)[timed]
@@ -101,11 +108,6 @@ def _sums_since(step: Ints, figure: Ints, is_first: np.ndarray, first_step: int)
     span[timed] = since
     dur[timed] = figure[timed] // since
     return dur, span
-
-
-def _narrow(step: Ints) -> type[np.int32 | np.int64]:
-    """The narrowest kind of number that holds the steps of any row: some count tokens."""
-    return np.int32 if not len(step) or max(-int(step.min()), int(step.max())) < 1 << 30 else np.int64
 
 
 def _usual_spacing(step: Ints, is_first: np.ndarray) -> int:
@@ -144,7 +146,7 @@ class _RunningClock:
     def __init__(self, step: Ints, clock: Ints, first_step: int) -> None:
         self._step, self._clock, self._first_step = step, clock, first_step
         self._dur: Ints = np.zeros(len(step), dtype=np.int64)
-        self._span: Ints = np.zeros(len(step), dtype=_narrow(step))
+        self._span: Ints = np.zeros(len(step), dtype=_span_type(step))
         self._last = -1  # the last row at which the clock ticked
         self._starts: list[tuple[int, int]] = []  # a row that starts a clock, and the next row that has a time
 

@@ -20,6 +20,7 @@ from stepscope.reading.timestamps import Setback
 from stepscope.run.model import NO_TIME, EventTable, Floats, Ints, Stamps, StepTable
 
 MAX_FIGURE_S = 1e9
+_MOST_PER = (1 << 31) - 1
 _ENOUGH_ROWS = 5_000  # to see what a figure covers
 _ROOM = 1.1  # rows of a log may get shorter on the way
 
@@ -140,7 +141,7 @@ class RowStore:
         self._lines_rise = self._lines_rise and new.line >= (self._line.last or 0)
         self.step.append(new.step)
         self._figure.append(new.figure)
-        self._per.append_at(row, new.per)
+        self._per.append_at(row, min(new.per, _MOST_PER))
         self._loss.append(math.nan if new.loss is None else new.loss)
         self._mfu.append(math.nan if new.mfu is None else new.mfu)
         self._data.append_at(row, new.data if new.data is not None and 0 <= new.data < MAX_FIGURE_S else math.nan)

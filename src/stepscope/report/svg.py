@@ -78,7 +78,7 @@ def _strip(report: Report, language: Language, top: int) -> tuple[list[str], int
     if step is None or not len(seconds):
         return [], top
     phases = {slow.row: drawn_phase(slow) for slow in report.ledger.slow}
-    low, high = max(step.low_s, 1e-6) / 1.5, max(float(seconds.max()), step.high_s * 2)
+    low, high = max(step.low_s, 1e-6) / 1.5, max(float(seconds.max()), step.high_s * 2, 2e-6)
     first, last = int(steps.min()), int(steps.max())
     base, num = top + _STRIP, min(_MOST_BARS, len(seconds))
     width = (_WIDTH - _EDGE - _AXIS) / num

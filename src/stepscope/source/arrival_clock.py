@@ -16,9 +16,9 @@ from stepscope.core.boundary import open_file
 
 _APART_S = 0.05  # a busy machine reads two clocks this far apart
 _END_BYTES = 4096
-_MOST_DIGITS = 20
+_MOST_DIGITS = 18
 _MOST_BYTES = 1 << 22  # a hundred thousand sleeps
-_LATEST_S = 1e10
+_LATEST_S = 9.2e9  # what a whole number of nanoseconds since the epoch can say
 
 
 class Arrival(NamedTuple):

@@ -229,5 +229,15 @@ def _open_zstd(raw: BinaryIO) -> AbstractContextManager[_Readable]:
         from compression import zstd
     else:
         from backports import zstd
-    stream: AbstractContextManager[_Readable] = zstd.open(raw)
+
+    class Stream(zstd.ZstdFile):
+        """A file whose damage is told as that of the other kinds of archives is."""
+
+        def read1(self, size: int | None = -1) -> bytes:
+            try:
+                return super().read1(size)
+            except zstd.ZstdError as problem:
+                raise EOFError(str(problem)) from None
+
+    stream: AbstractContextManager[_Readable] = Stream(raw)
     return stream

@@ -16,13 +16,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stepscope.core.boundary import open_file
+from stepscope.source.hardware import MOST_DEGREES, MOST_MIB, MOST_WATTS
 
 NAME = "gpu.csv"
 # A week at one sample in five seconds; samples beyond that are left out.
 _MOST_BYTES = 16 << 20
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _MIB = 1 << 20
-FIELDS = ("utilization.gpu", "memory.used", "memory.total", "power.draw", "temperature.gpu")
+# What is asked for, and the most that is believed of it: more comes from a torn line.
+_MOST = {
+    "utilization.gpu": 100.0,
+    "memory.used": MOST_MIB,
+    "memory.total": MOST_MIB,
+    "power.draw": MOST_WATTS,
+    "temperature.gpu": MOST_DEGREES,
+}
+FIELDS = tuple(_MOST)
+_LONGEST_LINE = 10_000
 
 
 class GpuSeries(NamedTuple):
@@ -65,7 +75,7 @@ def parse_gpu_series(lines: Sequence[str]) -> list[GpuSeries]:
     """Each GPU's samples. Lines that hold no sample (a torn line, a second heading) are skipped."""
     import csv
 
-    rows = csv.reader(lines, skipinitialspace=True)
+    rows = csv.reader((line for line in lines if len(line) < _LONGEST_LINE), skipinitialspace=True)
     columns: dict[str, int] = {}
     found: dict[str, list[tuple[float, ...]]] = {}
     names: dict[str, str] = {}
@@ -81,7 +91,7 @@ def parse_gpu_series(lines: Sequence[str]) -> list[GpuSeries]:
         gpu = row[columns["index"]].strip() if "index" in columns else "0"
         if "name" in columns:
             names[gpu] = row[columns["name"]].strip().removeprefix("NVIDIA ").removeprefix("GeForce ")
-        values = (_number(row[columns[name]]) if name in columns else math.nan for name in FIELDS)
+        values = (_number(row[columns[name]], most) if name in columns else math.nan for name, most in _MOST.items())
         found.setdefault(gpu, []).append((moment, *values))
     return [_series(names.get(gpu), sorted(samples)) for gpu, samples in found.items()]
 
@@ -99,9 +109,10 @@ def _series(name: str | None, samples: list[tuple[float, ...]]) -> GpuSeries:
     )
 
 
-def _number(text: str) -> float:
+def _number(text: str, most: float) -> float:
     found = _NUMBER.match(text.strip())
-    return float(found[0]) if found else math.nan
+    number = float(found[0]) if found else math.nan
+    return number if number <= most else math.nan
 
 
 def _moment(text: str) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Why clocks are lower than they could be, by NVML's bits. Idle clocks and a stated clock are no trouble.
 THROTTLES = {
@@ -23,6 +23,11 @@ THROTTLE_NAMES = {
     "hw thermal slowdown": "thermal",
     "hw power brake slowdown": "power_brake",
 }
+# More than any GPU has: such a figure comes from a damaged file.
+MOST_MIB = float(1 << 27)
+MOST_WATTS = 1e5
+MOST_DEGREES = 1e3
+MOST_MHZ = 1e5
 
 
 class Process(NamedTuple):
@@ -54,6 +59,21 @@ class Hardware(NamedTuple):
     throttle: tuple[str, ...] | None = None
     processes: tuple[Process, ...] = ()
     others: tuple[Process, ...] | None = None  # processes that are not the run's; None where unknown
+
+
+def plausible(gpu: Hardware) -> Hardware:
+    """A GPU without the figures that none can have."""
+    most = {
+        "memory_used": MOST_MIB * (1 << 20),
+        "memory_total": MOST_MIB * (1 << 20),
+        "power": MOST_WATTS,
+        "power_limit": MOST_WATTS,
+        "temperature": MOST_DEGREES,
+        "clock": MOST_MHZ,
+        "clock_most": MOST_MHZ,
+    }
+    wrong: dict[str, Any] = {name: None for name, limit in most.items() if (getattr(gpu, name) or 0) > limit}
+    return gpu._replace(**wrong) if wrong else gpu
 
 
 def throttles_of(mask: int) -> tuple[str, ...]:

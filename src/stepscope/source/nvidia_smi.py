@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stepscope.core.boundary import read_file
 from stepscope.core.errors import InputError
-from stepscope.source.hardware import Hardware, busiest
+from stepscope.source.hardware import Hardware, busiest, plausible
 from stepscope.source.smi_csv import parse_csv
 from stepscope.source.smi_query import parse_query
 from stepscope.source.smi_table import parse_tables
@@ -18,6 +18,7 @@ __all__ = ["Hardware", "parse_nvidia_smi", "read_nvidia_smi"]
 
 # A series of a night is some megabytes; its end is what counts.
 _MOST_BYTES = 8 << 20
+_LONGEST_LINE = 1_000
 
 
 def read_nvidia_smi(path: Path) -> Hardware:
@@ -39,9 +40,9 @@ def read_nvidia_smi(path: Path) -> Hardware:
 
 def parse_nvidia_smi(text: str) -> list[list[Hardware]]:
     """Every reading in a text, in order; a reading is the GPUs in their order."""
-    text = text.replace("\0", "").lstrip("\ufeff")
+    text = "\n".join(line[:_LONGEST_LINE] for line in text.replace("\0", "").lstrip("\ufeff").splitlines())
     for parse in (parse_tables, parse_query, parse_csv):
-        readings = [gpus for gpus in parse(text) if gpus]
+        readings = [[plausible(gpu) for gpu in gpus] for gpus in parse(text) if gpus]
         if readings:
             return readings
     return []

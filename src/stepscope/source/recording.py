@@ -21,7 +21,6 @@ RESERVED = ".exit"
 # When the machine slept: wall clock at its end, seconds.
 SUSPENDS = "suspends.tsv"
 _CHUNK_BYTES = 1 << 20
-_MOST_BYTES = 1 << 40  # no log is longer: a record beyond is damaged
 
 
 def recorded_log(path: Path) -> Path | None:
@@ -62,18 +61,19 @@ class RecordingTail:
     def look(self, *, is_final: bool = False) -> News:
         """The lines since the last look, each after its arrival time; `is_final` adds an unended last line."""
         pieces: list[bytes] = []
+        size = os.fstat(self._log.fileno()).st_size
         end, most = 1, self._end()
-        while end and not pieces:
+        most = size if most is None else min(most, size)
+        while end and not pieces:  # records that a crash has torn are passed over
             records = self._half + self._stamps.read(_CHUNK_BYTES // 16)
             end = records.rfind(b"\n") + 1
             self._half = records[end:]
             for record in records[:end].splitlines():
                 arrival = parse_arrival(record)
-                if arrival is None or not self._offset < arrival.upto < (_MOST_BYTES if most is None else most + 1):
-                    continue  # torn by a crash, or beyond the end
-                line = self._log.read(arrival.upto - self._offset)
-                self._offset += len(line)
-                pieces.append(b"%.6f %s" % (self._clock.moment(arrival), line))
+                if arrival is not None and self._offset < arrival.upto <= most:
+                    line = self._log.read(arrival.upto - self._offset)
+                    self._offset += len(line)
+                    pieces.append(b"%.6f %s" % (self._clock.moment(arrival), line))
         if not pieces and is_final:
             rest = self._log.read(_CHUNK_BYTES)
             self._offset += len(rest)

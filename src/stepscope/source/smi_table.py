@@ -18,15 +18,16 @@ _BEGIN = re.compile(r"\|\s*NVIDIA-SMI\s+\d")
 _NAME = re.compile(r"\s*(?P<index>\d{1,3})\s+(?P<name>[A-Za-z]\S*(?:\s\S+)*?)\s+(?:On|Off|N/A|TCC|WDDM|MCDM|ERR!)\s*$")
 _MISSING = r"N/A|ERR!|\[?Unknown Error\]?|\[?Not Supported\]?"
 _LOAD = re.compile(
-    rf"\s*(?:\d+\s*%|{_MISSING})\s+(?:(?P<temp>\d+)\s*C|{_MISSING})\s+(?:P\d+|{_MISSING})\s+"
-    rf"(?:(?P<power>[\d.]+)\s*W|{_MISSING})\s*/\s*(?:(?P<limit>[\d.]+)\s*W|{_MISSING})\s*$"
+    rf"\s*(?:\d+\s*%|{_MISSING})\s+(?:(?P<temp>\d{{1,9}})\s*C|{_MISSING})\s+(?:P\d+|{_MISSING})\s+"
+    rf"(?:(?P<power>\d+(?:\.\d+)?)\s*W|{_MISSING})\s*/\s*(?:(?P<limit>\d+(?:\.\d+)?)\s*W|{_MISSING})\s*$"
 )
-_MEMORY = re.compile(r"(?P<used>\d+)\s*MiB\s*/\s*(?P<total>\d+)\s*MiB")
-_LOADED = re.compile(r"(?P<util>\d+)\s*%")
-_SLICE = re.compile(r"\s*(?P<index>\d+)\s+\d+\s+\d+\s+\d+\s*$")
+_MEMORY = re.compile(r"(?P<used>\d{1,9})\s*MiB\s*/\s*(?P<total>\d{1,9})\s*MiB")
+_LOADED = re.compile(r"(?P<util>\d{1,9})\s*%")
+_SLICE = re.compile(r"\s*(?P<index>\d{1,9})\s+\d{1,9}\s+\d{1,9}\s+\d{1,9}\s*$")
 _PROCESS = re.compile(
-    r"\|\s+(?P<index>\d+)\s+(?:(?:\d+|N/A)\s+(?:\d+|N/A)\s+)?(?P<pid>\d+)\s+(?:C\+G|M\+C|C|G|M)\s+(?P<name>\S.{0,200}?)\s+"
-    r"(?:(?P<used>\d+)\s*MiB|N/A)\s*\|"
+    r"\|\s+(?P<index>\d{1,9})\s+(?:(?:\d{1,9}|N/A)\s+(?:\d{1,9}|N/A)\s+)?(?P<pid>\d{1,9})\s+"
+    r"(?:C\+G|M\+C|C|G|M)\s+(?P<name>\S.{0,200}?)\s+"
+    r"(?:(?P<used>\d{1,9})\s*MiB|N/A)\s*\|"
 )
 
 

@@ -26,6 +26,8 @@ SUSPENDED = "suspended"
 # A month of records; the rest is left out.
 _MOST_BYTES = 1 << 28
 _NS = 1e9
+_LAST_S = 9.2e9  # what a whole number of nanoseconds since the epoch can say
+_MOST_DIGITS = 12
 
 Spans = Mapping[str, npt.NDArray[np.int64]]  # kind → start and end of each, nanoseconds since the epoch
 
@@ -65,8 +67,8 @@ def read_trace(path: Path) -> Trace | None:
                 kind = fields[0].decode("ascii", errors="replace")
                 if kind == "skipped":
                     skipped.append(fields[3].decode("utf-8", errors="replace"))
-                elif math.isfinite(seconds) and seconds >= 0 and 0 <= start < _NS * 10:
-                    num = int(fields[3]) if kind in {"optimizer", "retry"} and fields[3].isdigit() else 1
+                elif seconds >= 0 and start >= 0 and start + seconds < _LAST_S:
+                    num = int(fields[3]) if kind in {"optimizer", "retry"} and _is_count(fields[3]) else 1
                     found.setdefault(kind, []).append((start, seconds, num))
     except OSError:
         return None
@@ -82,6 +84,10 @@ def read_suspends(path: Path) -> Spans:
     folder = path if path.is_dir() else path.parent
     found = [(end_s - slept_s, slept_s, 1) for end_s, slept_s in parse_sleeps(folder / SUSPENDS)]
     return {SUSPENDED: _spans(found)} if found else {}
+
+
+def _is_count(text: bytes) -> bool:
+    return text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 def _total(kind: str, records: list[tuple[float, float, int]]) -> TracedKind:

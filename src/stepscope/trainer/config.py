@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -23,6 +24,16 @@ class TrainerError(Exception):
         self.key = key
         self.place = place
         self.args_for_text = args
+
+
+@contextmanager
+def told_as(key: str, place: str) -> Iterator[None]:
+    """What goes wrong with a file's contents in here, whatever it is, is an error of that name."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as problem:
+        reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:200]
+        raise TrainerError(key, place=place, reason=reason) from None
 
 
 def _setting(default: Plain, about: str) -> Any:

@@ -25,8 +25,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 (its customary name)
 
-from stepscope.trainer.config import TrainConfig, TrainerError
+from stepscope.trainer.config import TrainConfig, TrainerError, told_as
 
+_MOST_LAYERS = 10_000  # of a checkpoint in slices, whose tensors are not looked at yet
 OPTIMIZERS = ("optimizer", "muon")  # the optimizers' names in a checkpoint
 A100_FLOPS = 312e12  # nanoGPT states its utilisation against an A100's bfloat16 peak, on any hardware
 
@@ -333,9 +334,10 @@ def make_optimizers(model: GPT, config: TrainConfig) -> list[torch.optim.Optimiz
 
 def load_model(saved: dict[str, Any], *, place: str, dropout: float = 0.0) -> GPT:
     """The network of a checkpoint, ours or nanoGPT's."""
-    args = saved["model_args"]
-    try:
+    with told_as("train-bad-checkpoint", place):
+        args = saved["model_args"]
         shape = {name: args[name] for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "vocab_size")}
+        _check_shape(shape, saved.get("model"))
         model = GPT(ModelArgs(**shape, dropout=dropout, recipe=args.get("recipe", "nanogpt")))
         if "model" not in saved:
             return model  # the checkpoint is in slices, and each process reads its own into the network it has
@@ -344,16 +346,24 @@ def load_model(saved: dict[str, Any], *, place: str, dropout: float = 0.0) -> GP
         # Very old PyTorch kept the mask of causal attention as a buffer.
         weights = {name: value for name, value in weights.items() if not name.endswith(".attn.bias")}
         model.load_state_dict(weights)
-    except (KeyError, TypeError, RuntimeError, AttributeError) as problem:
-        reason = " ".join(str(problem).split())[:200]
-        raise TrainerError("train-bad-checkpoint", place=place, reason=reason) from None
     return model
+
+
+def _check_shape(shape: dict[str, Any], weights: dict[str, Any] | None) -> None:
+    """Refuse a network that is far larger than its weights before it is built."""
+    layers = int(shape["n_layer"])
+    if layers > (_MOST_LAYERS if weights is None else len(weights)):
+        raise ValueError(f"n_layer {layers}")
+    table = None if weights is None else weights.get("transformer.wte.weight")
+    if table is not None and tuple(table.shape) != (shape["vocab_size"], shape["n_embd"]):
+        raise ValueError(f"vocab_size {shape['vocab_size']}, n_embd {shape['n_embd']}: {tuple(table.shape)}")
 
 
 def load_gpt2(name: str, folder: str, dropout: float) -> GPT:
     """A network with OpenAI's weights from a local folder in Hugging Face's layout; nothing is downloaded."""
     place = _gpt2_folder(name, folder)
     try:
+        from safetensors import SafetensorError
         from safetensors.torch import load_file
     except ImportError:
         raise TrainerError("train-no-safetensors") from None
@@ -369,7 +379,7 @@ def load_gpt2(name: str, folder: str, dropout: float) -> GPT:
             dropout=dropout,
         )
         weights = load_file(place / "model.safetensors")
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as problem:
         raise TrainerError("train-bad-gpt2", place=str(place), reason=str(problem)) from None
     model = GPT(args)
     own = model.state_dict()

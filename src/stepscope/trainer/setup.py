@@ -19,7 +19,7 @@ from stepscope.trainer import accounts as phases
 from stepscope.trainer import checkpoint
 from stepscope.trainer.accounts import DevicePhases
 from stepscope.trainer.budget import fit_budget, time_step
-from stepscope.trainer.config import TrainConfig, TrainerError
+from stepscope.trainer.config import TrainConfig, TrainerError, told_as
 from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Meta, Split, find_folder, read_meta
 from stepscope.trainer.device import Autocast, World, make_autocast, pick_precision, pick_threads
 from stepscope.trainer.evaluate import Evaluator
@@ -112,9 +112,10 @@ def _prepare(config: TrainConfig, world: World, log: RunLog, header: Sequence[st
     )
     resumed_batch = None
     if saved is not None:
-        resumed_batch = restore_small(
-            saved, config, world, log.progress, batches=batches, scaler=network.scaler, say=log.say
-        )
+        with told_as("train-bad-checkpoint", _checkpoint_place(config)):
+            resumed_batch = restore_small(
+                saved, config, world, log.progress, batches=batches, scaler=network.scaler, say=log.say
+            )
     return Parts(
         config=config,
         world=world,
@@ -157,16 +158,16 @@ def _settle_settings(
     if config.init_from == "resume":
         saved = checkpoint.load(Path(config.out_dir), say=log.say, in_slices=config.shard)
     before: dict[str, Any] = {} if saved is None else saved.get("config", {})
+    with told_as("train-bad-checkpoint", _checkpoint_place(config)):
+        before = {name: int(before[name]) for name in ("threads", "max_iters", "lr_decay_iters") if name in before}
     config = replace(config, dtype=pick_precision(config, world.device, log.say))
     if world.device.type == "cpu":
-        threads = config.threads or int(before.get("threads", 0))
+        threads = config.threads or before.get("threads", 0)
         config = replace(config, threads=pick_threads(replace(config, threads=threads)))
         torch.set_num_threads(config.threads)
     if config.budget and saved is not None:
         # What fitted when the run began, or the learning rates would be others from here on.
-        lengths: dict[str, Any] = {
-            name: int(before[name]) for name in ("max_iters", "lr_decay_iters") if name in before
-        }
+        lengths = {name: before[name] for name in ("max_iters", "lr_decay_iters") if name in before}
         config = replace(config, **lengths)
         log.last_iteration = config.max_iters
     return config, saved
@@ -233,8 +234,9 @@ def _follow_checkpoint(saved: dict[str, Any], args: ModelArgs, config: TrainConf
         now, asked = getattr(args, name), getattr(config, name)
         if now != asked and name != "block_size":
             log.say("train-from-checkpoint", setting=name, value=str(now), asked=str(asked))
-    log.progress.iteration = int(saved.get("iter_num", 0))
-    log.progress.best_val_loss = float(saved.get("best_val_loss", 1e9))
+    with told_as("train-bad-checkpoint", _checkpoint_place(config)):
+        log.progress.iteration = int(saved.get("iter_num", 0))
+        log.progress.best_val_loss = float(saved.get("best_val_loss", 1e9))
 
 
 def _checkpoint_place(config: TrainConfig) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from stepscope.trainer.config import TrainConfig, TrainerError
+from stepscope.trainer.config import TrainConfig, told_as
 from stepscope.trainer.data import Batches
 from stepscope.trainer.device import World, random_state, set_random_state
 from stepscope.trainer.model import GPT, OPTIMIZERS, like
@@ -100,7 +100,7 @@ def load_optimizers(
     saved: dict[str, Any], model: GPT, optimizers: Sequence[torch.optim.Optimizer], *, place: str
 ) -> None:
     """What the optimizers remember, and, where the checkpoint is in slices, the weights as well."""
-    try:
+    with told_as("train-bad-checkpoint", str(saved.get("slices", place))):
         if "slices" in saved:
             from stepscope.trainer import sharded
 
@@ -117,8 +117,6 @@ def load_optimizers(
             for group in optimizer.param_groups:
                 if "fused" in group:  # nanoGPT's own says None on a CPU
                     group["fused"], group["foreach"] = True, None
-    except (ValueError, KeyError, TypeError, RuntimeError) as problem:
-        raise TrainerError("train-bad-checkpoint", place=saved.get("slices", place), reason=str(problem)) from None
 
 
 def restore_small(

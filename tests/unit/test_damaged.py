@@ -1,0 +1,163 @@
+"""Damaged files next to a log, or instead of one: what can be read is, and the rest is told in a sentence."""
+
+import sqlite3
+import sys
+from contextlib import closing
+
+import pytest
+
+from stepscope.core.errors import InputError
+from stepscope.formats import mlflow_db
+from stepscope.i18n import Language
+from stepscope.reading.reader import read
+from stepscope.report.svg import render as svg
+from stepscope.source.gpu_series import busiest_gpu
+from stepscope.source.nvidia_smi import parse_nvidia_smi
+from stepscope.source.trace_file import read_suspends, read_trace
+from tests.unit.logs import report_of
+
+LOG = "".join(f"iter {step}: loss 3.3114, time {130 + step % 7}.02ms, mfu 37.10%\n" for step in range(3000)).encode()
+
+
+def packed() -> bytes:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd.compress(LOG)
+
+
+def test_a_zstandard_file_is_read_up_to_where_it_breaks(tmp_path):
+    whole, path = packed(), tmp_path / "a.log.zst"
+    path.write_bytes(whole[:6] + bytes(len(whole) - 6))
+    with pytest.raises(InputError) as caught:
+        read(str(path))
+    assert caught.value.key == "broken-archive"
+    path.write_bytes(whole + b"\x28\xb5\x2f\xfd" + bytes(40))
+    assert len(read(str(path))) == 3000
+
+
+def database(path, rows: int) -> bytes:
+    with closing(sqlite3.connect(path)) as store:
+        store.execute("CREATE TABLE metrics (key, value, timestamp, run_uuid, step, is_nan)")
+        values = ((3 - step / 1000, 1731600000000 + 500 * step, step) for step in range(rows))
+        store.executemany("INSERT INTO metrics VALUES ('loss', ?, ?, 'run', ?, 0)", values)
+        store.commit()
+    return path.read_bytes()
+
+
+def test_a_view_that_computes_for_ever_is_not_asked(tmp_path, cli):
+    path = tmp_path / "mlruns.db"
+    with closing(sqlite3.connect(path)) as store:
+        store.execute(
+            "CREATE VIEW metrics AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+            "SELECT 'loss' AS key, 1.0 AS value, i AS timestamp, 'run' AS run_uuid, i AS step, 0 AS is_nan FROM n"
+        )
+        store.commit()
+    code, _, err = cli(str(path))
+    assert (code, "no-metrics-table" in err) == (1, True)
+
+
+def test_a_query_ends_when_its_budget_does(tmp_path, monkeypatch):
+    blob = database(tmp_path / "a.db", 3000)
+    assert sum(1 for _ in mlflow_db.to_lines(blob)) == 3000
+    monkeypatch.setattr(mlflow_db, "_OPERATIONS", 100)
+    monkeypatch.setattr(mlflow_db, "_MOST_TICKS", 5)
+    with pytest.raises(InputError) as caught:
+        list(mlflow_db.to_lines(blob))
+    assert caught.value.key == "broken-database"
+
+
+def test_ctrl_c_ends_a_query(tmp_path, monkeypatch):
+    blob = database(tmp_path / "a.db", 3000)
+    monkeypatch.setattr(mlflow_db, "_OPERATIONS", 100)
+
+    class Interrupted:
+        def __gt__(self, other):
+            raise KeyboardInterrupt
+
+        def __lt__(self, other):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(mlflow_db, "_MOST_TICKS", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        list(mlflow_db.to_lines(blob))
+
+
+def test_a_torn_database_is_told(tmp_path, cli):
+    blob = bytearray(database(tmp_path / "a.db", 3000))
+    torn = tmp_path / "torn.db"
+    for damaged in (blob[: len(blob) // 2], blob[:4096] + bytes(0xFF ^ byte for byte in blob[4096:])):
+        torn.write_bytes(damaged)
+        code, _, err = cli(str(torn))
+        assert (code, "[broken-database]" in err) == (1, True)
+
+
+def test_a_torn_recording_is_read_as_far_as_it_tells(tmp_path):
+    lines = LOG.splitlines(keepends=True)[:50]
+    (tmp_path / "log.txt").write_bytes(b"".join(lines))
+    records, offset = [], 0
+    for number, line in enumerate(lines):
+        offset += len(line)
+        records.append(b"%d\t%d.5\t%d" % (offset, 1731600000 + number, number))
+    torn = [b"9" * 5000 + b"\t1.0\t1", b"99999999999999999999\t1.0\t1", b"123456789012\t1\t1", b"7", b"\t\t"]
+    (tmp_path / "stamps.tsv").write_bytes(b"\n".join([*torn, *records[:20], *torn, *records[20:]]) + b"\n")
+    assert read(str(tmp_path)).steps.step.tolist() == list(range(50))
+    (tmp_path / "stamps.tsv").write_bytes(b"\n".join(torn) + b"\n")
+    assert read(str(tmp_path)).steps.step.tolist() == list(range(50))
+
+
+def test_records_from_inside_that_no_clock_can_show_are_left_out(tmp_path):
+    good = b"gc\t1731600000.0\t0.5\t"
+    bad = [
+        b"gc\t1e300\t1.0\t",
+        b"gc\t9.9e9\t1.0\t",
+        b"gc\t1.0\t1e300\t",
+        b"gc\tnan\t1\t",
+        b"optimizer\t1.0\t1.0\t" + b"9" * 5000,
+    ]
+    (tmp_path / "trace.tsv").write_bytes(b"\n".join([good, *bad]))
+    (tmp_path / "suspends.tsv").write_bytes(b"9.9e9\t1.0\n1e300\t1e299\n")
+    trace = read_trace(tmp_path)
+    assert trace is not None
+    assert len(trace.spans["gc"]) == 1
+    assert read_suspends(tmp_path) == {}
+
+
+def test_figures_that_no_gpu_has_are_left_out():
+    head = "timestamp, index, utilization.gpu [%], memory.used [MiB], memory.total [MiB], power.draw [W], "
+    head += "temperature.gpu\n"
+    lines = head + f"2026/11/18 10:00:00.000, 0, {'9' * 40} %, 1 MiB, {10**18} MiB, {'9' * 40} W, 1e9\n" + "x" * 200_000
+    gpu = busiest_gpu(lines.encode())
+    assert gpu is not None
+    assert gpu.memory_used == (1 << 20,)
+    assert all(column[0] != column[0] for column in (gpu.utilisation, gpu.memory_total, gpu.power))
+    text = (
+        f"index, name, utilization.gpu [%], memory.used [MiB], power.draw [W]\n0, X, 50 %, {10**17} MiB, {10**17} W\n"
+    )
+    ((shown,),) = parse_nvidia_smi(text)
+    assert (shown.utilisation, shown.memory_used, shown.power) == (0.5, None, None)
+
+
+@pytest.mark.parametrize("gap", [3 * 10**9, 10**12])
+def test_rows_that_count_something_else_than_steps_are_far_apart(gap):
+    rows = [f"{index * gap},{1731600000 + 60 * index},{3 - index / 100}" for index in range(40)]
+    report = report_of(["step,wall_time,loss", *rows])
+    assert (report.run.steps.span >= 0).all()
+    assert all(total.seconds >= 0 for total in report.ledger.phases)
+
+
+def test_steps_that_took_no_time_can_be_drawn():
+    report = report_of([f"iter {step}: loss 3.3, time 0.00ms, mfu -100.00%" for step in range(60)])
+    assert svg(report, Language.load("en")).startswith("<svg")
+
+
+def test_a_total_that_would_take_centuries_gets_no_date():
+    lines = [
+        "max_iters = 999999999999999",
+        *(f"iter {step}: loss 3.3, time 170.00ms, mfu 30.00%" for step in range(60)),
+    ]
+    report = report_of(lines, max_steps=999_999_999_999)
+    answer = report.to_dict()["forecast"]
+    assert "implausible" in answer["reason"]
+    assert answer.get("finish_at") is None
