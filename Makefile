@@ -11,7 +11,7 @@ SLOW = named_for_what_they_are or healthy_runs_have_no or intervals_of_ninety_pe
   test_infer or what_is_suggested_reads_the_log or no_pattern_matches_a_line_without or bytes_go_to_a_file_or_a_pipe or \
   a_broken_archive_keeps or measured_through_torch or generated_files_are_up_to_date
 
-.PHONY: all demo browser quick test faults docs sizes bench clean
+.PHONY: all demo browser quick test faults soak docs sizes bench clean
 .NOTPARALLEL:
 all: test
 
@@ -65,6 +65,12 @@ browser:
 faults: export STEPSCOPE_FAULTS = 100
 faults: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 0 tests/faults
+
+# Inputs that nobody would send, as many as wanted: make soak NUM=250000 SEED=1 (LOGS=folder: stretches of those, too).
+soak: NUM ?= 250000
+soak: SEED ?= 1
+soak: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz.soak --num $(NUM) --seed $(SEED) $(if $(LOGS),--logs $(LOGS))
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/gen.py

@@ -19,6 +19,7 @@ _NO_YEAR = 2000
 # A file written this close to the estimate was not copied since: its time is exact, the estimate is not.
 _FRESH_SHARE, _FRESH_S = 0.2, 120.0
 _LEAST_PLUS_S = 1.0
+_MOST_PLUS_S = 1e9  # thirty years: such steps are something else
 MomentFrom = Literal["flag", "stamp", "nvidia-smi", "mtime", "clock"]
 
 
@@ -75,7 +76,7 @@ def seconds_after(run: Run, ledger: Ledger) -> float:
     if not has_stamped_rows(run) and total > 0:
         # The ledger's account is of the printed times: it has evaluations and checkpoints as well.
         after *= max(1.0, ledger.wall_s / total)
-    return after if after >= _LEAST_PLUS_S else 0.0
+    return after if _LEAST_PLUS_S <= after < _MOST_PLUS_S else 0.0
 
 
 def _seconds_of_rows(run: Run) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

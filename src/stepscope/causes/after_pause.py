@@ -31,7 +31,7 @@ _MOSTLY = 0.6
 def _share(evidence: Evidence) -> float | None:
     """How many rows after evaluations are slow, when that is the rule there and not elsewhere."""
     rows = evidence.after_evaluations
-    if len(rows) < _LEAST:
+    if len(rows) < _LEAST or len(rows) == len(evidence.raised):
         return None
     share, elsewhere = float(evidence.raised[rows].mean()), float(np.delete(evidence.raised, rows).mean())
     return share if share >= _MOSTLY and share >= 3 * elsewhere else None

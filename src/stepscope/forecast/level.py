@@ -97,7 +97,7 @@ def rules(num: Floats, seconds: Floats, regime_start: int, tick: float) -> dict[
         "mean": mean,
         "steady": float(np.average(_tamed(rate, tick), weights=num)),
         # The drift so far continues by half: GPUs warm up towards a limit, not for ever.
-        "drift": latest + 0.5 * (latest - late),
+        "drift": latest + max(0.5 * (latest - late), -0.5 * latest),
     }
 
 

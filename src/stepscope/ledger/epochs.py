@@ -16,6 +16,8 @@ def epoch_starts(run: Run) -> Ints:
     epoch, steps = run.settings.count("steps_per_epoch"), run.steps
     if not epoch or epoch < 2:
         return np.array([], dtype=np.int64)
-    place = steps.step - run.format.layout.first_step  # counts from 0: the first of an epoch is a multiple
+    place = (
+        steps.step.astype(np.int64) - run.format.layout.first_step
+    )  # counts from 0: the first of an epoch is a multiple
     last, before = np.floor_divide(place, epoch), np.floor_divide(place - steps.span, epoch)
     return np.flatnonzero((last > before) & (place >= epoch) & (steps.span > 0) & (steps.span < epoch))

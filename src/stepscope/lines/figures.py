@@ -19,7 +19,7 @@ _WORDS = re.compile(
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 _SEPARATORS = re.compile(r"[,_'\s\u00a0\u2009\u202f]")  # between groups of thousands
 _MAX_STEP = 1 << 53
-_MAX_NS = 10**18  # thirty years
+MAX_NS = 10**18  # thirty years
 
 
 def parse_clock(text: str) -> float | None:
@@ -93,7 +93,7 @@ def figure_ns(groups: Mapping[str, str | None]) -> int | None:
                 nanos = -1 if number is None else round(scale(number) * NS / steps)
             except (ValueError, ArithmeticError):
                 return -1
-            return nanos if 0 <= nanos < _MAX_NS else -1
+            return nanos if 0 <= nanos < MAX_NS else -1
     return _quotient_ns(groups.get("tokens"), groups.get("tokens_per_s"))
 
 
@@ -105,7 +105,7 @@ def _quotient_ns(tokens: str | None, tokens_per_s: str | None) -> int | None:
         nanos = round(float(tokens) / float(tokens_per_s) * NS)
     except (ValueError, ArithmeticError):
         return -1
-    return nanos if 0 <= nanos < _MAX_NS else -1
+    return nanos if 0 <= nanos < MAX_NS else -1
 
 
 def step_number(groups: Mapping[str, str | None], *, first_epoch: int, batches: int | None) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stepscope.lines.figures import figure_ns, whole
+from stepscope.lines.figures import MAX_NS, figure_ns, whole
 from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.rows import RowStore
 from stepscope.run.model import NO_TIME, EventTable
@@ -43,7 +43,7 @@ class EventProgress:
         self._batch = batch
         # The last line before the end is not always printed: the next one would be behind it.
         is_over = batches is not None and batch + self._spacing >= batches
-        return mean * (max(batch, batches or 0) if is_over else batch + 1)
+        return _believed(mean * (max(batch, batches or 0) if is_over else batch + 1))
 
 
 class EventStore:
@@ -152,13 +152,18 @@ class EventStore:
         )
 
 
+def _believed(nanos: int) -> int | None:
+    """A product of what a line says, unless nothing takes that long."""
+    return nanos if nanos < MAX_NS else None
+
+
 def took_ns(groups: Mapping[str, str | None]) -> int | None:
     """How long an event took by its own line."""
     num = whole(groups.get("took_samples"))
     if num:
         # A full bar's rate is that of the whole of it, and finer than its clock of whole seconds.
         each = figure_ns({"it_per_s": groups.get("took_per_s"), "s_per_it": groups.get("took_mean_s")})
-        return None if each is None or each < 0 else num * each
+        return None if each is None or each < 0 else _believed(num * each)
     if groups.keys().isdisjoint(_TOOK):
         return None
     stated = {own: groups.get(name) for name, own in _TOOK.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from stepscope.core.units import NS
-from stepscope.lines.figures import OWN_EVENTS
+from stepscope.lines.figures import MAX_NS, OWN_EVENTS
 from stepscope.reading.events import EventStore
 from stepscope.reading.step_line import EVALUATED, Groups, number
 from stepscope.run.model import NO_TIME
@@ -39,7 +39,7 @@ def find_own_events(groups: Groups) -> list[OwnEvent]:
         found.append(OwnEvent("evaluation", groups))
     for name, kind in OWN_EVENTS.items():
         seconds = number(groups.get(name))
-        if seconds is not None and 0 < seconds < float("inf"):
+        if seconds is not None and 0 < seconds < MAX_NS / NS:
             after_s = seconds if name.endswith("_after_s") else 0.0
             found.append(OwnEvent(kind, {"took_s": groups[name]}, after_s))
     return found

@@ -16,6 +16,7 @@ from stepscope.lines.format import Covers
 from stepscope.run.model import NO_TIME, Floats, Ints, steps_since
 
 _FAR = 1 << 30
+_MOST_NS = 1 << 62  # a century and a half: what would be longer counts something else than steps
 _BLOCK = 1 << 18  # rows worked on together: a log of any length needs no more memory than its columns and this
 
 _TICKS_NS = (10**9, 10**8, 10**7)
@@ -82,6 +83,7 @@ def row_times(
             if is_total:
                 durs = durs // np.maximum(spans, 1)
             durs = _within_stamps(durs, spans, t_ns[rows], is_first[rows])
+            spans = np.where(durs <= _MOST_NS // np.maximum(spans, 1), spans, 0)
         dur[first : first + _BLOCK], span[first : first + _BLOCK] = durs[own], spans[own]
         is_usual = is_usual and bool((spans[own] == since[own]).all())
     return dur, None if is_usual else span

@@ -8,6 +8,7 @@ from stepscope.core.units import NS
 from stepscope.lines.figures import (
     AHEAD,
     CLOCK_LEFT,
+    MAX_NS,
     MEAN_RATE,
     MINUTES_LEFT,
     SCALES,
@@ -91,6 +92,11 @@ class StepLineReader:
 
     def figure(self, groups: Groups) -> int | None:
         """The time figure in nanoseconds; None without one, `NOT_A_TIME` where it cannot be one."""
+        figure = self._stated(groups)
+        return figure if figure is None or figure < MAX_NS else NOT_A_TIME
+
+    def _stated(self, groups: Groups) -> int | None:
+        """What a line says, alone or with those before it."""
         if groups.get(MINUTES_LEFT) or groups.get(CLOCK_LEFT):
             return self._left_figure(groups)
         figure = self._rate_figure(groups) if groups.get("samples_per_s") else figure_ns(groups)

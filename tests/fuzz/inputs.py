@@ -1,0 +1,191 @@
+"""Inputs for the soak, each from a number: logs of every format, tables, stores, recordings and companions, mangled."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sqlite3
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from stepscope.catalogue.detect import catalogue
+from tests.conftest import DEMO
+from tests.unit.test_tables import wandb_file
+from tests.unit.test_tfevents import small_file
+
+# A folder's files by name: the first is what is asked about.
+Files = dict[str, bytes]
+_ODD = ("", "\x1b[K", "\r", "nan", "-inf", "9" * 40, "-", "\u202e", "\x00", "1e308", "4294967296", "é", '"', "{", "%")
+_JUMPS_S = (-2.0, -60.0, -3600.0, 3600.0, -86_400.0, -1e9, 1e9)
+_MOST_LINES = 60
+_DIGITS = re.compile(r"\d+")
+
+
+def make(seed: int, logs: Sequence[Path] = ()) -> tuple[str, Files]:
+    """The kind and the files of one input."""
+    dice = random.Random(seed)
+    kinds = list(_KINDS) + (["real"] * 4 if logs else [])
+    kind = dice.choice(kinds)
+    return kind, _real(dice, logs) if kind == "real" else _KINDS[kind](dice)
+
+
+@cache
+def _samples() -> dict[str, list[str]]:
+    return {fmt.name: [sample.text for sample in fmt.samples] for fmt in catalogue()}
+
+
+def _mangle_line(dice: random.Random, line: str) -> str:
+    if dice.random() < 0.3:
+        line = _DIGITS.sub(lambda found: str(dice.choice((0, 1, 7, 10**9, int(found[0][:15]) + 1))), line)
+    if dice.random() < 0.1 and line:
+        cut = dice.randrange(len(line))
+        line = line[:cut] + dice.choice(_ODD) + line[cut + dice.randint(0, 3) :]
+    return line
+
+
+def _mangle(dice: random.Random, data: bytes) -> bytes:
+    """Bytes changed, lost, doubled and moved."""
+    found = bytearray(data)
+    for _ in range(dice.choice((0, 0, 1, 3, 20))):
+        if not found:
+            break
+        at = dice.randrange(len(found))
+        match dice.randrange(4):
+            case 0:
+                found[at] = dice.randrange(256)
+            case 1:
+                del found[at : at + dice.choice((1, 2, 40, 400))]
+            case 2:
+                found[at:at] = found[at : at + dice.choice((1, 8, 200))]
+            case _:
+                found[at:at] = dice.choice(_ODD).encode("utf-8", "surrogatepass")
+    return bytes(found)
+
+
+def _mixed(dice: random.Random) -> Files:
+    """The samples of a format, counting on, with lines of another one in between."""
+    names = list(_samples())
+    own = _samples()[dice.choice(names)]
+    other = _samples()[dice.choice(names)] if dice.random() < 0.3 else own
+    step, lines = dice.choice((0, 1, 1000)), []
+    for _ in range(dice.randint(1, _MOST_LINES)):
+        line = dice.choice(other if dice.random() < 0.1 else own)
+        if dice.random() < 0.7:
+            step += dice.choice((0, 1, 1, 1, 10, -30, 1 << 33))
+            line = _DIGITS.sub(str(max(0, step)), line, count=1)
+        lines.append(_mangle_line(dice, line))
+    return {"x.log": dice.choice(("\n", "\r\n", "\r")).join(lines).encode("utf-8", "surrogatepass")}
+
+
+def _stamped(dice: random.Random) -> Files:
+    """Steps by a clock that is set, with restarts and evaluations."""
+    now, step, lines = dice.uniform(1e9, 1.8e9), 0, []
+    for _ in range(dice.randint(1, _MOST_LINES)):
+        now += dice.choice((1.0, 1.0, 0.0, 30.0))
+        if dice.random() < 0.07:
+            now += dice.choice(_JUMPS_S)
+        if dice.random() < 0.1:
+            step = max(0, step - dice.randint(0, 40))
+        if dice.random() < 0.1:
+            lines.append(f"{now:.3f} step {step}: train loss 3.0, val loss 3.1")
+        lines.append(_mangle_line(dice, f"{now:.3f} iter {step}: loss 3.0, time {dice.expovariate(1e-3):.2f}ms"))
+        step += dice.choice((1, 1, 10))
+    return {"x.log": "\n".join(lines).encode("utf-8", "surrogatepass")}
+
+
+def _cell(dice: random.Random) -> object:
+    return dice.choice((dice.random(), dice.randrange(10**6), "", "nan", None, "x", 1e300, -1, "2024-11-14 16:00:00"))
+
+
+def _table(dice: random.Random) -> Files:
+    names = dice.sample(("step", "loss", "time", "elapsed", "timestamp", "dt", "val_loss", "epoch", "total_steps"), 5)
+    rows = [[i if name in {"step", "epoch"} else _cell(dice) for name in names] for i in range(dice.randint(0, 40))]
+    if dice.random() < 0.5:
+        text = "\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows)
+    else:
+        text = "\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in [names, *rows])
+    return {"x.csv": _mangle(dice, text.encode())}
+
+
+def _store(dice: random.Random) -> Files:
+    return dice.choice((_events, _wandb, _state, _database))(dice)
+
+
+def _events(dice: random.Random) -> Files:
+    return {"events.out.tfevents.1": _mangle(dice, small_file(dice.randint(1, 12)))}
+
+
+def _wandb(dice: random.Random) -> Files:
+    return {"run-x.wandb": _mangle(dice, wandb_file(dice.randint(1, 8)))}
+
+
+def _state(dice: random.Random) -> Files:
+    history = [{"step": i, "loss": _cell(dice), "epoch": i / 10} for i in range(dice.randint(0, 20))]
+    state = {"global_step": dice.choice((9, -1, 1 << 60)), "max_steps": _cell(dice), "log_history": history}
+    return {"trainer_state.json": _mangle(dice, json.dumps(state).encode())}
+
+
+def _database(dice: random.Random) -> Files:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mlflow.db"
+        base = sqlite3.connect(path)
+        base.execute("create table metrics (key, value, timestamp, run_uuid, step, is_nan)")
+        for i in range(dice.randint(0, 30)):
+            row = ("loss", _cell(dice), 1_760_000_000_000 + i * 1000, "r", i, 0)
+            base.execute("insert into metrics values (?, ?, ?, ?, ?, ?)", row)
+        base.commit()
+        base.close()
+        return {"mlflow.db": _mangle(dice, path.read_bytes())}
+
+
+def _recording(dice: random.Random) -> Files:
+    """A folder of `stepscope run`, with everything that may lie in it."""
+    wall, steady, log, stamps = 1.76e9, 500.0, b"", b""
+    for step in range(dice.randint(1, _MOST_LINES)):
+        passed = dice.choice((0.1, 1.0, 40.0))
+        wall, steady = wall + passed + (dice.choice(_JUMPS_S) if dice.random() < 0.05 else 0.0), steady + passed
+        log += f"iter {step}: loss 3.0, time {passed * 1e3:.2f}ms\n".encode()
+        stamps += b"%d\t%.6f\t%.6f\n" % (len(log), wall, steady)
+    kinds = ("evaluation", "checkpoint", "data", "gc", "compile", "optimizer")
+    trace = "".join(
+        f"{dice.choice(kinds)}\t{1.76e9 + dice.uniform(-9, 90):.6f}\t{dice.expovariate(1):.6f}\t{dice.randint(0, 9)}\n"
+        for _ in range(dice.randint(0, 20))
+    )
+    files = {"log.txt": log, "stamps.tsv": _mangle(dice, stamps), "trace.tsv": _mangle(dice, trace.encode())}
+    if dice.random() < 0.5:
+        files["suspends.tsv"] = _mangle(dice, b"1760000020.0\t7.5\n")
+    if dice.random() < 0.5:
+        files["gpu.csv"] = _mangle(dice, b"time,gpu,util\n1760000000,0,97\n1760000005,0,12\n")
+    return files
+
+
+def _companions(dice: random.Random) -> Files:
+    """The demo's log with a settings file and a table of nvidia-smi that nobody checked."""
+    files = {"train.log": (DEMO / "train.log").read_bytes()}
+    files["config.py"] = _mangle(dice, (DEMO / "config.py").read_bytes())
+    files["nvidia-smi.txt"] = _mangle(dice, (DEMO / "nvidia-smi.txt").read_bytes())
+    return files
+
+
+def _real(dice: random.Random, logs: Sequence[Path]) -> Files:
+    """A stretch of a real log, mangled."""
+    path = dice.choice(logs)
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(dice.randrange(max(1, size - 4000)) if dice.random() < 0.5 else 0)
+        data = file.read(dice.choice((500, 4000, 20_000)))
+    return {path.name: _mangle(dice, data)}
+
+
+_KINDS: dict[str, Callable[[random.Random], Files]] = {
+    "mixed": _mixed,
+    "mixed again": _mixed,
+    "stamped": _stamped,
+    "table": _table,
+    "store": _store,
+    "recording": _recording,
+    "companions": _companions,
+}
