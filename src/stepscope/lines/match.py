@@ -66,11 +66,13 @@ def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
     head = text[:_SEARCH_CHARS]
     if fmt.words and not any(word in text for word in fmt.words):
         return None  # none of this format's words: its patterns need not even be compiled
-    starts = [end.end() for end in _PREFIX_END.finditer(head, 0, _MAX_PREFIX)]
+    starts: list[int] | None = None
     for index in fmt.sieve.possible(text):
         line = fmt.lines[index]
         word = literal_start(line.pattern)
         if line.kind in SEARCHED and word in head:
+            if starts is None:
+                starts = [end.end() for end in _PREFIX_END.finditer(head, 0, _MAX_PREFIX)]
             for start in starts:
                 match = line.regex.match(head, start) if head.startswith(word, start) else None
                 if match is not None:
