@@ -23,7 +23,7 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"{_RAY}step:(?P<step>\d+){_own('testing', 'evaluation')}{_own('save_checkpoint', 'checkpoint')} - "
+            rf"{_RAY}step:(?P<step>\d++){_own('testing', 'evaluation')}{_own('save_checkpoint', 'checkpoint')} - "
             rf"(?:{_ANY} - )?{_TIMED}step:{_VALUE}(?P<dur_s>{_NUMBER})",
         ),
         # Fine-tuning prints the step's time among its few metrics.

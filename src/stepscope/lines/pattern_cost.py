@@ -17,6 +17,8 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 LONGEST = 1 << 16
@@ -79,6 +81,7 @@ class _Machine:
         self.edges: list[dict[int, _Guard]] = []
         self._inner = 1.0  # the cost of what is looked ahead for
         self._is_endless = False
+        self._repeated = 0  # what a loop reads that may end anywhere: what comes next is looked at as often
         self._num_meetings_unread = 0
         self._whole = self._sequence(parsed, parsed.state.flags, 1.0)
 
@@ -114,8 +117,14 @@ class _Machine:
     def _sequence(self, parsed: Iterable[Any], flags: int, bound: float) -> _Piece:
         piece = _Piece({}, {}, self._any)
         for operation, argument in parsed:
+            ends = [self.masks[place] for place in piece.last if self._may_end_anywhere(place)]
+            self._repeated = self._all if bound > 1 else reduce(or_, ends, 0)
             piece = self._joined(piece, self._part(str(operation), argument, flags, bound))
         return piece
+
+    def _may_end_anywhere(self, place: int) -> bool:
+        """Whether a loop ends here that is tried at every length."""
+        return place in self.edges[place] and not self._stays[place] and not self._atoms[place] - self._around
 
     def _part(self, name: str, argument: Any, flags: int, bound: float) -> _Piece:
         if name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}:
@@ -131,7 +140,7 @@ class _Machine:
             pieces = [self._sequence(branch, flags, bound) for branch in branches]
             return self._either([*pieces, _Piece({}, {}, self._any)], bound)
         if name in {"AT", "ASSERT", "ASSERT_NOT"}:
-            return _Piece({}, {}, self._condition(name, argument, flags, bound))
+            return _Piece({}, {}, self._condition(name, argument, flags))
         mask = self._all if name == "GROUPREF" else self._mask(name, argument, flags)
         place = self._place(mask, bound)
         if name == "GROUPREF":
@@ -208,9 +217,10 @@ class _Machine:
         kept = tuple(dict.fromkeys(pair for pair in pairs if pair[0] and pair[1]))
         return self._any if self._any[0] in kept or len(kept) > 6 else kept
 
-    def _condition(self, name: str, argument: Any, flags: int, bound: float) -> _Guard:
+    def _condition(self, name: str, argument: Any, flags: int) -> _Guard:
         if name == "AT":
             return self._boundary(str(argument))
+        repeated = self._repeated
         direction, inside = argument
         single = list(inside)
         if len(single) == 1 and str(single[0][0]) in {"LITERAL", "NOT_LITERAL", "IN", "ANY"}:
@@ -220,7 +230,8 @@ class _Machine:
         ahead = _Machine.__new__(_Machine)
         ahead.__dict__.update(self.__dict__, masks=[], bounds=[], edges=[], _stays=[], _atoms=[], _inner=1.0)
         ahead._whole = ahead._sequence(inside, flags, 1.0)
-        reach = max([1.0, *ahead.bounds]) if bound > 1 else 1.0
+        reach = max((ahead.bounds[place] for place in ahead._within(repeated)), default=1.0)
+        reach = reach if reach > _FEW else 1.0
         self._inner = max(self._inner, ahead.looks(1, is_whole=False) * reach)
         return ((self._all, self._all), (0, 0))  # true of any character, and still a condition
 
@@ -246,6 +257,17 @@ class _Machine:
         return self._known[key]
 
     # Ways
+
+    def _within(self, mask: int) -> set[int]:
+        """The places that a text of these characters may lead to from the beginning."""
+        found: set[int] = set()
+        waiting = list(self._whole.first)
+        while waiting:
+            place = waiting.pop()
+            if place not in found and self.masks[place] & mask:
+                found.add(place)
+                waiting += self.edges[place]
+        return found
 
     def _step(self, froms: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Where several places go over one and the same character."""
