@@ -18,7 +18,7 @@ from stepscope.core.boundary import is_readable
 
 _DEPTH = 3
 # Names looked at in all: a folder of data is not searched to its end.
-_MOST_NAMES = 20_000
+_MOST_NAMES = 200_000
 
 
 class FoundFile(NamedTuple):
