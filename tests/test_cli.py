@@ -81,7 +81,7 @@ def test_a_file_that_fails_while_it_is_read(cli, monkeypatch, tmp_path):
     def refuse(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.open", refuse)
+    monkeypatch.setattr("stepscope.core.opening._open", refuse)
     status, _, err = cli(path)
     assert status == 1
     assert "cannot be read: Permission denied" in err

@@ -167,7 +167,7 @@ class Evidence:
     def is_planned(self) -> bool:
         """Whether the level changes with hardly any noise, the clock's own ticks aside: more plan than accident."""
         shape, step = self.shape, self.ledger.step
-        if shape is None or step is None:
+        if shape is None or step is None or step.typical_s <= 0:
             return False
         values = distinct(self.run.steps.dur_ns[step.rows])
         tick = float(np.diff(values).min()) / NS / step.typical_s if len(values) > 1 else 0.0

@@ -31,6 +31,7 @@ _MAX_COMBS = 4
 _MAX_RAISED = 400  # more raised rows than this are a mixture of levels, not events; only the highest are used
 _MAX_SPACINGS = 60
 _FRACTIONS = (4, 300)  # how many whole spacings are looked around, and how finely
+_WIDEST = 100_000  # steps: what is further apart is no fraction of a step off
 # A whole spacing that holds this much of the raised rows, and few others, needs no fraction tried next to it.
 _MOST = 0.9
 _EXACT = 8
@@ -194,7 +195,7 @@ class _Search:
         nearest, counts = np.unique(np.diff(places), return_counts=True)
         gaps = nearest[np.argsort(-counts, kind="stable")][: most // 2].tolist()
         for spacing in list(dict.fromkeys([*gaps, *spacings]))[:most]:
-            if spacing < 8 or length < 4 * spacing:
+            if not 8 <= spacing <= _WIDEST or length < 4 * spacing:
                 continue
             fine_step = max(0.25 * spacing / length, 2.0 / fine)
             grid = spacing + np.arange(-1.0, 1.0, fine_step)

@@ -51,11 +51,10 @@ class SteadyClock(NamedTuple):
             return None
         known = self.t_ns[self.t_ns != NO_TIME]
         added = int(self.place(np.array([0]), np.array([stamps.last_line]))[0])
-        return stamps._replace(
-            first_ns=min(stamps.first_ns, int(known.min())) if len(known) else stamps.first_ns,
-            last_ns=max(stamps.first_ns, stamps.last_ns + added, int(known.max()) if len(known) else stamps.first_ns),
-            shift_ns=stamps.shift_ns + added,
-        )
+        # Lines before the first row may be another program's, by a clock that is ahead of the rows' own.
+        first = min(stamps.first_ns, int(known.min())) if len(known) else stamps.first_ns
+        last = max(stamps.last_ns + added, int(known.max()) if len(known) else first)
+        return stamps._replace(first_ns=first, last_ns=last, shift_ns=stamps.shift_ns + added)
 
 
 class TimedRows(NamedTuple):
