@@ -11,8 +11,7 @@ from stepscope.ledger.phases import PhaseTotal, Price
 
 # A typical price may be this many times the mean of what was booked, which one odd stop can raise further.
 _FACTOR = 2.5
-# Evaluations of a share of the time that nobody would plan for.
-_SOME = 0.01
+UNCOUNTED = "the forecast assumes no evaluation where the ledger has some"
 
 
 def breaches(report: Report) -> list[str]:
@@ -99,9 +98,8 @@ def _advice(report: Report) -> Iterator[str]:
         left = report.forecast.left["evaluation"].seconds
         if left is not None and not math.isclose(situation.evaluations_s, left, rel_tol=1e-6, abs_tol=1e-6):
             yield f"the advice counts {situation.evaluations_s} s of evaluations to come, the forecast {left} s"
-    # Of a few that are unevenly apart nobody knows how often they come, and the forecast says so.
-    evaluated = sum(stop.evaluated for stop in report.run.stops)
-    if evaluated > 2 and len(report.run.segments) == 1 and not isinstance(report.forecast, NoForecast):
+    evaluated = any(stop.evaluated for stop in report.run.stops)
+    if evaluated and not isinstance(report.forecast, NoForecast):
         said = {message.key for message in report.forecast.assumptions}
-        if "assume-no-evaluations" in said and report.ledger.seconds("evaluation") > _SOME * report.ledger.wall_s:
-            yield "the forecast assumes no evaluation where the ledger has some"
+        if "assume-no-evaluations" in said and report.ledger.seconds("evaluation") > 0:
+            yield UNCOUNTED
