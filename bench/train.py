@@ -50,7 +50,7 @@ COMMON: dict[str, Plain] = {
     "log_interval": 1,
 }
 # What the modern recipe wants instead: it warms up faster and bears higher rates.
-MODERN: dict[str, Plain] = {"recipe": "modern", "learning_rate": 3e-3, "min_lr": 3e-4, "warmup_iters": 20}
+MODERN: dict[str, Plain] = {"recipe": "modern", "learning_rate": 1e-2, "min_lr": 1e-3, "warmup_iters": 20}
 ITERATION = re.compile(r"iter (\d+): loss (\S+), time (\S+)ms")
 EVALUATION = re.compile(r"step (\d+): train loss \S+, val loss (\S+)")
 
@@ -187,7 +187,8 @@ def _shown(found: tuple[float, float, float]) -> str:
 
 def accounting() -> None:
     """What the calls of one step cost, as a share of a step of 40 ms."""
-    accounts = Accounts(Path(tempfile.mkdtemp(prefix="stepscope-bench-")))
+    accounts = Accounts()
+    accounts.open(Path(tempfile.mkdtemp(prefix="stepscope-bench-")), 0, {})
     count = 20_000
     start = time.perf_counter()
     for number in range(count):
@@ -195,14 +196,15 @@ def accounting() -> None:
             accounts.lap(phase)
         accounts.step(number, 0.04, 2.5)
     each = (time.perf_counter() - start) / count
-    accounts.close()
+    accounts.close(count, "finished")
     print(f"accounting: {each * 1e6:.1f} µs a step, {each / 0.04:.3%} of 40 ms", flush=True)
 
 
 def checkpoint(rounds: int) -> None:
     """A state of GPT-2's size: the stall of a save beside torch.save's, and a small network's steps meanwhile."""
     from stepscope.trainer.checkpoint import Checkpointer
-    from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
+    from stepscope.trainer.model import GPT, ModelArgs
+    from stepscope.trainer.optimizers import make_optimizers
 
     torch.manual_seed(1)
     folder = Path(tempfile.mkdtemp(prefix="stepscope-bench-"))
@@ -351,7 +353,7 @@ def _finish_line(size: str, target: int, theirs: Point, modern: list[Point]) -> 
 
 def kill(times: int) -> None:
     """kill -9 at random moments, half of them while a save is under way; then the losses of the whole run."""
-    from stepscope.trainer.accounts import read_step_times
+    from stepscope.trainer.accounts import read_earlier
 
     folder = workplace(None)
     settings = {**COMMON, **SIZES["tiny"], "n_layer": 2, "n_embd": 64, "eval_interval": 5, "eval_iters": 4}
@@ -378,8 +380,9 @@ def kill(times: int) -> None:
                 assert found.setdefault(int(match[1]), match[2]) == match[2], f"iteration {match[1]} came out otherwise"
         done += 1
     assert found == expected
-    steps, _ = read_step_times(folder / "ours" / "steps.bin")
-    print(f"kill: {times} kills, {len(steps)} steps done for {len(expected)}, every loss as in the uninterrupted run")
+    earlier = read_earlier(folder / "ours" / "steps.jsonl")
+    num_steps = earlier.num_steps + earlier.num_again
+    print(f"kill: {times} kills, {num_steps} steps done for {len(expected)}, every loss as in the uninterrupted run")
 
 
 def main() -> int:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[dev]'")
 
-from stepscope.trainer.accounts import read_step_times
 from stepscope.trainer.append import Appender
 from stepscope.trainer.data import write_char_folder
 from tests.trainer.conftest import TINY, losses_of
@@ -49,7 +47,8 @@ def test_saves_that_failed_are_said_at_the_end(cli, small_disk, dna):
 def test_a_corpus_without_line_ends_trains_and_samples(cli, tmp_path, dna):
     code, _, err = cli(*train_with(dataset=dna, out_dir=tmp_path / "out"))
     assert code == 0, err
-    assert "What it writes by now" in err
+    assert "What it writes after" in err
+    assert "learns Python" not in err
     code, out, err = cli("sample", f"--out_dir={tmp_path / 'out'}", "--num_samples=1", "--max_new_tokens=20")
     assert code == 0, err
     assert set(out.partition("\n")[0]) <= set("ACGT")
@@ -60,9 +59,9 @@ def test_a_full_disk_leaves_whole_records_only(cli, small_disk, dna):
     """Full from the middle of the run on; the next run appends to what is there, and every record can be read."""
     out = small_disk.path / "out"
     out.mkdir()
-    small_disk.leave(8 << 10)
+    small_disk.leave(16 << 10)
     cli(*train_with(dataset=dna, out_dir=out, eval_interval=100, max_iters=60))
-    assert 0 < (out / "steps.jsonl").stat().st_size <= 8 << 10
+    assert 0 < (out / "steps.jsonl").stat().st_size <= 16 << 10
     assert losses_of(out)  # reads every line as JSON
     assert (out / "train.log").read_bytes().endswith(b"\n")
 
@@ -82,15 +81,12 @@ def test_what_did_not_fit_is_written_when_there_is_room_again(small_disk):
 
 
 def test_half_a_record_of_an_earlier_run_is_cut_off(tmp_path):
-    lines, table = tmp_path / "steps.jsonl", tmp_path / "steps.bin"
+    lines = tmp_path / "steps.jsonl"
     lines.write_bytes(b'{"a":1}\n' + b'{"b":' + b"x" * 200_000)
-    table.write_bytes(b"\0" * 19)
-    for path, record_bytes, record in ((lines, None, b'{"c":2}\n'), (table, 8, b"\1" * 8)):
-        file = Appender(path, record_bytes=record_bytes)
-        file.append(record)
-        file.close()
+    file = Appender(lines)
+    file.append(b'{"c":2}\n')
+    file.close()
     assert [json.loads(line) for line in lines.read_text().splitlines()] == [{"a": 1}, {"c": 2}]
-    assert read_step_times(Path(table))[0].tolist() == [0, 0, 0x01010101]
 
 
 def test_preparing_data_on_a_full_disk_keeps_the_old_folder(cli, small_disk, tmp_path):

@@ -16,9 +16,9 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[dev]'")
 
 from stepscope.trainer import checkpoint
-from stepscope.trainer.accounts import read_step_times
+from stepscope.trainer.accounts import read_earlier
 from stepscope.trainer.data import write_char_folder
-from stepscope.trainer.writer import ASIDE, NAME, PREVIOUS
+from stepscope.trainer.writer import ASIDES, BEST, NAME, PREVIOUS
 from tests.faults.conftest import NUM_FAULTS
 from tests.faults.runs import wait_for
 from tests.faults.trained_process import start
@@ -56,13 +56,13 @@ def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(tmp_path
             time.sleep(moments.random() * 0.05)
         else:
             _wait_for_lines(printed, "saving", moments.choice([1, 2]))
-            wait_for((folder / ASIDE).exists, "a checkpoint that is being written", pause=0.0005)
+            wait_for(lambda: is_writing(folder), "a checkpoint that is being written", pause=0.0005)
             time.sleep(moments.random() * 0.01)
-            num_inside += (folder / ASIDE).exists()
+            num_inside += is_writing(folder)
         process.kill()
         process.join(60)
         assert process.exitcode == -signal.SIGKILL, printed.read_text()
-        for path in filter(Path.exists, (folder / NAME, folder / PREVIOUS)):
+        for path in filter(Path.exists, (folder / NAME, folder / PREVIOUS, folder / BEST)):
             with zipfile.ZipFile(path) as archive:
                 assert archive.testzip() is None
     last = trainer()
@@ -70,9 +70,16 @@ def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(tmp_path
         process.join(300)
         assert process.exitcode == 0, printed.read_text()
     assert losses_of(folder) == losses_of(whole)
-    assert set(read_step_times(folder / "steps.bin")[0].tolist()) == set(range(LAST + 1))
+    earlier = read_earlier(folder / "steps.jsonl")
+    assert earlier.num_steps == LAST + 1
+    assert earlier.num_processes == NUM_KILLS + 1
+    assert not is_writing(folder)  # what the killed ones left is gone
     assert same(computed(checkpoint.load(folder)), computed(checkpoint.load(whole)))
     print(f"{NUM_KILLS} kills, {num_inside} of them while a checkpoint was being written")
+
+
+def is_writing(folder: Path) -> bool:
+    return any(folder.glob(ASIDES[0]))
 
 
 def _wait_for_lines(printed: Path, start_of_line: str, count: int) -> None:

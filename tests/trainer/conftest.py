@@ -114,6 +114,7 @@ def trained(tmp_path, corpus, capsys):
         folder = tmp_path / str(changes.pop("name", "out"))
         return Run(folder, capsys, {**TINY, "dataset": str(corpus), "out_dir": str(folder), **changes})
 
+    run.folder = tmp_path / "out"  # type: ignore[attr-defined]
     return run
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from stepscope.trainer import checkpoint
+from stepscope.trainer import checkpoint, writer
 from stepscope.trainer.config import TrainerError
 from stepscope.trainer.model import load_gpt2, load_model
-from stepscope.trainer.writer import ASIDE, NAME, PREVIOUS
+from stepscope.trainer.writer import ASIDES, NAME, PREVIOUS
 from tests.trainer.conftest import TINY, same, start
 
 
@@ -41,7 +41,7 @@ def test_the_file_has_nanogpts_keys_and_is_a_torch_file(trained):
     tied = saved["model"]["lm_head.weight"], saved["model"]["transformer.wte.weight"]
     assert tied[0].data_ptr() == tied[1].data_ptr()
     assert torch.load(run.folder / PREVIOUS, weights_only=True)["iter_num"] == 10
-    assert not (run.folder / ASIDE).exists()
+    assert not [path for pattern in ASIDES for path in run.folder.glob(pattern)]
 
 
 def test_the_file_holds_what_torch_save_would_hold(tmp_path):
@@ -159,11 +159,24 @@ def test_other_batches_than_the_checkpoints_are_said(trained):
     assert "train-other-batches" in [key for key, _ in run.said]
 
 
-def test_a_full_disk_costs_a_checkpoint_and_nothing_else(trained):
+# The writer, but what it writes goes through a link to the kernel's own full device.
+FULL = """
+import runpy, sys
+from pathlib import Path
+names = runpy.run_path({writer!r}, run_name="writer")
+names["write_file"].__globals__["aside_of"] = lambda path: Path({link!r})
+names["serve"](sys.argv[1])
+"""
+
+
+def test_a_full_disk_costs_a_checkpoint_and_nothing_else(trained, tmp_path, monkeypatch):
     """The kernel's own full device stands in for the disk."""
     first = trained(max_iters=10)
     before = (first.folder / NAME).read_bytes()
-    (first.folder / ASIDE).symlink_to("/dev/full")
+    link, script = first.folder / "full", tmp_path / "full.py"
+    link.symlink_to("/dev/full")
+    script.write_text(FULL.format(writer=writer.__file__, link=str(link)))
+    monkeypatch.setattr(writer, "__file__", str(script))
     run = trained(init_from="resume", max_iters=20)
     assert [(key, args["iteration"]) for key, args in run.said] == [("train-save-failed", 20)]
     assert "No space left" in str(run.said[0][1]["reason"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import pytest
 import torch
@@ -12,17 +11,10 @@ import torch
 from stepscope.analysis.explain import explain
 from stepscope.ledger.priors import evaluation_passes
 from stepscope.reading.reader import read
-from stepscope.trainer.accounts import (
-    BACKWARD,
-    DEVICE,
-    FORWARD,
-    Accounts,
-    DevicePhases,
-    read_step_times,
-    summary,
-)
+from stepscope.trainer.accounts import Accounts, summary
 from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.model import GPT, ModelArgs, _orthogonal
+from stepscope.trainer.model import GPT, ModelArgs
+from stepscope.trainer.optimizers import orthogonal
 from tests.trainer.conftest import TINY, losses_of, records_of
 
 # What nanoGPT's own train.py printed for these settings on this corpus (commit 3adf61e, torch 2.13, one thread);
@@ -67,8 +59,8 @@ def test_lines_have_nanogpts_shape(trained):
         "using fused AdamW: True",
         "step #: train loss #, val loss #",
     ]
-    assert shapes[8] == "iter #: loss #, time #ms, mfu -#%"
-    assert shapes[-1] == "iter #: loss #, time #ms, mfu #%"
+    # The share of an A100's peak is for GPUs.
+    assert shapes[8] == shapes[-1] == "iter #: loss #, time #ms"
     assert shapes[-2].startswith("saving checkpoint to ")
 
 
@@ -82,23 +74,18 @@ def test_the_ledger_closes(trained):
 
 def test_every_step_is_recorded_with_its_phases(trained):
     run = trained(max_iters=20)
-    steps, seconds = read_step_times(run.folder / "steps.bin")
-    assert steps.tolist() == list(range(21))
     records = records_of(run.folder)
     by_kind = {kind: [r for r in records if r["kind"] == kind] for kind in {str(r["kind"]) for r in records}}
     assert [r["step"] for r in by_kind["step"]] == list(range(21))
     assert [r["at_step"] for r in by_kind["evaluation"]] == [0, 10, 20]
     assert [r["at_step"] for r in by_kind["checkpoint"]] == [10, 20]
-    assert [r["duration_s"] for r in by_kind["step"]] == pytest.approx(seconds.tolist(), abs=1e-6)
     for record in by_kind["step"][1:]:
         # A step's duration ends before its line is printed; the printing belongs to the next one.
         assert sum(record["phases"].values()) >= 0.5 * record["duration_s"]
-
-
-def test_a_step_cut_by_a_kill_does_not_spoil_the_side_file(trained):
-    path = trained(max_iters=5).folder / "steps.bin"
-    path.write_bytes(path.read_bytes()[:-3])
-    assert read_step_times(path)[0].tolist() == [0, 1, 2, 3, 4]
+        assert record["total_s"] == pytest.approx(sum(record["phases"].values()), abs=1e-7)
+        assert record["lr"] > 0
+        assert record["grad_norm"] > 0
+        assert record["mfu"] is None  # of an A100: for GPUs only
 
 
 @pytest.mark.parametrize(("way", "batches"), [("nanogpt", 40), ("fixed", 320)])  # about as long an evaluation
@@ -120,10 +107,10 @@ def test_explain_on_the_printed_log_agrees_with_the_ledger(trained, tmp_path, wa
     assert len(outside) <= 1, outside
 
 
-def test_of_the_folder_of_a_run_the_log_is_read(trained):
-    """Its table of steps lies beside it and has more rows, but says less."""
+def test_of_the_folder_of_a_run_the_records_are_read(trained):
+    """The printed log says less."""
     folder = trained(max_iters=20, log_interval=5).folder
-    assert read(str(folder)).format.name == "nanogpt"
+    assert read(str(folder)).format.name == "stepscope_train"
 
 
 def test_the_log_says_how_many_passes_an_evaluation_is(trained, tmp_path):
@@ -145,33 +132,8 @@ def test_accounts_add_up_and_can_be_corrected():
     accounts.move(took, 1, 2)
     assert accounts.seconds(1) == 0
     assert accounts.seconds(2) == took / 1e9
-    ledger = accounts.close()
+    ledger = accounts.close(0, "finished")
     assert sum(ledger["phases"].values()) == pytest.approx(ledger["wall_s"], abs=1e-3)
-
-
-def test_seconds_of_a_gpu_are_divided_as_the_gpu_divided_them():
-    """Two steps queued at once: the host saw none of it, the device ran 3 parts forward and 6 backward."""
-    moments = iter([0.0, 3.0, 9.0, 50.0, 53.0, 59.0])  # an evaluation between the steps
-
-    class Event:
-        def record(self):
-            self.at = next(moments)
-
-        def elapsed_time(self, later):
-            return later.at - self.at
-
-    accounts = Accounts()
-    device = DevicePhases(accounts, Event)
-    for _ in range(2):
-        device.begin()
-        device.lap(FORWARD)
-        device.lap(BACKWARD)
-    time.sleep(0.02)
-    device.settle()
-    forward, backward = accounts.seconds(FORWARD), accounts.seconds(BACKWARD)
-    assert backward == pytest.approx(2 * forward, rel=1e-3)
-    assert forward + backward > 0.02
-    assert accounts.seconds(DEVICE) == pytest.approx(0, abs=1e-6)
 
 
 def test_the_settings_of_an_evaluation_do_not_change_what_is_trained_on(trained):
@@ -199,7 +161,7 @@ def test_the_modern_recipe_learns_faster(trained):
 def test_muons_update_is_nearly_orthogonal():
     matrices = torch.randn(3, 24, 64, generator=torch.Generator().manual_seed(1))
     for matrix in (matrices, matrices.mT):
-        values = torch.linalg.svdvals(_orthogonal(matrix))
+        values = torch.linalg.svdvals(orthogonal(matrix))
         assert values.min() > 0.6
         assert values.max() < 1.3
 
@@ -258,15 +220,6 @@ def test_what_is_missing_is_told(trained, changes, key):
         trained(**changes)
 
 
-def test_a_failure_during_setup_still_closes_the_ledger(trained, tmp_path):
-    with pytest.raises(TrainerError, match="train-no-data"):
-        trained(dataset="nowhere", name="failed")
-    ledger = json.loads((tmp_path / "failed" / "ledger.json").read_text())
-    assert ledger["iterations"] == 0
-    assert ledger["checkpoint"]["saves"] == 0
-    assert (tmp_path / "failed" / "train.log").read_text().startswith("Overriding: ")
-
-
 def test_an_evaluation_alone(trained):
     run = trained(eval_only=True)
     assert run.log.splitlines()[-1].startswith("step 0: train loss ")
@@ -276,24 +229,11 @@ def test_an_evaluation_alone(trained):
     assert again.log.splitlines()[-1].startswith("step 10: train loss ")
 
 
-def test_a_budget_shortens_the_run_and_changes_nothing_else(trained):
-    """The clock decides how many iterations; from then on the run is that of anybody who asks for so many."""
-    short = trained(name="short", budget=1e-3)
-    asked = trained(name="asked", max_iters=10, lr_decay_iters=10)
-    assert short.losses == asked.losses
-    assert "Overriding: max_iters = 10\n" in short.log
-    fits = dict(short.said)["train-fits"]
-    assert (fits["iterations"], fits["budget"]) == (10, 0)
-    again = trained(name="short", budget=3600.0, init_from="resume")
-    assert again.outcome.iteration == 11  # what fitted at the beginning counts
-    whole = trained(name="whole", budget=3600.0)
-    assert "Overriding: max_iters = 40\n" in whole.log
-    assert max(whole.losses) == 40
-
-
 def test_only_the_best_is_kept_where_that_was_asked(trained):
     run = trained(always_save_checkpoint=False, learning_rate=0.0, min_lr=0.0, max_iters=30)
-    assert "saving checkpoint" not in run.log  # nothing learned, so nothing better than the first evaluation
+    # Nothing learned, so nothing better than the first evaluation: there is only the one at the end.
+    assert run.log.count("saving checkpoint") == 1
+    assert not (run.folder / "ckpt-best.pt").exists()
 
 
 def test_settings_of_the_built_in_run_are_sound():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stepscope.core.errors import InputError, UsageError
-from stepscope.trainer.config import TrainerError
+from stepscope.trainer.config import Plain, TrainerError, parse_flag
 
 # Asked wrongly, as against something that is missing or broken.
 _USAGE = frozenset({"train-setting-type", "train-choice", "train-range", "train-heads", "train-odd-head"})
@@ -29,3 +29,9 @@ def translated_errors() -> Iterator[None]:
         kind = UsageError if problem.key in _USAGE else InputError
         args: dict[str, Any] = problem.args_for_text
         raise kind(problem.key, place=problem.place, **args) from None
+
+
+def setting(name: str, text: str) -> Plain:
+    """The value of a setting as nanoGPT reads it."""
+    with translated_errors():
+        return parse_flag(name, text)

@@ -1,14 +1,13 @@
 """The nanoGPT-compatible trainer that accounts for its own time
 
-Without arguments: a small network learns Python from the sources of the standard library, on the CPU, in a minute or
-two. With a config file: nanoGPT's settings and defaults, and flags on top, as in nanoGPT (--batch_size=32). Config
+Without arguments: a small network learns Python from the sources of the standard library, on the CPU, in a few
+minutes. With a config file: nanoGPT's settings and defaults, and flags on top, as in nanoGPT (--batch_size=32). Config
 files are read, never run. Several processes share the work: torchrun --nproc_per_node=2 -m stepscope train …
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import os
 import shlex
 import signal
@@ -16,16 +15,19 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stepscope.cli import _answer, _flags, _trainer
+from stepscope.cli._train_config import read_settings
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Argument, Decimal, Seconds
 from stepscope.core.redact import redact
 
 if TYPE_CHECKING:
     from stepscope.i18n import Language
-    from stepscope.trainer.config import Plain
+    from stepscope.trainer.config import Plain, TrainConfig
+    from stepscope.trainer.selftest import Finding
+    from stepscope.trainer.train import Outcome
 
 _SAMPLE_TOKENS = 400
 
@@ -42,26 +44,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_flags.language_codes,
         help="Language of messages outside the log (default: the locale's)",
     )
+    parser.add_argument(
+        "--selftest",
+        nargs="?",
+        const="all",
+        metavar="PARTS",
+        help="Try each part that depends on the device for seconds, on this one (or --device), and say pass or fail; "
+        "PARTS: some of them, with commas",
+    )
     for name in NAMES:
         default = f"default: {value}" if (value := getattr(defaults, name)) != "" else ""
         if name in SMALL:
             default += f"; without a config file: {SMALL[name]}"
-        help_text = ABOUT[name] + (f" ({default})" if default else "")
-        # nanoGPT's configs have these; there is nothing here that they could change.
-        shown = argparse.SUPPRESS if name.startswith("wandb_") else help_text.replace("%", "%%")
-        parser.add_argument(f"--{name}", metavar="X", type=partial(_setting, name), help=shown)
-
-
-def _setting(name: str, text: str) -> Plain:
-    """The value of a setting as nanoGPT reads it."""
-    from stepscope.trainer.config import parse_flag
-
-    with _trainer.translated_errors():
-        return parse_flag(name, text)
+        shown = (ABOUT[name] + (f" ({default})" if default else "")).replace("%", "%%")
+        parser.add_argument(f"--{name}", metavar="X", type=partial(_trainer.setting, name), help=shown)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, then say where the time went."""
+    """Train, then say where the time went; or try the device."""
+    if args.selftest is not None:
+        return _selftest(args)
     code = _train(args)
     if os.environ.get("WORLD_SIZE", "1") != "1":
         # DistributedDataParallel keeps the process group alive, and with it gloo's threads. One of them that lets go
@@ -77,15 +79,17 @@ def _train(args: argparse.Namespace) -> int:
     if os.name != "posix":
         raise UsageError("needs-posix", place="stepscope train")
     _trainer.need_torch()
+    voice = _Voice(language)
     with _trainer.translated_errors():
-        layers, header = _settings(args)
+        asked = _settings(args, voice)
         from stepscope.trainer.accounts import process_start_ns
         from stepscope.trainer.config import build
 
-        config = build(*layers)
-        voice = _Voice(language)
-        if config.wandb_log:
-            voice.say("train-no-wandb")
+        config = build(*asked.layers)
+        is_first = os.environ.get("RANK", "0") == "0"
+        if is_first and asked.is_built_in and config.init_from == "scratch" and config.dataset == "stdlib":
+            for key, values in opening(config):
+                voice.say(key, **values)
         voice.say("train-loading")
         from stepscope.trainer.train import train
 
@@ -93,15 +97,16 @@ def _train(args: argparse.Namespace) -> int:
             config,
             say=voice.say,
             show=voice.show,
-            header=header,
+            header=asked.header,
+            notes=asked.notes,
             started_ns=process_start_ns(),
-            sample_tokens=0 if args.config else _SAMPLE_TOKENS,
+            sample_tokens=_SAMPLE_TOKENS if asked.is_built_in else 0,
         )
     if os.environ.get("RANK", "0") != "0":
         return 0 if outcome.stopped_by is None else 128 + outcome.stopped_by
     voice.clear()
     if outcome.sample is not None:
-        print(language.text("train-sample") + "\n" + outcome.sample + "\n", file=sys.stderr)
+        print(_sample_text(outcome, language), file=sys.stderr)
     print(ledger_text(outcome.ledger, language), file=sys.stderr)
     if outcome.unsaved is not None:
         raise InputError(
@@ -112,7 +117,8 @@ def _train(args: argparse.Namespace) -> int:
             saved=outcome.last_saved,
         )
     if outcome.stopped_by is None:
-        print(language.text("train-more", folder=config.out_dir), file=sys.stderr)
+        if not config.eval_only:
+            print(language.text("train-more", folder=config.out_dir), file=sys.stderr)
         return 0
     again = [word for word in sys.argv[1:] if not word.startswith("--init_from")]
     command = shlex.join([*_launcher(), *again, "--init_from=resume"])
@@ -120,6 +126,46 @@ def _train(args: argparse.Namespace) -> int:
     said = language.text("train-stopped", signal=name, iteration=outcome.iteration, command=command)
     print(said, file=sys.stderr)
     return 128 + outcome.stopped_by
+
+
+def _selftest(args: argparse.Namespace) -> int:
+    """Every part in turn; 0 if all passed, else 1."""
+    from stepscope.trainer.config import NAMES, TrainerError
+
+    language = _answer.chosen_languages(args)[0]
+    if args.config or any(getattr(args, name) is not None for name in NAMES if name != "device"):
+        raise UsageError("selftest-alone", place="--selftest")
+    _trainer.need_torch()
+    from stepscope.trainer.selftest import PARTS, best_device
+    from stepscope.trainer.selftest import run as run_parts
+
+    with _trainer.translated_errors():
+        parts = list(PARTS) if args.selftest == "all" else args.selftest.split(",")
+        if not set(parts) <= PARTS.keys():
+            place = f"--selftest {args.selftest}"
+            raise TrainerError("train-choice", place=place, setting="selftest", known=", ".join(PARTS))
+        device = args.device or best_device()
+        print(language.text("selftest-begins", device=device, count=len(parts)), flush=True)
+        num_failed = 0
+        for finding in run_parts(device, parts):
+            num_failed += not finding.passed
+            print(_finding_text(finding, language), flush=True)
+    print(language.text("selftest-ends", failed=num_failed, count=len(parts)))
+    return 1 if num_failed else 0
+
+
+def _finding_text(finding: Finding, language: Language) -> str:
+    """One line: the verdict, the part, the figures or the reason, the seconds."""
+    verdict = language.text("selftest-pass" if finding.passed else "selftest-fail")
+    if finding.problem is not None:
+        found = redact(finding.problem)
+    else:
+        # Losses have four places in the log, and so here.
+        shown: dict[str, Argument] = {
+            name: Decimal(value, 4) if isinstance(value, float) else value for name, value in finding.facts.items()
+        }
+        found = language.text(f"selftest-{finding.part}", **shown)
+    return f"{verdict:<5} {finding.part:<11} {found} ({language.duration(finding.seconds)})"
 
 
 def _launcher() -> list[str]:
@@ -131,45 +177,47 @@ def _launcher() -> list[str]:
     return ["torchrun", where, f"--nproc_per_node={processes}", "-m", "stepscope"]
 
 
-def _settings(args: argparse.Namespace) -> tuple[list[dict[str, Plain]], list[str]]:
-    """The settings, later over earlier, and nanoGPT's lines that say so."""
+class _Asked(NamedTuple):
+    """What the command line asks for: settings (later over earlier), lines of the log, lines of its file only."""
+
+    layers: list[dict[str, Plain]]
+    header: list[str]
+    notes: list[str]
+    is_built_in: bool  # nothing says what to train: the run that comes with Stepscope
+
+
+def _settings(args: argparse.Namespace, voice: _Voice) -> _Asked:
+    """The settings, and nanoGPT's lines that say so."""
     from stepscope.trainer.config import NAMES, SMALL
 
     flags = {name: value for name in NAMES if (value := getattr(args, name)) is not None}
     layers: list[dict[str, Plain]] = []
     header: list[str] = []
+    notes: list[str] = []
     for path in args.config:
-        values, text = _read(Path(path), NAMES)
-        layers.append(values)
-        header += [f"Overriding config with {path}:", text]
-    if not args.config:
-        # A stated number of iterations is not changed.
-        small = {**SMALL, "budget": 0.0} if "max_iters" in flags else SMALL
-        layers.append(small)
-        header += [f"Overriding: {name} = {value}" for name, value in small.items()]
+        file = read_settings(Path(path), NAMES)
+        for name in file.others:
+            voice.say("train-unknown-setting", setting=name, path=path)
+        layers.append(file.values)
+        header += [f"Overriding config with {path}:", file.text.rstrip("\n")]
+    is_built_in = not args.config
+    if is_built_in and flags.get("init_from") == "resume":
+        saved = _saved_settings(str(flags.get("out_dir", SMALL["out_dir"])))
+        is_built_in = saved.get("dataset") == SMALL["dataset"]
+        layers.append(saved)
+    elif is_built_in:
+        layers.append(SMALL)
+        notes = [f"Overriding: {name} = {value}" for name, value in SMALL.items() if name not in flags]
     header += [f"Overriding: {name} = {value}" for name, value in flags.items()]
-    return [*layers, flags], header
+    return _Asked([*layers, flags], header, notes, is_built_in)
 
 
-def _read(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Plain], str]:
-    """The settings in a nanoGPT config file. What only running could show is refused: a guess would train wrongly."""
-    from stepscope.core.configfile import parse_config, parse_python, read_config_text
+def _saved_settings(out_dir: str) -> dict[str, Plain]:
+    """Of the run that is resumed and that no config file describes: those that its checkpoint states."""
+    from stepscope.trainer.checkpoint import saved_settings
 
-    text = read_config_text(path)
-    values = parse_config(text, path)
-    if path.suffix not in {".json", ".toml"}:
-        values = parse_python(text, str(path))
-        for node in ast.walk(ast.parse(text)):
-            if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
-                continue
-            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                if not isinstance(target, ast.Name) or target.id not in names:
-                    continue
-                if target.id not in values or isinstance(node, ast.AugAssign):
-                    line = redact(text.splitlines()[target.lineno - 1])
-                    place = f"{path}:{target.lineno}"
-                    raise InputError("train-config-expression", place=place, excerpt=line, setting=target.id)
-    return {name: value for name, value in values.items() if name in names}, text.rstrip("\n")
+    saved = saved_settings(Path(out_dir))
+    return {**saved, "out_dir": out_dir}
 
 
 # -- what is said -------------------------------------------------------------------------------------------------
@@ -223,6 +271,20 @@ class _Voice:
         """Take the line of progress away."""
         if self._has_terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def opening(config: TrainConfig) -> list[tuple[str, dict[str, Any]]]:
+    """What the run that comes with Stepscope is going to do, in three lines."""
+    what = {"layers": config.n_layer, "width": config.n_embd, "iterations": config.max_iters, "device": config.device}
+    when = {"interval": config.eval_interval, "folder": config.out_dir}
+    return [("train-opening-what", what), ("train-opening-when", when), ("train-opening-end", {})]
+
+
+def _sample_text(outcome: Outcome, language: Language) -> str:
+    """What the network writes now, after what it wrote before it had learned anything."""
+    assert outcome.sample is not None
+    text = [language.text("train-sample-before"), outcome.sample.before, ""]
+    return "\n".join([*text, language.text("train-sample", iteration=outcome.iteration), outcome.sample.after, ""])
 
 
 def ledger_text(ledger: dict[str, Any], language: Language) -> str:

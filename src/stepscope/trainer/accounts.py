@@ -1,13 +1,16 @@
-"""Where the time of a run goes: phases that add up to the wall clock, a structured log, and every step's time.
+"""Where the time of a run goes: phases that add up to the wall clock, and a record of every step.
 
 There is one clock and one hand on it. `lap(phase)` gives everything since the last lap to a phase, so no second can be
 counted twice or lost. A lap costs a quarter of a microsecond; a step has six.
 
 Files next to the checkpoints:
 
-    steps.jsonl    a record per step with the seconds of its phases, and one per evaluation, checkpoint, collection …
-    steps.bin      every step's number and seconds: eight bytes each, always on (`read_step_times`)
-    ledger.json    the sums, at the end of the run
+    steps.jsonl    a record per step with the seconds of its phases, and one per evaluation, checkpoint, collection …;
+                   a resumed run goes on with it
+    ledger.json    the sums over all processes of the run, at the end of each
+
+The records of kinds `ready` (before the first step), `step` and `end` have `phases`: together all of a process's time.
+`stepscope explain` reads them (`source/trainer_records.py`).
 """
 
 from __future__ import annotations
@@ -15,17 +18,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import struct
 import time
-from collections.abc import Callable, Mapping
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from stepscope.trainer.append import Appender
-from stepscope.trainer.config import TrainerError
+from stepscope.trainer.folder import LEDGER, STEPS
 from stepscope.trainer.writer import Written
 
 # In the order of the ledger. What a step consists of comes first.
@@ -44,36 +44,41 @@ PHASES = (
     "sampling",
     "other",
 )
+# What a report calls them, where that is not the first word of the name.
+REPORTED = {
+    **dict.fromkeys(("forward", "backward", "optimizer", "device"), "step"),
+    **dict.fromkeys(("compile", "startup"), "warmup"),
+    **dict.fromkeys(("sampling", "other"), "unlogged"),
+}
 _INDEX = {name: number for number, name in enumerate(PHASES)}
 DATA, FORWARD, BACKWARD, OPTIMIZER = (_INDEX[name] for name in STEP)
 DEVICE, EVALUATION_TRAIN, EVALUATION_VAL = (_INDEX[n] for n in ("device", "evaluation_train", "evaluation_val"))
 STAGING, WAITING, LOGGING = (_INDEX[n] for n in ("checkpoint_staging", "checkpoint_waiting", "logging"))
+STALLS = ("checkpoint_staging", "checkpoint_waiting")
 GC, COMPILE, STARTUP, SAMPLING, OTHER = (_INDEX[n] for n in ("gc", "compile", "startup", "sampling", "other"))
 
-_RECORD = struct.Struct("<If")
+SCHEMA = "stepscope.steps/1"
 _FLUSH_EVERY_NS = 1_000_000_000
 
 
 class Accounts:
-    """The clock of one run and the files it writes; `folder` None keeps it in memory (all ranks but the first)."""
+    """The clock of one process and the files it writes; nothing is written before `open`."""
 
-    def __init__(self, folder: Path | None = None, *, started_ns: int | None = None) -> None:
+    def __init__(self, *, started_ns: int | None = None) -> None:
         # The run began when its process did, not when this line was reached.
         now = time.perf_counter_ns()
         self._mark = now if started_ns is None else started_ns
         self._start_mono_ns = time.monotonic_ns() - (now - self._mark)
         self._spent = [0] * len(PHASES)
         self._before = self._spent.copy()
-        self._step_times = bytearray()
         self._records: list[str] = []
-        self._folder = folder
+        self._folder: Path | None = None
         self._jsonl: Appender | None = None
-        self._bin: Appender | None = None
         self._flushed_ns = self._mark
+        self._num_steps = self._num_again = 0
+        self._is_ready = False
+        self.earlier = Earlier()  # the processes of this run before this one
         self.facts: dict[str, Any] = {}
-        if folder is not None:
-            self._jsonl = Appender(folder / "steps.jsonl")
-            self._bin = Appender(folder / "steps.bin", record_bytes=_RECORD.size)
 
     # -- the clock --------------------------------------------------------------------------------------------
 
@@ -98,30 +103,80 @@ class Accounts:
         """Seconds since the run began."""
         return (time.monotonic_ns() - self._start_mono_ns) / 1e9
 
-    # -- the files --------------------------------------------------------------------------------------------
-
-    def step(self, number: int, seconds: float, loss: float | None) -> None:
-        """The record of one finished step: what each phase took since the step before it."""
+    def since_last_record(self) -> list[int]:
+        """Nanoseconds of each phase since this was last asked."""
         spent, before = self._spent, self._before
         self._before = spent.copy()
-        self._step_times += _RECORD.pack(number & 0xFFFFFFFF, seconds)
+        return [now - then for now, then in zip(spent, before, strict=True)]
+
+    def forget(self, *phases: int) -> None:
+        """Of these phases, the next record says nothing before now: another one has it."""
+        for phase in phases:
+            self._before[phase] = self._spent[phase]
+
+    # -- the files --------------------------------------------------------------------------------------------
+
+    def open(self, folder: Path, step: int, settings: Mapping[str, object]) -> None:
+        """Begin to write in a folder, after what the processes before this one wrote there."""
+        self._folder = folder
+        self.earlier = read_earlier(folder / STEPS)
+        self._jsonl = Appender(folder / STEPS)
+        age_s = self.age_s()
+        now = {"monotonic_s": time.monotonic() - age_s, "wall_clock": time.time() - age_s}
+        begun = [json.dumps({"kind": "start", "schema": SCHEMA, "at_step": step, **now}) + "\n"]
+        begun += [json.dumps({"kind": "setting", "key": key, "value": value}) + "\n" for key, value in settings.items()]
+        self._records[:0] = begun
+        self.flush()
+
+    def ready(self, step: int) -> None:
+        """The first step is about to begin: everything so far was start-up."""
+        self._summed("ready", step)
+        self._is_ready = True
+
+    def step(
+        self,
+        number: int,
+        seconds: float,
+        loss: float | None,
+        figures: Mapping[str, float | None] | None = None,
+        *,
+        spent: Sequence[int] | None = None,
+        ago_s: float = 0.0,
+    ) -> None:
+        """The record of one finished step: what each phase took since the step before it, or what `spent` says.
+
+        `figures` are others that it states, such as the learning rate; `ago_s` is how long ago the step ended.
+        """
+        self._num_steps += 1
+        is_again = number <= self.earlier.last_step
+        self._num_again += is_again
+        if spent is None:
+            spent = self.since_last_record()
         if self._jsonl is None:
             return
-        parts = ",".join(
-            f'"{PHASES[i]}":{(spent[i] - before[i]) / 1e9:.7f}' for i in range(len(PHASES)) if spent[i] != before[i]
-        )
-        shown = "null" if loss is None or not math.isfinite(loss) else repr(loss)
+        shown = "".join(f',"{name}":{_number(value)}' for name, value in (figures or {}).items())
         self._records.append(
-            f'{{"kind":"step","step":{number},"monotonic_s":{time.monotonic():.6f},"time":{time.time():.6f},'
-            f'"duration_s":{seconds:.7f},"loss":{shown},"phases":{{{parts}}}}}\n'
+            f'{{"kind":"step","step":{number},"monotonic_s":{time.monotonic() - ago_s:.6f},'
+            f'"time":{time.time() - ago_s:.6f},'
+            f'"duration_s":{seconds:.7f},"loss":{_number(loss)}{shown}{_AGAIN if is_again else ""},'
+            f'"total_s":{sum(spent) / 1e9:.9f},"phases":{{{_parts(spent)}}}}}\n'
         )
         if self._mark - self._flushed_ns > _FLUSH_EVERY_NS:
             self.flush()
 
+    def _summed(self, kind: str, step: int) -> None:
+        """A record of the phases since the last one that is not of a step."""
+        spent = self.since_last_record()
+        if self._jsonl is not None:
+            self._records.append(
+                f'{{"kind":"{kind}","at_step":{step},"monotonic_s":{time.monotonic():.6f},'
+                f'"wall_clock":{time.time():.6f},"phases":{{{_parts(spent)}}}}}\n'
+            )
+
     def event(self, kind: str, step: int, took_ns: int, **facts: object) -> None:
         """The record of something between two steps."""
-        if self._jsonl is None:
-            return
+        if self._is_ready and self._jsonl is None:
+            return  # another process than the first: nobody reads them
         # Names of its own: a reader that knows neither must not take it for a step.
         record = {"kind": kind, "at_step": step, "monotonic_s": time.monotonic(), "wall_clock": time.time()}
         self._records.append(json.dumps({**record, "took_s": took_ns / 1e9, **facts}) + "\n")
@@ -129,75 +184,88 @@ class Accounts:
     def flush(self) -> None:
         """Hand what was recorded to the operating system; what a full disk does not take is tried again later."""
         self._flushed_ns = self._mark
-        text, self._records = "".join(self._records), []
-        times, self._step_times = bytes(self._step_times), bytearray()
-        for file, records in ((self._jsonl, text.encode()), (self._bin, times)):
-            if file is not None:
-                file.append(records)
+        if self._jsonl is not None:
+            text, self._records = "".join(self._records), []
+            self._jsonl.append(text.encode())
 
-    def close(self) -> dict[str, Any]:
-        """The ledger; also written to `ledger.json`."""
+    def close(self, step: int, ended: str) -> dict[str, Any]:
+        """The ledger of the run so far, all its processes together; also written to `ledger.json`.
+
+        `ended` says how this process ended: "finished", "stopped" by a signal, "failed".
+        """
         self.lap(OTHER)
         wall_s = self.age_s()
+        self._summed("end", step)
+        if self._jsonl is not None:
+            self._records.append(json.dumps({"kind": "ended", "how": ended, "wall_clock": time.time()}) + "\n")
+        earlier = self.earlier
+        seconds = {name: earlier.phases.get(name, 0.0) + self._spent[i] / 1e9 for name, i in _INDEX.items()}
         ledger = {
             "schema": "stepscope.trainer/1",
-            "wall_s": wall_s,
-            "phases": {name: self._spent[i] / 1e9 for name, i in _INDEX.items() if self._spent[i]},
+            "wall_s": sum(earlier.phases.values()) + wall_s,
+            "phases": {name: own for name, own in seconds.items() if own},
+            "iterations": earlier.num_steps + self._num_steps - self._num_again,
+            "repeated_iterations": earlier.num_again + self._num_again,
+            "processes": earlier.num_processes + 1,
             **self.facts,
         }
         self.flush()
-        for file in (self._jsonl, self._bin):
-            if file is not None:
-                file.close()
-                if file.num_waiting:
-                    ledger["log_lost"] = file.problem
+        if self._jsonl is not None:
+            self._jsonl.close()
+            if self._jsonl.num_waiting:
+                ledger["log_lost"] = self._jsonl.problem
         if self._folder is not None:
-            write_aside(self._folder / "ledger.json", json.dumps(ledger, indent=1) + "\n")
+            write_aside(self._folder / LEDGER, json.dumps(ledger, indent=1) + "\n")
         return ledger
 
 
-class DevicePhases:
-    """On a GPU the host only queues work: its laps show when work was *given*, events on the device when it ran.
+_AGAIN = ',"again":true'
 
-    An event is recorded at each phase's end and read when the host waits for the device anyway (at a printed step);
-    the seconds of the steps since the last such moment are then divided as the device divided them.
-    """
 
-    def __init__(self, accounts: Accounts, new_event: Callable[[], Any]) -> None:
-        self._accounts = accounts
-        self._new_event = new_event
-        self._events: list[tuple[int | None, Any]] = []
-        self._host = [0] * len(PHASES)
+def _number(value: float | None) -> str:
+    return "null" if value is None or not math.isfinite(value) else repr(value)
 
-    def _record(self, phase: int | None) -> None:
-        event = self._new_event()
-        event.record()
-        self._events.append((phase, event))
 
-    def begin(self) -> None:
-        """A step begins: what the device did before (an evaluation) is none of its phases."""
-        self._record(None)
+def _parts(spent: Sequence[int]) -> str:
+    return ",".join(f'"{PHASES[i]}":{each / 1e9:.9f}' for i, each in enumerate(spent) if each)
 
-    def lap(self, phase: int) -> int:
-        """As `Accounts.lap`, and remember the device's own moment."""
-        self._record(phase)
-        took = self._accounts.lap(phase)
-        self._host[phase] += took
-        return took
 
-    def settle(self) -> None:
-        """Called when the device has caught up: the host's seconds of the steps become the device's."""
-        total = self._accounts.lap(DEVICE) + sum(self._host)
-        ran = [0.0] * len(PHASES)
-        for (_, earlier), (phase, later) in pairwise(self._events):
-            if phase is not None:
-                ran[phase] += earlier.elapsed_time(later)
-        if sum(ran) > 0:
-            for phase, host in enumerate(self._host):
-                if host or ran[phase]:
-                    self._accounts.move(int(total * ran[phase] / sum(ran)) - host, DEVICE, phase)
-        self._events.clear()
-        self._host = [0] * len(PHASES)
+@dataclass(slots=True)
+class Earlier:
+    """What the records of a run say of the processes before this one."""
+
+    phases: dict[str, float] = field(default_factory=dict)  # seconds
+    num_processes: int = 0
+    num_steps: int = 0
+    num_again: int = 0
+    last_step: int = -1
+    written: list[Written] = field(default_factory=list)
+
+
+def read_earlier(path: Path) -> Earlier:
+    """Sum up the records of a run that is resumed. A process that was killed counts up to its last record."""
+    earlier = Earlier()
+    if not path.exists():
+        return earlier
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                record = json.loads(line)
+                kind = record["kind"]
+                if kind == "checkpoint_written":
+                    done = record["at_step"], record["took_s"], record["bytes"], record["problem"]
+                    earlier.written.append(Written(*done))
+                for name, seconds in record.get("phases", {}).items():
+                    earlier.phases[name] = earlier.phases.get(name, 0.0) + seconds
+                earlier.num_processes += kind == "start"
+                if kind == "step":
+                    is_again = record["step"] <= earlier.last_step
+                    earlier.num_again += is_again
+                    earlier.num_steps += not is_again
+                    earlier.last_step = max(earlier.last_step, record["step"])
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue  # torn, or nothing of ours
+    return earlier
 
 
 class CheckpointCosts:
@@ -205,12 +273,17 @@ class CheckpointCosts:
 
     def __init__(self) -> None:
         self._ended: list[Written] = []
+        self._earlier: list[Written] = []
         # Number and seconds of plain steps, by whether a checkpoint was being written meanwhile.
         self._steps = {False: (0, 0.0), True: (0, 0.0)}
 
     def add(self, done: Written) -> None:
         """Add a checkpoint that has ended, well or not."""
         self._ended.append(done)
+
+    def follow(self, earlier: list[Written]) -> None:
+        """Count those of the run's earlier processes, too."""
+        self._earlier = earlier
 
     def add_step(self, seconds: float, *, while_writing: bool) -> None:
         """A plain step: no evaluation before it, and not one of the first two."""
@@ -229,12 +302,13 @@ class CheckpointCosts:
 
     def facts(self, stalled_s: float) -> dict[str, Any]:
         """For the ledger. `stalled_s`: how long the run did nothing but copy the state or wait for a checkpoint."""
-        whole = [done for done in self._ended if done.problem is None]
+        ended = [*self._earlier, *self._ended]
+        whole = [done for done in ended if done.problem is None]
         (num_idle, idle_s), (num_writing, writing_s) = (self._steps[key] for key in (False, True))
         slower = (writing_s / num_writing) / (idle_s / num_idle) if num_idle and num_writing else None
         return {
             "saves": len(whole),
-            "failed": len(self._ended) - len(whole),
+            "failed": len(ended) - len(whole),
             "bytes": whole[-1].num_bytes if whole else None,
             "written_in_s": sum(done.seconds for done in whole),
             "stalled_s": stalled_s,
@@ -242,32 +316,14 @@ class CheckpointCosts:
         }
 
 
-def open_folder(folder: Path, *, resumed: bool) -> None:
-    """Make the run's folder; a run that is not resumed removes the logs of an older one there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not resumed:
-            for name in ("train.log", "steps.jsonl", "steps.bin", "ledger.json"):
-                (folder / name).unlink(missing_ok=True)
-    except OSError as problem:
-        raise TrainerError("train-out-dir", place=str(folder), reason=problem.strerror or str(problem)) from None
-
-
 def write_aside(path: Path, text: str) -> None:
     """Write a small file so that a reader sees the old one or the new one; a full disk is no reason to fail here."""
-    aside = path.with_name(path.name + ".new")
+    aside = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         aside.write_text(text, encoding="utf-8")
         aside.replace(path)
     except OSError:
         aside.unlink(missing_ok=True)
-
-
-def read_step_times(path: Path) -> tuple[Any, Any]:
-    """Numbers and seconds of the steps in a `steps.bin`; a record cut by a kill is left out."""
-    blob = path.read_bytes()
-    whole = np.frombuffer(blob[: len(blob) // 8 * 8], dtype=np.dtype([("step", "<u4"), ("seconds", "<f4")]))
-    return whole["step"], whole["seconds"]
 
 
 def process_start_ns() -> int:
@@ -283,11 +339,9 @@ def process_start_ns() -> int:
 
 
 def summary(ledger: Mapping[str, Any]) -> dict[str, float]:
-    """The ledger in the words of a report: step, evaluation, checkpoint, logging, gc, warmup."""
-    phases: Mapping[str, float] = ledger["phases"]
-    homes = dict.fromkeys((*STEP, "device"), "step") | {"compile": "warmup"}
+    """The ledger in the words of a report: step, evaluation, checkpoint, warmup, data, gc, logging, unlogged."""
     out: dict[str, float] = {}
-    for name, seconds in phases.items():
-        home = homes.get(name, name.split("_")[0])
+    for name, seconds in ledger["phases"].items():
+        home = REPORTED.get(name, name.split("_")[0])
         out[home] = out.get(home, 0.0) + seconds
     return out

@@ -1,4 +1,4 @@
-"""A file that grows by whole records, on a disk that may be full for a while."""
+"""A file that grows by whole lines, on a disk that may be full for a while."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ _BLOCK = 1 << 16
 
 
 class Appender:
-    """Appends to a file so that it holds whole records at any moment; what does not fit waits and is tried again.
+    """Appends to a file so that it holds whole lines at any moment; what does not fit waits and is tried again.
 
-    `record_bytes` is the size of a record, None for lines. Half a record that an earlier run left is cut off.
+    Half a line that an earlier run left is cut off.
     """
 
-    def __init__(self, path: Path, *, record_bytes: int | None = None) -> None:
-        self._record_bytes = record_bytes
+    def __init__(self, path: Path) -> None:
         self._number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         self._waiting, self._num_dropped = b"", 0
         self.problem: str | None = None  # why the disk did not take something, if that ever happened
@@ -28,7 +27,7 @@ class Appender:
             os.ftruncate(self._number, whole)
 
     def append(self, records: bytes) -> None:
-        """Write whole records, after those that are still waiting."""
+        """Write whole lines, after those that are still waiting."""
         if len(self._waiting) + len(records) <= _MOST_WAITING:
             self._waiting += records
         else:
@@ -40,7 +39,7 @@ class Appender:
                 num_written += os.write(self._number, self._waiting[num_written:])
         except OSError as problem:
             self.problem = problem.strerror or str(problem)
-            num_written = self._whole(self._waiting[:num_written])
+            num_written = self._waiting.rfind(b"\n", 0, num_written) + 1
             with contextlib.suppress(OSError):
                 os.ftruncate(self._number, start + num_written)
         self._waiting = self._waiting[num_written:]
@@ -56,18 +55,8 @@ class Appender:
         with contextlib.suppress(OSError):
             os.close(self._number)
 
-    def _whole(self, data: bytes) -> int:
-        """How many of the bytes are whole records."""
-        return (
-            data.rfind(b"\n") + 1
-            if self._record_bytes is None
-            else len(data) // self._record_bytes * self._record_bytes
-        )
-
     def _whole_size(self, size: int) -> int:
-        """The size up to the end of the last whole record in the file."""
-        if self._record_bytes is not None:
-            return size // self._record_bytes * self._record_bytes
+        """The size up to the end of the last whole line in the file."""
         end = size
         while end > 0:
             start = max(0, end - _BLOCK)

@@ -12,7 +12,8 @@ Writing a checkpoint has three parts, timed apart:
 
 The file has the format of `torch.save` and nanoGPT's keys, so that `torch.load` and nanoGPT's `sample.py` read it. It
 is made in two halves: this side pickles the structure (a few kilobytes), the writer puts it and the tensors into the
-container. Every tensor carries a CRC-32, which `load` checks before it believes a file.
+container. Every tensor carries a CRC-32, which `load` checks before it believes a file: in the memory that the tensors
+are then used from, so that the file is read once.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ import mmap
 import os
 import pickle
 import select
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -37,8 +40,20 @@ from typing import IO, Any, NamedTuple
 import torch
 
 from stepscope.trainer import writer
-from stepscope.trainer.config import TrainerError
-from stepscope.trainer.writer import ALIGN, NAME, PREVIOUS, SLICES, SLICES_PREVIOUS, SMALL, Written
+from stepscope.trainer.config import NAMES, TrainerError
+from stepscope.trainer.writer import (
+    ALIGN,
+    BEST,
+    NAME,
+    PREVIOUS,
+    SLICES,
+    SLICES_BEST,
+    SLICES_PREVIOUS,
+    SMALL,
+    Written,
+)
+
+_CHECKED_BYTES = 1 << 24
 
 
 class Slot(NamedTuple):
@@ -55,8 +70,8 @@ class Slot(NamedTuple):
 class Checkpointer:
     """Saves the state of a run through a writer process. One checkpoint is in flight at most."""
 
-    def __init__(self, folder: Path, state: dict[str, Any], device: torch.device) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, state: dict[str, Any], device: torch.device, *, lock: int | None = None) -> None:
+        self._folder, self._lock = folder, lock
         tensors = {_key(tensor): tensor for tensor in _tensors(state)}  # tied weights are one tensor under two names
         self.num_bytes = sum(_padded(tensor) for tensor in tensors.values())
         self._memory = _SharedMemory(max(self.num_bytes, ALIGN))
@@ -85,19 +100,21 @@ class Checkpointer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            pass_fds=self._memory.fds,
+            # The folder is in use until the writer, too, is gone.
+            pass_fds=self._memory.fds if self._lock is None else (*self._memory.fds, self._lock),
             start_new_session=True,
         )
 
-    def stage(self, state: dict[str, Any], iteration: int) -> None:
+    def stage(self, state: dict[str, Any], iteration: int, *, is_best: bool = False) -> None:
         """Copy the state aside and have it written. The copy may still run when this returns: see `settle`."""
         assert self._in_flight is None, "collect(wait=True) first"
         if self._stream is not None:
-            self._stream.wait_stream(torch.cuda.current_stream())
+            self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
         with torch.no_grad(), torch.cuda.stream(self._stream) if self._stream else contextlib.nullcontext():
             for key, tensor in {_key(tensor): tensor for tensor in _tensors(state)}.items():
-                self._slots[key].buffer.copy_(tensor, non_blocking=True)
-        job = {"folder": str(self._folder), "parts": _parts(state, self._slots)}
+                # Without a stream nobody waits for the copy: it must be whole when this returns (Apple's GPUs).
+                self._slots[key].buffer.copy_(tensor, non_blocking=self._stream is not None)
+        job = {"folder": str(self._folder), "parts": _parts(state, self._slots), "is_best": is_best}
         self._message, self._iteration = pickle.dumps(job), iteration
         if self._stream is None:
             self.settle()
@@ -152,6 +169,7 @@ class Checkpointer:
         """Wait for the last checkpoint and end the writer."""
         last = self.collect(wait=True)
         self._end_writer()
+        writer.part_best(self._folder)
         return last
 
     def _end_writer(self) -> None:
@@ -193,7 +211,11 @@ class _SharedMemory:
     def pin(self) -> None:
         """Lock the pages so that a GPU can copy into them by itself; without that the copy is slower, not wrong."""
         whole = torch.frombuffer(self._map, dtype=torch.uint8)
-        torch.cuda.cudart().cudaHostRegister(whole.data_ptr(), whole.numel(), 0)
+        if int(torch.cuda.cudart().cudaHostRegister(whole.data_ptr(), whole.numel(), 0)):
+            # A container may forbid it. CUDA keeps the error and would report it at the next kernel: let it do so here.
+            with contextlib.suppress(RuntimeError):
+                torch.zeros(1, device="cuda").add_(1)
+                torch.cuda.synchronize()
 
 
 def _readable(pipe: IO[bytes]) -> bool:
@@ -246,7 +268,7 @@ class _Storage(NamedTuple):
     num_values: int
 
 
-class _Pickler(pickle.Pickler):
+class Pickler(pickle.Pickler):
     """Pickles a state and notes which tensors it met; equal memory is one storage."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -254,11 +276,13 @@ class _Pickler(pickle.Pickler):
         self.met: dict[tuple[int, tuple[int, ...]], tuple[_Storage, torch.Tensor]] = {}
 
     def persistent_id(self, node: object) -> Any:
+        """A storage is a reference to a part of the file."""
         if isinstance(node, _Storage):
             return ("storage", _STORAGES[node.dtype], str(node.number), "cpu", node.num_values)
         return None
 
     def reducer_override(self, node: Any) -> Any:
+        """A tensor is a call that rebuilds it from its storage."""
         if not isinstance(node, torch.Tensor):
             return NotImplemented
         storage = _Storage(len(self.met), node.dtype, node.numel())
@@ -271,7 +295,7 @@ class _Pickler(pickle.Pickler):
 def _parts(state: dict[str, Any], slots: dict[tuple[int, tuple[int, ...]], Slot]) -> list[writer.Part]:
     """The parts of the file: the structure, then the tensors, from the shared memory or as they are."""
     file = io.BytesIO()
-    pickler = _Pickler(file)
+    pickler = Pickler(file)
     pickler.dump(state)
     parts: list[writer.Part] = [("archive/data.pkl", file.getvalue()), ("archive/byteorder", sys.byteorder.encode())]
     for key, (storage, tensor) in pickler.met.items():
@@ -285,21 +309,26 @@ def _parts(state: dict[str, Any], slots: dict[tuple[int, tuple[int, ...]], Slot]
 
 
 def load(
-    folder: Path, *, say: Callable[..., None] | None = None, with_optimizers: bool = True, in_slices: bool = False
+    folder: Path,
+    *,
+    say: Callable[..., None] | None = None,
+    with_optimizers: bool = True,
+    in_slices: bool = False,
+    best: bool = False,
 ) -> dict[str, Any]:
     """The newest whole checkpoint of a folder: ours or nanoGPT's. Only tensors and plain values are believed.
 
     One that was written in slices (see `sharded`) is put together; `in_slices` leaves them where they are and says so
-    under "slices". Without `with_optimizers` those need not be there.
+    under "slices". Without `with_optimizers` those need not be there. `best`: the best one where there is one.
     """
     broken: list[str] = []
-    for path in _candidates(folder):
+    for path in _candidates(folder, best=best):
         problem = _damage(path)
         if problem is None:
             try:
                 if path.is_dir():
                     return _from_slices(path, with_optimizers, in_slices)
-                state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+                state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
                 if isinstance(state, dict) and {"model", "model_args"} <= state.keys():
                     return state
                 problem = "no model in it"
@@ -313,9 +342,12 @@ def load(
     raise TrainerError("train-no-checkpoint", place=str(folder / NAME))
 
 
-def _candidates(folder: Path) -> list[Path]:
+def _candidates(folder: Path, *, best: bool = False) -> list[Path]:
     """The checkpoints of a folder, newest first. A run writes files or folders; who has both changed from one to the
-    other, and the younger pair is the one that counts."""
+    other, and the younger pair is the one that counts. `best` puts the best one before them."""
+    if best:
+        found = [[path] for name in (BEST, SLICES_BEST) if (path := folder / name).exists()]
+        return [*(path for (path,) in sorted(found, key=_moment, reverse=True)), *_candidates(folder)]
     pairs = ((NAME, PREVIOUS), (SLICES, SLICES_PREVIOUS))
     found = [[path for name in pair if (path := folder / name).exists()] for pair in pairs]
     return [path for pair in sorted(filter(None, found), key=_moment, reverse=True) for path in pair]
@@ -324,6 +356,29 @@ def _candidates(folder: Path) -> list[Path]:
 def _moment(pair: list[Path]) -> float:
     newest = pair[0] / SMALL if pair[0].is_dir() else pair[0]
     return newest.stat().st_mtime if newest.exists() else 0.0
+
+
+def saved_settings(folder: Path) -> dict[str, Any]:
+    """The settings that the newest checkpoint states; none where it cannot be read, which `load` then says."""
+    for path in _candidates(folder):
+        try:
+            state = torch.load(
+                path / SMALL if path.is_dir() else path, map_location="cpu", weights_only=True, mmap=True
+            )
+            found = state["config"]
+            return {name: found[name] for name in NAMES if isinstance(found.get(name), bool | int | float | str)}
+        except (
+            pickle.UnpicklingError,
+            RuntimeError,
+            EOFError,
+            OSError,
+            ValueError,
+            LookupError,
+            AttributeError,
+            TypeError,
+        ):
+            continue
+    return {}
 
 
 def _from_slices(path: Path, with_optimizers: bool, in_slices: bool) -> dict[str, Any]:
@@ -342,7 +397,7 @@ def export(folder: Path, target: Path) -> dict[str, Any]:
     if not paths:
         raise TrainerError("train-no-slices", place=str(folder / SLICES))
     state = sharded.read_whole(paths[0])
-    aside = target.with_name(target.name + ".new")
+    aside = writer.aside_of(target)
     try:
         with aside.open("wb") as file:
             torch.save(state, file)
@@ -363,7 +418,24 @@ def _damage(path: Path) -> str | None:
         return sharded.damage(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            bad = archive.testzip()
-    except (zipfile.BadZipFile, OSError, EOFError) as problem:
+            parts = archive.infolist()
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as memory:
+            bad = next((part.filename for part in parts if not _is_whole(part, memory)), None)
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, struct.error) as problem:
         return str(problem)
     return None if bad is None else f"the checksum of {bad} does not match"
+
+
+def _is_whole(part: zipfile.ZipInfo, memory: mmap.mmap) -> bool:
+    """Whether a part of a zip file is what was written. PyTorch packs nothing, so its bytes lie there as they are."""
+    name_bytes, extra_bytes = struct.unpack_from("<HH", memory, part.header_offset + 26)
+    start = part.header_offset + 30 + name_bytes + extra_bytes
+    end = start + part.file_size
+    if part.compress_type != zipfile.ZIP_STORED or end > len(memory):
+        return False
+    checksum = 0
+    with memoryview(memory) as view:
+        for at in range(start, end, _CHECKED_BYTES):
+            with view[at : min(at + _CHECKED_BYTES, end)] as piece:
+                checksum = zlib.crc32(piece, checksum)
+    return checksum == part.CRC

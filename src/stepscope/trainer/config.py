@@ -52,9 +52,9 @@ class TrainConfig:
     eval_only: bool = _setting(False, "Stop after the first evaluation")
     always_save_checkpoint: bool = _setting(True, "Save after every evaluation, not only after the best so far")
     init_from: str = _setting("scratch", "Starting point: scratch, resume, or gpt2, gpt2-medium, gpt2-large, gpt2-xl")
-    wandb_log: bool = _setting(False, "No effect here: a structured log is written next to the checkpoints")
-    wandb_project: str = _setting("owt", "No effect here")
-    wandb_run_name: str = _setting("gpt2", "No effect here")
+    wandb_log: bool = _setting(False, "Log to Weights & Biases, where wandb is installed")
+    wandb_project: str = _setting("owt", "Project of the run at Weights & Biases")
+    wandb_run_name: str = _setting("gpt2", "Name of the run at Weights & Biases")
     # data
     dataset: str = _setting(
         "openwebtext", "Data: data/NAME, or any folder with train.bin and val.bin; stdlib is built in"
@@ -88,14 +88,23 @@ class TrainConfig:
     seed: int = _setting(1337, "Seed of the weights and the data (nanoGPT always uses 1337)")
     recipe: str = _setting("nanogpt", "Model and optimizer: nanogpt has its own; modern reaches the same loss sooner")
     muon_lr: float = _setting(0.03, "Highest learning rate of the matrices under --recipe=modern")
+    schedule: str = _setting(
+        "auto", "Learning rate after warm-up: cosine (nanoGPT's), or wsd: constant, then down in a line; auto by recipe"
+    )
+    warmdown: float = _setting(0.4, "Share of lr_decay_iters at whose end the rate falls, under --schedule=wsd")
     eval: str = _setting(
         "fixed", "Batches to evaluate: fixed takes the same few every time; nanogpt draws as nanoGPT does"
     )
     eval_train: bool = _setting(False, "Evaluate the training split too, with --eval=fixed")
     threads: int = _setting(0, "CPU threads; 0 for as many as are idle when the run starts")
-    budget: float = _setting(0.0, "Seconds the run may take, with fewer iterations if need be; 0 for no limit")
+    save_interval: int = _setting(0, "Iterations between checkpoints; 0: one may follow each evaluation, as in nanoGPT")
+    save_minutes: float = _setting(0.0, "Minutes between checkpoints; 0 for no such limit")
+    tensorboard: bool = _setting(False, "Write TensorBoard files to tensorboard/ in the folder of the run")
     shard: bool = _setting(
         False, "Split the model over the processes under torchrun (FSDP2), where it does not fit on one"
+    )
+    staging: bool = _setting(
+        True, "Keep a copy of the state in host memory: a checkpoint then costs a copy. False waits for the disk"
     )
     gpt2_folder: str = _setting("", "Folder with GPT-2's config.json and model.safetensors")
 
@@ -108,7 +117,6 @@ SMALL: dict[str, Plain] = {
     "device": "cpu",
     "compile": False,
     "recipe": "modern",
-    "budget": 85.0,
     "eval_interval": 50,
     "eval_iters": 40,
     "log_interval": 10,
@@ -118,16 +126,17 @@ SMALL: dict[str, Plain] = {
     "n_layer": 4,
     "n_head": 4,
     "n_embd": 128,
-    "learning_rate": 3e-3,
-    "min_lr": 3e-4,
+    "learning_rate": 1e-2,
+    "min_lr": 1e-3,
     "beta2": 0.99,
     "warmup_iters": 20,
     "max_iters": 400,
     "lr_decay_iters": 400,
 }
 
-_CHOICES = {
+CHOICES = {
     "recipe": ("nanogpt", "modern"),
+    "schedule": ("auto", "cosine", "wsd"),
     "eval": ("fixed", "nanogpt"),
     "dtype": ("auto", "float32", "bfloat16", "float16"),
     "init_from": ("scratch", "resume", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"),
@@ -136,12 +145,12 @@ _CHOICES = {
 _LEAST = {
     **dict.fromkeys(("eval_interval", "log_interval", "eval_iters", "gradient_accumulation_steps"), 1),
     **dict.fromkeys(("batch_size", "block_size", "n_layer", "n_head", "n_embd"), 1),
-    **dict.fromkeys(
-        ("max_iters", "warmup_iters", "lr_decay_iters", "grad_clip", "weight_decay", "seed", "threads", "budget"), 0
-    ),
-    **dict.fromkeys(("learning_rate", "min_lr", "muon_lr", "dropout", "beta1", "beta2"), 0),
+    **dict.fromkeys(("max_iters", "warmup_iters", "lr_decay_iters", "grad_clip", "weight_decay", "seed", "threads"), 0),
+    **dict.fromkeys(("save_interval", "save_minutes"), 0),
+    **dict.fromkeys(("learning_rate", "min_lr", "muon_lr", "warmdown", "dropout", "beta1", "beta2"), 0),
 }
 _BELOW_ONE = ("dropout", "beta1", "beta2")
+_MOMENTUM = (0.85, 0.95, 300)  # of Muon: at the first iteration, later, and the iteration from which on it stays
 
 NAMES = tuple(setting.name for setting in fields(TrainConfig))
 ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(TrainConfig)}
@@ -154,8 +163,8 @@ def parse_flag(name: str, text: str) -> Plain:
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         value = text
-    # `--device=1` is not meant, but `--dataset=2024` may be: what should be text is text.
-    return coerce(name, text if isinstance(_DEFAULTS[name], str) else value)
+    # `--device=1` is not meant, but `--dataset=2024` may be: what should be text is text, without quotes around it.
+    return coerce(name, text if isinstance(_DEFAULTS[name], str) and not isinstance(value, str) else value)
 
 
 def coerce(name: str, value: Any) -> Any:
@@ -183,7 +192,7 @@ def build(*layers: Mapping[str, Plain]) -> TrainConfig:
 
 
 def _check(config: TrainConfig) -> None:
-    for name, known in _CHOICES.items():
+    for name, known in CHOICES.items():
         if getattr(config, name) not in known:
             place = f"{name} = {getattr(config, name)}"
             raise TrainerError("train-choice", place=place, setting=name, known=", ".join(known))
@@ -200,15 +209,41 @@ def _check(config: TrainConfig) -> None:
 
 
 def learning_rate_at(config: TrainConfig, iteration: int) -> float:
-    """The learning rate of an iteration: up in a line, down along half a cosine.
+    """The learning rate of an iteration: up in a line, then as `--schedule` says.
 
     nanoGPT divides by zero where `lr_decay_iters` equals `warmup_iters`; here that means no decay phase at all.
     """
+    return _rate_at(config, iteration, config.learning_rate, config.min_lr, config.warmup_iters)
+
+
+def muon_rate_at(config: TrainConfig, iteration: int) -> float:
+    """The same for the matrices under `--recipe=modern`, from a height of their own and without warm-up.
+
+    An orthogonal update is equally long from the first iteration on, and the blocks start as the identity: there is
+    nothing to wait for.
+    """
+    lowest = config.min_lr * config.muon_lr / (config.learning_rate or 1.0)
+    return _rate_at(config, iteration, config.muon_lr, lowest, 0)
+
+
+def muon_momentum_at(iteration: int) -> float:
+    """Less at the beginning, when the gradients of a few iterations ago are of another network."""
+    low, high, until = _MOMENTUM
+    return low + (high - low) * min(1.0, iteration / until)
+
+
+def _rate_at(config: TrainConfig, iteration: int, highest: float, lowest: float, warmup: int) -> float:
     if not config.decay_lr:
-        return config.learning_rate
-    if iteration < config.warmup_iters:
-        return config.learning_rate * (iteration + 1) / (config.warmup_iters + 1)
-    if iteration > config.lr_decay_iters or config.lr_decay_iters <= config.warmup_iters:
-        return config.min_lr
-    ratio = (iteration - config.warmup_iters) / (config.lr_decay_iters - config.warmup_iters)
-    return config.min_lr + 0.5 * (1.0 + math.cos(math.pi * ratio)) * (config.learning_rate - config.min_lr)
+        return highest
+    end = config.lr_decay_iters
+    if iteration < warmup:
+        return highest * (iteration + 1) / (warmup + 1)
+    if iteration > end or end <= warmup:
+        return lowest
+    if config.schedule == "wsd" or (config.schedule == "auto" and config.recipe == "modern"):
+        # Not before the warm-up is over, however long the way down is.
+        length = min(config.warmdown * end, end - warmup)
+        left = (end - iteration) / length if length else 1.0
+        return lowest + min(1.0, left) * (highest - lowest)
+    ratio = (iteration - warmup) / (end - warmup)
+    return lowest + 0.5 * (1.0 + math.cos(math.pi * ratio)) * (highest - lowest)

@@ -20,6 +20,7 @@ import numpy as np
 
 from stepscope.trainer.config import TrainConfig, TrainerError
 
+GPT2_TOKENS = 50257
 GPT2_VOCABULARY = 50304  # 50257 rounded up to a multiple of 64, which matrix units like
 _END_OF_TEXT = 50256
 SHAKESPEARE_URL = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"

@@ -52,17 +52,36 @@ def join_world(config: TrainConfig) -> World:
         raise TrainerError("train-no-device", place=f"device = {config.device}", name="CUDA")
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise TrainerError("train-no-device", place=f"device = {config.device}", name="MPS")
-    if "RANK" not in os.environ:
-        return World(0, 1, device)
-    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    rank, size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    if device.type == "cuda":
+        device = _choose_gpu(device, config, alone=size == 1)
     if size == 1:
         return World(0, 1, device)
-    if device.type == "cuda":
-        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
-        torch.cuda.set_device(device)
     backend = config.backend if device.type == "cuda" else "gloo"
     dist.init_process_group(backend, timeout=_LOST_AFTER)
     return World(rank, size, device)
+
+
+def _choose_gpu(device: torch.device, config: TrainConfig, *, alone: bool) -> torch.device:
+    """The GPU of this process, made the current one: events and streams are the current device's, not a tensor's."""
+    index = (device.index or 0) if alone else int(os.environ.get("LOCAL_RANK", "0"))
+    if index >= torch.cuda.device_count():
+        raise TrainerError("train-no-device", place=f"device = {config.device}", name=f"cuda:{index}")
+    torch.cuda.set_device(index)
+    return torch.device("cuda", index)
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until a device has done what it was given; a CPU always has."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def exact(device: torch.device) -> torch.dtype:
+    """What sums of losses are kept in where processes exchange them. Apple's GPUs have no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def pick_precision(config: TrainConfig, device: torch.device, say: Callable[..., None]) -> str:
@@ -79,8 +98,8 @@ def pick_precision(config: TrainConfig, device: torch.device, say: Callable[...,
             say("train-bf16-crashes")
         else:
             say("train-bf16-slower", ratio=slower)
-    elif config.dtype == "float16":
-        say("train-no-float16", device=device.type)
+    elif config.dtype in {"float16", "bfloat16"}:
+        say("train-cuda-only", dtype=config.dtype, device=device.type)
     return "float32"
 
 
@@ -154,6 +173,8 @@ def random_state(device: torch.device) -> dict[str, Any]:
     state = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         state["cuda"] = torch.cuda.get_rng_state(device)
+    elif device.type == "mps":
+        state["mps"] = torch.mps.get_rng_state()
     return state
 
 
@@ -162,6 +183,8 @@ def set_random_state(state: dict[str, Any], device: torch.device) -> None:
     torch.set_rng_state(state["cpu"].cpu())
     if device.type == "cuda" and "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"].cpu(), device)
+    elif device.type == "mps" and "mps" in state:
+        torch.mps.set_rng_state(state["mps"].cpu())
 
 
 @contextlib.contextmanager

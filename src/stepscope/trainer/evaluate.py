@@ -11,6 +11,7 @@ each process takes its share of the windows.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -20,11 +21,60 @@ import torch
 from stepscope.trainer.accounts import EVALUATION_TRAIN, EVALUATION_VAL, Accounts
 from stepscope.trainer.config import TrainConfig
 from stepscope.trainer.data import Split
+from stepscope.trainer.device import exact, random_state, set_random_state
+from stepscope.trainer.memory import device_peak
 
 # With paired batches this part of nanoGPT's number gives differences at least twice as precise as its own (see above).
 FIXED_SHARE = 0.25
-# No activations are kept, so more sequences fit at once. A CPU gains nothing by it (measured: 0.85 to 1.1).
-_BATCHES_AT_ONCE = {"cuda": 4}
+# Training batches in one batch of an evaluation, where they fit: no activations are kept, but logits of every position
+# are, and with a large vocabulary those are most of it. A CPU gains nothing by it (measured: 0.85 to 1.1).
+_BATCHES_AT_ONCE = (4, 2)
+
+# Runs one training step of one micro-batch, or one batch of an evaluation with this many sequences, and returns the
+# most memory that was in use meanwhile; None: the device does not say.
+Peak = Callable[[int | None], int | None]
+
+
+def fitting_batch(batch_size: int, peak: Peak) -> int:
+    """The largest batch of an evaluation that needs no more memory than a training step.
+
+    A training batch always fits: the same forward pass, with nothing kept for a backward pass. More are tried only
+    where two measurements say that they fit, and are measured before they are believed.
+    """
+    allowed = peak(None)
+    if allowed is None:
+        return batch_size
+    half = max(1, batch_size // 2)
+    one, part = peak(batch_size), peak(half)
+    if one is None or part is None or half == batch_size:
+        return batch_size
+    each = max(0, one - part) / (batch_size - half)  # bytes of one more sequence
+    for times in _BATCHES_AT_ONCE:
+        size = batch_size * times
+        if one + each * (size - batch_size) <= allowed and (peak(size) or allowed + 1) <= allowed:
+            return size
+    return batch_size
+
+
+def make_peak(model: torch.nn.Module, config: TrainConfig, device: torch.device, autocast: Callable[[], Any]) -> Peak:
+    """Measures a training step, or a batch of an evaluation; the run does not notice."""
+
+    def work(sequences: int | None) -> None:
+        shape = (config.batch_size if sequences is None else sequences, config.block_size)
+        tokens = torch.zeros(shape, dtype=torch.long, device=device)
+        with contextlib.nullcontext() if sequences is None else torch.inference_mode(), autocast():
+            _, loss = model(tokens, tokens)
+        if sequences is None:
+            loss.backward()
+            model.zero_grad(set_to_none=True)
+
+    def peak(sequences: int | None) -> int | None:
+        before = random_state(device)
+        found = device_peak(device, lambda: work(sequences))
+        set_random_state(before, device)
+        return found
+
+    return peak
 
 
 class Losses(NamedTuple):
@@ -54,24 +104,26 @@ class Evaluator:
         reduce: Callable[[torch.Tensor], Any] | None = None,
     ) -> None:
         self._config = config
+        self._has_train_split = config.eval_train or config.eval_only
         self._splits = splits
         self._device = device
         self._autocast = autocast
         self._accounts = accounts
         self._rank, self._world_size, self._reduce = rank, world_size, reduce
-        at_once = _BATCHES_AT_ONCE.get(device.type, 1) if config.eval == "fixed" else 1
-        self.batch_size = config.batch_size * at_once
+        self.batch_size = config.batch_size  # setup raises it where more fit: see `fitting_batch`
         self._windows = {name: self._spread(split) for name, split in splits.items()}
 
     @property
     def passes(self) -> float:
         """Training batches' worth of forward passes that one evaluation is on this process, with `--eval=fixed`."""
-        splits = ("train", "val") if self._config.eval_train else ("val",)
+        splits = ("train", "val") if self._has_train_split else ("val",)
         return sum(len(self._windows[name]) for name in splits) / self._config.batch_size / self._world_size
 
     def _spread(self, split: Split) -> torch.Tensor:
         """The starts of the fixed windows: evenly over the split, the same in every run of one seed."""
-        wanted = max(1, round(self._config.eval_iters * FIXED_SHARE)) * self._config.batch_size
+        # A run that is nothing but an evaluation has no other one to be compared with: it is as long as it says.
+        share = 1.0 if self._config.eval_only else FIXED_SHARE
+        wanted = max(1, round(self._config.eval_iters * share)) * self._config.batch_size
         room = len(split) - split.block_size
         generator = torch.Generator().manual_seed(self._config.seed)
         # One random start in each of `wanted` equal stretches: no stretch of the text is left out.
@@ -84,7 +136,7 @@ class Evaluator:
         try:
             if self._config.eval == "nanogpt":
                 return self._classic(model)
-            if self._config.eval_train:
+            if self._has_train_split:
                 train = self._fixed(model, "train")
             elif running_loss is not None:
                 train = running_loss
@@ -113,16 +165,22 @@ class Evaluator:
 
     def _mean(self, model: torch.nn.Module, batches: Iterable[tuple[Any, Any, int]]) -> float:
         """Mean loss over the sequences of all processes; one wait for the device at the end, not one per batch."""
-        total = torch.zeros(2, dtype=torch.float64, device="cpu" if self._device.type == "mps" else self._device)
+        losses, counts = [], []
         # What is gathered in inference mode could not be trained on afterwards.
         with torch.no_grad() if self._config.shard else torch.inference_mode():
             for x, y, count in batches:
                 with self._autocast():
                     _, loss = model(x, y)
-                total += torch.stack([loss.double() * count, torch.tensor(float(count), device=loss.device)])
-        if self._reduce is not None:
-            self._reduce(total)
-        summed, count = total.tolist()
+                losses.append(loss)
+                counts.append(count)
+            values = torch.stack(losses).tolist()
+        # Added up on the host: in Python's double precision, which not every device has.
+        total = sum(value * count for value, count in zip(values, counts, strict=True)), sum(counts)
+        if self._reduce is None:
+            return total[0] / total[1]
+        shared = torch.tensor(total, dtype=exact(self._device), device=self._device)
+        self._reduce(shared)
+        summed, count = shared.tolist()
         return float(summed / count)
 
     @torch.no_grad()

@@ -1,4 +1,4 @@
-"""The network and its optimizers, in two recipes.
+"""The network, in two recipes; what trains it is in `optimizers`.
 
 `nanogpt` is GPT-2 as nanoGPT trains it: the same modules under the same names, created in the same order, so that one
 seed gives the same weights and a checkpoint goes either way. `modern` keeps the outline and changes what the public
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 (its customary name)
 
-from stepscope.trainer.config import TrainConfig, TrainerError, told_as
+from stepscope.trainer.config import TrainerError, told_as
 
 _MOST_LAYERS = 10_000  # of a checkpoint in slices, whose tensors are not looked at yet
-OPTIMIZERS = ("optimizer", "muon")  # the optimizers' names in a checkpoint
 A100_FLOPS = 312e12  # nanoGPT states its utilisation against an A100's bfloat16 peak, on any hardware
 
 
@@ -232,101 +230,6 @@ def _draw(module: nn.Module) -> None:
         nn.init.normal_(module.weight, mean=0.0, std=0.02)
     if isinstance(module, nn.Linear) and module.bias is not None:
         nn.init.zeros_(module.bias)
-
-
-# -- optimizers ---------------------------------------------------------------------------------------------------
-
-
-def whole(tensor: Any) -> torch.Tensor:
-    """All of a tensor, gathered from the processes where it is in slices (see `sharded`)."""
-    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
-
-
-def like(value: torch.Tensor, target: Any) -> torch.Tensor:
-    """A whole tensor that every process has, in the slices of another; nobody needs to send anything for that."""
-    if not hasattr(target, "full_tensor"):
-        return value
-    from torch.distributed.tensor import distribute_tensor
-
-    return distribute_tensor(value, target.device_mesh, target.placements, src_data_rank=None)
-
-
-class Muon(torch.optim.Optimizer):
-    """Momentum whose update is made orthogonal: every direction of a matrix moves equally far.
-
-    After Keller Jordan's Muon (https://kellerjordan.github.io/posts/muon/). The orthogonal matrix comes from five
-    Newton-Schulz steps, which are products only. Matrices of one shape go through them together. Computed in float32:
-    `torch.optim.Muon` uses bfloat16, which kills the process on some virtual machines.
-    """
-
-    def __init__(self, params: Iterable[torch.Tensor], lr: float, momentum: float = 0.95) -> None:
-        super().__init__(params, {"lr": lr, "momentum": momentum})
-
-    @torch.no_grad()
-    def step(self, closure: None = None) -> None:
-        """One update of every matrix that has a gradient."""
-        assert closure is None
-        for group in self.param_groups:
-            # A matrix in slices is gathered first: its parts have no orthogonal neighbours of their own.
-            shapes: dict[tuple[int, ...], list[tuple[torch.Tensor, torch.Tensor]]] = {}
-            for weight in group["params"]:
-                if weight.grad is None:
-                    continue
-                momentum = self.state[weight].setdefault("momentum", torch.zeros_like(weight))
-                momentum.lerp_(weight.grad, 1 - group["momentum"])
-                direction = weight.grad.lerp(momentum, group["momentum"])  # Nesterov: look ahead
-                # Queries, keys and values are three matrices in one.
-                rows, width = weight.shape
-                for piece in whole(direction).chunk(3 if rows == 3 * width else 1):
-                    shapes.setdefault(tuple(piece.shape), []).append((weight, piece))
-            updates: dict[torch.Tensor, list[torch.Tensor]] = {}
-            for (rows, width), pairs in shapes.items():
-                # A tall matrix has more to move than its columns can say.
-                scale = group["lr"] * max(1.0, rows / width) ** 0.5
-                stack = _orthogonal(torch.stack([piece for _, piece in pairs])).mul_(scale)
-                for (weight, _), update in zip(pairs, stack, strict=True):
-                    updates.setdefault(weight, []).append(update)
-            for weight, pieces in updates.items():
-                weight.sub_(like(torch.cat(pieces), weight))
-
-
-def _orthogonal(x: torch.Tensor) -> torch.Tensor:
-    """The orthogonal matrix next to each of a stack of matrices, roughly: singular values end between 0.7 and 1.2."""
-    is_tall = x.size(-2) > x.size(-1)
-    if is_tall:
-        x = x.mT  # the products are then of the smaller side
-    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
-    for _ in range(5):
-        gram = x @ x.mT
-        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=-4.7750, alpha=2.0315), x, beta=3.4445)
-    return x.mT if is_tall else x
-
-
-def make_optimizers(model: GPT, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    """AdamW over everything, or Muon over the matrices of the blocks and AdamW over the rest.
-
-    Anything with two dimensions decays; norms and biases do not. The state is made here and not by the first step, so
-    that room for checkpoints can be set aside before training starts.
-    """
-    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-    matrices = [p for name, p in named if config.recipe == "modern" and p.dim() == 2 and ".h." in name]
-    taken = {id(p) for p in matrices}
-    rest = [p for _, p in named if id(p) not in taken]
-    groups = [
-        {"params": [p for p in rest if p.dim() >= 2], "weight_decay": config.weight_decay},
-        {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
-    ]
-    adam = torch.optim.AdamW(groups, lr=config.learning_rate, betas=(config.beta1, config.beta2), fused=True)
-    for group in adam.param_groups:
-        for p in group["params"]:
-            step = torch.zeros((), dtype=torch.float32, device=p.device)
-            adam.state[p] = {"step": step, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
-    if not matrices:
-        return [adam]
-    muon = Muon(matrices, lr=config.muon_lr)
-    for p in matrices:
-        muon.state[p]["momentum"] = torch.zeros_like(p)
-    return [adam, muon]
 
 
 # -- loading ---------------------------------------------------------------------------------------------------------

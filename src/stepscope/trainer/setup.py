@@ -17,13 +17,23 @@ from torch.nn.parallel import DistributedDataParallel
 
 from stepscope.trainer import accounts as phases
 from stepscope.trainer import checkpoint
-from stepscope.trainer.accounts import DevicePhases
-from stepscope.trainer.budget import fit_budget, time_step
+from stepscope.trainer.blocking import BlockingCheckpointer
 from stepscope.trainer.config import TrainConfig, TrainerError, told_as
 from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Meta, Split, find_folder, read_meta
-from stepscope.trainer.device import Autocast, World, make_autocast, pick_precision, pick_threads
-from stepscope.trainer.evaluate import Evaluator
-from stepscope.trainer.model import GPT, ModelArgs, load_gpt2, load_model, make_optimizers
+from stepscope.trainer.device import (
+    Autocast,
+    World,
+    make_autocast,
+    pick_precision,
+    pick_threads,
+    random_state,
+    set_random_state,
+)
+from stepscope.trainer.device_phases import DevicePhases
+from stepscope.trainer.evaluate import Evaluator, fitting_batch, make_peak
+from stepscope.trainer.memory import host_bytes_left, state_bytes
+from stepscope.trainer.model import GPT, ModelArgs, load_gpt2, load_model
+from stepscope.trainer.optimizers import make_optimizers
 from stepscope.trainer.runlog import RunLog, Say, Show
 from stepscope.trainer.state import large_state, load_optimizers, restore_small
 from stepscope.trainer.writer import NAME
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
 
 # The settings that a checkpoint's network has of its own.
 _SHAPE = ("n_layer", "n_head", "n_embd", "block_size", "bias")
+_STATED_BYTES = 100_000_000  # a copy in host memory that is smaller than this is not worth a line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,45 +70,60 @@ class Parts:
     batches: Batches
     evaluator: Evaluator
     device_phases: DevicePhases | None  # on a GPU
-    checkpointer: checkpoint.Checkpointer | ShardedCheckpointer | None  # only in a process that writes checkpoints
+    checkpointer: (
+        checkpoint.Checkpointer | BlockingCheckpointer | ShardedCheckpointer | None
+    )  # only in a process that writes checkpoints
     resumed_batch: tuple[Any, Any] | None  # the batch at which a resumed run goes on
 
 
 def prepare(
-    config: TrainConfig, world: World, *, say: Say, show: Show, header: Sequence[str], started_ns: int
+    config: TrainConfig,
+    world: World,
+    *,
+    say: Say,
+    show: Show,
+    header: Sequence[str],
+    notes: Sequence[str],
+    started_ns: int,
 ) -> Parts:
     """Make the parts of a run in this process; see `train.train` for the arguments.
 
-    A failure closes the log and writes the ledger. After a success both are the caller's to close.
+    A failure leaves the folder as it was. After a success the log is the caller's to close.
     """
     log = RunLog(config, world, say=say, show=show, started_ns=started_ns)
     try:
-        return _prepare(config, world, log, header)
+        for line in notes:
+            log.print(line, is_shown=False)
+        for line in header:
+            log.print(line)
+        return _prepare(config, world, log)
     except BaseException:
-        log.close()
+        if log.folder is not None:
+            log.folder.release()
         raise
 
 
-def _prepare(config: TrainConfig, world: World, log: RunLog, header: Sequence[str]) -> Parts:
+def _prepare(config: TrainConfig, world: World, log: RunLog) -> Parts:
     """What `prepare` promises, in nanoGPT's order: its lines come in that order, and so do its random numbers."""
-    config, saved = _settle_settings(config, world, log, header)
+    config, saved = _settle_settings(config, world, log)
     folder = _find_data(config, world)
     meta = _describe_data(folder, log)
     raw_model = _place(_make_model(config, meta, saved, log), config, world)
     splits = _open_splits(folder, raw_model.args)
     batches = Batches(splits["train"], config, world.device, rank=world.rank, world_size=world.size)
-    optimizers = make_optimizers(raw_model, config)
-    _describe_optimizers(raw_model, log)
-    # After the optimizers: they are those of the recipe asked for, and refuse a checkpoint of the other one.
+    # A checkpoint's recipe counts: its optimizers are those that it has the state of.
     config = replace(config, recipe=raw_model.args.recipe)
+    # An evaluation alone needs no optimizer, whose state is twice the weights.
+    optimizers = [] if config.eval_only else make_optimizers(raw_model, config)
+    if optimizers:
+        _describe_optimizers(raw_model, log)
     autocast = make_autocast(config, world.device)
-    if config.budget and saved is None:
-        step_s = time_step(raw_model, optimizers, config, world, autocast=autocast, log=log)
-        optimizers = make_optimizers(raw_model, config)  # the trial has left its marks in the others
-        config = fit_budget(config, world, step_s, log)
     evaluator = _make_evaluator(config, world, splits, autocast=autocast, log=log)
-    if saved is not None:
+    if saved is not None and (optimizers or "slices" in saved):
         load_optimizers(saved, raw_model, optimizers, place=_checkpoint_place(config))
+    if world.device.type == "cuda" and world.size == 1 and config.eval == "fixed" and not config.compile:
+        # Compiled, another batch size would be another graph; several processes must have one size between them.
+        evaluator.batch_size = fitting_batch(config.batch_size, make_peak(raw_model, config, world.device, autocast))
     log.accounts.lap(phases.STARTUP)
     model: Any = raw_model
     if config.compile:
@@ -116,6 +142,14 @@ def _prepare(config: TrainConfig, world: World, log: RunLog, header: Sequence[st
             resumed_batch = restore_small(
                 saved, config, world, log.progress, batches=batches, scaler=network.scaler, say=log.say
             )
+    checkpointer = _make_checkpointer(config, world, network, log)
+    try:
+        # Last: from here on files of the folder change.
+        log.open(config, _facts(config, raw_model, world))
+    except BaseException:
+        if checkpointer is not None:
+            checkpointer.close()
+        raise
     return Parts(
         config=config,
         world=world,
@@ -126,23 +160,28 @@ def _prepare(config: TrainConfig, world: World, log: RunLog, header: Sequence[st
         evaluator=evaluator,
         device_phases=_make_device_phases(world, log),
         resumed_batch=resumed_batch,
-        # Last, because it starts a process: after it nothing can fail that would leave that behind.
-        checkpointer=_make_checkpointer(config, world, network),
+        checkpointer=checkpointer,
     )
+
+
+def _facts(config: TrainConfig, model: GPT, world: World) -> dict[str, object]:
+    """What the settings do not say, for the records."""
+    return {
+        "parameters": model.num_parameters(),
+        "vocab_size": model.args.vocab_size,
+        "tokens_per_step": config.gradient_accumulation_steps * config.batch_size * config.block_size,
+        "world_size": world.size,
+    }
 
 
 # -- settings and data --------------------------------------------------------------------------------------------
 
 
-def _settle_settings(
-    config: TrainConfig, world: World, log: RunLog, header: Sequence[str]
-) -> tuple[TrainConfig, dict[str, Any] | None]:
+def _settle_settings(config: TrainConfig, world: World, log: RunLog) -> tuple[TrainConfig, dict[str, Any] | None]:
     """The settings as they will be used, and the checkpoint that a resumed run starts from.
 
     What the settings leave open is decided here, by the machine or by the checkpoint.
     """
-    for line in header:
-        log.print(line)
     if config.gradient_accumulation_steps % world.size:
         place = f"gradient_accumulation_steps = {config.gradient_accumulation_steps}"
         raise TrainerError("train-accumulation", place=place, processes=world.size)
@@ -156,20 +195,16 @@ def _settle_settings(
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     saved = None
     if config.init_from == "resume":
-        saved = checkpoint.load(Path(config.out_dir), say=log.say, in_slices=config.shard)
-    before: dict[str, Any] = {} if saved is None else saved.get("config", {})
+        saved = checkpoint.load(
+            Path(config.out_dir), say=log.say, in_slices=config.shard, with_optimizers=not config.eval_only
+        )
     with told_as("train-bad-checkpoint", _checkpoint_place(config)):
-        before = {name: int(before[name]) for name in ("threads", "max_iters", "lr_decay_iters") if name in before}
+        threads_before = 0 if saved is None else int(saved.get("config", {}).get("threads", 0))
     config = replace(config, dtype=pick_precision(config, world.device, log.say))
     if world.device.type == "cpu":
-        threads = config.threads or before.get("threads", 0)
+        threads = config.threads or threads_before
         config = replace(config, threads=pick_threads(replace(config, threads=threads)))
         torch.set_num_threads(config.threads)
-    if config.budget and saved is not None:
-        # What fitted when the run began, or the learning rates would be others from here on.
-        lengths = {name: before[name] for name in ("max_iters", "lr_decay_iters") if name in before}
-        config = replace(config, **lengths)
-        log.last_iteration = config.max_iters
     return config, saved
 
 
@@ -232,7 +267,9 @@ def _follow_checkpoint(saved: dict[str, Any], args: ModelArgs, config: TrainConf
     """Go on at the checkpoint's iteration. Its shape wins over the settings; what that overrides is said."""
     for name in (*_SHAPE, "recipe"):
         now, asked = getattr(args, name), getattr(config, name)
-        if now != asked and name != "block_size":
+        # The recipe has no flag to contradict: a default is not asked for.
+        is_default = name == "recipe" and asked == TrainConfig.recipe
+        if now != asked and name != "block_size" and not is_default:
             log.say("train-from-checkpoint", setting=name, value=str(now), asked=str(asked))
     with told_as("train-bad-checkpoint", _checkpoint_place(config)):
         log.progress.iteration = int(saved.get("iter_num", 0))
@@ -271,7 +308,9 @@ def _share(model: Any, config: TrainConfig, world: World) -> Any:
     if world.size == 1 or config.shard:
         return model
     devices = [world.device.index] if world.device.type == "cuda" else None
-    return DistributedDataParallel(model, device_ids=devices)
+    # Gradients live in the buckets that travel: no copy into them, and no second set in memory. The only buffers are
+    # the tables of the rotary positions, which follow from the shape: nobody needs to send them.
+    return DistributedDataParallel(model, device_ids=devices, gradient_as_bucket_view=True, broadcast_buffers=False)
 
 
 def _compile(
@@ -281,7 +320,7 @@ def _compile(
     log.show("compile")
     log.print("compiling the model... (takes a ~minute)")
     model = torch.compile(raw_model)
-    before = torch.get_rng_state()
+    before = random_state(world.device)
     tokens = torch.zeros((config.batch_size, config.block_size), dtype=torch.long, device=world.device)
     targets = tokens.clone()  # a graph for one tensor given twice would not do for two
     with autocast():
@@ -294,7 +333,7 @@ def _compile(
     with torch.no_grad() if config.eval == "nanogpt" else torch.inference_mode(), autocast():
         model(tokens, targets)
     model.train()
-    torch.set_rng_state(before)
+    set_random_state(before, world.device)
     took = log.accounts.lap(phases.COMPILE)
     log.accounts.event("compile", log.progress.iteration, took)
     return model
@@ -330,17 +369,33 @@ def _make_device_phases(world: World, log: RunLog) -> DevicePhases | None:
 
 
 def _make_checkpointer(
-    config: TrainConfig, world: World, network: Network
-) -> checkpoint.Checkpointer | ShardedCheckpointer | None:
+    config: TrainConfig, world: World, network: Network, log: RunLog
+) -> checkpoint.Checkpointer | BlockingCheckpointer | ShardedCheckpointer | None:
     """Every process saves its slices, or the first one everything."""
     folder = Path(config.out_dir)
     if config.eval_only:
         return None
+    if config.staging and (config.shard or world.rank == 0):
+        _state_staging(network, log)
     if config.shard:
         from stepscope.trainer.sharded import ShardedCheckpointer, tensors_of
 
-        return ShardedCheckpointer(folder, tensors_of(network.raw_model, network.optimizers), world.device)
+        tensors = tensors_of(network.raw_model, network.optimizers)
+        return ShardedCheckpointer(folder, tensors, world.device, staging=config.staging)
     if world.rank > 0:
         return None
+    if not config.staging:
+        return BlockingCheckpointer(folder)
     state = large_state(network.raw_model, network.optimizers, in_slices=False)
-    return checkpoint.Checkpointer(folder, state, world.device)
+    lock = None if log.folder is None else log.folder.descriptor
+    return checkpoint.Checkpointer(folder, state, world.device, lock=lock)
+
+
+def _state_staging(network: Network, log: RunLog) -> None:
+    """Say what the copies of checkpoints take of the host's memory, before it is taken."""
+    num_bytes, left = state_bytes(network.raw_model, network.optimizers), host_bytes_left()
+    log.accounts.facts["staging_bytes"] = num_bytes
+    if left is not None and num_bytes > left:
+        log.say("train-staging-tight", size=num_bytes / 1e9, left=left / 1e9)
+    elif num_bytes >= _STATED_BYTES:
+        log.say("train-staging", size=num_bytes / 1e9)

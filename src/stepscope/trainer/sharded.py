@@ -39,10 +39,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
-from stepscope.trainer.model import OPTIMIZERS
-from stepscope.trainer.writer import SLICES, SLICES_PREVIOUS, SMALL, Written, sync_folder
-
-_ASIDE = "ckpt.dist.new"
+from stepscope.trainer.optimizers import OPTIMIZERS
+from stepscope.trainer.writer import SLICES, SLICES_BEST, SLICES_PREVIOUS, SMALL, Written, aside_of, sync_folder
 
 
 def split(model: Any, device: torch.device) -> None:
@@ -75,38 +73,46 @@ class ShardedCheckpointer:
     a group of their own, so that the training loop's collectives and theirs never meet.
     """
 
-    def __init__(self, folder: Path, tensors: dict[str, torch.Tensor], device: torch.device) -> None:
+    def __init__(
+        self, folder: Path, tensors: dict[str, torch.Tensor], device: torch.device, *, staging: bool = True
+    ) -> None:
         self._folder = folder
         self._tensors = tensors
         self._group = dist.new_group(backend="gloo")
-        on_gpu = device.type == "cuda"  # there the copy runs under the next forward and backward pass
-        self._stager = DefaultStager(StagingOptions(on_gpu, use_shared_memory=False, **_OVERLAPPED[on_gpu]))
-        staged = self._stager.stage(
-            tensors
-        )  # the first touch of fresh memory is slow: now, not in the first checkpoint
-        if isinstance(staged, Future):
-            staged.result()
+        # One name for all processes, and no other run's.
+        names: list[str] = [aside_of(folder / SLICES).name]
+        dist.broadcast_object_list(names, 0, group=self._group)
+        self._aside = folder / names[0]
+        self._stager = _make_stager(tensors, device) if staging else None
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._copied: Future[None] | None = None
         self._written: Future[Written] | None = None
 
-    def stage(self, state: dict[str, Any], iteration: int) -> None:
+    def stage(self, state: dict[str, Any], iteration: int, *, is_best: bool = False) -> None:
         """Copy the slices aside and have them written; `state` is everything that is not a tensor of `tensors_of`."""
         assert self._written is None, "collect(wait=True) first"
         file = io.BytesIO()
         torch.save(state, file)
-        aside = self._folder / _ASIDE
-        if dist.get_rank() == 0:
-            shutil.rmtree(aside, ignore_errors=True)  # left by a run that was killed
         started = time.monotonic()
-        writer = dcp.FileSystemWriter(aside)
+        upload = self._save(dcp.FileSystemWriter(self._aside))
+        self._written = self._threads.submit(self._finish, upload, file.getvalue(), iteration, started, is_best)
+
+    def _save(self, writer: dcp.FileSystemWriter) -> Future[Any]:
+        """Have the slices written: from a copy while the run goes on, or at once where there is none."""
+        if self._stager is None:
+            upload: Future[Any] = Future()
+            try:
+                upload.set_result(dcp.save(self._tensors, storage_writer=writer, process_group=self._group))
+            except (CheckpointException, OSError, RuntimeError) as trouble:
+                upload.set_exception(trouble)
+            return upload
         answer = dcp.async_save(
             self._tensors, storage_writer=writer, process_group=self._group, async_stager=self._stager
         )
-        upload = answer
-        if not isinstance(answer, Future):
-            self._copied, upload = answer.staging_completion, answer.upload_completion
-        self._written = self._threads.submit(self._finish, upload, file.getvalue(), iteration, started)
+        if isinstance(answer, Future):
+            return answer
+        self._copied = answer.staging_completion
+        return answer.upload_completion
 
     def settle(self) -> None:
         """Must come before the next optimizer step: the copy is finished when this returns."""
@@ -131,16 +137,17 @@ class ShardedCheckpointer:
         """Wait for the last checkpoint."""
         last = self.collect(wait=True)
         self._threads.shutdown()
-        self._stager.close()
+        if self._stager is not None:
+            self._stager.close()
         return last
 
-    def _finish(self, upload: Future[Any], small: bytes, iteration: int, started: float) -> Written:
+    def _finish(self, upload: Future[Any], small: bytes, iteration: int, started: float, is_best: bool) -> Written:
         """When the slices of all processes are on the disk, the first one makes the folder the newest checkpoint."""
         problem, num_bytes = None, 0
         try:
             upload.result()
             if dist.get_rank(self._group) == 0:
-                num_bytes = self._publish(small)
+                num_bytes = self._publish(small, is_best=is_best)
         except CheckpointException as trouble:
             # Some process could not write: it says why, by rank.
             first = next(iter(trouble.failures.values()))[0]
@@ -148,12 +155,12 @@ class ShardedCheckpointer:
         except (OSError, RuntimeError) as trouble:
             problem = getattr(trouble, "strerror", None) or str(trouble).partition("\n")[0]
         if problem is not None and dist.get_rank(self._group) == 0:
-            shutil.rmtree(self._folder / _ASIDE, ignore_errors=True)  # half a checkpoint on a full disk helps nobody
+            shutil.rmtree(self._aside, ignore_errors=True)  # half a checkpoint on a full disk helps nobody
         return Written(iteration, time.monotonic() - started, num_bytes, problem)
 
-    def _publish(self, small: bytes) -> int:
+    def _publish(self, small: bytes, *, is_best: bool) -> int:
         """Put the new folder in place. At every moment one of the three is whole; `load` takes the newest that is."""
-        aside, target, previous = (self._folder / name for name in (_ASIDE, SLICES, SLICES_PREVIOUS))
+        aside, target, previous = self._aside, self._folder / SLICES, self._folder / SLICES_PREVIOUS
         with (aside / SMALL).open("wb") as file:
             file.write(small)
             file.flush()
@@ -162,9 +169,37 @@ class ShardedCheckpointer:
         shutil.rmtree(previous, ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
             target.rename(previous)
+        if is_best:
+            self._name_best(aside)
         aside.rename(target)
         sync_folder(self._folder)
         return sum(path.stat().st_size for path in target.iterdir())
+
+    def _name_best(self, newest: Path) -> None:
+        """A second folder with second names of the same files; copies where a file cannot have two."""
+        best = self._folder / SLICES_BEST
+        aside = aside_of(best)
+        shutil.copytree(newest, aside, copy_function=_link)
+        sync_folder(aside)
+        shutil.rmtree(best, ignore_errors=True)
+        aside.rename(best)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _make_stager(tensors: dict[str, torch.Tensor], device: torch.device) -> DefaultStager:
+    """What copies the slices aside. The first touch of fresh memory is slow: now, not in the first checkpoint."""
+    on_gpu = device.type == "cuda"  # there the copy runs under the next forward and backward pass
+    stager = DefaultStager(StagingOptions(on_gpu, use_shared_memory=False, **_OVERLAPPED[on_gpu]))
+    staged = stager.stage(tensors)
+    if isinstance(staged, Future):
+        staged.result()
+    return stager
 
 
 _OVERLAPPED = {

@@ -17,7 +17,8 @@ import torch.distributed as dist
 from stepscope.trainer.config import TrainConfig, told_as
 from stepscope.trainer.data import Batches
 from stepscope.trainer.device import World, random_state, set_random_state
-from stepscope.trainer.model import GPT, OPTIMIZERS, like
+from stepscope.trainer.model import GPT
+from stepscope.trainer.optimizers import OPTIMIZERS, like
 
 
 @dataclass(slots=True, kw_only=True)

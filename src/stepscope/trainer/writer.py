@@ -6,8 +6,9 @@ It is started by `checkpoint.Checkpointer` as a plain script. Jobs come over its
 memory that both processes see. A job is a list of the parts of the file: names, and bytes or places in that memory.
 
 At every moment `ckpt.pt` is the old file or the new one, whole: the new one is written next to it, flushed to the disk
-and renamed. The one before stays as `ckpt-previous.pt`. The container is a zip file, as PyTorch's own, and a zip file
-carries a CRC-32 of each part.
+and renamed. The one before stays as `ckpt-previous.pt`. One that is the best so far is `ckpt-best.pt` as well, a second
+name for the same file, which stays when `ckpt.pt` moves on. The container is a zip file, as PyTorch's own, and a zip
+file carries a CRC-32 of each part.
 """
 
 from __future__ import annotations
@@ -18,18 +19,21 @@ import json
 import mmap
 import os
 import pickle
+import shutil
 import struct
 import sys
 import threading
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-NAME, PREVIOUS, ASIDE = "ckpt.pt", "ckpt-previous.pt", "ckpt.pt.new"
+NAME, PREVIOUS, BEST = "ckpt.pt", "ckpt-previous.pt", "ckpt-best.pt"
 # What a run with `--shard` writes instead: folders, and what is small in a file in them.
-SLICES, SLICES_PREVIOUS, SMALL = "ckpt.dist", "ckpt-previous.dist", "run.pt"
+SLICES, SLICES_PREVIOUS, SLICES_BEST, SMALL = "ckpt.dist", "ckpt-previous.dist", "ckpt-best.dist", "run.pt"
+# While they are being written. Each process has names of its own; a killed one may leave some behind.
+ASIDES = ("ckpt*.pt.*.new", "ckpt*.dist.*.new")
 ALIGN = 64  # bytes: tensors begin at multiples of it, in memory and in the file
 # Written in pieces that the processor's cache can hold, and flushed every so often: a gigabyte handed to the disk at
 # once holds up everybody who reads or writes, the training loop's data included.
@@ -79,11 +83,17 @@ class _PacedFile(io.FileIO):
         return written
 
 
+def aside_of(path: Path) -> Path:
+    """Where a process writes what will have the name `path` when it is whole."""
+    return path.with_name(f"{path.name}.{os.getpid()}.new")
+
+
 def write_file(
-    folder: Path, parts: list[Part], memory: memoryview, rest: Callable[[float], object]
+    folder: Path, parts: Iterable[Part], memory: memoryview, rest: Callable[[float], object], *, is_best: bool = False
 ) -> tuple[int, float]:
     """Write a checkpoint as described above; returns its size in bytes, and the seconds of resting in between."""
-    aside, target, previous = folder / ASIDE, folder / NAME, folder / PREVIOUS
+    target = folder / NAME
+    aside = aside_of(target)
     try:
         with _PacedFile(aside, rest) as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -99,16 +109,47 @@ def write_file(
         raise
     if target.exists():
         # A second name for the old file first: there is never a moment without `ckpt.pt`.
-        second = folder / (PREVIOUS + ".new")
-        second.unlink(missing_ok=True)
-        try:
-            os.link(target, second)
-            second.replace(previous)
-        except OSError:  # a file system without links
-            target.replace(previous)
+        _name_too(target, folder / PREVIOUS)
+    if is_best:
+        # Before the rename: a kill in between must not leave a `ckpt.pt` whose best loss nothing has.
+        _name_too(aside, folder / BEST)
     aside.replace(target)
     sync_folder(folder)
     return size, file.rested_s
+
+
+def _name_too(path: Path, other: Path) -> None:
+    """Give a file a second name, which another file may have so far; a copy where a file cannot have two."""
+    aside = aside_of(other)
+    aside.unlink(missing_ok=True)
+    try:
+        os.link(path, aside)
+    except OSError:
+        _copy(path, aside)
+    aside.replace(other)
+
+
+def part_best(folder: Path) -> None:
+    """Make the best checkpoint a file apart where it is the newest one as well: the run is over.
+
+    nanoGPT's train.py, which may go on from here, writes into `ckpt.pt` as it is, and so into all its names.
+    """
+    newest, best = folder / NAME, folder / BEST
+    with contextlib.suppress(OSError):
+        if not newest.samefile(best):
+            return
+        aside = aside_of(best)
+        try:
+            _copy(newest, aside)
+            aside.replace(best)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+def _copy(path: Path, other: Path) -> None:
+    with path.open("rb") as source, other.open("wb") as copy:
+        shutil.copyfileobj(source, copy, _CHUNK)
+        os.fsync(copy.fileno())
 
 
 def sync_folder(folder: Path) -> None:
@@ -164,7 +205,9 @@ def serve(memory_name: str) -> None:
         start = time.perf_counter()
         problem, num_bytes, rested_s = None, 0, 0.0
         try:
-            num_bytes, rested_s = write_file(Path(job["folder"]), job["parts"], memory, hurry.wait)
+            num_bytes, rested_s = write_file(
+                Path(job["folder"]), job["parts"], memory, hurry.wait, is_best=job["is_best"]
+            )
         except OSError as trouble:
             problem = trouble.strerror or str(trouble)
         # What a trainer that waited for it would have waited.
