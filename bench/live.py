@@ -5,13 +5,12 @@
 1. A reader is fed a log of so many lines (10 million by default) as `watch` feeds it. Then it and a young one, which
    has seen a hundred thousand, get the same new lines in turn, a thousand at a time: the ratio of what they take,
    whatever else the machine does.
-2. The hooks of `run --trace` are called as one training step calls them, timed alone, as a share of a 10 ms step.
+2. The recorder records steps and batches, timed alone, as a share of a 10 ms step.
 3. A loop of torch steps of about 10 ms is run with and without the hooks, step by step: the ratio, with its interval.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
@@ -22,8 +21,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
+import stepscope
 from stepscope.analysis.explain import explain
 from stepscope.reading.log_reader import LogReader
 
@@ -70,24 +69,17 @@ def compare(old: LogReader, young: LogReader, num_lines: int) -> tuple[float, fl
     return statistics.median(ratios), statistics.median(own)
 
 
-def hooks() -> float:
-    """Seconds that the hooks of one step take: a batch, an optimizer step, now and then a flush."""
-    path = Path(__file__).parent.parent / "src" / "stepscope" / "live" / "inject" / "_stepscope_hooks.py"
-    spec = importlib.util.spec_from_file_location("_stepscope_hooks", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def recorder() -> float:
+    """Seconds of CPU that the recorder takes for one step: a batch, the step, now and then a write."""
     num = 20_000
     with tempfile.TemporaryDirectory() as folder:
-        trace = module._Trace(str(Path(folder) / "trace.tsv"))
-        batch = module._timed(trace, "data", lambda: None)
-        began = time.perf_counter()
-        for _ in range(num):
-            batch()
-            trace.count("optimizer", time.time(), time.perf_counter() - began)
-        trace.flush()
-        return (time.perf_counter() - began) / num
+        own = stepscope.Recorder(folder)
+        batches = own.data(range(num))
+        began = time.process_time()
+        for index in batches:
+            with own.step(index):
+                pass
+        return (time.process_time() - began) / num
 
 
 _LOOP = """
@@ -95,16 +87,17 @@ import json, random, sys, time, torch
 from torch.optim import optimizer as optim
 from torch.utils.data import dataloader
 torch.set_num_threads(1)
-hooked = torch.nn.Module.train, dataloader._BaseDataLoaderIter.__next__
-plain = hooked[0].__wrapped__, hooked[1].__wrapped__
-before, after = dict(optim._global_optimizer_pre_hooks), dict(optim._global_optimizer_post_hooks)
-assert before and after
+hooked = torch.nn.Module.train, dataloader._BaseDataLoaderIter.__next__, torch.autograd.backward
+plain = tuple(own.__wrapped__ for own in hooked)
+after = dict(optim._global_optimizer_post_hooks)
+assert after
 
 def switch(on):
-    torch.nn.Module.train, dataloader._BaseDataLoaderIter.__next__ = hooked if on else plain
-    optim._global_optimizer_pre_hooks.clear(), optim._global_optimizer_post_hooks.clear()
+    own = hooked if on else plain
+    torch.nn.Module.train, dataloader._BaseDataLoaderIter.__next__, torch.autograd.backward = own
+    optim._global_optimizer_post_hooks.clear()
     if on:
-        optim._global_optimizer_pre_hooks.update(before), optim._global_optimizer_post_hooks.update(after)
+        optim._global_optimizer_post_hooks.update(after)
 
 model = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(6)])
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -129,7 +122,7 @@ def ab() -> tuple[float, float, float, float]:
     """Seconds of a step without hooks; how many times as long with them: the median of pairs, and its 90 % interval."""
     inject = Path(__file__).parent.parent / "src" / "stepscope" / "live" / "inject"
     with tempfile.TemporaryDirectory() as folder:
-        traced = {"PYTHONPATH": str(inject), "STEPSCOPE_TRACE": str(Path(folder) / "trace.tsv")}
+        traced = {"PYTHONPATH": str(inject), "STEPSCOPE_TRACE": "1", "STEPSCOPE_RECORDING": folder}
         command = [sys.executable, "-c", _LOOP]
         done = subprocess.run(command, env=os.environ | traced, capture_output=True, text=True, check=True)
     pairs = json.loads(done.stdout)
@@ -149,8 +142,8 @@ def main() -> None:
     explain(old.run())
     print(f"explaining it all: {time.perf_counter() - began:.2f} s, which is at most a tenth of the time")
     print(f"memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB")
-    taken = hooks()
-    print(f"hooks of one step, timed alone: {taken * 1e6:.1f} µs, {taken / 0.010:.2%} of a 10 ms step")
+    taken = recorder()
+    print(f"recording one step, timed alone: {taken * 1e6:.1f} µs of CPU, {taken / 0.010:.3%} of a 10 ms step")
     step, ratio, low, high = ab()
     print(f"steps of {step * 1e3:.1f} ms with hooks: {ratio:.4f} x without ({low:.4f} to {high:.4f} at 90 %)")
 

@@ -100,9 +100,9 @@ def test_a_command_that_is_not_there(tmp_path):
     done = stepscope(
         "run", "--dir", str(tmp_path), "--", "no-such-command", stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    out, _ = done.communicate(timeout=60)
+    _, err = done.communicate(timeout=60)
     assert done.returncode == 127
-    assert "command not found" in out
+    assert "command not found" in err
 
 
 def test_a_recording_is_read_with_its_stamps(tmp_path, trainer):
@@ -178,22 +178,6 @@ def test_killing_stepscope_does_not_kill_the_run(tmp_path, trainer):
     assert len(read(str(tmp_path / "r"))) == 61
 
 
-def test_the_command_sees_a_terminal(tmp_path):
-    done = stepscope(
-        "run",
-        "--dir",
-        str(tmp_path),
-        "--",
-        sys.executable,
-        "-c",
-        "import os, sys; print(sys.stdout.isatty(), os.get_terminal_size().columns > 0)",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    out, _ = done.communicate(timeout=60)
-    assert out.strip() == "True True"
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_is_noticed():
     number = os.open("/dev/full", os.O_WRONLY)
@@ -267,12 +251,12 @@ def test_an_alarm_runs_a_command(tmp_path):
 def test_attach_finds_the_log_and_ends_with_the_process(tmp_path, trainer):
     log = tmp_path / "out.log"
     with log.open("wb") as out:
-        child = subprocess.Popen([sys.executable, "-u", str(trainer), "60", "0.03"], stdout=out)
+        child = subprocess.Popen([sys.executable, "-u", str(trainer), "150", "0.03"], stdout=out)
     process = stepscope(
         "attach",
         str(child.pid),
         "--max-steps",
-        "60",
+        "150",
         "--interval",
         "0.3",
         stdout=subprocess.PIPE,

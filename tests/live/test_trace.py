@@ -89,7 +89,7 @@ def test_the_results_are_the_same_and_the_counts_are_right(tmp_path):
     plain, other = run_it(tmp_path, "plain")
     assert traced == plain
     found = {one.kind: one for one in read_trace(folder).totals}
-    assert found["optimizer"].num == 30
+    assert found["step"].num == 30
     assert found["evaluation"].num == 3
     assert found["checkpoint"].num == 3
     assert read_trace(other) is None
@@ -100,7 +100,7 @@ def test_a_program_without_torch_is_left_alone(tmp_path):
     command += [sys.executable, "-c", "import sys; print('sitecustomize' in sys.modules, 'torch' in sys.modules)"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.strip().endswith("False")
-    assert read_trace(tmp_path / "r").totals == ()
+    assert read_trace(tmp_path / "r") is None
 
 
 def test_a_torn_trace_is_read_as_far_as_it_goes(tmp_path):
@@ -118,7 +118,7 @@ def test_what_was_timed_from_inside_is_measured_in_the_ledger(tmp_path):
         assert phases[phase].basis == "measured"
         assert phases[phase].num >= num
         assert phases[phase].seconds >= 0.98 * least
-        assert phases[phase].seconds <= trace[phase].seconds + 0.1
+    assert phases["evaluation"].seconds == pytest.approx(trace["evaluation"].seconds)
     assert sum(total.ns for total in report.ledger.phases) == report.ledger.wall_ns
     assert report.ledger.split == "trace"
     waited = next(slow for slow in report.ledger.slow if slow.step == 25)
@@ -142,20 +142,22 @@ def test_a_hook_that_torch_does_not_take_is_said(tmp_path):
     torch_without.mkdir()
     (torch_without / "torch.py").write_text(
         "import types\nnn = types.SimpleNamespace(Module=type('Module', (), {'train': lambda self, mode=True: self}))\n"
+        "def save(what): return what\n"
     )
     script = tmp_path / "train.py"
-    script.write_text("import torch\nmodel = torch.nn.Module()\nmodel.train(False)\nmodel.train(True)\nprint('done')\n")
+    script.write_text("import torch\nmodel = torch.nn.Module()\nmodel.train(False)\ntorch.save(1)\nprint('done')\n")
     command = [sys.executable, "-m", "stepscope", "run", "--trace", "--dir", str(tmp_path), "--name", "r", "--"]
-    environment = os.environ | {"PYTHONPATH": str(torch_without)}
+    paths = os.pathsep.join([str(torch_without), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [*command, sys.executable, str(script)],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        env=environment,
+        env=os.environ | {"PYTHONPATH": paths},
     )
     assert done.stdout.strip().endswith("done")
     trace = read_trace(tmp_path / "r")
-    assert {name.partition(":")[0] for name in trace.skipped} == {"torch.save", "optimizer steps"}
-    assert [one.kind for one in trace.totals] == ["evaluation"]
+    # `Module.train` itself was hooked; this Module has no parameters to tell what is trained.
+    assert {name.partition(":")[0] for name in trace.skipped} == {"backward", "optimizer steps", "Module.train"}
+    assert [one.kind for one in trace.totals] == ["checkpoint"]

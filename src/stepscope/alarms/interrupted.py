@@ -17,12 +17,17 @@ from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import say
+from stepscope.run.ending import find_ending, signal_name
 
 CODE = "interrupted"
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm, when the run's end is an interruption."""
+    ending, ended = find_ending(evidence.run), evidence.run.exit
+    if ending is not None and ending.evidence.key == "state-signal" and ending.value == CODE and ended is not None:
+        message = say("alarm-signal", name=signal_name(ended.ended_by or 0), code=ended.code)
+        return [Alarm(CODE, "warning", ending.step, ending.line, message)]
     return [
         Alarm(
             code=CODE,

@@ -30,12 +30,15 @@ _LEAST_ROWS = 3
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm per restart, at most ten."""
-    run, found = evidence.run, []
+    run = evidence.run
+    found: list[Alarm] = []
     steps = run.steps
     typical_s = evidence.ledger.step.typical_s if evidence.ledger.step is not None else None
     for index, segment in enumerate(run.segments):
         if index == 0 or segment.training != run.segments[index - 1].training:
             continue
+        if len(found) == _MAX_ALARMS:
+            break
         before, after = int(steps.step[segment.first_row - 1]), int(steps.step[segment.first_row])
         lost = max(0, before - after + 1)
         message = say(
@@ -44,7 +47,7 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
         found.append(
             Alarm(code=CODE, severity="info", step=after, line=int(steps.line[segment.first_row]), message=message)
         )
-    return found[:_MAX_ALARMS]
+    return found
 
 
 def lost_seconds(run: Run, index: int, typical_s: float | None) -> float:

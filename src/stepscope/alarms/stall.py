@@ -17,6 +17,10 @@ What to change
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import islice
+from operator import attrgetter
+
 from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, say
 from stepscope.run.model import Run
@@ -30,22 +34,25 @@ _MAX_ALARMS = 5
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm per long stall, the longest first, at most five."""
-    ledger, found = evidence.ledger, []
+    ledger = evidence.ledger
+    long = []
     for slow in ledger.slow:
         seconds = sum(part.seconds for part in slow.parts if part.phase == "stall")
-        if _is_start_up(evidence.run, slow.row):
-            continue
-        if seconds < _LEAST_S or (seconds < _LONG_S and seconds < _LEAST_SHARE * ledger.wall_s):
-            continue
+        if seconds >= _LEAST_S and (seconds >= _LONG_S or seconds >= _LEAST_SHARE * ledger.wall_s):
+            long.append((seconds, slow))
+    long.sort(key=lambda item: -item[0])
+    shown = list(islice((item for item in long if not _is_start_up(evidence.run, item[1].row)), _MAX_ALARMS))
+    found = []
+    for seconds, slow in shown:
         before = evidence.step_before(slow.row)
         last = slow.step if before is None else before
         message = say("alarm-unexplained", before=last, step=slow.step, duration=Seconds(seconds))
-        found.append((seconds, Alarm(code=CODE, severity="warning", step=slow.step, line=slow.line, message=message)))
-    found.sort(key=lambda item: -item[0])
-    return [alarm for _, alarm in found[:_MAX_ALARMS]]
+        found.append(Alarm(code=CODE, severity="warning", step=slow.step, line=slow.line, message=message))
+    return found
 
 
 def _is_start_up(run: Run, row: int) -> bool:
     """Whether a row is a process's first with a time: data, indices and kernels are prepared before it."""
-    begins = max((segment.first_row for segment in run.segments if segment.first_row <= row), default=0)
+    own = bisect_right(run.segments, row, key=attrgetter("first_row")) - 1
+    begins = run.segments[own].first_row if own >= 0 else 0
     return bool(run.segments) and not (run.steps.span[begins:row] > 0).any()

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, Share, say
+from stepscope.core.redact import redact
 from stepscope.run.ranks import find_slowest
 
 CODE = "straggler"
@@ -29,10 +30,11 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
     if slowest is None:
         return []
     message = say(
-        "alarm-straggler",
+        "alarm-straggler-host" if slowest.host else "alarm-straggler",
         rank=slowest.number,
         own=Seconds(slowest.typical_s),
         others=Seconds(slowest.others_s),
         share=Share(slowest.typical_s / slowest.others_s - 1),
+        **({"host": redact(slowest.host, 64)} if slowest.host else {}),
     )
     return [Alarm(code=CODE, severity="warning", step=None, line=None, message=message)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import re
 import shlex
 import subprocess
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _EXIT_CODES: dict[End, int] = {"finished": 0, "ended": 4, "lost": 4}
-_PLAIN_EVERY_S = 10.0
+_LOOK_EVERY_S, _PLAIN_EVERY_S = 1.0, 10.0
 _ALARM_TEXT = "STEPSCOPE_ALARM"
 # How long the last messages may take to arrive before we leave.
 _PATIENCE_S = 10.0
@@ -65,10 +66,11 @@ def _add_ignored_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help=argparse.SUPPRESS)
 
 
-def facts_of(args: argparse.Namespace) -> Facts:
-    """What the arguments state about the run."""
+def facts_of(args: argparse.Namespace, job_end_s: float | None = None) -> Facts:
+    """What the arguments state about the run, and when its scheduler will end it."""
     config = _report.read_config_of(args)
-    return Facts(config=config, flags=_report.stated_settings(args), confidence=args.confidence)
+    deadline = None if job_end_s is None else dt.datetime.fromtimestamp(job_end_s, dt.UTC).astimezone()
+    return Facts(config, _report.stated_settings(args), args.confidence, deadline)
 
 
 def warn_of_ignored(args: argparse.Namespace, language: Language) -> None:
@@ -79,9 +81,10 @@ def warn_of_ignored(args: argparse.Namespace, language: Language) -> None:
             print(language.text("warning-no-effect", flag=flag), file=sys.stderr)
 
 
-def interval_of(args: argparse.Namespace, shows_screen: bool) -> float:
-    """Seconds between two updates."""
-    return args.interval or (1.0 if shows_screen else _PLAIN_EVERY_S)
+def interval_of(args: argparse.Namespace) -> float:
+    """Seconds between two looks at the run: alarms come soon, however seldom a line is printed."""
+    stated = args.interval or _LOOK_EVERY_S
+    return float(stated if has_screen(args) else min(stated, _LOOK_EVERY_S))
 
 
 def has_screen(args: argparse.Namespace) -> bool:
@@ -142,18 +145,22 @@ def _apprise(addresses: list[str]) -> Callable[[str, str], bool]:
 
 
 class PlainShow:
-    """One line per view, and one per new alarm."""
+    """A line every few seconds, one when the run begins to do something else or has ended, and one per new alarm."""
 
-    def __init__(self, language: Language, sender: AlarmSender) -> None:
+    def __init__(self, language: Language, sender: AlarmSender, *, every_s: float = _PLAIN_EVERY_S) -> None:
         self._language = language
         self._sender = sender
-        self._last = ""
+        self._every_s = every_s
+        self._next: dt.datetime | None = None
+        self._last, self._doing = "", ""
 
     def __call__(self, view: View) -> None:
+        is_due = self._next is None or view.now >= self._next or view.pulse.doing != self._doing or bool(view.fresh)
         text = live.line(view, self._language)
-        if text != self._last:
+        if is_due and text != self._last:
             print(text, flush=True)
-        self._last = text
+            self._next = view.now + dt.timedelta(seconds=self._every_s)
+            self._last, self._doing = text, view.pulse.doing
         for alarm in view.fresh:
             print(live.alarm_text(alarm, self._language), flush=True)
         self._sender.send(view.fresh)
@@ -180,9 +187,22 @@ class ScreenShow:
         self._last: Text | None = None
 
     def __call__(self, view: View) -> None:
-        self._live.update(self._drawn(view, height=self._console.height), refresh=True)
+        self.show(view)
+
+    def show(self, view: View, *, is_drawn: bool = True) -> None:
+        """Draw a view and send its alarms; one that is not drawn is kept for the end."""
+        if is_drawn:
+            self._live.update(self._drawn(view, height=self._console.height), refresh=True)
         self._last = self._drawn(view, height=None)
         self._sender.send(view.fresh)
+
+    def pause(self) -> None:
+        """Leave the terminal to somebody else."""
+        self._live.stop()
+
+    def resume(self) -> None:
+        """Take the terminal again."""
+        self._live.start()
 
     def _drawn(self, view: View, *, height: int | None) -> Text:
         from rich.text import Text
@@ -227,10 +247,16 @@ class AlarmShow:
         self._sender.close()
 
 
+def make_screen(args: argparse.Namespace, language: Language) -> ScreenShow:
+    """A screen; only where there is a terminal to draw on."""
+    return ScreenShow(language, AlarmSender(args, language))
+
+
 def make_show(args: argparse.Namespace, language: Language) -> PlainShow | ScreenShow:
     """The way to show views that suits the output."""
-    sender = AlarmSender(args, language)
-    return ScreenShow(language, sender) if has_screen(args) else PlainShow(language, sender)
+    if has_screen(args):
+        return make_screen(args, language)
+    return PlainShow(language, AlarmSender(args, language), every_s=args.interval or _PLAIN_EVERY_S)
 
 
 def exit_code(end: End) -> int:

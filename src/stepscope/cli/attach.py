@@ -14,17 +14,11 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stepscope.cli import _answer, _live
 from stepscope.core.clock import SystemClock
 from stepscope.core.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from stepscope.i18n import Language
-    from stepscope.live.watch import View
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,47 +34,36 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("needs-posix", place="stepscope attach")
     from stepscope.live import process
     from stepscope.live.gpu_sampler import Sampler
+    from stepscope.live.inside import Inside
     from stepscope.live.watch import Watch
+    from stepscope.source.recording import RecordingTail
     from stepscope.source.tail import FileTail
+    from stepscope.source.wall_time import job_end_of
 
     language = _answer.chosen_languages(args)[0]
     _live.warn_of_ignored(args, language)
-    found = process.output_of(args.pid) if args.log is None else Path(args.log)
+    folder = process.recording_of(args.pid) if args.log is None else None
+    found = folder if folder is not None else process.output_of(args.pid) if args.log is None else Path(args.log)
     if found is None:
         raise InputError("process-without-log", place=str(args.pid), pid=str(args.pid))
     print(language.text("attach-log", path=str(found)), file=sys.stderr)
     clock = SystemClock()
-    with contextlib.closing(FileTail(found)) as tail:
+    inside = Inside(
+        clock,
+        pid=lambda: args.pid,
+        folder=folder,
+        on_refusal=lambda reason: print(language.text("attach-no-stack", reason=reason), file=sys.stderr),
+    )
+    with contextlib.closing(RecordingTail(folder) if folder is not None else FileTail(found)) as tail:
         watch = Watch(
             tail,
             name=str(found),
-            facts=_live.facts_of(args),
+            facts=_live.facts_of(args, job_end_of(args.pid)),
             clock=clock,
             hardware=Sampler(clock, pid=args.pid),
-            interval_s=_live.interval_of(args, _live.has_screen(args)),
+            interval_s=_live.interval_of(args),
             is_alive=lambda: process.is_alive(args.pid),
         )
-        with _live.make_show(args, language) as show:
-            end = watch.run_to_end(_looking_inside(args.pid, show, language))
+        with contextlib.closing(inside), _live.make_show(args, language) as show:
+            end = watch.run_to_end(lambda view: show(inside.look(view)))
     return _live.exit_code(end)
-
-
-def _looking_inside(pid: int, show: Callable[[View], None], language: Language) -> Callable[[View], None]:
-    """Show views with the place in the process's code, while it does something slow."""
-    from stepscope.live import process
-
-    has_explained = False
-
-    def look(view: View) -> None:
-        nonlocal has_explained
-        if view.pulse.doing in {"evaluation", "checkpoint", "stalled", "warmup"}:
-            frames, refusal = process.sample(pid)
-            place = process.place_of(frames)
-            if place is not None:
-                view = view._replace(place=place)
-            elif refusal is not None and not has_explained:
-                has_explained = True
-                print(language.text("attach-no-stack", reason=refusal), file=sys.stderr)
-        show(view)
-
-    return look

@@ -3,9 +3,9 @@
     stepscope run -- python train.py config/train_gpt2.py
     stepscope runs/20261116-031742-train          afterwards: the whole report, with measured evaluations
 
-The command runs on a pseudo-terminal, so it neither buffers its lines nor loses its bars. Ctrl-C reaches it; closing
-the terminal, killing any one process of stepscope or a full disk does not end it. Returns the command's exit code.
-POSIX only.
+For the command everything is as without stepscope: its standard input, output and error are terminals where yours are
+and pipes where yours are not; keys, Ctrl-C, Ctrl-Z and the window's size reach it. Closing the terminal, killing any
+one process of stepscope or a full disk does not end it. Returns the command's exit code. POSIX only.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope.alarms._base import Alarm
 from stepscope.cli import _answer, _live
+from stepscope.cli._stage import PassThrough, follow, follow_on_screen, show_next
 from stepscope.core.clock import SystemClock
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import say
 
 if TYPE_CHECKING:
     from stepscope.i18n import Language
-    from stepscope.live.output import PrintedOutput
     from stepscope.live.runner import Runner
-    from stepscope.live.watch import View, Watch
+    from stepscope.live.watch import Facts, View
 
 RUNS_A_COMMAND = True
 
@@ -43,6 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Also record from inside, once it imports torch: evaluations, checkpoints, waits for data, compilation, "
         "garbage collection",
     )
+    parser.add_argument(
+        "--pty",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="Give the command a terminal for its output, or pipes (default: a terminal where yours is one)",
+    )
     parser.add_argument("--name", help="Name of the recording (default: the time and the script's name)")
     parser.add_argument("--dir", default="runs", metavar="FOLDER", help="Folder for recordings (default: runs)")
     _live.add_live_arguments(parser, plain="Print the command's own output")
@@ -52,64 +58,91 @@ def run(args: argparse.Namespace) -> int:
     """Run it."""
     if os.name != "posix":
         raise UsageError("needs-posix", place="stepscope run")
-    from stepscope.live.gpu_log import Keeper
-    from stepscope.live.gpu_sampler import Sampler
-    from stepscope.live.output import OutputTail, PrintedOutput, Spilled
     from stepscope.live.runner import Runner, make_folder
-    from stepscope.live.watch import Watch
+    from stepscope.live.streams import find_ways
+    from stepscope.source.wall_time import job_end_s
 
     if not args.command:
         raise UsageError("run-what", place="stepscope run")
     language = _answer.chosen_languages(args)[0]
     _live.warn_of_ignored(args, language)
-    facts = _live.facts_of(args)
-    shows_screen = _live.has_screen(args)
-    interval_s = _live.interval_of(args, shows_screen)
+    facts = _live.facts_of(args, job_end_s(os.environ))
     try:
         folder = make_folder(Path(args.dir), args.command, args.name, time.localtime())
-        runner = Runner(folder, args.command, traces=args.trace)
+        runner = Runner(folder, args.command, find_ways(wants_terminal=args.pty), traces=args.trace)
     except OSError as problem:
         raise InputError("cannot-write", place=args.dir, reason=problem.strerror or str(problem)) from None
-    clock = SystemClock()
-    sampler = Keeper(Sampler(clock, pid=runner.command_pid), folder, clock)
     trouble = _Trouble(runner)
-    spilled = Spilled(runner.spill)
-    with (
-        contextlib.closing(OutputTail(folder, runner.state, spilled)) as tail,
-        contextlib.closing(PrintedOutput(folder, runner.state, spilled)) as printed,
-    ):
-        watch = Watch(
-            tail,
-            name=str(folder),
-            facts=facts,
-            clock=clock,
-            hardware=sampler,
-            interval_s=interval_s,
-            is_alive=runner.is_alive,
-        )
-        if shows_screen:
-            with _live.make_show(args, language) as show:
-                _follow(watch, lambda view: show(trouble.added_to(view)))
-        else:
-            # The output is the command's own; alarms go to stderr and to where they were asked for.
-            with _live.AlarmShow(language, _live.AlarmSender(args, language)) as alarms:
-                watches = bool(args.exec or args.notify)
-
-                def meanwhile() -> None:
-                    alarms.tell(trouble.fresh())
-                    if watches:
-                        _show_next(watch, alarms)
-                    else:
-                        sampler()
-
-                _pass_through(runner.is_alive, printed, meanwhile)
-                if watches:
-                    _follow(watch, alarms)
+    _accompany(runner, args, language, facts, trouble)
     code = runner.exit_code()
+    if code is not None and not (args.exec or args.notify):
+        _say_signal(runner.folder, language)
     print(trouble.farewell(language), file=sys.stderr)
     if code is None:
         raise InputError("run-no-code", place=str(folder))
     return code
+
+
+def _accompany(runner: Runner, args: argparse.Namespace, language: Language, facts: Facts, trouble: _Trouble) -> None:
+    """Show the run until it has ended: a screen, or the command's own output."""
+    from stepscope.live.gpu_log import Keeper
+    from stepscope.live.gpu_sampler import Sampler
+    from stepscope.live.inside import Inside
+    from stepscope.live.keyboard import Keyboard
+    from stepscope.live.output import OutputTail, PrintedOutput, Spilled
+    from stepscope.live.watch import Watch
+
+    clock = SystemClock()
+    sampler = Keeper(Sampler(clock, pid=runner.command_pid), runner.folder, clock)
+    spilled = [Spilled(number) for number in (runner.spill, runner.error_spill) if number >= 0]
+    # Without a terminal of its own the command talks to the user's, and both cannot draw on it.
+    shows_screen = _live.has_screen(args) and args.pty is not False
+    with (
+        contextlib.closing(OutputTail(runner.folder, runner.state, *spilled)) as tail,
+        contextlib.closing(PrintedOutput(runner.folder, runner.state, *spilled, main=runner.main_source)) as printed,
+        contextlib.closing(Inside(clock, pid=lambda: runner.command_pid, folder=runner.folder)) as inside,
+        Keyboard(runner) as keyboard,
+    ):
+        passing = PassThrough(printed, runner.ways)
+        watch = Watch(
+            tail,
+            name=str(runner.folder),
+            facts=facts,
+            clock=clock,
+            hardware=sampler,
+            interval_s=_live.interval_of(args),
+            is_alive=runner.is_alive,
+        )
+        if shows_screen:
+            with _live.make_screen(args, language) as screen:
+                follow_on_screen(watch, screen, passing, keyboard, lambda view: trouble.added_to(inside.look(view)))
+            return
+        # The output is the command's own; alarms go to stderr and to where they were asked for.
+        with _live.AlarmShow(language, _live.AlarmSender(args, language)) as alarms:
+            watches = bool(args.exec or args.notify)
+
+            def meanwhile() -> None:
+                keyboard.look()
+                alarms.tell(trouble.fresh())
+                if watches:
+                    show_next(watch, alarms)
+                else:
+                    sampler()
+
+            passing.to_end(runner.is_alive, meanwhile)
+            if watches:
+                follow(watch, alarms)
+
+
+def _say_signal(folder: Path, language: Language) -> None:
+    """Say which signal ended the command: unlike an error of its own, it has printed nothing about it."""
+    from stepscope.run.ending import signal_name
+    from stepscope.source.recording import read_exit
+
+    found = read_exit(folder)
+    if found is not None and found.ended_by is not None:
+        key = "alarm-killed" if found.ended_by == signal.SIGKILL else "alarm-signal"
+        print("! " + language.text(key, name=signal_name(found.ended_by), code=found.code), file=sys.stderr)
 
 
 class _Trouble:
@@ -146,29 +179,3 @@ class _Trouble:
         if lost:
             return language.text("run-kept-partly", folder=folder, count=lost)
         return language.text("run-kept", folder=folder)
-
-
-def _follow(watch: Watch, show: Callable[[View], None]) -> None:
-    while not watch.is_over:
-        _show_next(watch, show)
-        time.sleep(0.05)
-
-
-def _show_next(watch: Watch, show: Callable[[View], None]) -> None:
-    view = watch.step()
-    if view is not None:
-        show(view)
-
-
-def _pass_through(is_alive: Callable[[], bool], printed: PrintedOutput, meanwhile: Callable[[], object]) -> None:
-    """Everything the command prints, as it comes, to our own output."""
-    out = sys.stdout.buffer
-    while True:
-        going = is_alive()
-        while data := printed.read():
-            out.write(data)
-            out.flush()
-        meanwhile()
-        if not going:
-            return
-        time.sleep(0.03)

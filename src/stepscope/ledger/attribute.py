@@ -21,6 +21,8 @@ from stepscope.ledger.clock_steps import with_clock_steps
 from stepscope.ledger.data_waits import book_waits
 from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row
 from stepscope.ledger.first_window import first_windows, is_run_start
+from stepscope.ledger.from_records import apply_records
+from stepscope.ledger.from_spans import book_spans, framed, is_recorded
 from stepscope.ledger.from_trace import apply_trace
 from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
@@ -37,6 +39,7 @@ from stepscope.ledger.unprinted import Unprinted
 from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
 from stepscope.source.trace_file import Spans
+from stepscope.source.trainer_records import Records
 
 # A printed total less than this share above the sum of the steps adds nothing.
 _TOTAL_SLACK = 0.01
@@ -44,19 +47,30 @@ _TOTAL_SLACK = 0.01
 _LEAST_STEPS, _APART, _MIDDLE = 8, 8.0, (0.3, 0.75)
 
 
-def attribute(run: Run, *, confidence: float = 0.9, spans: Spans | None = None) -> Ledger:
+def attribute(
+    run: Run, *, confidence: float = 0.9, spans: Spans | None = None, records: Records | None = None
+) -> Ledger:
     """Sort the seconds of `run` into phases. An empty run gives an empty ledger.
 
     Of several trainings in one log, each is sorted by itself; the level and the prices are the last one's. `spans` are
-    what was timed from inside the process. What slow steps were slow for is the next stage's question: `diagnose`.
+    what was timed from inside the process, `records` what a trainer of ours wrote down about every second: where there
+    are any, nothing is left to infer. What slow steps were slow for is the next stage's question: `diagnose`.
     """
     if run.num_trainings > 1:
-        parts = [(part, _attribute(part, confidence, spans)) for part in split_trainings(run)]
+        trainings = split_trainings(run)
+        if is_recorded(run, spans):
+            trainings = framed(trainings, spans or {})
+        parts = [(part, _attribute(part, confidence, spans)) for part in trainings]
         return with_clock_steps(merge_trainings(parts), run)
-    return with_clock_steps(_attribute(run, confidence, spans), run)
+    ledger = _attribute(run, confidence, spans)
+    if records is not None:
+        return apply_records(ledger, run, records)
+    return with_clock_steps(ledger, run)
 
 
 def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
+    if is_recorded(run, spans):
+        return _attribute_steps(run, confidence, spans)
     if hold_every_row(run, run.stops) and level_between(run, run.stops) is None:
         return _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
     return _attribute_steps(run, confidence, spans)
@@ -66,7 +80,14 @@ def _attribute_rows(run: Run, whole: Run, confidence: float) -> Ledger:
     """Every row holds an evaluation: the row is the step. Evaluations that print no time are somewhere inside."""
     ledger = _attribute_steps(whole, confidence, None)
     num = sum(stop.evaluated for stop in run.stops) - sum(stop.evaluated for stop in whole.stops)
-    return ledger._replace(phases=with_count(ledger.phases, "evaluation", num, is_inside=True))
+    phases = with_count(ledger.phases, "evaluation", num, is_inside=True)
+    if run.is_recorded and num:
+        # Nothing says how much of a row is its evaluation: seldom more than half.
+        phases = tuple(
+            total._replace(low_s=min(total.low_s, total.seconds / 2)) if total.phase == "step" else total
+            for total in phases
+        )
+    return ledger._replace(phases=phases)
 
 
 def _attribute_steps(run: Run, confidence: float, spans: Spans | None) -> Ledger:
@@ -82,7 +103,9 @@ def _attribute_steps(run: Run, confidence: float, spans: Spans | None) -> Ledger
             return with_prices(without_level(run, stops), run)
         baseline = assumed_baseline(run, *level)
     ledger = _sort(_prepare(run, stops, baseline, confidence))
-    if spans:
+    if spans and is_recorded(run, spans):
+        ledger = book_spans(ledger, run, spans, baseline)
+    elif spans:
         ledger = apply_trace(ledger, run, spans)
     return with_prices(ledger, run)._replace(baseline=baseline)
 
@@ -271,10 +294,12 @@ def _normal_step(work: Attribution) -> NormalStep:
             typical_s=level, low_s=0.8 * level, high_s=1.25 * level, num_rows=0, rows=np.arange(0), regimes=(only,)
         )
     regimes = find_regimes(work.run, work.baseline)
+    typical_s = _typical(work, seconds, regimes)
     return NormalStep(
-        typical_s=_typical(work, seconds, regimes),
-        low_s=float(quantile(seconds, 0.05, method="lower")),
-        high_s=float(quantile(seconds, 0.95, method="higher")),
+        typical_s=typical_s,
+        # A mean may be outside the central rows: by a digit, or if one row in thirty is a tick longer than all others.
+        low_s=min(typical_s, float(quantile(seconds, 0.05, method="lower"))),
+        high_s=max(typical_s, float(quantile(seconds, 0.95, method="higher"))),
         num_rows=len(seconds),
         rows=np.flatnonzero(work.baseline.normal),
         regimes=regimes,

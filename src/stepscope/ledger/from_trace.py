@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import ORDER
-from stepscope.ledger.phases import Basis, Cause, Ledger, Part, Phase, PhaseTotal, Price, SlowStep, joined
+from stepscope.ledger.phases import Basis, Cause, Ledger, Part, Phase, PhaseTotal, SlowStep, joined
+from stepscope.ledger.span_price import span_price
 from stepscope.ledger.timestamps import LATE_S
 from stepscope.run.model import NO_TIME, Floats, Ints, Run
 from stepscope.source.trace_file import SUSPENDED, Spans
@@ -66,8 +66,8 @@ def apply_trace(ledger: Ledger, run: Run, spans: Spans) -> Ledger:
     return ledger._replace(
         phases=phases,
         slow=slow,
-        evaluation_price=_price(spans.get("evaluation")) or ledger.evaluation_price,
-        checkpoint_price=_price(spans.get("checkpoint")) or ledger.checkpoint_price,
+        evaluation_price=span_price(spans.get("evaluation"), LATE_S) or ledger.evaluation_price,
+        checkpoint_price=span_price(spans.get("checkpoint"), LATE_S) or ledger.checkpoint_price,
         split="trace" if {"evaluation", "checkpoint"} & set(spans) else ledger.split,
     )
 
@@ -204,13 +204,3 @@ def _with_interval(total: PhaseTotal, *, is_traced: bool) -> PhaseTotal:
         doubt = max(up, total.seconds - total.low_s)
     basis: Basis = "measured" if is_traced or total.phase == "step" else total.basis
     return total._replace(seconds=seconds, low_s=max(0.0, seconds - doubt), high_s=seconds + doubt, basis=basis)
-
-
-def _price(spans: Ints | None) -> Price | None:
-    """What one usually takes; the first one may hold a compile."""
-    if spans is None or not len(spans):
-        return None
-    seconds = (spans[1:] if len(spans) > 2 else spans)[:, :2] @ np.array([-1, 1]) / NS
-    middle = float(median(seconds))
-    spread = max(LATE_S, 1.645 * float(np.std(seconds)) / len(seconds) ** 0.5)
-    return Price(middle, max(0.0, middle - spread), middle + spread, "measured")

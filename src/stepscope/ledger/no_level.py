@@ -38,7 +38,8 @@ def level_between(run: Run, stops: Sequence[Stop]) -> tuple[float, float] | None
         return None
     later = [stop for stop in rows if stop.step > run.format.layout.first_step] or rows
     save_s = priors.checkpoint_seconds(run.settings, run.format).median
-    left = [float(steps.seconds[s.row]) - (save_s if s.saved else 0.0) for s in later if s.row is not None]
+    row_s = steps.seconds
+    left = [float(row_s[s.row]) - (save_s if s.saved else 0.0) for s in later if s.row is not None]
     middle = float(median(left))
     # A guess at a sum whose parts are all guesses: good to a factor of two or so.
     return (middle / (1 + prior.median), 0.6) if middle > 0 else None

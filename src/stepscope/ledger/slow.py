@@ -43,10 +43,10 @@ def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, S
     """Every slow row, costliest first."""
     waits = waits_outside_clock(run)
     long_waits = {row for row, seconds in waits.items() if seconds > _LONG_WAIT * float(baseline.level[row])}
-    found = []
+    found, row_s = [], run.steps.seconds
     for row in sorted({*np.flatnonzero(baseline.slow).tolist(), *long_waits}):
         parts = books.parts(row)
-        seconds = float(run.steps.seconds[row])
+        seconds = float(row_s[row])
         if not any(part.phase == "step" for part in parts):
             parts = sorted(
                 [*parts, Part("step", seconds, seconds, seconds, "measured")], key=lambda part: -part.seconds
@@ -73,7 +73,7 @@ def _evidence_lines(run: Run, row: int, cause: Cause, evaluation: Stop | None) -
         return (evaluation.line,) if evaluation.save_line is None else (evaluation.line, evaluation.save_line)
     if cause in {"data", "gc"}:
         events = run.events
-        own = [index for index in np.flatnonzero(events.row == row).tolist() if events.kind[index] == cause]
+        own = [index for index in events.before(row) if events.kind[index] == cause]
         return tuple(int(events.line[index]) for index in own[-1:])
     return ()
 

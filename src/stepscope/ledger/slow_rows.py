@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.core.units import NS
+from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.data_waits import printed_waits, usual_wait_s
 from stepscope.ledger.first_window import is_run_start, noise_share
 from stepscope.ledger.slow import waits_outside_clock
-from stepscope.run.model import NO_TIME
+from stepscope.run.model import NO_TIME, Run
 
 # Warm-up lasts until three normal rows in a row, and no longer than this many rows.
 _CALM_ROWS = 3
@@ -25,9 +26,9 @@ class SlowRows:
         self.run, self.books = work.run, work.books
         self.pricing, self.baseline = work.pricing, work.baseline
         self._noise = noise_share(work.run, work.baseline)
-        self._is_run_start = is_run_start(work.run)
         self._waits_outside_clock = waits_outside_clock(work.run)
         self._waits = printed_waits(work.run)
+        self._usual_wait_s = 0.0 if self._waits is None else usual_wait_s(self._waits, work.baseline.normal)
 
     def add(self, row: int) -> None:
         """A slow row without an evaluation: warm-up at the start of a process, else unexplained."""
@@ -40,7 +41,7 @@ class SlowRows:
             return
         if not self.baseline.slow[row] and excess <= self._noise * around.level_s:
             self.books.book(row, "step", excess, "measured", num=0)
-        elif self._is_warmup(row):
+        elif is_warmup(self.run, self.baseline, row):
             waited = min(self._waited_longer(row), excess)
             if waited > 0:
                 self.books.book(row, "data", waited, "measured")
@@ -53,14 +54,16 @@ class SlowRows:
         """Seconds that the row waited for data beyond what is usual, as it says itself."""
         if self._waits is None or not np.isfinite(self._waits[row]):
             return 0.0
-        usual = usual_wait_s(self._waits, self.baseline.normal)
+        usual = self._usual_wait_s
         more = max(0.0, float(self._waits[row]) - usual) * int(self.run.steps.span[row])
         return more if more > _NOTABLE * usual * int(self.run.steps.span[row]) else 0.0
 
     def _without_events(self, row: int, excess: float) -> float:
         """Book what garbage collection or data lines before this row say they took; give back the rest."""
         events = self.run.events
-        for index in np.flatnonzero((events.row == row) & (events.took_ns != NO_TIME)).tolist():
+        for index in events.before(row):
+            if events.took_ns[index] == NO_TIME:
+                continue
             phase = events.kind[index]
             took = min(int(events.took_ns[index]) / NS, excess)
             if phase == "data" and row in self._waits_outside_clock:
@@ -76,15 +79,16 @@ class SlowRows:
         # No line says that these seconds were not simply a slow step.
         self.books["step"].either(seconds)
 
-    def _is_warmup(self, row: int) -> bool:
-        """Among the first rows of a process, before it calmed down."""
-        segment = self.run.segments[int(self.run.steps.segment[row])]
-        begins = segment.fresh or (segment.first_row == 0 and self._is_run_start)
-        if not begins or row - segment.first_row >= _MAX_WARMUP_ROWS:
+
+def is_warmup(run: Run, baseline: Baseline, row: int) -> bool:
+    """Whether a row is among the first of a process, before it calmed down."""
+    segment = run.segments[int(run.steps.segment[row])]
+    begins = segment.fresh or (segment.first_row == 0 and is_run_start(run))
+    if not begins or row - segment.first_row >= _MAX_WARMUP_ROWS:
+        return False
+    calm = 0
+    for other in range(segment.first_row + 1, row):
+        calm = calm + 1 if baseline.normal[other] else 0
+        if calm >= _CALM_ROWS:
             return False
-        calm = 0
-        for other in range(segment.first_row + 1, row):
-            calm = calm + 1 if self.baseline.normal[other] else 0
-            if calm >= _CALM_ROWS:
-                return False
-        return True
+    return True

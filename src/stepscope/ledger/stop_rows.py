@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.ledger.arrival_split import ArrivalSplit, follow_rows, split_row
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.phases import Basis, Part, Phase
 from stepscope.ledger.posterior import SAVE_SCATTER
@@ -32,6 +33,8 @@ _RECOMPILED = 1.5
 _COLD = 1.05
 # The printed time of an evaluation must be at least this share of the row for the rest to count as evaluation too.
 _PRINTED_PART = 0.3
+# What an evaluation does around the batches whose time it prints, as a share of that, where the rest is a checkpoint.
+_AROUND_PRINTED = 0.05
 _NOTHING = (0.0, 0.0, 0.0)
 
 
@@ -43,6 +46,7 @@ class StopRows:
         self.books, self.pricing, self.stamps = work.books, work.pricing, work.stamps
         self.baseline, self.timed = work.baseline, work.timed
         self._slow = slow
+        self._follows_row = work.run.is_recorded and follow_rows(work.run)
 
     def add(self, row: int, stop: Stop) -> None:
         """Book one row and the stop it holds."""
@@ -54,6 +58,10 @@ class StopRows:
         stamped = self.stamps.evaluations.get(stop.line) if self.stamps else None
         if stamped is not None:
             self._add_stamped(row, stamped, save)
+            return
+        split = split_row(self.work.run, row, stop, around.one_s, follows_row=self._follows_row)
+        if split is not None and not self.pricing.starts_process(row):
+            self._add_arrivals(row, stop, split)
             return
         step_s = min(around.level_s, around.total_s)
         self.books.book(
@@ -68,6 +76,40 @@ class StopRows:
             self._split_first(row, excess, save)
         else:
             self._split_later(row, excess, save)
+
+    def _add_arrivals(self, row: int, stop: Stop, split: ArrivalSplit) -> None:
+        """Lines of a recording came at the ends of its parts; only the steps among them are taken to be usual ones."""
+        around = self.pricing.stop_row(row)
+        sd, early = around.jitter_s, min(2 * LOG_LINE_S, 0.05 * split.evaluation_s)
+        if around.span > 1 and stop.evaluation_took_s is None:
+            early += min(0.5 * around.one_s, 0.05 * split.evaluation_s)  # the step before it may have been a slow one
+        self.books.book(
+            row, "step", around.level_s, "inferred", sd=sd, source="after stop", down=around.down_s, up=around.up_s
+        )
+        if stop.evaluated:
+            # The printed duration leaves out what comes before its first batch and after its last.
+            up = 0.0 if stop.evaluation_took_s is None else _AROUND_PRINTED * split.evaluation_s
+            self.books.book(
+                row, "evaluation", split.evaluation_s, "measured", sd=sd, source="late", down=early, up=LATE_S + up
+            )
+        if stop.saved:
+            down = _AROUND_PRINTED * split.evaluation_s if stop.evaluation_took_s is not None else LATE_S
+            self.books.book(
+                row,
+                "checkpoint",
+                split.checkpoint_s,
+                "measured",
+                sd=sd,
+                source="after stop",
+                down=around.up_s + down,
+                up=around.down_s + early,
+            )
+        if split.rest_s > max(around.one_s, 2 * sd):
+            self._slow.add_stall(row, split.rest_s)
+            # No line rules out that an unprinted checkpoint, or what follows the evaluation's line, took them.
+            self.books["checkpoint" if stop.saved else "evaluation"].either(split.rest_s)
+        elif split.rest_s > 0:
+            self.books["step"].add(split.rest_s, "measured", num=0)
 
     def _without_printed(self, row: int, stop: Stop, excess: float) -> float:
         """Book what the lines themselves say an evaluation or a checkpoint took; give back the rest of the excess."""

@@ -54,6 +54,7 @@ def timeline(run: Run, ledger: Ledger, *, most: int = MOST_SLICES) -> list[Slice
     slow = {found.row: found for found in ledger.slow}
     merge = max(1, -(-len(run) // most))
     found: list[Slice] = []
+    printed_s = steps.seconds
     before = 0.0
     row = 0
     while row < len(run):
@@ -65,7 +66,7 @@ def timeline(run: Run, ledger: Ledger, *, most: int = MOST_SLICES) -> list[Slice
                 last += 1
         end = float(ends[last])
         room = max(0.0, end - before)
-        own = float((steps.seconds[row : last + 1] + silent_s[row : last + 1]).sum())
+        own = float((printed_s[row : last + 1] + silent_s[row : last + 1]).sum())
         first_step = (
             int(steps.step[row - 1]) + 1 if row and steps.step[row] > steps.step[row - 1] else int(steps.step[row])
         )

@@ -5,6 +5,7 @@ Linux's /proc shows where the output goes; py-spy, where permitted, shows what r
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stepscope.core.errors import InputError
+from stepscope.source.recording import META
 
 # Functions that show what a trainer is doing, by the beginning of their names; the innermost known one counts.
 _KNOWN = {
@@ -27,6 +29,7 @@ _KNOWN = {
     "optimizer": ("step", "torch/optim"),
 }
 _SAMPLE_S = 5.0
+_MOST_PROCESSES = 256
 
 
 class Frame(NamedTuple):
@@ -61,6 +64,83 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return status.rpartition(")")[2].split()[0] not in {"Z", "X"}
+
+
+def training_process(pid: int) -> int:
+    """Of a process and what it started, the one that has worked longest: a shell or a launcher only waits."""
+    found: list[int] = []
+    waiting = [pid]
+    while waiting and len(found) < _MOST_PROCESSES:
+        one = waiting.pop()
+        found.append(one)
+        waiting += _children(one)
+    return max(found, key=_worked)
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (OSError, ValueError):
+        return []
+
+
+def _worked(pid: int) -> int:
+    """Ticks of processor time that a process has used."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    except (OSError, ValueError, IndexError):
+        return -1
+
+
+def has_writer(path: Path) -> bool | None:
+    """Whether a process of ours has a file open for writing; None where that cannot be seen."""
+    try:
+        wanted = path.stat()
+        pids = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    except OSError:
+        return None
+    for folder in pids:
+        with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
+            for number in (folder / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    own = number.stat()
+                    if (own.st_dev, own.st_ino) == (wanted.st_dev, wanted.st_ino) and _is_for_writing(number):
+                        return True
+    return False
+
+
+def _is_for_writing(number: Path) -> bool:
+    lines = (number.parent.parent / "fdinfo" / number.name).read_text().splitlines()
+    flags = next((int(line.split()[1], 8) for line in lines if line.startswith("flags:")), 0)
+    return bool(flags & (os.O_WRONLY | os.O_RDWR))
+
+
+def recorded_pid(folder: Path) -> int | None:
+    """The process of a recorded command, while it runs; None where it has ended or is another machine's."""
+    try:
+        pid = int(json.loads((folder / META).read_bytes())["pid"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    own = recording_of(pid)
+    return pid if own is not None and own.resolve() == folder.resolve() else None
+
+
+def recording_of(pid: int) -> Path | None:
+    """The folder of the recording that a process, or what started it, runs under."""
+    for _ in range(_MOST_PROCESSES):
+        folder = Path("/proc") / str(pid)
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if b"stepscope.live.supervisor" in words:
+                place = os.fsdecode(words[words.index(b"stepscope.live.supervisor") + 1])
+                return (folder / "cwd").readlink() / place
+            pid = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return None
+        if pid <= 1:
+            return None
+    return None
 
 
 def sample(pid: int) -> tuple[list[Frame], str | None]:

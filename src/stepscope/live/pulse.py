@@ -13,7 +13,8 @@ from stepscope.forecast.finish import Forecast
 from stepscope.live.silence import Silences, is_evaluation_due, measure
 from stepscope.run.model import Run
 
-Doing = Literal["waiting", "warmup", "training", "evaluation", "checkpoint", "stalled", "finished", "ended"]
+# "closing": the steps are done, and the process goes on.
+Doing = Literal["waiting", "warmup", "training", "evaluation", "checkpoint", "stalled", "closing", "finished", "ended"]
 
 # A run has stalled when it is silent for this many times the expected seconds, and for at least the seconds below.
 # Evaluations vary by a tenth, checkpoints on a busy disk by a factor of three. A step of 170 ms has stalled after a

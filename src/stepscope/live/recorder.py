@@ -1,4 +1,4 @@
-"""The recorder: reads a command's pseudo-terminal, writes what it prints and when each line arrived.
+"""The recorder: reads what a command prints, from its pseudo-terminal or from pipes, and writes it down.
 
 It is a process of its own, so that neither a failure of the view nor its own death reaches the run: `supervisor.py`
 starts another recorder, which goes on where this one was killed. The command never waits for a disk or a view.
@@ -6,6 +6,9 @@ starts another recorder, which goes on where this one was killed. The command ne
 What is read lands in shared memory first, so that a kill at any moment loses no byte and writes none twice. Three
 stages, in `SharedState.mark` with the number of bytes: READING, the buffer is all zeros and what the system put there
 has not been looked at; HELD, so many bytes are to be written after `log_start`; WRITTEN, they are in the log.
+
+Where standard output and standard error are apart, the log has both, each on lines of its own, and `streams.tsv` says
+which byte came from where.
 
 When the disk takes no more, the output goes to the view directly, through a pipe. POSIX only.
 """
@@ -24,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stepscope.live.shared_state import SharedState
+from stepscope.live.streams import ERROR, NOBODY, OUTPUT, TERMINAL, switch_record
 from stepscope.source.recording import EXIT, RESERVED, SUSPENDS
 
 # A program that has ended may leave children that hold its terminal: they get this long to finish printing.
@@ -45,6 +49,26 @@ class Handles(NamedTuple):
     log: int
     stamps: int
     spill: int  # the pipe to the view
+    output: int = -1  # a pipe that is the command's standard output; -1 where it has none of its own
+    error: int = -1  # the same of standard error
+    streams: int = -1  # the file that says which byte of the log came from where
+    error_spill: int = -1  # the pipe to the view for what does not go to its standard output
+
+    @property
+    def opened(self) -> list[int]:
+        """Those that there are."""
+        return [number for number in self if number >= 0]
+
+    @property
+    def sources(self) -> dict[int, int]:
+        """Where the command's output is read: numbers of open files, and which of its streams each is."""
+        streams = ((self.master, TERMINAL), (self.output, OUTPUT), (self.error, ERROR))
+        return {number: source for number, source in streams if number >= 0}
+
+    def spill_of(self, source: int) -> int:
+        """The pipe to the view for the bytes of a stream."""
+        is_error = source == ERROR or (source == TERMINAL and self.output >= 0)
+        return self.error_spill if is_error and self.error_spill >= 0 else self.spill
 
 
 # A shorter difference is the jitter of the clocks.
@@ -129,34 +153,41 @@ class Recorder:
     def __init__(self, folder: Path, handles: Handles, state: SharedState) -> None:
         self._folder, self._handles, self._state = folder, handles, state
         self._suspends, self._sleeps = folder / SUSPENDS, Sleeps()
-        self._spill = Spill(handles.spill)
+        self._begun: bytes | None = None  # when the line that has no end yet was last added to
+        self._spills = {number: Spill(number) for number in (handles.spill, handles.error_spill) if number >= 0}
         _cut_half_record(handles.stamps)
+        if handles.streams >= 0:
+            _cut_half_record(handles.streams)
 
     def record(self) -> None:
         """Go on where an earlier recorder stopped, until the end."""
         self._recover()
         deadline = None
-        while True:
-            waiting = [self._spill.number] if self._spill.queue else []
-            ready, _, _ = select.select([self._handles.master], waiting, [], _LOOK_S)
+        sources = self._handles.sources
+        while sources:
+            waiting = [spill.number for spill in self._spills.values() if spill.queue]
+            ready, _, _ = select.select(list(sources), waiting, [], _LOOK_S)
             self._note_sleep()
-            self._spill.send()
-            if ready and not self._take():
-                break
+            for spill in self._spills.values():
+                spill.send()
+            for number in ready:
+                if not self._take(number, sources[number]):
+                    del sources[number]
             if deadline is None and self._has_ended():
                 deadline = time.monotonic() + _GRACE_S
             if deadline is not None and not ready and time.monotonic() > deadline:
                 break
         self._finish(self._status())
 
-    # -- from the terminal to the log ---------------------------------------------------------------------------
+    # -- from the command to the log ----------------------------------------------------------------------------
 
-    def _take(self) -> bool:
-        """Read once from the terminal; False when its other end is closed."""
+    def _take(self, number: int, source: int) -> bool:
+        """Read once from the terminal or a pipe; False when its other end is closed."""
         state = self._state
         state.log_start = os.fstat(self._handles.log).st_size
+        state.source = source
         try:
-            num = os.readv(self._handles.master, [state.buffer])
+            num = os.readv(number, [state.buffer])
         except OSError as problem:
             if problem.errno == errno.EIO:  # Linux's answer when the other end is closed
                 return False
@@ -184,22 +215,42 @@ class Recorder:
         """Write the bytes in the buffer to the log, with the moment at which their lines came."""
         wall, monotonic = time.time(), time.monotonic()
         state = self._state
-        # The terminal ends lines with "\r\n"; a log has "\n". A return at the end waits for what comes after it.
-        data = (b"\r" if self._holds_return() else b"") + bytes(state.buffer[:num])
-        holds_return = data.endswith(b"\r")
-        data = (data[:-1] if holds_return else data).replace(b"\r\n", b"\n")
+        data, holds_return = bytes(state.buffer[:num]), self._holds_return()
+        if state.source == TERMINAL:
+            # The terminal ends lines with "\r\n"; a log has "\n". A return at the end waits for what comes after it.
+            data = (b"\r" if holds_return else b"") + data
+            holds_return = data.endswith(b"\r")
+            data = (data[:-1] if holds_return else data).replace(b"\r\n", b"\n")
+        data = self._switched(data)
         before = 0
         if is_again and state.spilled_at is None:
             before = min(len(data), max(0, os.fstat(self._handles.log).st_size - state.log_start))
         self._keep(data, before, b"\t%.6f\t%.6f\n" % (wall, monotonic))
+        if data and data[-1] not in _LINE_ENDS:
+            self._begun = b"\t%.6f\t%.6f\n" % (wall, monotonic)
         self._mark(WRITTEN, 0, holds_return)
         self._clear(holds_return, num)
+
+    def _switched(self, data: bytes) -> bytes:
+        """The bytes for the log where they come from another stream than those before: on a line of their own.
+
+        Asked again after a kill it gives the same: nothing it looks at has changed.
+        """
+        state, streams = self._state, self._handles.streams
+        if streams < 0 or state.source == state.last_source or not data or state.spilled_at is not None:
+            return data
+        start = state.log_start
+        is_inside_line = start > 0 and os.pread(self._handles.log, 1, start - 1) not in (b"\n", b"\r")
+        records = switch_record(start, NOBODY) if is_inside_line else b""
+        append(streams, records + switch_record(start + is_inside_line, state.source))
+        return (b"\n" if is_inside_line else b"") + data
 
     def _keep(self, data: bytes, before: int, moment: bytes) -> None:
         """Put bytes into the log, of which it has the first `before` already, or send them to the view instead."""
         state, lead = self._state, b""
+        spill = self._spills[self._handles.spill_of(state.source)]
         if state.spilled_at is not None:
-            self._spill.add(data)
+            spill.add(data)
             lead, data = self._after_gap(data)
         start = os.fstat(self._handles.log).st_size - before
         done, problem = append(self._handles.log, lead + data[before:])
@@ -211,12 +262,18 @@ class Recorder:
             if state.spilled_at is None:
                 state.errno = problem
                 state.spilled = start + done + 1
-                self._spill.add(rest)
+                spill.add(rest)
         elif data:
             state.gap = NOTHING
         # A record that is there already does no harm.
         ends = [index + 1 for index, byte in enumerate((lead + data)[:done]) if byte in _LINE_ENDS]
-        _, problem = append(self._handles.stamps, b"".join(b"%d%s" % (start + end, moment) for end in ends))
+        # A bar ends its line only when it is drawn again: what the line says came when it was last added to.
+        is_begun = bool(ends) and ends[0] == 1 and self._begun is not None
+        moments = [self._begun or moment if is_begun and end == 1 else moment for end in ends]
+        records = b"".join(b"%d%s" % (start + end, own) for end, own in zip(ends, moments, strict=True))
+        _, problem = append(self._handles.stamps, records)
+        if data and data[-1] in _LINE_ENDS:
+            self._begun = None
         if problem:
             _cut_half_record(self._handles.stamps)
 
@@ -242,6 +299,7 @@ class Recorder:
     def _clear(self, holds_return: bool, num: int | None = None) -> None:
         size = len(self._state.buffer) if num is None else num
         self._state.buffer[:size] = bytes(size)
+        self._state.last_source = self._state.source
         self._mark(READING, 0, holds_return)
 
     def _note_sleep(self) -> None:
@@ -269,9 +327,11 @@ class Recorder:
 
     def _finish(self, status: int | None) -> None:
         if self._holds_return():
+            self._state.source = TERMINAL
             self._keep(b"\r", 0, b"\t%.6f\t%.6f\n" % (time.time(), time.monotonic()))
             self._mark(READING, 0, False)
-        self._spill.drain()
+        for spill in self._spills.values():
+            spill.drain()
         code = None if status is None else os.waitstatus_to_exitcode(status)
         exit_file = {
             "code": None if code is None else shown_code(code),

@@ -49,6 +49,10 @@ class SharedState:
     lost_bytes = _Word(9)  # bytes of output that are not in the log
     # What the log lacks right before its next byte: nothing, whole lines, or also the beginning of a line.
     gap = _Word(10)
+    # Where the bytes in the buffer came from, and those before them in the log; see `streams.py`.
+    source = _Word(11)
+    last_source = _Word(12)
+    is_stopped = _Word(13)  # the command was stopped (Ctrl-Z) and has not gone on yet
 
     def __init__(self, number: int) -> None:
         self.number = number

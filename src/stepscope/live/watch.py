@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple, Protocol
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from stepscope.alarms._base import Alarm
 from stepscope.analysis.explain import explain
@@ -18,23 +19,28 @@ from stepscope.core.clock import ClockSource
 from stepscope.core.errors import InputError
 from stepscope.core.message import Seconds, say
 from stepscope.core.settings import Value
+from stepscope.live.arrival_copy import ArrivalCopy
+from stepscope.live.deadline import deadline_alarms
 from stepscope.live.pulse import Pulse, feel
 from stepscope.live.silence import Silences, measure
 from stepscope.reading.log_reader import LogReader
 from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 from stepscope.source.lines import clean
+from stepscope.source.recording import read_exit
 from stepscope.source.tail import News
 
 # Explaining may take this share of the time.
 _BUDGET = 0.1
 # A traceback arrives line by line, from several ranks one after the other, and its cause may be in its last line. An
 # apparent end may also be an exception that was caught: a run that goes on has not ended.
-_LAST_WORDS_S = 5.0
+_LAST_WORDS_S = 2.5
 _RECENT_BYTES, _RECENT_LINES = 4096, 8
+# A log without times goes by the arrival of its lines once this many of its rows are known and of its lines have come.
+_ENOUGH_ROWS, _ENOUGH_ARRIVALS = 3, 6
 # The arrival time that a recording puts before each line.
 _ARRIVAL = re.compile(r"^\d{9,11}\.\d{6} ")
-_ENDING = {"crash", "ended_early", "interrupted", "hang", "oom"}
+_ENDING = {"crash", "ended_early", "interrupted", "hang", "oom", "killed"}
 
 End = Literal["finished", "ended", "lost"]
 
@@ -53,12 +59,20 @@ class Tail(Protocol):
         """Start again from the first byte; False where the source cannot."""
 
 
+@runtime_checkable
+class ArrivalTail(Protocol):
+    """A source whose lines come after their arrival times."""
+
+    has_arrivals: bool
+
+
 class Facts(NamedTuple):
     """What the user stated about the run."""
 
     config: Mapping[str, Value] | None
     flags: Mapping[str, Value]
     confidence: float
+    deadline: dt.datetime | None = None  # when the job will be ended
 
 
 class View(NamedTuple):
@@ -73,6 +87,7 @@ class View(NamedTuple):
     problem: InputError | None  # the reason nothing was understood yet
     place: str | None = None  # the line of code the process is in, if it was sampled
     last_lines: tuple[str, ...] = ()  # the last lines of the log, as they were printed
+    quiet_s: float = 0.0  # seconds since the last line
 
 
 class Watch:
@@ -89,7 +104,9 @@ class Watch:
     interval_s
         The least seconds between two views.
     is_alive
-        Whether the process still runs, where that is known: the watch ends when it does not.
+        Whether the process still runs, where that is known.
+    ends_with_process
+        The watch ends when it does not; else that only says that a run which seems to be finished is.
     """
 
     def __init__(
@@ -102,6 +119,7 @@ class Watch:
         hardware: Callable[[], Hardware | None] = lambda: None,
         interval_s: float = 1.0,
         is_alive: Callable[[], bool] | None = None,
+        ends_with_process: bool = True,
     ) -> None:
         self._tail = tail
         self._facts = facts
@@ -109,8 +127,10 @@ class Watch:
         self._hardware = hardware
         self._interval_s = interval_s
         self._is_alive = is_alive
+        self._ends_with_process = ends_with_process
         self._name = name
-        self._reader = _reader(name)
+        self._uses_arrivals = isinstance(tail, ArrivalTail)
+        self._reader = self._new_reader()
         self._report: Report | None = None
         self._gpu: Hardware | None = None
         self._silences: Silences | None = None
@@ -119,12 +139,19 @@ class Watch:
         self._quiet_since = clock.monotonic()
         self._is_caught_up = False
         self._is_document = False
+        self._copy = None if isinstance(tail, ArrivalTail) else ArrivalCopy()
         self._is_over = False
         self._has_news = False
         self._has_heard_all = False  # whether an ended run was explained with its last, unterminated line
         self._next_view = clock.monotonic() + interval_s
         self._reported: set[tuple[str, int | None, int | None]] = set()
         self._stalled_rows: set[int] = set()  # stalls reported while they lasted: not reported again once over
+
+    def _new_reader(self) -> LogReader:
+        reader = LogReader(paths=[self._name])
+        reader.is_recorded = self._uses_arrivals
+        reader.begin_file()
+        return reader
 
     def step(self) -> View | None:
         """Read the new bytes; the view when one is due, else None."""
@@ -147,26 +174,46 @@ class Watch:
         news = self._tail.look()
         if self._is_document and (news.data or news.is_new_file) and self._tail.rewind():
             # A table or a document may be rewritten or appended to: either way it is read from its start again.
-            self._reader = _reader(self._name)
+            self._reader = self._new_reader()
             news = self._tail.look()
         elif news.is_new_file:
             self._reader.end_file()
             self._reader.begin_file()
         if news.data:
-            self._reader.feed(news.data)
+            self._feed(news.data)
             self._recent = (self._recent + news.data)[-_RECENT_BYTES:]
         elif not self._is_caught_up:
             # The log has been caught up with: silence counts from when it was last written, not from now.
             self._is_caught_up = True
             age = self._clock.now().timestamp() - self._tail.mtime
             self._quiet_since = self._clock.monotonic() - max(0.0, age)
-        if not news.data and (news.is_over or (self._is_alive is not None and not self._is_alive())):
+        has_died = self._is_alive is not None and self._ends_with_process and not self._is_alive()
+        if not news.data and (news.is_over or has_died):
             self._is_over = True
+            self._reader.exit = read_exit(Path(self._name))
             self._reader.end_file()
         return bool(news.data)
 
+    def _feed(self, data: bytes) -> None:
+        if self._copy is None:
+            self._reader.feed(data)
+            return
+        stamped = self._copy.add(data, self._clock.now().timestamp() if self._is_caught_up else None)
+        self._reader.feed(stamped if self._uses_arrivals else data)
+        if self._copy.is_full and not self._uses_arrivals:
+            self._copy = None
+
+    def _needs_arrivals(self, report: Report) -> bool:
+        """Whether the log prints no time, so that the arrival of its lines is all there is to go by."""
+        if self._copy is None or self._uses_arrivals or len(report.run) < _ENOUGH_ROWS or self._is_document:
+            return False
+        if report.has_steps:
+            self._copy = None  # it has times of its own
+            return False
+        return self._copy.num_arrived >= _ENOUGH_ARRIVALS
+
     def _view(self, now: float) -> View:
-        quiet_s = now - self._quiet_since
+        quiet_s, is_again = now - self._quiet_since, self._report is not None
         self._gpu = self._hardware()
         if self._has_news or self._report is None or self._is_over:
             self._has_news = False
@@ -174,9 +221,12 @@ class Watch:
         elif self._report.has_ended and quiet_s >= _LAST_WORDS_S and not self._has_heard_all:
             self._has_heard_all = True
             self._explain(quiet_s)
-        cost = self._clock.monotonic() - now
+        # The first time imports what explaining needs, which says nothing about the next.
+        cost = self._clock.monotonic() - now if is_again else 0.0
         self._next_view = self._clock.monotonic() + max(self._interval_s, cost / _BUDGET)
         pulse = feel(self._report, quiet_s, self._silences)
+        if pulse.doing == "finished" and self._is_known_alive():
+            pulse = Pulse("closing", quiet_s, None, None)
         if self._is_over and self._report is not None and pulse.doing != "finished":
             pulse = Pulse("ended", quiet_s, None, None)  # the source is closed: nothing more will come
         alarms = self._alarms(pulse, quiet_s)
@@ -190,7 +240,12 @@ class Watch:
             now=self._clock.now(),
             problem=self._problem,
             last_lines=self._last_lines(),
+            quiet_s=quiet_s,
         )
+
+    def _is_known_alive(self) -> bool:
+        """Whether the process is known to run still: then it may have done its steps, but it is not finished."""
+        return not self._is_over and self._is_alive is not None and self._is_alive()
 
     def _explain(self, quiet_s: float) -> None:
         try:
@@ -215,6 +270,14 @@ class Watch:
             confidence=facts.confidence,
             has_gpu_log=False,
         )
+        if facts.deadline is not None:
+            self._report = self._report.asked(deadline=facts.deadline)
+        if self._needs_arrivals(self._report) and self._copy is not None:
+            self._uses_arrivals = True
+            self._reader = self._new_reader()
+            self._reader.feed(self._copy.take())
+            self._explain(quiet_s)
+            return
         self._silences = measure(self._report)
 
     def _run_so_far(self, quiet_s: float) -> Run:
@@ -231,7 +294,9 @@ class Watch:
         if self._is_document or b"\0" in self._recent:
             return ()
         whole = self._recent[: self._recent.rfind(b"\n") + 1].replace(b"\r", b"\n")
-        lines = (clean(_ARRIVAL.sub("", line)) for line in whole.decode("utf-8", errors="replace").split("\n")[1:])
+        is_cut = len(self._recent) == _RECENT_BYTES  # then the first line may lack its beginning
+        texts = whole.decode("utf-8", errors="replace").split("\n")[is_cut:]
+        lines = (clean(_ARRIVAL.sub("", line)) for line in texts)
         return tuple(line for line in lines if line.strip())[-_RECENT_LINES:]
 
     def _fresh(self, alarms: tuple[Alarm, ...]) -> tuple[Alarm, ...]:
@@ -249,6 +314,8 @@ class Watch:
             return ()
         steps = self._report.run.steps
         found = self._log_alarms(self._report, quiet_s)
+        if not self._is_over:
+            found += deadline_alarms(self._report, self._clock.now())
         if pulse.doing == "finished" and (self._is_over or quiet_s >= _LAST_WORDS_S):
             last = int(steps.step[-1])
             found.append(Alarm("finished", "info", last, None, say("alarm-finished", step=last)))
@@ -283,6 +350,8 @@ class Watch:
         """How the run ended, None while it goes on; `lost` when the source went away before the last step."""
         if self._report is not None and (self._is_caught_up or self._is_over) and not self._has_news:
             doing = feel(self._report, 0.0, self._silences).doing
+            if self._is_known_alive():
+                return None  # a test, a last checkpoint, another training in the same script
             quiet_s = self._clock.monotonic() - self._quiet_since
             if self._is_over or quiet_s > max(self._interval_s, _LAST_WORDS_S):
                 if doing == "finished":
@@ -304,12 +373,6 @@ class Watch:
                 return end
             if self._is_caught_up:
                 self._clock.sleep(min(0.2, self._interval_s))
-
-
-def _reader(name: str) -> LogReader:
-    reader = LogReader(paths=[name])
-    reader.begin_file()
-    return reader
 
 
 def _stall_alarm(last_step: int | None, pulse: Pulse) -> Alarm:

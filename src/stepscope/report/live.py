@@ -20,7 +20,7 @@ from stepscope.i18n import Language
 from stepscope.live.pulse import Pulse
 from stepscope.live.watch import View
 from stepscope.report.terminal import STYLE, bar
-from stepscope.report.wording.finish import finish_lines, finish_text, left_text
+from stepscope.report.wording.finish import deadline_lines, finish_lines, finish_text, left_text
 from stepscope.report.wording.hardware import hardware_text, hardware_trouble
 from stepscope.report.wording.headline import headline
 from stepscope.run.model import Run
@@ -47,9 +47,10 @@ def line(view: View, language: Language) -> str:
     parts = [headline(view.report, language), _now(view, language)]
     end = view.report.forecast
     if isinstance(end, Forecast) and not end.is_finished and view.pulse.doing != "ended":
-        parts.append(left_text(end, language))
+        parts.append(left_text(_now_left(end, view), language))
         clock = finish_text(view.report, end, language)
         parts += [clock] if clock else []
+        parts += deadline_lines(view.report, language)
     return " · ".join(parts)
 
 
@@ -68,7 +69,8 @@ def draw(view: View, language: Language, *, width: int = 80, height: int | None 
     if report is not None:
         lines += _head(report, language, width)
         if view.pulse.doing != "ended":
-            rows += [("live-left", Text(text)) for text in finish_lines(report, language)[:1]]
+            lefts = _left_lines(view, report, language)
+            rows += [("" if index else "live-left", Text(text)) for index, text in enumerate(lefts)]
         rows += _steps(report, language, width - column)
         rows.append(("live-time", _shares(report, language)))
         rows += _losses(report, language, width - column)
@@ -84,6 +86,22 @@ def draw(view: View, language: Language, *, width: int = 80, height: int | None 
             label = language.text("live-log") if not index else ""
             lines += _labelled(label, Text(redact(printed, width), style="bright_black"), column, width)[:1]
     return lines if height is None else lines[: max(1, height - 1)]
+
+
+def _now_left(end: Forecast, view: View) -> Forecast:
+    """The forecast counted from now, not from the last line: time left runs down between two lines."""
+    remaining, low, high = (max(0.0, seconds - view.quiet_s) for seconds in (end.remaining_s, end.low_s, end.high_s))
+    return end._replace(remaining_s=remaining, low_s=low, high_s=high)
+
+
+def _left_lines(view: View, report: Report, language: Language) -> list[str]:
+    """When the run will be done, on one line, or why that cannot be said."""
+    end = report.forecast
+    if not isinstance(end, Forecast) or end.is_finished or report.has_ended:
+        return finish_lines(report, language)[:1]
+    left, finish = left_text(_now_left(end, view), language), finish_text(report, end, language)
+    line = language.text("eta-line", left=left, finish=finish) if finish else left
+    return [line, *deadline_lines(report, language)]
 
 
 def _head(report: Report, language: Language, width: int) -> list[Text]:

@@ -8,6 +8,7 @@ shows that the same words ended nothing before. A log that merely stops has no e
 from __future__ import annotations
 
 import re
+import signal
 from typing import Literal, NamedTuple
 
 from stepscope.core.message import Message, say
@@ -15,7 +16,7 @@ from stepscope.run.deaths import DeathKind, final_death
 from stepscope.run.model import Notice, Run
 from stepscope.run.stops import Stop
 
-EndKind = DeathKind | Literal["finished"]
+EndKind = DeathKind | Literal["finished", "stopped"]
 
 # Words that could end a stage as well count only this near the end of the log.
 _NEAR_LINES = 200
@@ -24,6 +25,8 @@ _ROUGH = 0.02
 # Of stops that come once in so many rows, one is the last thing in a log by chance as rarely.
 _RARE = 25
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
+# Signals by which people and schedulers ask a program to end, and by which it is ended without being asked.
+_ASKED, _KILLED = {2, 3, 15}, {9}
 # Totals of a program, not of a training: a shell's `time`.
 _SHELL_TOTALS = {"real", "Elapsed (wall clock) time"}
 
@@ -43,14 +46,17 @@ class Ending(NamedTuple):
 
 
 def find_ending(run: Run) -> Ending | None:
-    """How the run ended; None where its log does not say that it has."""
+    """How the run ended; None where neither its log nor the exit code of a recording says that it has."""
     last, total = last_step(run), stated_total(run)
     goal = run.settings.count("max_steps")
     if last is not None and goal is not None and last >= goal:
         return Ending("finished", last, _last_line(run), say("state-total", step=last, total=goal))
     words, death = _closing_words(run), final_death(run)
+    failed = _failed(run, last)
     if death is not None and (words is None or words.line > death.cause.line or not len(run) or is_short(run, total)):
         return Ending(death.kind, last, death.cause.line, say("state-words", text=death.cause.text))
+    if failed is not None and (words is None or is_short(run, total)):
+        return failed
     if words is not None:
         is_stated = total is not None and run.settings["max_steps"].origin != "detected"
         is_all = last is not None and is_stated and not is_short(run, total)
@@ -58,7 +64,31 @@ def find_ending(run: Run) -> Ending | None:
     if last is not None and goal is not None and _has_printed_all(run, goal):
         stop = run.stops[-1]
         return Ending("finished", goal, stop.line, say("state-last-printed", step=last, total=goal))
+    if run.exit is not None:
+        # It ended by itself, and well; whether it did all that it was to do, the total says.
+        value: EndKind = "stopped" if is_short(run, total) or not len(run) else "finished"
+        return Ending(value, last, _last_line(run), say("state-exit", code=run.exit.code))
     return None
+
+
+def _failed(run: Run, last: int | None) -> Ending | None:
+    """The end of a command that a signal ended or that returned an error."""
+    if run.exit is None or run.exit.code == 0:
+        return None
+    number = run.exit.ended_by
+    if number is None:
+        return Ending("crashed", last, _last_line(run), say("state-exit", code=run.exit.code))
+    kind: EndKind = "interrupted" if number in _ASKED else "killed" if number in _KILLED else "crashed"
+    evidence = say("state-signal", name=signal_name(number), code=run.exit.code)
+    return Ending(kind, last, _last_line(run), evidence)
+
+
+def signal_name(number: int) -> str:
+    """A signal as people call it."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def silent_end(run: Run) -> Ending | None:

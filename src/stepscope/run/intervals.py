@@ -6,7 +6,6 @@ unless the user said so on the command line.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 
@@ -51,7 +50,7 @@ def with_settings(
     settings = _with_accumulation(settings)
     if "world_size" not in settings and (ranks := world_size_by_mfu(own, settings)) is not None:
         settings = settings.replaced("world_size", ranks, "detected")
-    return dataclasses.replace(run, settings=settings)
+    return run.with_settings(settings)
 
 
 def contradictions(run: Run) -> list[Contradiction]:

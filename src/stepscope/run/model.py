@@ -22,6 +22,7 @@ from stepscope.core.settings import Settings
 from stepscope.core.units import NS
 from stepscope.lines.format import Clock, Format
 from stepscope.lines.notices import NoticeKind
+from stepscope.source.recording import Exit
 
 if TYPE_CHECKING:
     from stepscope.run.stops import Stop
@@ -139,6 +140,19 @@ class EventTable:
     def __len__(self) -> int:
         return len(self.kind)
 
+    @cached_property
+    def _by_row(self) -> tuple[Ints, Ints]:
+        """The events in the order of their rows, and these rows."""
+        order = np.argsort(self.row, kind="stable")
+        return order, self.row[order]
+
+    def before(self, row: int) -> list[int]:
+        """The events of one row, by their indices. Asked for row by row, it searches and looks through nothing."""
+        order, rows = self._by_row
+        first, last = np.searchsorted(rows, (row, row + 1)).tolist()
+        found: list[int] = order[first:last].tolist()
+        return found
+
     def cut(self, first_row: int, first_segment: int, last_segment: int) -> EventTable:
         """The events of some segments, whose rows and segments count from 0."""
         own = np.flatnonzero((self.segment >= first_segment) & (self.segment <= last_segment))
@@ -183,12 +197,13 @@ class Segment(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """One rank's own lines: its timed steps, and how many it printed."""
+    """One rank's own lines: its timed steps, how many it printed, and the host it ran on, where that is known."""
 
     number: int
     step: Ints
     dur_ns: Ints
     num_steps: int
+    host: str = ""
 
 
 class Notice(NamedTuple):
@@ -343,6 +358,9 @@ class Run:
     num_other_rows: int = 0  # steps of another writer without a tag, which are not in `steps`
     candidates: tuple[Candidate, ...] = ()  # the formats that were tried on the log, the one that reads it first
     asides: Asides = field(default_factory=Asides)
+    is_recorded: bool = False  # the timestamps are arrivals that we saw ourselves
+    by_arrival: bool = False  # they time the rows, instead of the coarser clock that the lines print
+    exit: Exit | None = None  # how the recorded command ended
 
     def __repr__(self) -> str:
         """One line: which log, which trainer, which steps."""
@@ -362,6 +380,20 @@ class Run:
         from stepscope.run.stops import find_stops  # stops.py imports this module
 
         return find_stops(self)
+
+    @cached_property
+    def shown_stops(self) -> tuple[Stop, ...]:
+        """The stops that do not depend on the settings: all but those in holes of the log."""
+        from stepscope.run.stops import find_shown_stops  # stops.py imports this module
+
+        return find_shown_stops(self)
+
+    def with_settings(self, settings: Settings) -> Run:
+        """The same run with other settings; what does not depend on them need not be worked out again."""
+        copy = dataclasses.replace(self, settings=settings)
+        if "shown_stops" in self.__dict__:
+            copy.__dict__["shown_stops"] = self.shown_stops
+        return copy
 
     def with_stops(self, stops: Sequence[Stop]) -> Run:
         """The same run with other stops than its lines show."""
@@ -425,6 +457,7 @@ class Run:
             stamps=self._stamps_of(rows, own[0], upto),
             remarks=tuple(remark.cut(rows.start, rows.stop) for remark in self.remarks),
             asides=self.asides._replace(rate=None, rate_unit=None) if last_of == count - 1 else Asides(),
+            exit=self.exit if last_of == count - 1 else None,
             notices=tuple(
                 notice._replace(row=notice.row - rows.start)
                 for notice in self.notices
@@ -487,6 +520,11 @@ class Run:
             return self.format.clock._replace(
                 covers="window",
                 note="The time stamps show that the printed time is that of all steps since the last line, not of one.",
+            )
+        if self.by_arrival:
+            return self.format.clock._replace(
+                covers="stamp",
+                note="The recorded arrival of each line; the clock that the lines print is coarser.",
             )
         return self.format.clock
 

@@ -18,11 +18,12 @@ _LEAST_STEPS = 5
 
 
 class Slowest(NamedTuple):
-    """The slowest rank, what a step takes there and what it takes on the others (the median)."""
+    """The slowest rank, what a step takes there and on the others (the median), and its host where that is known."""
 
     number: int
     typical_s: float
     others_s: float
+    host: str = ""
 
 
 def typical_s(rank: Rank) -> float | None:
@@ -45,7 +46,7 @@ def find_slowest(run: Run) -> Slowest | None:
     is_slowest = (times[slowest] > np.delete(times, slowest, axis=0).max(axis=0)).mean()
     if others <= 0 or typical[slowest] < (1 + _LEAST_EXCESS) * others or is_slowest < _MOSTLY:
         return None
-    return Slowest(ranks[slowest].number, float(typical[slowest]) / NS, others / NS)
+    return Slowest(ranks[slowest].number, float(typical[slowest]) / NS, others / NS, ranks[slowest].host)
 
 
 def _on_common_steps(ranks: list[Rank]) -> Floats:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import repeat
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.core.units import NS
 from stepscope.run.late_results import with_late_results
-from stepscope.run.model import NO_TIME, Run
+from stepscope.run.model import NO_TIME, Ints, Run
 from stepscope.run.stop_places import placed
 
+_STOPS = frozenset({"evaluation", "checkpoint"})
 _MAX_HOLES = 1000
+_MAX_HIDDEN = 10_000  # in all of them: a line takes 30 bytes, a hole as many evaluations as it likes
 
 
 class Stop(NamedTuple):
@@ -62,6 +68,7 @@ class _EventLine(NamedTuple):
     before_ns: int | None  # timestamp of the line before
     t_ns: int | None
     took_s: float | None
+    timed_row: int | None  # the row whose time contains it
 
 
 def find_stops(run: Run) -> tuple[Stop, ...]:
@@ -69,19 +76,53 @@ def find_stops(run: Run) -> tuple[Stop, ...]:
 
     Includes the evaluation that a pasted log left out of the first step.
     """
-    found: list[Stop] = []
-    for index, kind in enumerate(run.events.kind):
-        if kind not in {"evaluation", "checkpoint"}:
-            continue
-        event = _read_event(run, index)
-        last = found[-1] if found and found[-1].next_row == event.row else None
-        extended = None if last is None else _extended(run, last, event)
-        if extended is None:
-            found.append(_new_stop(run, event))
-        else:
-            found[-1] = extended
-    found = _with_hidden(run, _with_unprinted_first(run, found))
+    holes = _holes(run)
+    if not len(holes):
+        return run.shown_stops
+    found = _with_unprinted_first(run, _printed(run))
+    hidden = _hidden(run, holes, known={(stop.segment, stop.step) for stop in found})
+    if not hidden:
+        return run.shown_stops
+    found = sorted([*found, *hidden], key=lambda stop: (stop.next_row, stop.segment))
     return tuple(with_late_results(run, placed(run, found)))
+
+
+def find_shown_stops(run: Run) -> tuple[Stop, ...]:
+    """The stops without those in holes of the log: whatever the settings, they are the same."""
+    return tuple(with_late_results(run, placed(run, _with_unprinted_first(run, _printed(run)))))
+
+
+def _printed(run: Run) -> list[Stop]:
+    """The stops that lines of the log speak of."""
+    found: list[Stop] = []
+    evaluation_inside, save_inside = (run.clock.runs_during(kind) for kind in ("evaluation", "checkpoint"))
+    for event in _event_lines(run):
+        last = found[-1] if found and found[-1].next_row == event.row else None
+        extended = None if last is None else _extended(last, event)
+        if extended is not None:
+            found[-1] = extended
+            continue
+        is_evaluation, line = event.is_evaluation, event.line
+        found.append(
+            Stop(
+                event.step if event.step >= 0 else _step_near(run, event.row),
+                event.segment,
+                line,
+                event.timed_row,
+                event.row,
+                is_evaluation,
+                not is_evaluation,
+                evaluation_inside,
+                save_inside,
+                None if is_evaluation else line,
+                event.before_ns,
+                event.t_ns if is_evaluation else None,
+                None if is_evaluation else event.t_ns,
+                event.took_s if is_evaluation else None,
+                None if is_evaluation else event.took_s,
+            )
+        )
+    return found
 
 
 def find_evaluations(run: Run) -> list[Stop]:
@@ -89,28 +130,25 @@ def find_evaluations(run: Run) -> list[Stop]:
     return [stop for stop in last_stops(run) if stop.evaluated]
 
 
-def last_stops(run: Run) -> list[Stop]:
+def last_stops(run: Run) -> Sequence[Stop]:
     """The stops of the last training."""
-    first = next((index for index, own in enumerate(run.segments) if own.training == run.num_trainings - 1), 0)
-    return [stop for stop in run.stops if stop.segment >= first]
+    first = bisect_left(run.segments, run.num_trainings - 1, key=attrgetter("training"))
+    return [stop for stop in run.stops if stop.segment >= first] if first else run.stops
 
 
-def _read_event(run: Run, index: int) -> _EventLine:
+def _event_lines(run: Run) -> Iterator[_EventLine]:
+    """The evaluations and checkpoints of the log. A log may hold a million: columns are taken as wholes."""
     events = run.events
-    took_ns = _time_or_none(events.took_ns[index])
-    return _EventLine(
-        is_evaluation=events.kind[index] == "evaluation",
-        row=int(events.row[index]),
-        step=int(events.step[index]),
-        segment=int(events.segment[index]),
-        line=int(events.line[index]),
-        before_ns=_time_or_none(events.before_ns[index]),
-        t_ns=_time_or_none(events.t_ns[index]),
-        took_s=None if took_ns is None else took_ns / NS,
-    )
+    took_s = (None if took_ns is None else took_ns / NS for took_ns in _times(events.took_ns))
+    columns = (events.row, events.step, events.segment, events.line)
+    times = (_times(events.before_ns), _times(events.t_ns), took_s)
+    every = zip(events.kind, *(column.tolist() for column in columns), *times, _timed_rows(run), strict=True)
+    for kind, *rest in every:
+        if kind in _STOPS:
+            yield _EventLine(kind == "evaluation", *rest)
 
 
-def _extended(run: Run, last: Stop, event: _EventLine) -> Stop | None:
+def _extended(last: Stop, event: _EventLine) -> Stop | None:
     """The stop `last` with one more of its lines; None where `event` begins another stop before the same row."""
     if not event.is_evaluation:
         return last._replace(
@@ -124,7 +162,7 @@ def _extended(run: Run, last: Stop, event: _EventLine) -> Stop | None:
         return last._replace(
             step=event.step if event.step >= 0 else last.step,
             line=event.line,
-            row=_timed_row(run, event.row, event.step, event.segment),
+            row=event.timed_row,
             evaluated=True,
             begin_ns=event.before_ns,
             end_ns=event.t_ns,
@@ -138,34 +176,21 @@ def _extended(run: Run, last: Stop, event: _EventLine) -> Stop | None:
     return None
 
 
-def _new_stop(run: Run, event: _EventLine) -> Stop:
-    stop = Stop(
-        step=event.step if event.step >= 0 else _step_near(run, event.row),
-        segment=event.segment,
-        line=event.line,
-        row=_timed_row(run, event.row, event.step, event.segment),
-        next_row=event.row,
-        evaluated=event.is_evaluation,
-        saved=not event.is_evaluation,
-        evaluation_inside=run.clock.runs_during("evaluation"),
-        save_inside=run.clock.runs_during("checkpoint"),
-        begin_ns=event.before_ns,
-    )
-    if event.is_evaluation:
-        return stop._replace(end_ns=event.t_ns, evaluation_took_s=event.took_s)
-    return stop._replace(save_line=event.line, save_ns=event.t_ns, save_took_s=event.took_s)
-
-
-def _timed_row(run: Run, row: int, step: int, segment: int) -> int | None:
-    """The row whose time contains an event printed before row `row`."""
-    steps = run.steps
+def _timed_rows(run: Run) -> Iterable[int | None]:
+    """For each event, the row whose time contains it; None where no printed time does."""
+    steps, events = run.steps, run.events
+    row = events.row
     if run.format.layout.events_follow_step and not run.clock.is_per_step:
-        row += 1  # the event is printed after its own step's line, so the next row's time contains it
-    if row >= len(steps) or int(steps.segment[row]) != segment:
-        return None
+        row = row + 1  # the event is printed after its own step's line, so the next row's time contains it
+    if not len(steps):
+        return repeat(None, len(events))
+    near = np.minimum(row, len(steps) - 1)
+    is_timed = (row < len(steps)) & (steps.segment[near] == events.segment)
     if run.clock.is_per_step:
-        return row if step in {-1, int(steps.step[row])} else None
-    return row if steps.span[row] else None
+        is_timed &= (events.step == -1) | (events.step == steps.step[near])
+    else:
+        is_timed &= steps.span[near] != 0
+    return (own if timed else None for own, timed in zip(row.tolist(), is_timed.tolist(), strict=True))
 
 
 def _step_near(run: Run, row: int) -> int:
@@ -197,22 +222,24 @@ def _with_unprinted_first(run: Run, found: list[Stop]) -> list[Stop]:
     return [first, *found]
 
 
-def _with_hidden(run: Run, found: list[Stop]) -> list[Stop]:
-    """Evaluations inside a hole of the log, where lines are missing that the trainer must have printed."""
+def _holes(run: Run) -> Ints:
+    """The rows before which lines are missing that a trainer printed which evaluates at intervals."""
     every, printed = run.settings.count("eval_interval"), run.settings.count("log_interval")
     steps = run.steps
-    if not every or not printed or not run.clock.is_per_step or len(steps) < 2:
-        return found
-    if not run.format.habits.evaluates_at_first_step:
-        return found
-    holes = np.flatnonzero((np.diff(steps.step) > 2 * printed) & (np.diff(steps.segment) == 0))
-    known = {(stop.segment, stop.step) for stop in found}
-    hidden = []
-    for row in (holes[:_MAX_HOLES] + 1).tolist():
+    if not every or not printed or not run.clock.is_per_step or not run.format.habits.evaluates_at_first_step:
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero((np.diff(steps.step) > 2 * printed) & (np.diff(steps.segment) == 0))[:_MAX_HOLES] + 1
+
+
+def _hidden(run: Run, holes: Ints, known: Set[tuple[int, int]]) -> list[Stop]:
+    """Evaluations inside holes of the log that are not among the known ones, by segment and step."""
+    steps, every = run.steps, run.settings.count("eval_interval") or 1
+    hidden: list[Stop] = []
+    for row in holes.tolist():
         segment = int(steps.segment[row])
         first = (int(steps.step[row - 1]) // every + 1) * every
         for step in range(first, min(int(steps.step[row]), first + _MAX_HOLES * every), every):
-            if (segment, step) not in known:
+            if (segment, step) not in known and len(hidden) < _MAX_HIDDEN:
                 hidden.append(
                     Stop(
                         step=step,
@@ -227,11 +254,15 @@ def _with_hidden(run: Run, found: list[Stop]) -> list[Stop]:
                         printed=False,
                     )
                 )
-    return sorted([*found, *hidden], key=lambda stop: (stop.next_row, stop.segment)) if hidden else found
+    return hidden
 
 
-def _time_or_none(value: np.int64) -> int | None:
-    return None if value == NO_TIME else int(value)
+def _times(column: Ints) -> Iterable[int | None]:
+    """The times of a column; None where there is none."""
+    is_missing = column == NO_TIME
+    if is_missing.all():
+        return repeat(None, len(column))
+    return (None if missing else time for time, missing in zip(column.tolist(), is_missing.tolist(), strict=True))
 
 
 def _sum(one: float | None, other: float | None) -> float | None:

@@ -7,9 +7,11 @@ monotonic clock, which nobody sets, and end with the wall clock of the last line
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from stepscope.core.boundary import is_readable, open_file
 from stepscope.source.arrival_clock import ArrivalClock, parse_arrival
@@ -20,7 +22,39 @@ LOG, STAMPS, EXIT, META = "log.txt", "stamps.tsv", "exit.json", "meta.json"
 RESERVED = ".exit"
 # When the machine slept: wall clock at its end, seconds.
 SUSPENDS = "suspends.tsv"
+# Variables of a recorded command: the folder of its recording, and whether it is to be traced from inside.
+RECORDING, TRACES = "STEPSCOPE_RECORDING", "STEPSCOPE_TRACE"
 _CHUNK_BYTES = 1 << 20
+_MOST_EXIT_BYTES = 1 << 16
+_SIGNALS = 128  # a shell says 128 + n of a command that signal n ended
+
+
+class Exit(NamedTuple):
+    """How a recorded command ended: its exit code as a shell shows it, and the signal that ended it, if one did."""
+
+    code: int
+    signal: int | None = None
+
+    @property
+    def ended_by(self) -> int | None:
+        """The signal that ended the command or, if that was a shell, what it ran last."""
+        is_passed_on = self.signal is None and _SIGNALS < self.code <= _SIGNALS + 64
+        return self.code - _SIGNALS if is_passed_on else self.signal
+
+
+def read_exit(path: Path) -> Exit | None:
+    """How the command of a recording ended; None while it runs, where nobody knows, and where there is none."""
+    log = recorded_log(path)
+    if log is None:
+        return None
+    try:
+        with open_file(log.parent / EXIT) as file:
+            found = json.loads(file.read(_MOST_EXIT_BYTES))
+        code, signal = found["code"], found["signal"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    is_sound = isinstance(code, int) and (signal is None or isinstance(signal, int))
+    return Exit(code, signal) if is_sound else None
 
 
 def recorded_log(path: Path) -> Path | None:
@@ -43,6 +77,8 @@ def stamped_chunks(log: Path) -> Iterator[bytes]:
 
 class RecordingTail:
     """The end of a recording, finished or growing; `end` gives the byte of the log to stop at, if there is one."""
+
+    has_arrivals = True
 
     def __init__(self, folder: Path, end: Callable[[], int | None] = lambda: None) -> None:
         self._folder, self._end = folder, end

@@ -1,7 +1,8 @@
 """What `stepscope run --trace` saw from inside a process: every span, and how often and for how long by kind.
 
-A record of `trace.tsv` is: kind, wall-clock start, seconds, detail. Kind `skipped` is a hook that this version of torch
-does not take; an `optimizer` record covers as many steps as its detail says.
+`span_file.py` reads it. Before there were spans, a record of `trace.tsv` was: kind, wall-clock start, seconds, detail.
+Kind `skipped` is a hook that this version of torch does not take; an `optimizer` record covers as many steps as its
+detail says.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import numpy.typing as npt
 from stepscope.core.boundary import open_file
 from stepscope.source.arrival_clock import parse_sleeps
 from stepscope.source.recording import SUSPENDS
+from stepscope.source.span_file import Lane, main_lanes, read_lanes
 
 TRACE = "trace.tsv"
 # In the order in which reports show them.
-KINDS = ("evaluation", "checkpoint", "data", "gc", "compile", "optimizer", "retry")
+KINDS = ("step", "evaluation", "checkpoint", "data", "fetch", "gc", "compile", "logging", "optimizer", "retry")
 _SPANS = {"evaluation", "checkpoint", "data", "gc", "compile"}
 SUSPENDED = "suspended"
 # A month of records; the rest is left out.
@@ -42,15 +44,45 @@ class TracedKind(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """All that was seen: totals by kind, the spans, and which hooks were skipped."""
+    """All that was seen: totals by kind, the spans, and which hooks were skipped.
+
+    lanes
+        The processes that recorded spans; () of a recording from before there were any.
+    """
 
     totals: tuple[TracedKind, ...]
     spans: Spans
     skipped: tuple[str, ...]
+    lanes: tuple[Lane, ...] = ()
 
 
 def read_trace(path: Path) -> Trace | None:
     """The trace of a recording; None where there is no recording or it was not traced. Torn lines are skipped."""
+    lanes = read_lanes(path)
+    return _of_lanes(lanes) if lanes else _read_old_trace(path)
+
+
+def _of_lanes(lanes: tuple[Lane, ...]) -> Trace:
+    """What the rank that speaks for the run saw: the lowest that has steps."""
+    own = main_lanes(lanes)
+    spans: dict[str, npt.NDArray[np.int64]] = {}
+    for lane in own:
+        for kind, table in lane.spans.items():
+            spans[kind] = np.concatenate([spans[kind], table]) if kind in spans else table
+        for still in lane.open:
+            table = np.array([[still.begin_ns, max(still.begin_ns, lane.last_ns)]], dtype=np.int64)
+            if still.kind != "step":
+                spans[still.kind] = np.concatenate([spans[still.kind], table]) if still.kind in spans else table
+    totals = []
+    for kind in (*(kind for kind in KINDS if kind in spans), *sorted(spans.keys() - set(KINDS))):
+        lengths = (spans[kind][:, 1] - spans[kind][:, 0]) / _NS
+        totals.append(TracedKind(kind, len(lengths), math.fsum(lengths), float(lengths.max())))
+    skipped = dict.fromkeys(text for lane in lanes for text in lane.skipped)
+    return Trace(tuple(totals), spans, tuple(skipped), lanes)
+
+
+def _read_old_trace(path: Path) -> Trace | None:
+    """A file of version 0.1.0, with the wall clock."""
     trace = (path if path.is_dir() else path.parent) / TRACE
     found: dict[str, list[tuple[float, float, int]]] = {}
     skipped: list[str] = []

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from stepscope.analysis.report import Report
 from stepscope.core.unseen import visible
 from stepscope.forecast.finish import Forecast
 from stepscope.web.run_folder import ListedRun
@@ -15,8 +16,13 @@ from stepscope.web.run_folder import ListedRun
 
 def render(entries: list[ListedRun]) -> str:
     """The metrics of all runs."""
+    return render_reports([(entry.name, entry.report) for entry in entries if entry.report is not None])
+
+
+def render_reports(reports: list[tuple[str, Report]]) -> str:
+    """The metrics of runs by their names."""
     registry = CollectorRegistry()
-    registry.register(_Runs(entries))
+    registry.register(_Runs(reports))
     return generate_latest(registry).decode()
 
 
@@ -26,8 +32,8 @@ class _Runs(Collector):
     Gauges only: seconds move between phases as a log grows, and a counter may never go down.
     """
 
-    def __init__(self, entries: list[ListedRun]) -> None:
-        self._entries = entries
+    def __init__(self, reports: list[tuple[str, Report]]) -> None:
+        self._reports = reports
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         step = GaugeMetricFamily("stepscope_step_seconds", "typical seconds of a step", labels=["run"])
@@ -35,10 +41,8 @@ class _Runs(Collector):
         phases = GaugeMetricFamily("stepscope_phase_seconds", "seconds spent in a phase", labels=["run", "phase"])
         eta = GaugeMetricFamily("stepscope_eta_seconds", "seconds left", labels=["run", "quantile"])
         alarms = GaugeMetricFamily("stepscope_alarms", "alarms of a kind", labels=["run", "kind"])
-        for entry in self._entries:
-            report, run = entry.report, visible(entry.name)
-            if report is None:
-                continue
+        for name, report in self._reports:
+            run = visible(name)
             if report.ledger.step is not None:
                 step.add_metric([run], report.ledger.step.typical_s)
             if len(report.run):
