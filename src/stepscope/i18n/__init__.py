@@ -7,17 +7,14 @@ import decimal
 import locale as system_locale
 import os
 import re
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stepscope.core import units
 from stepscope.core.message import Argument, Decimal, Message, Moment, Seconds, Share
 from stepscope.core.unseen import visible
 from stepscope.i18n._fluent import Entry
-
-if TYPE_CHECKING:
-    from babel import Locale
+from stepscope.i18n.cldr import CLDR
 
 # Not importlib.resources: that imports a tenth of the standard library before the first word.
 _FOLDER = Path(__file__).parent
@@ -52,6 +49,7 @@ class Language:
 
     def __init__(self, code: str, source: str) -> None:
         self.code = code
+        self._cldr = CLDR[code]
         source = re.sub(r"^#.*\n", "", source, flags=re.MULTILINE)
         marks = list(_ENTRY.finditer(source))
         ends = [mark.start() for mark in marks[1:]] + [len(source)]
@@ -107,15 +105,9 @@ class Language:
 
     def _category(self, value: object) -> str:
         """The CLDR plural category of a number; text is its own."""
-        return str(self._locale.plural_form(value)) if isinstance(value, int) else str(value)
+        return self._cldr.plural(value) if isinstance(value, int) else str(value)
 
     # -- numbers and times --------------------------------------------------------------------------------
-
-    @cached_property
-    def _locale(self) -> Locale:
-        from babel import Locale
-
-        return Locale.parse(self.code)
 
     def _is_grouped(self, value: float) -> bool:
         least = re.search(r"= (\d+)", self._source["number-least-grouped"])
@@ -123,24 +115,20 @@ class Language:
 
     def number(self, value: float, digits: int = 0) -> str:
         """A number with a fixed number of decimals."""
-        from babel.numbers import format_decimal
-
-        pattern = "#,##0" + ("." + "0" * digits if digits else "")
         if not abs(value) < _LARGEST:
             return f"{value:.3g}"  # too large a number to write out
         # Half up, as people round: 5.985 s is 5.99 s.
         step = decimal.Decimal(1).scaleb(-digits)
         rounded = decimal.Decimal(repr(float(value))).quantize(step, decimal.ROUND_HALF_UP)
-        return str(format_decimal(rounded, pattern, self._locale, group_separator=self._is_grouped(value)))
+        return self._cldr.number(rounded, is_grouped=self._is_grouped(value))
 
     def percent(self, share: float) -> str:
         """A share of 1 in percent: one decimal below ten, none above."""
-        from babel.numbers import format_percent
-
-        pattern: str = self._locale.percent_formats[None].pattern
-        if 0 < abs(share) < 0.0995:
-            pattern = pattern.replace("##0", "##0.0")
-        return str(format_percent(share, pattern, self._locale))
+        digits = 1 if 0 < abs(share) < 0.0995 else 0
+        step = decimal.Decimal(1).scaleb(-digits)
+        hundredths = (decimal.Decimal(repr(float(share))) * 100).quantize(step, decimal.ROUND_HALF_EVEN)
+        before, after = self._cldr.percent
+        return before + self._cldr.number(hundredths, is_grouped=True) + after
 
     def duration(self, seconds: float, scale: float | None = None) -> str:
         """A duration with about three digits."""
@@ -157,12 +145,11 @@ class Language:
 
     def clock(self, moment: dt.datetime, near: dt.datetime | None = None) -> str:
         """A clock time on 24 hours; with the date when that is not the day of `near`."""
-        from babel.dates import format_skeleton
-
         moment = units.nearest_minute(moment)
-        time = str(format_skeleton("Hm", moment, locale=self._locale))
+        cldr = self._cldr
+        time = cldr.moment(cldr.time, moment)
         if near is not None and near.date() == moment.date():
             return time
-        skeleton = "yMMMEd" if near is None or near.year != moment.year else "MMMEd"
-        date = str(format_skeleton(skeleton, moment, locale=self._locale))
+        has_year = near is None or near.year != moment.year
+        date = cldr.moment(cldr.date_with_year if has_year else cldr.date, moment)
         return self.text("clock-with-date", date=date, time=time)
