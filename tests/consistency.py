@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from stepscope.analysis.report import Report
 from stepscope.forecast.finish import Forecast, NoForecast
@@ -11,16 +12,26 @@ from stepscope.ledger.phases import PhaseTotal, Price
 
 # A typical price may be this many times the mean of what was booked, which one odd stop can raise further.
 _FACTOR = 2.5
+# Nobody plans a training of more than thirty years.
+_LONGEST_S = 31 * 366 * 86_400.0
+# Figures that are differences: an advice may cost seconds, and a drift may be either way.
+_SIGNED = frozenset({"saves_s", "saves_low_s", "saves_high_s", "costs_s"})
+# What an interval is of, by the key next to `low_s` and `high_s`.
+_MIDDLES = ("seconds", "typical_s", "remaining_s", "each_s")
 UNCOUNTED = "the forecast assumes no evaluation where the ledger has some"
 
 
 def breaches(report: Report) -> list[str]:
     """The laws that a report breaks."""
-    return [*_ledger(report), *_prices(report), *_forecast(report), *_advice(report)]
+    return [*_ledger(report), *_prices(report), *_forecast(report), *_advice(report), *_findings(report)]
 
 
 def _ledger(report: Report) -> Iterator[str]:
     ledger = report.ledger
+    if ledger.step is not None and not 0 <= ledger.step.low_s <= ledger.step.typical_s <= ledger.step.high_s:
+        yield f"a step takes {ledger.step.typical_s} s, outside {ledger.step.low_s} to {ledger.step.high_s} s"
+    if ledger.wall_low_s < 0:
+        yield f"the wall time may be {ledger.wall_low_s} s"
     for total in ledger.phases:
         if total.seconds < 0:
             yield f"{total.phase} is {total.seconds} s"
@@ -67,7 +78,9 @@ def _forecast(report: Report) -> Iterator[str]:
         if end.ahead is not None and end.level_s is not None and end.ahead.seconds < 999 * end.level_s:
             yield "the next steps take less than they would without evaluations"
         return
-    if not end.low_s <= end.remaining_s <= end.high_s:
+    if not 0 <= end.remaining_s < _LONGEST_S:
+        yield f"{end.remaining_s} s are left"
+    if not 0 <= end.low_s <= end.remaining_s <= end.high_s:
         yield "the time left is outside its interval"
     parts = [left.seconds for left in end.left.values() if left.seconds is not None]
     if any(part < -1e-6 for part in parts):
@@ -103,3 +116,44 @@ def _advice(report: Report) -> Iterator[str]:
         said = {message.key for message in report.forecast.assumptions}
         if "assume-no-evaluations" in said and report.ledger.seconds("evaluation") > 0:
             yield UNCOUNTED
+
+
+def _findings(report: Report) -> Iterator[str]:
+    wall_s, found = report.ledger.wall_s, report.findings
+    for one in found:
+        if not 0 <= one.low_s <= one.seconds <= one.high_s:
+            yield f"finding {one.code}: {one.seconds} s is outside {one.low_s} to {one.high_s} s"
+        if not math.isclose(one.share * wall_s, one.seconds, rel_tol=1e-6, abs_tol=1e-6):
+            yield f"finding {one.code}: {one.seconds} s is not {one.share} of {wall_s} s"
+    if math.fsum(one.seconds for one in found) > wall_s * 1.001:
+        yield "the findings have more seconds than the run"
+    if [one.seconds for one in found] != sorted((one.seconds for one in found), reverse=True):
+        yield "the costliest finding is not the first"
+    best = report.best
+    if best is not None and not 0 <= best.share_after <= 1:
+        yield f"{best.share_after} of the run came after its best evaluation"
+
+
+def document_breaches(document: Any, place: str = "") -> Iterator[str]:
+    """What is wrong with the figures of a JSON document: seconds below zero, figures outside their own interval."""
+    if isinstance(document, list):
+        for number, inner in enumerate(document):
+            yield from document_breaches(inner, f"{place}[{number}]")
+    if not isinstance(document, dict):
+        return
+    for name, value in document.items():
+        is_seconds = name == "seconds" or name.endswith("_s")
+        if is_seconds and isinstance(value, (int, float)) and value < 0 and name not in _SIGNED:
+            yield f"{place}.{name} is {value}"
+        yield from document_breaches(value, f"{place}.{name}")
+    yield from _interval_breaches(document, place)
+
+
+def _interval_breaches(document: Mapping[str, Any], place: str) -> Iterator[str]:
+    for low, middles, high in (("low_s", _MIDDLES, "high_s"), ("wall_low_s", ("wall_s",), "wall_high_s"),
+                               ("saves_low_s", ("saves_s",), "saves_high_s"),
+                               ("finish_low_at", ("finish_at",), "finish_high_at")):  # fmt: skip
+        found = [document.get(name) for name in (low, *middles, high)]
+        known = [value for value in found if value is not None]
+        if known != sorted(known):
+            yield f"{place}: {low} to {high} is {known}"

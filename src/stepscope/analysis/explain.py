@@ -58,7 +58,7 @@ def explain(
 
     run = with_settings(run, config=config, flags=flags)
     side_files = read_side_files(run, hardware=hardware, previous=previous, has_gpu_log=has_gpu_log)
-    ledger = attribute(run, confidence=confidence, spans=side_files.spans)
+    ledger = attribute(run, confidence=confidence, spans=side_files.spans, records=side_files.records)
     ledger = diagnose(ledger, run, side_files.hardware)
     finish = qualified(forecast(run, ledger, confidence=confidence, previous=side_files.previous), run)
     return Report(run=run, ledger=ledger, forecast=finish, side_files=side_files, ask=ask)

@@ -24,7 +24,9 @@ from stepscope.source.trace_file import Trace, TracedKind
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice, Situation
     from stepscope.alarms._base import Alarm
+    from stepscope.analysis.best import Best
     from stepscope.analysis.clocks import ClockReading
+    from stepscope.analysis.findings import CostFinding
     from stepscope.analysis.gpu_verdict import GpuVerdict
     from stepscope.analysis.run_trend import RunTrend
     from stepscope.audit._base import Reading
@@ -165,6 +167,20 @@ class Report:
         from stepscope.alarms import find_alarms
 
         return tuple(find_alarms(self.run, self.ledger, self.forecast, self.hardware))
+
+    @cached_property
+    def best(self) -> Best | None:
+        """Where the validation loss was lowest; None without one."""
+        from stepscope.analysis.best import find_best
+
+        return find_best(self.run, self.ledger)
+
+    @cached_property
+    def findings(self) -> tuple[CostFinding, ...]:
+        """What cost most time, most first, each second once."""
+        from stepscope.analysis.findings import find_costs
+
+        return find_costs(self.run, self.ledger, self.best)
 
     @cached_property
     def reading(self) -> Reading:

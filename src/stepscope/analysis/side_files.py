@@ -10,6 +10,7 @@ from stepscope.run.model import Run
 from stepscope.source.gpu_series import read_gpu_log
 from stepscope.source.hardware import Hardware
 from stepscope.source.trace_file import Spans, Trace, read_suspends, read_trace
+from stepscope.source.trainer_records import Records, read_records
 
 FindPrevious = Callable[[Run], Sequence[Run]]
 _T = TypeVar("_T")
@@ -26,6 +27,8 @@ class SideFiles(NamedTuple):
         What was timed from inside the process, where the run was recorded with a trace.
     suspends
         When the machine slept, where the run was recorded.
+    records
+        What the trainer wrote down about every second, where it was `stepscope train`.
     previous
         Complete runs of the same program.
     """
@@ -34,6 +37,7 @@ class SideFiles(NamedTuple):
     gpu_log: bytes | None = None
     trace: Trace | None = None
     suspends: Spans = {}  # noqa: RUF012 (a mapping that nobody changes)
+    records: Records | None = None
     previous: tuple[Run, ...] = ()
 
     @property
@@ -65,6 +69,7 @@ def read_side_files(
         gpu_log=_first(map(read_gpu_log, paths)) if has_gpu_log else None,
         trace=_first(map(read_trace, paths)),
         suspends=_first(read_suspends(path) or None for path in paths) or {},
+        records=read_records(paths[0], run.num_lines) if len(paths) == 1 else None,
         previous=tuple(previous(run)) if previous is not None else (),
     )
 

@@ -15,7 +15,7 @@ from stepscope.core.message import Message, Moment, Seconds, say
 from stepscope.run.ending import Ending, EndKind, last_step, silent_end
 from stepscope.run.model import NO_TIME, Run
 
-StateKind = EndKind | Literal["running", "stopped", "unknown"]
+StateKind = EndKind | Literal["running", "unknown"]
 
 # A silence of this many usual gaps between lines, and of at least these seconds, is no pause of a training.
 _LONG_FACTOR = 20.0

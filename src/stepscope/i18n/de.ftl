@@ -162,10 +162,12 @@ split-guess-plain = Evaluierung und Checkpoint lassen sich in diesem Log nicht t
 split-not-yet = Was ein Speichern kostet, ist noch nicht auflösbar: Dazu braucht es etwa { $needed } Evaluierungen mit und ohne Speichern, das Log hat { $count }.
 split-settle = Um es zu klären, versehen Sie die Zeilen mit Zeitstempeln: { $command }
 stamps-unusable = Die Zeitstempel an den Zeilen widersprechen den ausgegebenen Zeiten (eine blockweise gepufferte Pipe?) und werden nicht verwendet. Starten Sie python mit -u.
+arrivals-unused = Die aufgezeichnete Ankunft der Zeilen widerspricht den Zeiten, die sie ausgeben; es gelten die ausgegebenen.
 evidence-marker = folgt auf „{ $line }“
 evidence-markers = folgt auf „{ $line }“ und „{ $save }“
 evidence-first = die erste Iteration des Prozesses: Kompilieren und erster Zugriff
 evidence-unprinted = eine Iteration, bei der dieser Trainer immer evaluiert; ihre Zeile fehlt im Log
+evidence-inside = von innen gemessen: { $parts }
 evidence-none = keine Zeile sagt, warum; { $duration } mehr als ihre Nachbarn
 
 ## Wann es fertig ist
@@ -283,6 +285,16 @@ state-last-written = das Log endet ohne ein Wort; zuletzt wurde es um { $at } ge
 reason-over-state-total = Der Lauf ist vollständig: Iteration { $step } von { $total }.
 reason-over-state-words = Der Lauf ist zu Ende. Das Log sagt: { $text }
 reason-over-state-last-printed = der Lauf ist abgeschlossen: Iteration { $step } ist die letzte, die von { $total } ausgegeben wird.
+state-exit = der Befehl endete mit Exit-Code { $code }
+state-signal = der Befehl wurde durch { $name } beendet (Exit-Code { $code })
+reason-over-state-exit = der Lauf ist zu Ende: Der Befehl endete mit Exit-Code { $code }.
+reason-over-state-signal = der Lauf ist zu Ende: Der Befehl wurde durch { $name } beendet (Exit-Code { $code }).
+alarm-crash-code = Traceback oder tödliches Signal: { $text } (Exit-Code { $code })
+alarm-exit-code = Der Befehl schlug mit Exit-Code { $code } fehl; seine Ausgabe sagt nicht, warum.
+alarm-signal = Der Befehl wurde durch { $name } beendet (Exit-Code { $code }).
+alarm-killed = Der Befehl wurde durch { $name } abgeschossen (Exit-Code { $code }), oft weil der Speicher nicht reichte; dmesg sagt es dann.
+alarm-walltime = Der Job endet um { $time }; bis dahin ist der Lauf mit { $share } Wahrscheinlichkeit fertig (Iteration { $step } von { $total } ist die letzte, die sich rechtzeitig speichern lässt).
+alarm-save-now = Jetzt speichern: Der Job endet um { $time }, und Iteration { $step } ist die letzte, die sich rechtzeitig speichern lässt.
 alarm-nan-passed = { $count ->
     [one] Ein Loss ist keine Zahl, bei Iteration { $step }; ab Iteration { $later } sind die Losses wieder endlich.
    *[other] { $count } Losses sind keine Zahlen, der erste bei Iteration { $step }; ab Iteration { $later } sind sie wieder endlich.
@@ -483,6 +495,7 @@ alarm-writers = { $count ->
    *[other] Zwei Prozesse schreiben in dieses Log. { $count } Iterationen des anderen sind nicht mitgezählt.
   }
 alarm-straggler = Rang { $rank } ist um { $share } langsamer als die anderen: { $own } pro Iteration statt { $others }. Alle Ränge warten auf ihn.
+alarm-straggler-host = Rang { $rank } auf { $host } ist um { $share } langsamer als die anderen: { $own } pro Iteration statt { $others }. Alle Ränge warten auf ihn.
 
 ## Mehr Rat, und was eine Änderung täte
 
@@ -542,11 +555,13 @@ train-progress = Iteration { $iteration } von { $last }, noch { $left }
 train-doing-evaluation = Iteration { $iteration } von { $last }: Auswertung …
 train-doing-checkpoint = Iteration { $iteration } von { $last }: Checkpoint wird beiseite kopiert …
 train-doing-compile = wird kompiliert …
-train-doing-measure = misst, wie lange eine Iteration hier dauert …
 train-doing-sampling = { $last } Iterationen fertig: schreibt eine Probe …
 train-doing-waiting = wartet, bis der letzte Checkpoint auf der Platte ist …
-train-fits = Eine Iteration dauert hier etwa { $milliseconds } ms: { $iterations } passen in { $budget } s (--budget, oder --max_iters für eine eigene Zahl).
-train-sample = Was es inzwischen schreibt:
+train-opening-what = Ein kleines GPT ({ $layers } Schichten, { $width } breit) lernt Python aus den Quellen der Standardbibliothek: { $iterations } Iterationen auf { $device }, ein paar Minuten.
+train-opening-when = Alle { $interval } Iterationen wird es ausgewertet und in { $folder } gesichert; Strg-C sichert es und zeigt den Befehl zum Weitermachen.
+train-opening-end = Am Ende: was es bis dahin schreibt und wohin die Zeit ging.
+train-sample-before = Was es schrieb, bevor es etwas gelernt hatte:
+train-sample = Was es nach { $iteration } Iterationen schreibt:
 train-ledger = Wohin { $wall } gingen ({ $iterations } Iterationen):
 train-phase-data = Daten holen
 train-phase-forward = vorwärts (forward)
@@ -568,12 +583,18 @@ train-saves = { $count ->
    *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
   }
 train-interference = Iterationen während des Schreibens dauerten das { $ratio }-Fache der anderen.
-train-more = Checkpoint und Protokolle: { $folder }. Weiter: stepscope sample --out_dir={ $folder }, oder stepscope { $folder }/train.log
+train-more = Checkpoint und Protokolle: { $folder }. Weiter: stepscope sample --out_dir={ $folder }, oder stepscope { $folder }
 train-stopped = { $signal }: vor Iteration { $iteration } angehalten und gesichert. Weiter mit: { $command }
-train-no-wandb = wandb_log bewirkt hier nichts: steps.jsonl neben dem Checkpoint enthält dasselbe und mehr.
+train-no-wandb = wandb_log ist an, aber wandb ist nicht installiert (pip install wandb). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
+train-no-tensorboard = tensorboard ist an, aber TensorBoard ist nicht installiert (pip install tensorboard). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
+train-no-tracker = { $name } ließ sich nicht starten ({ $reason }). Das Training geht ohne weiter.
+train-kept = Die Protokolle und der beste Checkpoint des vorigen Laufs in diesem Ordner liegen in { $folder }.
+train-unknown-setting = { $setting } in { $path } ist keine Einstellung dieses Trainers und bewirkt nichts.
 train-bf16-crashes = bfloat16 stürzt auf dieser CPU ab (in einem Kindprozess versucht): Training in float32.
 train-bf16-slower = bfloat16 braucht auf dieser CPU das { $ratio }-Fache von float32 (in einem Kindprozess versucht): Training in float32.
-train-no-float16 = float16 gibt es nur mit CUDA: Training in float32 auf { $device }.
+train-cuda-only = { $dtype } gibt es nur mit CUDA: Training in float32 auf { $device }.
+train-staging = Checkpoints halten eine Kopie von { $size } GB im Hauptspeicher, damit das Training nicht auf die Platte wartet (--staging=False wartet und hält keine).
+train-staging-tight = Checkpoints halten eine Kopie von { $size } GB im Hauptspeicher, frei sind { $left } GB: Mit --staging=False gibt es keine Kopie, und das Training wartet auf die Platte.
 train-broken-checkpoint = Kein vollständiger Checkpoint, der vorige wird versucht: { $path } ({ $reason }).
 train-from-checkpoint = { $setting } ist im Checkpoint { $value }, und das gilt; verlangt war { $asked }.
 train-other-batches = Die Batches sind nicht die des Checkpoints (andere Größen, Auswertung oder Prozesszahl): Die Datenfolge beginnt von vorn.
@@ -582,6 +603,24 @@ data-ready = { $folder }: { $train } Tokens zum Trainieren, { $val } zum Validie
 data-use = Verwenden: { $command }
 data-download = { $url } wird geladen …
 train-shard-alone = shard hat mit einem Prozess keine Wirkung: torchrun startet mehrere.
+selftest-begins = { $count } Teile des Trainers werden auf { $device } ausprobiert:
+selftest-pass = gut
+selftest-fail = FEHL
+selftest-ends = { $failed ->
+    [0] Alle Teile funktionieren.
+    [one] { $failed } von { $count } Teilen ist fehlgeschlagen.
+   *[other] { $failed } von { $count } Teilen sind fehlgeschlagen.
+}
+selftest-precision = Loss { $loss } in { $dtype }, { $other } in float32
+selftest-compile = Loss { $loss } kompiliert, { $other } ohne Kompilieren
+selftest-memory = eine Evaluation mit { $sequences } Sequenzen braucht { $evaluation } MB, ein Trainingsschritt { $step } MB
+selftest-clock = { $steps } Iterationen ergeben zusammen { $counted } s, die Schleife dauerte { $loop } s
+selftest-checkpoint = { $differing } Tensoren weichen vom Moment des Speicherns ab; längste Unterbrechung { $stall } s
+selftest-resume = { $differing } von { $steps } Losses und { $tensors } Tensoren weichen vom ununterbrochenen Lauf ab
+selftest-sample = { $tokens } Tokens, beide Male dieselben
+selftest-muon = Singulärwerte einer Aktualisierung von { $least } bis { $most } in { $dtype }
+selftest-processes = zwei Prozesse über { $backend }: Losses weichen von denen eines Prozesses um { $worst } ab
+selftest-shard = zwei Prozesse mit Teilen des Modells über { $backend }: Losses weichen von denen eines Prozesses um { $worst } ab
 export-done = { $path }: { $size } MB, vor Iteration { $iteration }
 error-train-no-slices = hier liegt kein Checkpoint in Teilen
     .hint = einer von train --shard=True ist ein Ordner dieses Namens; ckpt.pt braucht keinen Export
@@ -642,10 +681,18 @@ error-train-memory = der Speicher reicht nicht
     .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } trainiert dieselben Tokens mit weniger Speicher; oder block_size, n_layer oder n_embd verkleinern
 error-train-rank-lost = ein anderer Prozess des Laufs ist weg: { $reason }
     .hint = nachsehen, was er gesagt hat, dann alle mit --init_from=resume neu starten
+error-selftest-alone = --selftest nimmt keine Einstellungen außer --device
+    .hint = stepscope train --selftest --device=cuda
 error-train-compile = torch.compile ist gescheitert: { $reason }
     .hint = --compile=False trainiert ohne
 error-train-nan = der Verlust ist { $value } bei Iteration { $iteration }: angehalten
     .hint = kleineres learning_rate oder längeres warmup_iters versuchen; ckpt.pt, falls vorhanden, ist von vorher und gut: --init_from=resume
+error-sample-no-meta = die Zeichen dieses Netzes stehen in meta.pkl seines Datenordners, und der ist nicht hier
+    .hint = starte es dort, wo trainiert wurde: in dem Ordner, der data/{ $name } enthält
+error-train-locked = ein anderer Trainer benutzt diesen Ordner (Prozess { $process })
+    .hint = gib jedem Lauf einen eigenen Ordner: --out_dir=DIR
+error-train-misspelt = eine Einstellung { $setting } gibt es nicht
+    .hint = { $meant } gibt es
 error-train-out-dir = dort kann nicht geschrieben werden: { $reason }
     .hint = einen anderen Ordner nennen
 error-train-device = dieses Gerät gibt es nicht
@@ -680,6 +727,7 @@ live-training = trainiert, letzte Zeile vor { $duration }
 live-evaluation = evaluiert seit { $duration }
 live-checkpoint = speichert seit { $duration }
 live-stalled = seit { $duration } keine Zeile: hängt es?
+live-closing = alle Iterationen sind fertig; der Prozess läuft noch
 live-finished = fertig
 live-ended = vorzeitig beendet
 live-usual = (üblich: { $duration })
@@ -872,6 +920,7 @@ infer-time-step = „{ $text }“ gilt als Zeit einer Iteration, in { $unit }.
 infer-time-total = „{ $text }“ gilt als Zeit aller Iterationen seit der Zeile davor, in { $unit }.
 infer-time-clock = „{ $text }“ gilt als Uhr, die von Zeile zu Zeile weiterläuft, in { $unit }.
 infer-time-rate = „{ $text }“ gilt als Iterationen je Sekunde.
+infer-time-work = „{ $text }“ gilt als die Arbeit je Sekunde und „{ $amount }“ als die einer Iteration.
 infer-because-stamps = Das passt zu den Zeitstempeln.
 infer-because-clock = Das passt zur laufenden Uhr in derselben Zeile.
 infer-because-rate = Das passt zur Rate in derselben Zeile.
@@ -1000,6 +1049,10 @@ inside-gc = { $count } × Speicherbereinigung { $duration } (am längsten { $lon
 inside-compile = { $count } × Kompilieren { $duration }
 inside-optimizer = { $count } × Optimiererschritt { $duration }
 inside-retry = { $count } × Speicheranforderung wiederholt
+inside-step = { $count } × Iteration { $duration } (am längsten { $longest })
+inside-fetch = { $count } × Batch laden { $duration } (am längsten { $longest })
+inside-logging = { $count } × Protokollieren { $duration }
+inside-other = { $count } × { $kind } { $duration } (am längsten { $longest })
 ## Vorhersage
 
 assume-like = { $count ->
@@ -1213,7 +1266,7 @@ advice-a120-evidence = { $count } Iterationen von zusammen { $duration } sehen n
 advice-a121-costs = Gemischte Genauigkeit: Die Gewichte bleiben in float32, Produkte werden auf 16 Bit gerundet; die Losses weichen leicht ab.
 advice-a121-evidence = { $gpu } multipliziert 16-Bit-Zahlen um ein Vielfaches schneller als 32-Bit-Zahlen, und dieser Lauf rechnet in float32.
 advice-a121-assumed = GPT-2 auf einer A100 brauchte 1000 ms je Iteration in float32, 333 mit TF32, 300 mit bfloat16.
-inside-skipped = Nicht eingehängt, weil diese Version von torch es nicht zulässt: { $names }.
+inside-skipped = Nicht eingehängt, weil diese Version es nicht zulässt: { $names }.
 split-trace = Evaluierung und Checkpoint wurden von innen im Prozess gemessen.
 compare-title = Läufe nebeneinander
 compare-section-each = Jeweils eins
@@ -1323,3 +1376,27 @@ reason-no-times-unread = Iterationen wurden gelesen, aber nicht, wie lange sie g
 reason-no-total-unread = Wie viele Iterationen der Lauf hat, wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht. Gib --max-steps N an oder --config mit den Einstellungen des Laufs.
 change-none-seen-unread = Nichts im Gelesenen, was sich lohnt: In der Rechnung ist keine Evaluierung. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.
 alarm-ended-early-unread = Der Lauf endete nach Iteration { $step }; wie viele geplant waren, wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.
+
+## What cost most time
+
+finding-evaluation = { $count ->
+    [one] Eine Evaluierung dauerte { $seconds }, { $share } der Zeit.
+   *[other] { $count } Evaluierungen dauerten { $seconds }, { $share } der Zeit.
+  }
+finding-checkpoint = { $count ->
+    [one] Ein Checkpoint dauerte { $seconds }, { $share } der Zeit.
+   *[other] { $count } Checkpoints dauerten { $seconds }, { $share } der Zeit.
+  }
+finding-warmup = Das Warm-up (Kompilieren, erste GPU-Nutzung) dauerte { $seconds }, { $share } der Zeit.
+finding-data = Das Warten auf Daten dauerte { $seconds }, { $share } der Zeit.
+finding-gc = Die Garbage Collection dauerte { $seconds }, { $share } der Zeit.
+finding-logging = Das Schreiben des Logs dauerte { $seconds }, { $share } der Zeit.
+finding-communication = Das Warten auf andere Prozesse dauerte { $seconds }, { $share } der Zeit.
+finding-stall = Ungeklärte Pausen dauerten { $seconds }, { $share } der Zeit.
+finding-gap = { $seconds } lang, { $share } der Zeit, lief nichts: Neustarts oder ein angehaltener Rechner.
+finding-slower = Die Iterationen { $first } bis { $last } dauerten { $level } statt { $normal }: Das kostete { $seconds }, { $share } der Zeit.
+finding-repeated = { $count ->
+    [one] Eine Iteration lief nach einem Neustart doppelt: { $seconds } Training, { $share } der Zeit.
+   *[other] { $count } Iterationen liefen nach Neustarts doppelt: { $seconds } Training, { $share } der Zeit.
+  }
+finding-after-best = Am niedrigsten war der Validierungs-Loss bei Iteration { $step } ({ $loss }). Die { $seconds } danach, { $share } der Zeit, haben das Modell verschlechtert.

@@ -164,10 +164,12 @@ split-guess-plain = Evaluation and checkpoint cannot be told apart in this log: 
 split-not-yet = What a save costs is not resolvable yet: that needs about { $needed } evaluations with and without a save, and the log has { $count }.
 split-settle = To settle it, put time stamps on the lines: { $command }
 stamps-unusable = The time stamps on the lines contradict the printed times (a block-buffered pipe?) and are not used. Run python with -u.
+arrivals-unused = The recorded arrival of the lines contradicts the times that they print; the printed times count.
 evidence-marker = follows “{ $line }”
 evidence-markers = follows “{ $line }” and “{ $save }”
 evidence-first = the first iteration of the process: compile and first touch
 evidence-unprinted = an iteration at which this trainer always evaluates; its line is not in the log
+evidence-inside = timed from inside: { $parts }
 evidence-none = no line says why; { $duration } more than its neighbours
 
 ## When it finishes
@@ -285,6 +287,16 @@ state-last-written = the log ends without a word; it was last written at { $at }
 reason-over-state-total = the run is complete: iteration { $step } of { $total }.
 reason-over-state-words = the run is over. The log says: { $text }
 reason-over-state-last-printed = the run is complete: iteration { $step } is the last one that is printed of { $total }.
+state-exit = the command returned exit code { $code }
+state-signal = the command was ended by { $name } (exit code { $code })
+reason-over-state-exit = the run is over: the command returned exit code { $code }.
+reason-over-state-signal = the run is over: the command was ended by { $name } (exit code { $code }).
+alarm-crash-code = Traceback or fatal signal: { $text } (exit code { $code })
+alarm-exit-code = The command failed with exit code { $code }; its output does not say why.
+alarm-signal = The command was ended by { $name } (exit code { $code }).
+alarm-killed = The command was killed by { $name } (exit code { $code }), often because memory ran out: dmesg says so if it did.
+alarm-walltime = The job ends at { $time }; the run is done by then with { $share } probability (iteration { $step } of { $total } is the last one that can be saved in time).
+alarm-save-now = Save now: the job ends at { $time }, and iteration { $step } is the last one that can be saved in time.
 alarm-nan-passed = { $count ->
     [one] One loss is not a number, at iteration { $step }; from iteration { $later } on the losses are finite again.
    *[other] { $count } losses are not numbers, the first at iteration { $step }; from iteration { $later } on they are finite again.
@@ -485,6 +497,7 @@ alarm-writers = { $count ->
    *[other] Two processes write into this log. { $count } iterations of the other one are left out.
   }
 alarm-straggler = Rank { $rank } is slower than the others by { $share }: { $own } per iteration instead of { $others }. All ranks wait for it.
+alarm-straggler-host = Rank { $rank } on { $host } is slower than the others by { $share }: { $own } per iteration instead of { $others }. All ranks wait for it.
 
 ## More advice, and what a change would do
 
@@ -544,11 +557,13 @@ train-progress = iteration { $iteration } of { $last }, { $left } left
 train-doing-evaluation = iteration { $iteration } of { $last }: evaluating …
 train-doing-checkpoint = iteration { $iteration } of { $last }: copying the checkpoint aside …
 train-doing-compile = compiling …
-train-doing-measure = measuring how long an iteration takes here …
 train-doing-sampling = { $last } iterations done: writing a sample …
 train-doing-waiting = waiting until the last checkpoint is on the disk …
-train-fits = An iteration takes about { $milliseconds } ms here: { $iterations } fit into { $budget } s (--budget, or --max_iters for a number of your own).
-train-sample = What it writes by now:
+train-opening-what = A small GPT ({ $layers } layers, { $width } wide) learns Python from the sources of the standard library: { $iterations } iterations on { $device }, a few minutes.
+train-opening-when = Every { $interval } iterations it is evaluated and saved in { $folder }; Ctrl-C saves it and prints the command that goes on.
+train-opening-end = At the end: what it writes by then, and where the time went.
+train-sample-before = What it wrote before it had learned anything:
+train-sample = What it writes after { $iteration } iterations:
 train-ledger = Where the { $wall } went ({ $iterations } iterations):
 train-phase-data = fetching data
 train-phase-forward = forward
@@ -570,12 +585,18 @@ train-saves = { $count ->
    *[other] { $count } checkpoints of { $size } MB each, written in { $written } in the background; the run stood still for { $stalled }: { $saved } saved against waiting for the disk.
   }
 train-interference = Iterations while one was being written took { $ratio } times as long as the others.
-train-more = Checkpoint and logs: { $folder }. Next: stepscope sample --out_dir={ $folder }, or stepscope { $folder }/train.log
+train-more = Checkpoint and logs: { $folder }. Next: stepscope sample --out_dir={ $folder }, or stepscope { $folder }
 train-stopped = { $signal }: stopped before iteration { $iteration } and saved. To go on: { $command }
-train-no-wandb = wandb_log has no effect here: steps.jsonl beside the checkpoint holds the same and more.
+train-no-wandb = wandb_log is on, but wandb is not installed (pip install wandb). Training goes on; steps.jsonl in the folder of the run holds its figures.
+train-no-tensorboard = tensorboard is on, but TensorBoard is not installed (pip install tensorboard). Training goes on; steps.jsonl in the folder of the run holds its figures.
+train-no-tracker = { $name } could not be started ({ $reason }). Training goes on without it.
+train-kept = The logs and the best checkpoint of the run that was here before are in { $folder }.
+train-unknown-setting = { $setting } in { $path } is no setting of this trainer and has no effect.
 train-bf16-crashes = bfloat16 crashes on this CPU (tried in a child process): training in float32.
 train-bf16-slower = bfloat16 takes { $ratio } times as long as float32 on this CPU (tried in a child process): training in float32.
-train-no-float16 = float16 is for CUDA only: training in float32 on { $device }.
+train-cuda-only = { $dtype } is for CUDA only: training in float32 on { $device }.
+train-staging = Checkpoints keep a copy of { $size } GB in host memory, so that the run need not wait for the disk (--staging=False waits and keeps none).
+train-staging-tight = Checkpoints keep a copy of { $size } GB in host memory, and { $left } GB are left: --staging=False keeps none, and the run waits for the disk.
 train-broken-checkpoint = Not a whole checkpoint, trying the one before it: { $path } ({ $reason }).
 train-from-checkpoint = { $setting } is { $value } in the checkpoint, which counts; { $asked } was asked for.
 train-other-batches = The batches are not those of the checkpoint (other sizes, evaluation or number of processes): the data order starts anew.
@@ -584,6 +605,23 @@ data-ready = { $folder }: { $train } tokens to train on, { $val } to validate
 data-use = Use it: { $command }
 data-download = Downloading { $url } …
 train-shard-alone = shard has no effect with one process: torchrun starts several.
+selftest-begins = Trying { $count } parts of the trainer on { $device }:
+selftest-pass = pass
+selftest-fail = FAIL
+selftest-ends = { $failed ->
+    [0] Every part passed.
+   *[other] { $failed } of { $count } parts failed.
+}
+selftest-precision = loss { $loss } in { $dtype }, { $other } in float32
+selftest-compile = loss { $loss } compiled, { $other } without
+selftest-memory = an evaluation of { $sequences } sequences needs { $evaluation } MB, a training step { $step } MB
+selftest-clock = { $steps } iterations add up to { $counted } s, the loop took { $loop } s
+selftest-checkpoint = { $differing } tensors differ from the moment of the save; longest stall { $stall } s
+selftest-resume = { $differing } of { $steps } losses and { $tensors } tensors differ from the uninterrupted run
+selftest-sample = { $tokens } tokens, the same twice
+selftest-muon = singular values of an update from { $least } to { $most } in { $dtype }
+selftest-processes = two processes over { $backend }: losses differ from one process by { $worst }
+selftest-shard = two processes with slices over { $backend }: losses differ from one process by { $worst }
 export-done = { $path }: { $size } MB, before iteration { $iteration }
 error-train-no-slices = no checkpoint in slices here
     .hint = one that train --shard=True wrote is a folder of that name; ckpt.pt needs no export
@@ -644,10 +682,18 @@ error-train-memory = out of memory
     .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } trains on the same tokens with less memory; or a smaller block_size, n_layer or n_embd
 error-train-rank-lost = another process of the run is gone: { $reason }
     .hint = see what it said, then start all of them again with --init_from=resume
+error-selftest-alone = --selftest takes no settings but --device
+    .hint = stepscope train --selftest --device=cuda
 error-train-compile = torch.compile failed: { $reason }
     .hint = --compile=False trains without it
 error-train-nan = the loss is { $value } at iteration { $iteration }: stopped
     .hint = try a lower learning_rate or a longer warmup_iters; ckpt.pt, where there is one, is of before and good: --init_from=resume
+error-sample-no-meta = the characters of this network are in meta.pkl of its data folder, which is not here
+    .hint = run it where the training ran: in the folder that has data/{ $name }
+error-train-locked = another trainer is using this folder (process { $process })
+    .hint = give each run a folder of its own: --out_dir=DIR
+error-train-misspelt = there is no setting { $setting }
+    .hint = { $meant } is one
 error-train-out-dir = cannot write there: { $reason }
     .hint = name another folder
 error-train-device = no such device
@@ -682,6 +728,7 @@ live-training = training, last line { $duration } ago
 live-evaluation = evaluating for { $duration }
 live-checkpoint = saving for { $duration }
 live-stalled = no line for { $duration }: stalled?
+live-closing = all iterations are done; the process is still running
 live-finished = finished
 live-ended = ended
 live-usual = (usually { $duration })
@@ -874,6 +921,7 @@ infer-time-step = “{ $text }” is taken for the time of one iteration, in { $
 infer-time-total = “{ $text }” is taken for the time of all iterations since the line before, in { $unit }.
 infer-time-clock = “{ $text }” is taken for a clock that runs on from line to line, in { $unit }.
 infer-time-rate = “{ $text }” is taken for iterations a second.
+infer-time-work = “{ $text }” is taken for the work a second, and “{ $amount }” for the work of an iteration.
 infer-because-stamps = It fits the time stamps.
 infer-because-clock = It fits the running clock in the same line.
 infer-because-rate = It fits the rate in the same line.
@@ -1002,6 +1050,10 @@ inside-gc = { $count } × garbage collection { $duration } (longest { $longest }
 inside-compile = { $count } × compile { $duration }
 inside-optimizer = { $count } × optimizer step { $duration }
 inside-retry = { $count } × memory allocation tried again
+inside-step = { $count } × iteration { $duration } (longest { $longest })
+inside-fetch = { $count } × loading a batch { $duration } (longest { $longest })
+inside-logging = { $count } × logging { $duration }
+inside-other = { $count } × { $kind } { $duration } (longest { $longest })
 ## Forecast
 
 assume-like = { $count ->
@@ -1215,7 +1267,7 @@ advice-a120-evidence = { $count } iterations of { $duration } in all look like r
 advice-a121-costs = Mixed precision: the weights stay in float32, products are rounded to 16 bits; the losses differ slightly.
 advice-a121-evidence = { $gpu } multiplies 16-bit numbers many times faster than 32-bit ones, and this run uses float32.
 advice-a121-assumed = GPT-2 on an A100 took 1,000 ms an iteration in float32, 333 with TF32, 300 with bfloat16.
-inside-skipped = Not hooked, because this version of torch does not take it: { $names }.
+inside-skipped = Not hooked, because this version does not take it: { $names }.
 split-trace = Evaluation and checkpoint were timed from inside the process.
 compare-title = Runs side by side
 compare-section-each = One of each
@@ -1325,3 +1377,27 @@ reason-no-times-unread = iterations were read, but not how long they took. Lines
 reason-no-total-unread = how many iterations the run has was not read. Lines like “{ $text }” (line { $line }) may say it; Stepscope does not read them. Pass --max-steps N, or --config with the run’s settings.
 change-none-seen-unread = Nothing worth changing in what was read: no evaluation is in the account. Lines like “{ $text }” (line { $line }) may say it; Stepscope does not read them.
 alarm-ended-early-unread = The run ended after iteration { $step }; how many were planned was not read. Lines like “{ $text }” (line { $line }) may say it; Stepscope does not read them.
+
+## What cost most time
+
+finding-evaluation = { $count ->
+    [one] One evaluation took { $seconds }, { $share } of the time.
+   *[other] { $count } evaluations took { $seconds }, { $share } of the time.
+  }
+finding-checkpoint = { $count ->
+    [one] One checkpoint took { $seconds }, { $share } of the time.
+   *[other] { $count } checkpoints took { $seconds }, { $share } of the time.
+  }
+finding-warmup = Warm-up (compiling, first use of the GPU) took { $seconds }, { $share } of the time.
+finding-data = Waiting for data took { $seconds }, { $share } of the time.
+finding-gc = Garbage collection took { $seconds }, { $share } of the time.
+finding-logging = Logging took { $seconds }, { $share } of the time.
+finding-communication = Waiting for other processes took { $seconds }, { $share } of the time.
+finding-stall = Unexplained pauses took { $seconds }, { $share } of the time.
+finding-gap = Nothing ran for { $seconds }, { $share } of the time: restarts or a suspended machine.
+finding-slower = Iterations { $first } to { $last } took { $level } instead of { $normal }: that cost { $seconds }, { $share } of the time.
+finding-repeated = { $count ->
+    [one] One iteration was done twice after a restart: { $seconds } of training, { $share } of the time.
+   *[other] { $count } iterations were done twice after restarts: { $seconds } of training, { $share } of the time.
+  }
+finding-after-best = The validation loss was lowest at iteration { $step } ({ $loss }). The { $seconds } after it, { $share } of the time, made the model worse.

@@ -162,10 +162,12 @@ split-guess-plain = En este log no se pueden separar la evaluación y el checkpo
 split-not-yet = Lo que cuesta un guardado aún no se puede determinar: hacen falta unas { $needed } evaluaciones con y sin guardado, y el log tiene { $count }.
 split-settle = Para aclararlo, ponga marcas de tiempo en las líneas: { $command }
 stamps-unusable = Las marcas de tiempo de las líneas contradicen los tiempos impresos (¿una tubería con búfer por bloques?) y no se usan. Ejecute python con -u.
+arrivals-unused = La llegada registrada de las líneas contradice los tiempos que imprimen; valen los impresos.
 evidence-marker = sigue a «{ $line }»
 evidence-markers = sigue a «{ $line }» y «{ $save }»
 evidence-first = la primera iteración del proceso: compilación y primer acceso
 evidence-unprinted = una iteración en la que este entrenador siempre evalúa; su línea no está en el log
+evidence-inside = medido desde dentro: { $parts }
 evidence-none = ninguna línea dice por qué; { $duration } más que sus vecinas
 
 ## Cuándo termina
@@ -283,6 +285,16 @@ state-last-written = el log termina sin decir nada; se escribió por última vez
 reason-over-state-total = la ejecución está completa: iteración { $step } de { $total }.
 reason-over-state-words = la ejecución ha terminado. El log dice: { $text }
 reason-over-state-last-printed = la ejecución está completa: la iteración { $step } es la última que se imprime de { $total }.
+state-exit = el comando terminó con el código de salida { $code }
+state-signal = { $name } terminó el comando (código de salida { $code })
+reason-over-state-exit = la ejecución ha terminado: el comando devolvió el código de salida { $code }.
+reason-over-state-signal = la ejecución ha terminado: { $name } terminó el comando (código de salida { $code }).
+alarm-crash-code = Traceback o señal fatal: { $text } (código de salida { $code })
+alarm-exit-code = El comando falló con el código de salida { $code }; su salida no dice por qué.
+alarm-signal = { $name } terminó el comando (código de salida { $code }).
+alarm-killed = { $name } mató el comando (código de salida { $code }), a menudo por falta de memoria; en ese caso lo dice dmesg.
+alarm-walltime = El trabajo termina a las { $time }; la ejecución habrá acabado con una probabilidad de { $share } (la iteración { $step } de { $total } es la última que se puede guardar a tiempo).
+alarm-save-now = Guarda ahora: el trabajo termina a las { $time } y la iteración { $step } es la última que se puede guardar a tiempo.
 alarm-nan-passed = { $count ->
     [one] Una pérdida no es un número, en la iteración { $step }; desde la iteración { $later } las pérdidas vuelven a ser finitas.
    *[other] { $count } pérdidas no son números, la primera en la iteración { $step }; desde la iteración { $later } vuelven a ser finitas.
@@ -483,6 +495,7 @@ alarm-writers = { $count ->
    *[other] Dos procesos escriben en este log. { $count } iteraciones del otro no se cuentan.
   }
 alarm-straggler = El rango { $rank } es un { $share } más lento que los demás: { $own } por iteración en lugar de { $others }. Todos los rangos lo esperan.
+alarm-straggler-host = El rango { $rank } en { $host } es un { $share } más lento que los demás: { $own } por iteración en lugar de { $others }. Todos los rangos lo esperan.
 
 ## Más consejos, y qué haría un cambio
 
@@ -542,11 +555,13 @@ train-progress = iteración { $iteration } de { $last }, quedan { $left }
 train-doing-evaluation = iteración { $iteration } de { $last }: evaluando …
 train-doing-checkpoint = iteración { $iteration } de { $last }: copiando aparte el checkpoint …
 train-doing-compile = compilando …
-train-doing-measure = midiendo cuánto tarda aquí una iteración …
 train-doing-sampling = { $last } iteraciones hechas: escribiendo una muestra …
 train-doing-waiting = esperando a que el último checkpoint esté en el disco …
-train-fits = Una iteración tarda aquí unos { $milliseconds } ms: caben { $iterations } en { $budget } s (--budget, o --max_iters para un número propio).
-train-sample = Lo que escribe ya:
+train-opening-what = Un GPT pequeño ({ $layers } capas, { $width } de ancho) aprende Python con las fuentes de la biblioteca estándar: { $iterations } iteraciones en { $device }, unos minutos.
+train-opening-when = Cada { $interval } iteraciones se evalúa y se guarda en { $folder }; Ctrl-C lo guarda y muestra la orden para seguir.
+train-opening-end = Al final: lo que escribe para entonces y en qué se fue el tiempo.
+train-sample-before = Lo que escribía antes de aprender nada:
+train-sample = Lo que escribe después de { $iteration } iteraciones:
 train-ledger = En qué se fueron { $wall } ({ $iterations } iteraciones):
 train-phase-data = leer datos
 train-phase-forward = hacia delante (forward)
@@ -568,12 +583,18 @@ train-saves = { $count ->
    *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
   }
 train-interference = Las iteraciones durante la escritura tardaron { $ratio } veces lo que las demás.
-train-more = Checkpoint y registros: { $folder }. Después: stepscope sample --out_dir={ $folder }, o stepscope { $folder }/train.log
+train-more = Checkpoint y registros: { $folder }. Después: stepscope sample --out_dir={ $folder }, o stepscope { $folder }
 train-stopped = { $signal }: detenido antes de la iteración { $iteration } y guardado. Para seguir: { $command }
-train-no-wandb = wandb_log no tiene efecto aquí: steps.jsonl, junto al checkpoint, contiene lo mismo y más.
+train-no-wandb = wandb_log está activado, pero wandb no está instalado (pip install wandb). El entrenamiento sigue; sus cifras están en steps.jsonl, en la carpeta de la ejecución.
+train-no-tensorboard = tensorboard está activado, pero TensorBoard no está instalado (pip install tensorboard). El entrenamiento sigue; sus cifras están en steps.jsonl, en la carpeta de la ejecución.
+train-no-tracker = No se pudo iniciar { $name } ({ $reason }). El entrenamiento sigue sin él.
+train-kept = Los registros y el mejor checkpoint de la ejecución anterior de esta carpeta están en { $folder }.
+train-unknown-setting = { $setting } en { $path } no es un ajuste de este entrenador y no tiene efecto.
 train-bf16-crashes = bfloat16 se bloquea en esta CPU (probado en un proceso hijo): se entrena en float32.
 train-bf16-slower = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena en float32.
-train-no-float16 = float16 es solo para CUDA: se entrena en float32 en { $device }.
+train-cuda-only = { $dtype } es solo para CUDA: se entrena en float32 en { $device }.
+train-staging = Los checkpoints guardan una copia de { $size } GB en la memoria del sistema para que el entrenamiento no espere al disco (--staging=False espera y no guarda ninguna).
+train-staging-tight = Los checkpoints guardan una copia de { $size } GB en la memoria del sistema y quedan { $left } GB: --staging=False no guarda ninguna y el entrenamiento espera al disco.
 train-broken-checkpoint = No es un checkpoint completo, se prueba el anterior: { $path } ({ $reason }).
 train-from-checkpoint = { $setting } es { $value } en el checkpoint, y eso vale; se pidió { $asked }.
 train-other-batches = Los lotes no son los del checkpoint (otros tamaños, evaluación o número de procesos): el orden de los datos empieza de nuevo.
@@ -582,6 +603,24 @@ data-ready = { $folder }: { $train } tokens para entrenar, { $val } para validar
 data-use = Para usarlo: { $command }
 data-download = Descargando { $url } …
 train-shard-alone = shard no tiene efecto con un solo proceso: torchrun inicia varios.
+selftest-begins = Probando { $count } partes del entrenador en { $device }:
+selftest-pass = bien
+selftest-fail = FALLO
+selftest-ends = { $failed ->
+    [0] Todas las partes funcionan.
+    [one] Falla { $failed } de { $count } partes.
+   *[other] Fallan { $failed } de { $count } partes.
+}
+selftest-precision = loss { $loss } en { $dtype }, { $other } en float32
+selftest-compile = loss { $loss } compilado, { $other } sin compilar
+selftest-memory = una evaluación de { $sequences } secuencias necesita { $evaluation } MB, un paso de entrenamiento { $step } MB
+selftest-clock = { $steps } iteraciones suman { $counted } s, el bucle tardó { $loop } s
+selftest-checkpoint = { $differing } tensores difieren del momento de guardar; la espera más larga fue de { $stall } s
+selftest-resume = difieren { $differing } de { $steps } valores de loss y { $tensors } tensores frente al entrenamiento sin interrupción
+selftest-sample = { $tokens } tokens, iguales las dos veces
+selftest-muon = valores singulares de una actualización entre { $least } y { $most } en { $dtype }
+selftest-processes = dos procesos por { $backend }: el loss difiere del de un proceso en { $worst }
+selftest-shard = dos procesos con fragmentos por { $backend }: el loss difiere del de un proceso en { $worst }
 export-done = { $path }: { $size } MB, antes de la iteración { $iteration }
 error-train-no-slices = aquí no hay ningún checkpoint en partes
     .hint = el que escribe train --shard=True es una carpeta con ese nombre; ckpt.pt no hace falta exportarlo
@@ -642,10 +681,18 @@ error-train-memory = sin memoria
     .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } entrena con los mismos tokens y menos memoria; o reduce block_size, n_layer o n_embd
 error-train-rank-lost = otro proceso de la ejecución ha desaparecido: { $reason }
     .hint = mira qué dijo y arranca todos de nuevo con --init_from=resume
+error-selftest-alone = --selftest no admite más ajustes que --device
+    .hint = stepscope train --selftest --device=cuda
 error-train-compile = torch.compile falló: { $reason }
     .hint = --compile=False entrena sin él
 error-train-nan = la pérdida es { $value } en la iteración { $iteration }: detenido
     .hint = prueba con un learning_rate menor o más warmup_iters; ckpt.pt, si lo hay, es de antes y bueno: --init_from=resume
+error-sample-no-meta = los caracteres de esta red están en meta.pkl de su carpeta de datos, que no está aquí
+    .hint = ejecútalo donde se entrenó: en la carpeta que contiene data/{ $name }
+error-train-locked = otro entrenador está usando esta carpeta (proceso { $process })
+    .hint = da a cada ejecución su propia carpeta: --out_dir=DIR
+error-train-misspelt = no existe el ajuste { $setting }
+    .hint = { $meant } sí existe
 error-train-out-dir = no se puede escribir ahí: { $reason }
     .hint = indica otra carpeta
 error-train-device = no existe ese dispositivo
@@ -680,6 +727,7 @@ live-training = entrenando, última línea hace { $duration }
 live-evaluation = evaluando desde hace { $duration }
 live-checkpoint = guardando desde hace { $duration }
 live-stalled = ninguna línea desde hace { $duration }: ¿parado?
+live-closing = todas las iteraciones están hechas; el proceso sigue en marcha
 live-finished = terminado
 live-ended = acabado antes de tiempo
 live-usual = (suele tardar { $duration })
@@ -872,6 +920,7 @@ infer-time-step = «{ $text }» se toma por el tiempo de una iteración, en { $u
 infer-time-total = «{ $text }» se toma por el tiempo de todas las iteraciones desde la línea anterior, en { $unit }.
 infer-time-clock = «{ $text }» se toma por un reloj que sigue corriendo de línea en línea, en { $unit }.
 infer-time-rate = «{ $text }» se toma por iteraciones por segundo.
+infer-time-work = «{ $text }» se toma por el trabajo por segundo y «{ $amount }», por el de una iteración.
 infer-because-stamps = Concuerda con las marcas de tiempo.
 infer-because-clock = Concuerda con el reloj de la misma línea.
 infer-because-rate = Concuerda con el ritmo de la misma línea.
@@ -1000,6 +1049,10 @@ inside-gc = { $count } × recolección de basura { $duration } (la más larga { 
 inside-compile = { $count } × compilación { $duration }
 inside-optimizer = { $count } × paso del optimizador { $duration }
 inside-retry = { $count } × reserva de memoria repetida
+inside-step = { $count } × iteración { $duration } (la más larga { $longest })
+inside-fetch = { $count } × carga de un lote { $duration } (la más larga { $longest })
+inside-logging = { $count } × registro { $duration }
+inside-other = { $count } × { $kind } { $duration } (el más largo { $longest })
 ## Pronóstico
 
 assume-like = { $count ->
@@ -1213,7 +1266,7 @@ advice-a120-evidence = { $count } iteraciones de { $duration } en total parecen 
 advice-a121-costs = Precisión mixta: los pesos siguen en float32, los productos se redondean a 16 bits; los losses difieren ligeramente.
 advice-a121-evidence = { $gpu } multiplica números de 16 bits mucho más rápido que los de 32, y esta ejecución usa float32.
 advice-a121-assumed = GPT-2 en una A100 tardó 1000 ms por iteración en float32, 333 con TF32, 300 con bfloat16.
-inside-skipped = Sin enganchar, porque esta versión de torch no lo admite: { $names }.
+inside-skipped = Sin enganchar, porque esta versión no lo admite: { $names }.
 split-trace = La evaluación y el checkpoint se midieron desde dentro del proceso.
 compare-title = Ejecuciones lado a lado
 compare-section-each = Uno de cada
@@ -1323,3 +1376,27 @@ reason-no-times-unread = se leyeron iteraciones, pero no cuánto tardaron. Puede
 reason-no-total-unread = no se leyó cuántas iteraciones tiene la ejecución. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee. Indica --max-steps N, o --config con su configuración.
 change-none-seen-unread = Nada que merezca cambiarse en lo leído: en la cuenta no hay ninguna evaluación. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
 alarm-ended-early-unread = La ejecución terminó tras la iteración { $step }; no se leyó cuántas estaban previstas. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
+
+## What cost most time
+
+finding-evaluation = { $count ->
+    [one] Una evaluación llevó { $seconds }, el { $share } del tiempo.
+   *[other] { $count } evaluaciones llevaron { $seconds }, el { $share } del tiempo.
+  }
+finding-checkpoint = { $count ->
+    [one] Un checkpoint llevó { $seconds }, el { $share } del tiempo.
+   *[other] { $count } checkpoints llevaron { $seconds }, el { $share } del tiempo.
+  }
+finding-warmup = El calentamiento (compilación, primer uso de la GPU) llevó { $seconds }, el { $share } del tiempo.
+finding-data = La espera de datos llevó { $seconds }, el { $share } del tiempo.
+finding-gc = El recolector de basura llevó { $seconds }, el { $share } del tiempo.
+finding-logging = Escribir el log llevó { $seconds }, el { $share } del tiempo.
+finding-communication = La espera de otros procesos llevó { $seconds }, el { $share } del tiempo.
+finding-stall = Las pausas sin explicación llevaron { $seconds }, el { $share } del tiempo.
+finding-gap = Nada se ejecutó durante { $seconds }, el { $share } del tiempo: reinicios o una máquina suspendida.
+finding-slower = Las iteraciones { $first } a { $last } tardaron { $level } en vez de { $normal }: eso costó { $seconds }, el { $share } del tiempo.
+finding-repeated = { $count ->
+    [one] Una iteración se hizo dos veces tras un reinicio: { $seconds } de entrenamiento, el { $share } del tiempo.
+   *[other] { $count } iteraciones se hicieron dos veces tras reinicios: { $seconds } de entrenamiento, el { $share } del tiempo.
+  }
+finding-after-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }). Lo que siguió, { $seconds } o el { $share } del tiempo, empeoró el modelo.

@@ -162,10 +162,12 @@ split-guess-plain = Ce log ne permet pas de séparer l’évaluation du checkpoi
 split-not-yet = Le coût d’une sauvegarde n’est pas encore mesurable : il faut environ { $needed } évaluations avec et sans sauvegarde, et le log en a { $count }.
 split-settle = Pour trancher, horodatez les lignes : { $command }
 stamps-unusable = Les horodatages des lignes contredisent les temps affichés (un tube à tampon par blocs ?) et ne sont pas utilisés. Lancez python avec -u.
+arrivals-unused = L’arrivée enregistrée des lignes contredit les temps qu’elles affichent ; les temps affichés comptent.
 evidence-marker = suit « { $line } »
 evidence-markers = suit « { $line } » et « { $save } »
 evidence-first = la première itération du processus : compilation et premier accès
 evidence-unprinted = une itération où cet entraîneur évalue toujours ; sa ligne n’est pas dans le log
+evidence-inside = mesuré de l’intérieur : { $parts }
 evidence-none = aucune ligne ne dit pourquoi ; { $duration } de plus que ses voisines
 
 ## Quand ce sera fini
@@ -283,6 +285,16 @@ state-last-written = le log s’arrête sans un mot ; sa dernière écriture dat
 reason-over-state-total = l’exécution est complète : itération { $step } sur { $total }.
 reason-over-state-words = l’exécution est terminée. Le log dit : { $text }
 reason-over-state-last-printed = le run est terminé : l’itération { $step } est la dernière affichée sur { $total }.
+state-exit = la commande s’est terminée avec le code de sortie { $code }
+state-signal = la commande a été terminée par { $name } (code de sortie { $code })
+reason-over-state-exit = l’exécution est terminée : la commande a renvoyé le code de sortie { $code }.
+reason-over-state-signal = l’exécution est terminée : la commande a été terminée par { $name } (code de sortie { $code }).
+alarm-crash-code = Traceback ou signal fatal : { $text } (code de sortie { $code })
+alarm-exit-code = La commande a échoué avec le code de sortie { $code } ; sa sortie ne dit pas pourquoi.
+alarm-signal = La commande a été terminée par { $name } (code de sortie { $code }).
+alarm-killed = La commande a été tuée par { $name } (code de sortie { $code }), souvent faute de mémoire ; dmesg le dit dans ce cas.
+alarm-walltime = Le job se termine à { $time } ; l’exécution sera finie avec une probabilité de { $share } (l’itération { $step } sur { $total } est la dernière qui peut être sauvegardée à temps).
+alarm-save-now = Sauvegardez maintenant : le job se termine à { $time } et l’itération { $step } est la dernière qui peut être sauvegardée à temps.
 alarm-nan-passed = { $count ->
     [one] Une perte n’est pas un nombre, à l’itération { $step } ; à partir de l’itération { $later } les pertes sont de nouveau finies.
    *[other] { $count } pertes ne sont pas des nombres, la première à l’itération { $step } ; à partir de l’itération { $later } elles sont de nouveau finies.
@@ -483,6 +495,7 @@ alarm-writers = { $count ->
    *[other] Deux processus écrivent dans ce log. { $count } itérations de l’autre ne sont pas comptées.
   }
 alarm-straggler = Le rang { $rank } est plus lent que les autres de { $share } : { $own } par itération au lieu de { $others }. Tous les rangs l’attendent.
+alarm-straggler-host = Le rang { $rank } sur { $host } est plus lent que les autres de { $share } : { $own } par itération au lieu de { $others }. Tous les rangs l’attendent.
 
 ## D’autres conseils, et ce que ferait un changement
 
@@ -542,11 +555,13 @@ train-progress = itération { $iteration } sur { $last }, reste { $left }
 train-doing-evaluation = itération { $iteration } sur { $last } : évaluation …
 train-doing-checkpoint = itération { $iteration } sur { $last } : copie du checkpoint …
 train-doing-compile = compilation …
-train-doing-measure = mesure de la durée d’une itération ici …
 train-doing-sampling = { $last } itérations faites : écriture d’un échantillon …
 train-doing-waiting = attente de l’écriture du dernier checkpoint sur le disque …
-train-fits = Une itération prend ici environ { $milliseconds } ms : { $iterations } tiennent en { $budget } s (--budget, ou --max_iters pour un nombre à vous).
-train-sample = Ce qu’il écrit maintenant :
+train-opening-what = Un petit GPT ({ $layers } couches, largeur { $width }) apprend Python avec les sources de la bibliothèque standard : { $iterations } itérations sur { $device }, quelques minutes.
+train-opening-when = Toutes les { $interval } itérations, il est évalué et enregistré dans { $folder } ; Ctrl-C l’enregistre et affiche la commande pour continuer.
+train-opening-end = À la fin : ce qu’il écrit alors, et où est passé le temps.
+train-sample-before = Ce qu’il écrivait avant d’avoir appris quoi que ce soit :
+train-sample = Ce qu’il écrit après { $iteration } itérations :
 train-ledger = Où sont passées { $wall } ({ $iterations } itérations) :
 train-phase-data = lecture des données
 train-phase-forward = passe avant (forward)
@@ -568,12 +583,18 @@ train-saves = { $count ->
    *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } en arrière-plan ; l’entraînement s’est arrêté { $stalled } : { $saved } gagnées par rapport à l’attente du disque.
   }
 train-interference = Les itérations pendant l’écriture ont pris { $ratio } fois le temps des autres.
-train-more = Checkpoint et journaux : { $folder }. Ensuite : stepscope sample --out_dir={ $folder }, ou stepscope { $folder }/train.log
+train-more = Checkpoint et journaux : { $folder }. Ensuite : stepscope sample --out_dir={ $folder }, ou stepscope { $folder }
 train-stopped = { $signal } : arrêté avant l’itération { $iteration } et enregistré. Pour continuer : { $command }
-train-no-wandb = wandb_log est sans effet ici : steps.jsonl, à côté du checkpoint, contient la même chose et plus.
+train-no-wandb = wandb_log est activé, mais wandb n’est pas installé (pip install wandb). L’entraînement continue ; ses chiffres sont dans steps.jsonl, dans le dossier de l’exécution.
+train-no-tensorboard = tensorboard est activé, mais TensorBoard n’est pas installé (pip install tensorboard). L’entraînement continue ; ses chiffres sont dans steps.jsonl, dans le dossier de l’exécution.
+train-no-tracker = { $name } n’a pas pu démarrer ({ $reason }). L’entraînement continue sans lui.
+train-kept = Les journaux et le meilleur checkpoint de l’exécution précédente de ce dossier sont dans { $folder }.
+train-unknown-setting = { $setting } dans { $path } n’est pas un réglage de cet entraîneur et reste sans effet.
 train-bf16-crashes = bfloat16 plante sur ce processeur (essayé dans un processus fils) : entraînement en float32.
 train-bf16-slower = bfloat16 prend { $ratio } fois le temps de float32 sur ce processeur (essayé dans un processus fils) : entraînement en float32.
-train-no-float16 = float16 est réservé à CUDA : entraînement en float32 sur { $device }.
+train-cuda-only = { $dtype } est réservé à CUDA : entraînement en float32 sur { $device }.
+train-staging = Les checkpoints gardent une copie de { $size } Go en mémoire centrale pour que l’entraînement n’attende pas le disque (--staging=False attend et n’en garde aucune).
+train-staging-tight = Les checkpoints gardent une copie de { $size } Go en mémoire centrale et il reste { $left } Go : --staging=False n’en garde aucune, et l’entraînement attend le disque.
 train-broken-checkpoint = Checkpoint incomplet, essai du précédent : { $path } ({ $reason }).
 train-from-checkpoint = { $setting } vaut { $value } dans le checkpoint, et c’est ce qui compte ; { $asked } était demandé.
 train-other-batches = Les lots ne sont pas ceux du checkpoint (autres tailles, évaluation ou nombre de processus) : l’ordre des données repart de zéro.
@@ -582,6 +603,24 @@ data-ready = { $folder } : { $train } jetons pour l’entraînement, { $val } po
 data-use = Pour l’utiliser : { $command }
 data-download = Téléchargement de { $url } …
 train-shard-alone = shard est sans effet avec un seul processus : torchrun en lance plusieurs.
+selftest-begins = Essai de { $count } parties de l’entraîneur sur { $device } :
+selftest-pass = ok
+selftest-fail = ÉCHEC
+selftest-ends = { $failed ->
+    [0] Toutes les parties fonctionnent.
+    [one] { $failed } partie sur { $count } a échoué.
+   *[other] { $failed } parties sur { $count } ont échoué.
+}
+selftest-precision = loss { $loss } en { $dtype }, { $other } en float32
+selftest-compile = loss { $loss } compilé, { $other } sans compilation
+selftest-memory = une évaluation de { $sequences } séquences demande { $evaluation } Mo, un pas d’entraînement { $step } Mo
+selftest-clock = { $steps } itérations totalisent { $counted } s, la boucle a duré { $loop } s
+selftest-checkpoint = { $differing } tenseurs diffèrent du moment de la sauvegarde ; plus longue attente { $stall } s
+selftest-resume = { $differing } loss ou tenseurs diffèrent de l’exécution sans interruption, sur { $steps } loss et { $tensors } tenseurs
+selftest-sample = { $tokens } tokens, les mêmes deux fois
+selftest-muon = valeurs singulières d’une mise à jour de { $least } à { $most } en { $dtype }
+selftest-processes = deux processus par { $backend } : les loss diffèrent de ceux d’un processus de { $worst }
+selftest-shard = deux processus avec des tranches par { $backend } : les loss diffèrent de ceux d’un processus de { $worst }
 export-done = { $path } : { $size } Mo, avant l’itération { $iteration }
 error-train-no-slices = pas de checkpoint en morceaux ici
     .hint = celui qu’écrit train --shard=True est un dossier de ce nom ; ckpt.pt n’a pas besoin d’être exporté
@@ -642,10 +681,18 @@ error-train-memory = mémoire insuffisante
     .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } entraîne sur les mêmes jetons avec moins de mémoire ; ou réduisez block_size, n_layer ou n_embd
 error-train-rank-lost = un autre processus de l’entraînement a disparu : { $reason }
     .hint = voyez ce qu’il a dit, puis relancez-les tous avec --init_from=resume
+error-selftest-alone = --selftest n’accepte aucun réglage sauf --device
+    .hint = stepscope train --selftest --device=cuda
 error-train-compile = torch.compile a échoué : { $reason }
     .hint = --compile=False entraîne sans lui
 error-train-nan = la perte vaut { $value } à l’itération { $iteration } : arrêt
     .hint = essayez un learning_rate plus bas ou un warmup_iters plus long ; ckpt.pt, s’il existe, date d’avant et est bon : --init_from=resume
+error-sample-no-meta = les caractères de ce réseau sont dans meta.pkl de son dossier de données, qui n’est pas ici
+    .hint = lancez-la là où l’entraînement a eu lieu : dans le dossier qui contient data/{ $name }
+error-train-locked = un autre entraîneur utilise ce dossier (processus { $process })
+    .hint = donnez à chaque exécution son propre dossier : --out_dir=DIR
+error-train-misspelt = il n’y a pas de réglage { $setting }
+    .hint = { $meant } existe
 error-train-out-dir = impossible d’y écrire : { $reason }
     .hint = indiquez un autre dossier
 error-train-device = ce périphérique n’existe pas
@@ -680,6 +727,7 @@ live-training = entraîne, dernière ligne il y a { $duration }
 live-evaluation = évalue depuis { $duration }
 live-checkpoint = sauvegarde depuis { $duration }
 live-stalled = aucune ligne depuis { $duration } : bloqué ?
+live-closing = toutes les itérations sont faites ; le processus tourne encore
 live-finished = terminé
 live-ended = arrêté avant la fin
 live-usual = (d’habitude { $duration })
@@ -872,6 +920,7 @@ infer-time-step = « { $text } » est pris pour le temps d’une itération, en 
 infer-time-total = « { $text } » est pris pour le temps de toutes les itérations depuis la ligne précédente, en { $unit }.
 infer-time-clock = « { $text } » est pris pour une horloge qui court de ligne en ligne, en { $unit }.
 infer-time-rate = « { $text } » est pris pour des itérations par seconde.
+infer-time-work = « { $text } » est pris pour le travail par seconde et « { $amount } » pour celui d’une itération.
 infer-because-stamps = Cela concorde avec les horodatages.
 infer-because-clock = Cela concorde avec l’horloge de la même ligne.
 infer-because-rate = Cela concorde avec le débit de la même ligne.
@@ -1000,6 +1049,10 @@ inside-gc = { $count } × ramasse-miettes { $duration } (le plus long { $longest
 inside-compile = { $count } × compilation { $duration }
 inside-optimizer = { $count } × pas de l’optimiseur { $duration }
 inside-retry = { $count } × allocation mémoire retentée
+inside-step = { $count } × itération { $duration } (la plus longue { $longest })
+inside-fetch = { $count } × chargement d’un lot { $duration } (le plus long { $longest })
+inside-logging = { $count } × journalisation { $duration }
+inside-other = { $count } × { $kind } { $duration } (le plus long { $longest })
 ## Prévision
 
 assume-like = { $count ->
@@ -1213,7 +1266,7 @@ advice-a120-evidence = { $count } itérations de { $duration } en tout ressemble
 advice-a121-costs = Précision mixte : les poids restent en float32, les produits sont arrondis à 16 bits ; les losses diffèrent légèrement.
 advice-a121-evidence = { $gpu } multiplie les nombres de 16 bits bien plus vite que ceux de 32, et cette exécution est en float32.
 advice-a121-assumed = GPT-2 sur une A100 a pris 1 000 ms par itération en float32, 333 avec TF32, 300 avec bfloat16.
-inside-skipped = Non accroché, car cette version de torch ne le permet pas : { $names }.
+inside-skipped = Non accroché, car cette version ne le permet pas : { $names }.
 split-trace = L’évaluation et le checkpoint ont été mesurés de l’intérieur du processus.
 compare-title = Exécutions côte à côte
 compare-section-each = Un de chaque
@@ -1323,3 +1376,27 @@ reason-no-times-unread = des itérations ont été lues, mais pas leur durée. D
 reason-no-total-unread = le nombre d’itérations de l’exécution n’a pas été lu. Des lignes comme « { $text } » (ligne { $line }) le disent peut-être ; Stepscope ne les lit pas. Indiquez --max-steps N, ou --config avec ses réglages.
 change-none-seen-unread = Rien qui vaille la peine dans ce qui a été lu : aucune évaluation n’est dans le compte. Des lignes comme « { $text } » (ligne { $line }) le disent peut-être ; Stepscope ne les lit pas.
 alarm-ended-early-unread = L’exécution s’est arrêtée après l’itération { $step } ; combien étaient prévues n’a pas été lu. Des lignes comme « { $text } » (ligne { $line }) le disent peut-être ; Stepscope ne les lit pas.
+
+## What cost most time
+
+finding-evaluation = { $count ->
+    [one] { $count } évaluation a pris { $seconds }, soit { $share } du temps.
+   *[other] { $count } évaluations ont pris { $seconds }, soit { $share } du temps.
+  }
+finding-checkpoint = { $count ->
+    [one] { $count } checkpoint a pris { $seconds }, soit { $share } du temps.
+   *[other] { $count } checkpoints ont pris { $seconds }, soit { $share } du temps.
+  }
+finding-warmup = Le préchauffage (compilation, première utilisation du GPU) a pris { $seconds }, soit { $share } du temps.
+finding-data = L’attente des données a pris { $seconds }, soit { $share } du temps.
+finding-gc = Le ramasse-miettes a pris { $seconds }, soit { $share } du temps.
+finding-logging = L’écriture du log a pris { $seconds }, soit { $share } du temps.
+finding-communication = L’attente d’autres processus a pris { $seconds }, soit { $share } du temps.
+finding-stall = Des pauses inexpliquées ont pris { $seconds }, soit { $share } du temps.
+finding-gap = Rien n’a tourné pendant { $seconds }, soit { $share } du temps : redémarrages ou machine en veille.
+finding-slower = Les itérations { $first } à { $last } ont pris { $level } au lieu de { $normal } : cela a coûté { $seconds }, soit { $share } du temps.
+finding-repeated = { $count ->
+    [one] { $count } itération a été refaite après un redémarrage : { $seconds } d’entraînement, soit { $share } du temps.
+   *[other] { $count } itérations ont été refaites après des redémarrages : { $seconds } d’entraînement, soit { $share } du temps.
+  }
+finding-after-best = La loss de validation était la plus basse à l’itération { $step } ({ $loss }). Les { $seconds } qui ont suivi, soit { $share } du temps, ont dégradé le modèle.

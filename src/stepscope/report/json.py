@@ -54,6 +54,8 @@ def document(report: Report) -> dict[str, Any]:
         **_slow(report, english),
         **_causes(report, english),
         **_ledger(report),
+        "findings": _findings(report, english),
+        "best": _best(report),
         "cadence": _cadence(report, english),
         "forecast": _forecast(report, english),
         "backtests": _backtests(report),
@@ -209,7 +211,7 @@ def _causes(report: Report, english: Language) -> dict[str, Any]:
     return {
         "settle": [english.say(message) for message in what_would_settle(report)],
         "levels": [level_data(level, english) for level in ledger.levels],
-        "findings": [as_data(finding, english) for finding in ledger.findings],
+        "header_causes": [as_data(finding, english) for finding in ledger.findings],
     }
 
 
@@ -226,6 +228,24 @@ def _ledger(report: Report) -> dict[str, Any]:
         "wall_low_s": ledger.wall_low_s if has_times else None,
         "wall_high_s": ledger.wall_high_s if is_bounded else None,
         "split": ledger.split,
+    }
+
+
+def _findings(report: Report, english: Language) -> list[dict[str, Any]]:
+    """What cost most time, most first."""
+    return [{**one._asdict(), "message": english.say(one.message)} for one in report.findings]
+
+
+def _best(report: Report) -> dict[str, Any] | None:
+    """Where the validation loss was lowest, and what was spent after it."""
+    best = report.best
+    if best is None:
+        return None
+    return {
+        "step": best.step,
+        "val_loss": best.val_loss,
+        "seconds_after": best.seconds_after,
+        "share_after": best.share_after,
     }
 
 

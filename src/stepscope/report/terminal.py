@@ -27,6 +27,8 @@ from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
 from stepscope.report.wording.trend import no_slow_text, speed_lines
 
 _SHOWN_SLOW = 6
+# Findings that no row of the ledger shows.
+_NOT_A_PHASE = frozenset({"after_best", "slower", "lost_work"})
 _BAR = 24
 STYLE: dict[Phase, str] = {
     "step": "green",
@@ -144,6 +146,9 @@ class _Drawing:
             self.console.print(line)
         before = 2 + widths[0] + 2 + bar_width + 2 + widths[1] + 2
         self.console.print(Text(_left("  " + rows[-1][0], before) + _right(wall, widths[2]), "bold"))
+        for finding in self.report.findings:
+            if finding.code in _NOT_A_PHASE:
+                self._say(language.say(finding.message), "yellow")
 
     def _slow(self) -> None:
         ledger, language = self.report.ledger, self.language

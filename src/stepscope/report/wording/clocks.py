@@ -6,6 +6,7 @@ from stepscope.analysis.report import Report
 from stepscope.core.message import Seconds, say
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
+from stepscope.source.trace_file import KINDS
 
 # Clocks that differ by less than this share of the whole are not worth a sentence.
 _WORTH_A_CLOCK = 0.03
@@ -13,6 +14,8 @@ _WORTH_A_CLOCK = 0.03
 
 def clock_remarks(report: Report, language: Language) -> list[str]:
     """Where two clocks of the log differ by more than rounding: what each says, and the difference."""
+    if report.trace is not None and report.trace.lanes:
+        return []  # every second is a span's
     clocks = {clock.name: clock for clock in report.clocks}
     stamps, printed = clocks.get("stamps"), clocks.get("printed")
     if stamps is None or printed is None or not stamps.used:
@@ -28,12 +31,11 @@ def inside_text(report: Report, language: Language) -> str | None:
     """What was seen from inside the process."""
     if not report.traced:
         return None
-    items = [
-        language.text(
-            f"inside-{one.kind}", count=one.num, duration=Seconds(one.seconds), longest=Seconds(one.longest_s)
-        )
-        for one in report.traced
-    ]
+    items = []
+    for one in report.traced:
+        key = f"inside-{one.kind if one.kind in KINDS else 'other'}"
+        duration, longest = Seconds(one.seconds), Seconds(one.longest_s)
+        items.append(language.text(key, count=one.num, duration=duration, longest=longest, kind=redact(one.kind, 60)))
     text = language.text("inside-line", items=", ".join(items))
     skipped = report.trace.skipped if report.trace is not None else ()
     if skipped:

@@ -41,7 +41,11 @@ def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
     quotes = report.excerpts(slow)
     phases = {part.phase for part in slow.parts}
     found = []
-    if len(quotes) > 1:
+    is_recorded = report.trace is not None and bool(report.trace.lanes)
+    timed = [part for part in slow.parts if is_recorded and part.phase not in {"step", "stall"}]
+    if timed:
+        found.append(language.text("evidence-inside", parts=", ".join(part_text(part, language) for part in timed)))
+    elif len(quotes) > 1:
         found.append(language.text("evidence-markers", line=quotes[0], save=quotes[1]))
     elif quotes:
         found.append(language.text("evidence-marker", line=quotes[0]))
@@ -53,6 +57,8 @@ def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
     if stall:
         found.append(language.text("evidence-none", duration=Seconds(stall)))
     already_said = {"C01", "C02", "C04"}  # the quoted lines and the parts above say what these would
+    if timed:
+        already_said |= {"C08", "C35"}
     for finding in slow.candidates[:3]:
         if (finding.code not in already_said or finding.phase is not None) and finding.confidence >= _WORTH_NAMING:
             found.append(language.say(finding.evidence))
@@ -69,7 +75,8 @@ def slow_remarks(report: Report, language: Language) -> list[str]:
         remarks.append(language.text("slow-first-no-save"))
     remarks += [language.say(message) for message in about_split(report)]
     if report.ledger.stamps_unusable:
-        remarks.append(language.text("stamps-unusable"))
+        # Pipes that we read ourselves are not block-buffered, or nothing in them would have come in time.
+        remarks.append(language.text("arrivals-unused" if report.run.is_recorded else "stamps-unusable"))
     remarks += clock_remarks(report, language)
     remarks += reasons.rhythm_lines(report, language)
     remarks += _stall_remarks(report, language)

@@ -1,0 +1,85 @@
+"""What cost most time: each second once, most first, and nothing where nothing was lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.consistency import breaches
+from tests.unit.logs import report_of, training
+
+
+def steps(first: int, last: int, step_ms: float) -> list[str]:
+    return [f"iter {step}: loss 2.9, time {step_ms + step % 5:.2f}ms" for step in range(first, last + 1)]
+
+
+def evaluated(losses: list[float], between: int = 100) -> list[str]:
+    """A training that evaluates for two seconds every `between` iterations, with these validation losses."""
+    lines = []
+    for number, loss in enumerate(losses):
+        first = number * between
+        lines += [f"step {first}: train loss 2.0000, val loss {loss:.4f}", f"iter {first}: loss 2.9, time 2100.00ms"]
+        lines += steps(first + 1, first + between - 1, 100)
+    return lines
+
+
+def codes(report):
+    return [one.code for one in report.findings]
+
+
+def test_a_healthy_run_has_no_finding():
+    report = report_of(steps(0, 2000, 100))
+    assert report.findings == ()
+    assert report.best is None
+
+
+def test_evaluations_that_cost_little_are_none():
+    report = report_of(training(4000, evaluate=2000, evaluation_ms=500, saves=False))
+    assert codes(report) == []
+    assert report.ledger.seconds("evaluation") > 0
+
+
+def test_what_came_after_the_best_validation_loss_leads():
+    report = report_of(evaluated([3.0, 2.0, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0]))
+    first = report.findings[0]
+    assert (first.code, first.setting) == ("after_best", "max_steps")
+    assert (report.best.step, report.best.val_loss) == (200, 1.5)
+    # From the end of the evaluation at 200 on: 600 iterations of about 102 ms and five evaluations of 2 s.
+    assert first.seconds == pytest.approx(600 * 0.102 + 5 * 2.0, rel=0.03)
+    # Only the three evaluations up to the best are left for the other finding.
+    assert report.ledger.seconds("evaluation") == pytest.approx(16.0, rel=0.05)
+    assert next(one.seconds for one in report.findings if one.code == "evaluation") == pytest.approx(6.0, rel=0.1)
+    assert not breaches(report)
+
+
+@pytest.mark.parametrize("losses", [[3.0, 2.5, 2.0, 1.9, 1.8], [3.0, 2.0, 1.50, 1.51, 1.505, 1.502], [3.0, 1.5, 1.7]])
+def test_a_loss_that_falls_wavers_or_was_measured_once_since_is_no_finding(losses):
+    report = report_of(evaluated(losses))
+    assert "after_best" not in codes(report)
+    assert report.best.val_loss == min(losses)
+
+
+def test_a_slower_stretch_counts_what_is_above_the_normal_level():
+    report = report_of([*steps(0, 999, 100), *steps(1000, 1499, 250), *steps(1500, 2999, 100)])
+    assert codes(report) == ["slower"]
+    assert report.findings[0].seconds == pytest.approx(500 * 0.15, rel=0.05)
+    assert "1,000 to 1,499" in str(report.findings[0].message)
+    assert not breaches(report)
+
+
+def test_iterations_done_twice_are_lost_work():
+    again = ["Resuming training from out", *steps(600, 2000, 100.5)]
+    report = report_of([*steps(0, 1000, 100), *again])
+    found = {one.code: one for one in report.findings}
+    assert found["lost_work"].seconds == pytest.approx(401 * 0.102, rel=0.03)
+    assert found["lost_work"].setting == "checkpoint_interval"
+
+
+def test_findings_are_in_the_document_and_the_terminal_says_what_no_phase_shows():
+    report = report_of(evaluated([3.0, 2.0, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0]))
+    document = report.to_dict()
+    assert document["findings"][0]["code"] == "after_best"
+    assert set(document["findings"][0]) == {
+        *("code", "seconds", "low_s", "high_s", "share", "basis", "message", "setting"),
+    }
+    assert document["best"]["step"] == 200
+    assert document["findings"][0]["message"].split(".")[0] in " ".join(str(report).split())
