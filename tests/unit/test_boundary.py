@@ -78,6 +78,7 @@ LINKS = {
     "stamps": ["stamps.tsv"],
     "samples": ["gpu.csv"],
     "trace": ["trace.tsv"],
+    "spans": ["log.txt", "stamps.tsv", "spans"],
     "suspends": ["suspends.tsv"],
     "config": ["config.py"],
     "previous": ["earlier.log", "older.log"],
@@ -90,8 +91,10 @@ def test_no_link_leads_any_reader_out(tmp_path):
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     (outside / "metrics").mkdir(parents=True)
+    (outside / "spans").mkdir()
+    (outside / "spans" / "00000-host-1.tsv").write_text(LOG)
     (outside / "metrics" / "loss").write_text("".join(f"{1700000000000 + step} 1.0 {step}\n" for step in range(20)))
-    for name in {name for names in LINKS.values() for name in names} - {"metrics"}:
+    for name in {name for names in LINKS.values() for name in names} - {"metrics", "spans"}:
         (outside / name).write_text(LOG)
     for folder, names in LINKS.items():
         (root / folder).mkdir()

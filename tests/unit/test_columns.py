@@ -162,3 +162,33 @@ def test_quantiles_are_numpys(values: list[float], shares: list[float], method: 
 @given(st.lists(st.integers(-5, 5), max_size=30))
 def test_distinct_values_are_numpys(values: list[int]) -> None:
     assert distinct(np.array(values, dtype=np.int64)).tolist() == np.unique(values).tolist()
+
+
+_times = st.lists(st.one_of(st.just(NO_TIME), st.integers(0, 10**15), st.integers(0, 10**6).map(lambda ms: ms * 10**6)))
+_decimals = st.lists(
+    st.one_of(st.just(math.nan), st.floats(), st.decimals(-(10**6), 10**6, places=4).map(float)), max_size=30
+)
+
+
+@given(st.lists(_times, max_size=4))
+def test_many_times_are_kept_like_one_by_one(blocks):
+    one, many = DecimalColumn(Nanos()), DecimalColumn(Nanos())
+    for block in blocks:
+        for value in block:
+            one.append(value)
+        many.extend(np.array(block, dtype=np.int64))
+    assert (
+        unpack(one.share()).tolist() == unpack(many.share()).tolist() == [value for block in blocks for value in block]
+    )
+
+
+@given(st.lists(_decimals, max_size=4))
+def test_many_numbers_are_kept_like_one_by_one(blocks):
+    one, many = DecimalColumn(Decimals()), DecimalColumn(Decimals())
+    for block in blocks:
+        for value in block:
+            one.append(value)
+        many.extend(np.array(block, dtype=np.float64))
+    expected = np.array([value for block in blocks for value in block])
+    assert np.array_equal(unpack(one.share()), expected, equal_nan=True)
+    assert np.array_equal(unpack(many.share()), expected, equal_nan=True)

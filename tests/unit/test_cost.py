@@ -4,8 +4,32 @@ import sys
 
 import pytest
 
+from stepscope.forecast import finish
 from stepscope.ledger import attribute, first_window
-from tests.unit.logs import report_of, run_of
+from stepscope.reading import heads, reader
+from stepscope.reading.assembler import RunAssembler
+from stepscope.reading.bulk.sorter import Sorter
+from stepscope.reading.recognition import Recognition
+from stepscope.run import stops
+from stepscope.source import files
+from tests.unit.logs import report_of, run_of, training
+
+
+@pytest.fixture
+def count(monkeypatch):
+    """How often a function is called, as a list that grows with each call."""
+
+    def counted(owner, name):
+        calls, original = [], getattr(owner, name)
+
+        def called(*given, **named):
+            calls.append(given)
+            return original(*given, **named)
+
+        monkeypatch.setattr(owner, name, called)
+        return calls
+
+    return counted
 
 
 def restarts(num: int, first: str) -> str:
@@ -19,8 +43,8 @@ def restarts(num: int, first: str) -> str:
     return "\n".join(lines)
 
 
-def lines_run(text: str, package: str) -> int:
-    """How many lines of a package's code are run to read a log."""
+def lines_run(text: str, package: str, ask=run_of) -> int:
+    """How many lines of a package's code are run to read a log, or to answer another question about it."""
     count = 0
 
     def tick(frame, _event, _argument):
@@ -33,7 +57,7 @@ def lines_run(text: str, package: str) -> int:
     before = sys.gettrace()
     sys.settrace(tick)
     try:
-        run_of(text)
+        ask(text)
     finally:
         sys.settrace(before)
     return count
@@ -76,3 +100,99 @@ def test_the_spacing_of_rows_is_looked_at_once_however_often_a_run_was_resumed(m
     monkeypatch.setattr(first_window, "usual_spacing", counted)
     _ = report_of(restarts(100, "Resuming training from out")).ledger
     assert num < 20
+
+
+def test_stops_are_found_once_for_the_log_and_once_for_each_earlier_forecast(count):
+    found = count(stops, "_printed")
+    report = report_of(training(400, evaluate=20), max_steps=1000)
+    _ = report.ledger, report.forecast, report.advice, report.alarms
+    assert len(found) == 1
+    assert len(report.backtests) == 4
+    assert len(found) == 5
+
+
+def test_the_timeline_is_laid_out_once_for_a_forecast(count):
+    laid_out = count(finish, "lay_out")
+    _ = report_of(training(400, evaluate=20)).forecast
+    assert len(laid_out) == 1
+
+
+def test_twice_the_slow_steps_are_twice_the_work_of_an_alarm():
+    def descending(num):
+        return "".join(f"iter {10**6 - at}: time {at * 7919 % 9973 + 1}00ms\n" for at in range(num))
+
+    small, large = (
+        lines_run(descending(num), "alarms/stall", lambda text: report_of(text).alarms) for num in (300, 600)
+    )
+    assert 300 < large < 2.5 * small
+
+
+def test_lines_that_change_what_the_others_mean_are_not_sorted_again_each_time(monkeypatch):
+    """Each training states another total, and everything behind that line was sorted again."""
+    num_sorted, original = 0, Sorter.sort
+
+    def sort(self, *given, **named):
+        nonlocal num_sorted
+        chunk = original(self, *given, **named)
+        num_sorted += len(chunk.lengths)
+        return chunk
+
+    monkeypatch.setattr(Sorter, "sort", sort)
+    lines = []
+    for at in range(1500):
+        lines += ["***** Running training *****", f"  Total optimization steps = {100 + at}"]
+        lines += [f"  {step}%|#   | {step}/{100 + at} [00:{step:02}<1:00,  1.00s/it]" for step in (1, 2)]
+        lines.append("{'loss': 2.5, 'learning_rate': 1e-05, 'epoch': 0.1}")
+    assert run_of(lines).num_trainings > 1000
+    assert 0 < num_sorted < 8 * len(lines)
+
+
+def test_rows_of_restarts_and_their_headers_are_not_searched_again(count):
+    claimed = count(RunAssembler, "_find_claim")
+    numbers = []
+    for num in (3000, 6000):
+        claimed.clear()
+        assert run_of(restarts(num, "Initializing a new model from scratch")).num_trainings == num
+        numbers.append(len(claimed))
+    assert numbers[1] - numbers[0] < 100
+
+
+def test_the_rows_of_a_long_table_are_read_in_bulk(count):
+    table = "step,time,loss\n" + "".join(f"{at},{at * 2},{at % 7}\n" for at in range(12_000))
+    added = count(RunAssembler, "add")
+    run = run_of(table)
+    assert len(run) == 12_000
+    assert run.steps.step[[0, -1]].tolist() == [0, 11_999]
+    assert len(added) < 200
+
+
+def test_the_files_of_a_folder_are_looked_at_once_and_formats_compete_for_a_few(tmp_path, count):
+    for rank in range(60):
+        lines = (f"iter {step}: loss 3.3, time {130 + (7 * step + rank) % 11}.{rank:02}ms\n" for step in range(20))
+        (tmp_path / f"rank_{rank}.log").write_text("".join(lines))
+    looked, competed = count(heads, "_read_piece"), count(Recognition, "verdict")
+    run = reader.read(str(tmp_path))
+    assert len(run.ranks) == 60
+    assert len(looked) == 60
+    assert len(competed) < 2 * 40
+
+
+def test_epochs_of_many_lengths_are_found_without_looking_through_all():
+    def epochs(num):
+        lines = (
+            f"Epoch: [{at}][{batch}/{10 + at % 3}]\tTime 0.100 (0.100)\tData 0.001 (0.001)\tLoss 2.0 (2.0)"
+            for at in range(num)
+            for batch in (0, 5)
+        )
+        return "\n".join(lines)
+
+    small, large = (lines_run(epochs(num), "reading/totals") for num in (300, 600))
+    assert 600 < large < 2.5 * small
+
+
+def test_of_more_files_than_are_looked_at_the_best_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_MAX_FOLDER_FILES", 5)
+    for number in range(20):
+        (tmp_path / f"other{number}.txt").write_text("nothing\n")
+    (tmp_path / "train.log").write_text("\n".join(training(40)))
+    assert len(reader.read(str(tmp_path))) == 41

@@ -1,6 +1,7 @@
 """Damaged files next to a log, or instead of one: what can be read is, and the rest is told in a sentence."""
 
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
 
@@ -13,6 +14,7 @@ from stepscope.reading.reader import read
 from stepscope.report.svg import render as svg
 from stepscope.source.gpu_series import busiest_gpu
 from stepscope.source.nvidia_smi import parse_nvidia_smi
+from stepscope.source.span_file import read_lanes
 from stepscope.source.trace_file import read_suspends, read_trace
 from tests.unit.logs import report_of
 
@@ -124,6 +126,19 @@ def test_records_from_inside_that_no_clock_can_show_are_left_out(tmp_path):
     assert read_suspends(tmp_path) == {}
 
 
+def test_spans_that_no_clock_can_show_are_left_out(tmp_path):
+    good = b"H\t1000\tclock\t0\t1731600000000000000\trank=0\nE\t3000\tgc\t0\t1000\t\n"
+    bad = (
+        b"E\t5\tgc\t0\t6\t\nE\t"
+        + b"9" * 40
+        + b"\tgc\t0\t1\t\nE\t-5\tgc\t0\t1\t\nE\t4000\tstep\t0\tnan\t\nE\t4000\tgc\t0\t10"
+    )
+    (tmp_path / "spans").mkdir()
+    (tmp_path / "spans" / "00000-h-1.tsv").write_bytes(good + bad)
+    (lane,) = read_lanes(tmp_path)
+    assert {kind: len(spans) for kind, spans in lane.spans.items()} == {"gc": 1}
+
+
 def test_figures_that_no_gpu_has_are_left_out():
     head = "timestamp, index, utilization.gpu [%], memory.used [MiB], memory.total [MiB], power.draw [W], "
     head += "temperature.gpu\n"
@@ -161,3 +176,48 @@ def test_a_total_that_would_take_centuries_gets_no_date():
     answer = report.to_dict()["forecast"]
     assert "implausible" in answer["reason"]
     assert answer.get("finish_at") is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited")
+@pytest.mark.parametrize("filling", [b"\0", b"x"])
+def test_a_bomb_is_read_in_little_memory(tmp_path, filling):
+    """256 MB in 8 kB: it takes as long as unpacking takes, and ends with a sentence."""
+    bomb = tmp_path / "bomb.log.zst"
+    bomb.write_bytes(zstd_of(filling * (1 << 20), 256))
+    assert bomb.stat().st_size < 20_000
+    command = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (300 << 20, 300 << 20));"
+        "from stepscope.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run([sys.executable, "-c", command, str(bomb)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_archive_that_wants_gigabytes_to_be_unpacked_is_refused(tmp_path):
+    path = tmp_path / "wide.log.zst"
+    path.write_bytes(zstd_of(LOG, 200, window_log=31))
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        read(str(path))
+
+
+def zstd_of(piece, num, *, window_log=0):
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    options = {zstd.CompressionParameter.window_log: window_log} if window_log else {}
+    compressor = zstd.ZstdCompressor(options=options)
+    return b"".join([*(compressor.compress(piece) for _ in range(num)), compressor.flush()])
+
+
+def test_a_database_whose_own_error_is_no_text(tmp_path):
+    """SQLite quotes the torn bytes of a name in its message."""
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.execute("create table metrics (key, value, timestamp, run_uuid, step, is_nan)")
+        data = base.serialize()
+    path = tmp_path / "mlflow.db"
+    path.write_bytes(data.replace(b"(key, ", b"\x83key, "))
+    with pytest.raises(InputError, match="database"):
+        read(str(path))

@@ -77,6 +77,24 @@ def test_a_streak_of_saves_ends_at_some_time():
     assert unsure.high_s - unsure.low_s > certain.high_s - certain.low_s
 
 
+def test_a_save_after_the_last_row_prices_those_to_come():
+    """Also where nothing tells what the evaluations cost that come with them."""
+    lines = [
+        f"Training epoch 0, iteration {step}/499 | lr: 3.9e-06 | global_step: {step} | reduced_train_loss: 2.1 | "
+        "train_step_timing in s: 4.1"
+        for step in range(0, 60, 10)
+    ]
+    lines += ["Validation: iteration 32/32"]
+    lines += [
+        "[NeMo I 2026-02-03 04:05:06 nemo_logging:393] Global Checkpoint Save : Rank: 0 : Iteration: 50 : "
+        "Start time: 1770000000.120s : Save duration: 6.250s"
+    ]
+    end = report_of(lines, max_steps=499, eval_interval=50).forecast
+    assert end.left["evaluation"].seconds is None
+    assert end.left["checkpoint"].seconds == pytest.approx(end.schedule.num_checkpoints * 6.25)
+    assert end.remaining_s == pytest.approx(449 * 4.1 + end.left["checkpoint"].seconds)
+
+
 def test_evaluations_that_get_cheaper_go_on_doing_so():
     """By the same share for each doubling of steps: what is to come is cheaper than any so far."""
     lines = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 import re
@@ -31,9 +32,7 @@ def scheduled(last, *, until=None, pace=1.0):
 def end_of(lines, *, previous=(), **flags):
     run = with_settings(run_of(lines), flags=flags)
     others = [with_settings(run_of(other), flags=flags) for other in previous]
-    others = [
-        other.__class__(**{**other.__dict__, "paths": (f"run{index}.log",)}) for index, other in enumerate(others)
-    ]
+    others = [dataclasses.replace(other, paths=(f"run{index}.log",)) for index, other in enumerate(others)]
     return forecast(run, attribute(run), previous=others)
 
 

@@ -177,3 +177,15 @@ def test_a_bar_that_starts_again_without_a_loss_is_no_run_of_its_own():
     assert run.format.inferred is not None
     assert int(run.steps.step[-1]) == 240
     assert run.num_trainings == 1
+
+
+def test_a_label_that_shows_new_figures_with_each_step_is_the_trainings():
+    lines = ["making the model", bar(1, 400, 2.0)]
+    lines += [bar(n, 400, 2.0, label=f"d: {-n / 9000:.3f}; gen: {n / 700:.3f}: ") for n in range(2, 401)]
+    run = read_as(lines)
+    assert int(run.steps.step[-1]) == 400
+
+
+def test_a_label_with_the_same_figure_in_every_line_is_no_training():
+    lines = [bar(n, 400, 0.1, label="ratio: 0.25: ") for n in range(1, 401)]
+    assert infer(["something else", *lines]) is None

@@ -86,3 +86,33 @@ def test_a_rate_that_is_the_mean_since_the_start_is_a_clock():
         lines += [f"global_step: {n * 2048} reward {n / 9:.2f}", f"SPS: {n * 2048 / now:.3f}"]
     run = read_as(lines)
     assert explain(run).ledger.wall_s == pytest.approx(now, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("stated", "rate"),
+    [
+        ("Tokens / optimizer step : 32,768", "{:.1f}k tok/s"),
+        ("tokens per iteration will be: 32768", "{:.4f}k tokens/s"),
+        ("effective batch size: 32", "{:.3f} samples/s"),
+    ],
+)
+def test_a_rate_of_work_is_a_time_where_the_work_of_a_step_is_stated(stated, rate):
+    """A step of 0.8 s: 40.96 thousand tokens, or 40 samples, a second."""
+    a_second = 40.0 if "samples" in rate else 40.96
+    lines = [f"step {n * 10:>6} | loss {4 - wave(n):.4f} | {rate.format(a_second)} | lr 1e-4" for n in range(1, 60)]
+    run = read_as(["device: cuda", stated, "max steps: 1,000", *lines])
+    assert explain(run).ledger.step.typical_s == pytest.approx(0.8, rel=0.01)
+    assert run.format.inferred.assumptions[1].message.key == "infer-time-work"
+
+
+@pytest.mark.parametrize(
+    ("stated", "rate"),
+    [
+        (["context: 1,024"], "41.0k tok/s"),
+        (["tokens per step: 32,768", "tokens per update: 65,536"], "41.0k tok/s"),
+        (["tokens per step: 32,768"], "41.0k tok/s/gpu"),
+    ],
+)
+def test_a_rate_of_work_is_no_time_where_that_of_a_step_is_not_known(stated, rate):
+    lines = [f"step {n * 10:>6} | loss {4 - wave(n):.4f} | {rate} | lr 1e-4" for n in range(1, 60)]
+    assert not read_as([*stated, *lines]).format.is_timed

@@ -135,3 +135,36 @@ def test_a_number_that_turns_with_the_batches_is_the_epoch_and_evaluations_betwe
     assert int(report.run.steps.step[-1]) == 4 * 652 + 648
     assert report.run.num_trainings == 1
     assert report.ledger.seconds("evaluation") == pytest.approx(5 * 30, rel=0.1)
+
+
+def test_a_word_that_changes_from_line_to_line_does_not_hide_the_rate_behind_it():
+    sets = ("CITY", "RURAL", "COAST")
+    lines = [
+        f"[{step:06d}/20000] {sets[step // 250 % 7 % 3]:6} | loss {0.5 - step / 90000:.4f} | GPU 97% | 4.00 it/s"
+        f" | ETA {(20000 - step) / 240:.1f} min"
+        for step in range(250, 20001, 250)
+    ]
+    report = report_of(lines)
+    assert int(report.run.steps.step[-1]) == 20000
+    assert report.ledger.step.typical_s == pytest.approx(0.25, rel=0.05)
+
+
+def twice(num, *, every=5000, seconds=70):
+    """Lines that two handlers print, only one of them with a timestamp, among another library's dated lines."""
+    lines = ["2025-03-04 10:00:00.100000: I some/runtime/device.cc:99] device found"]
+    lines.append("I0304 10:00:01.000000 140001 fit.py:12] ")
+    for row in range(1, num + 1):
+        minutes, rest = divmod(row * seconds, 60)
+        text = f"[{row * every:>6}] | gnorm  1.19 lr  0.000165 | loss  {6 - row / 100:.2f}"
+        lines += [
+            f"INFO:somelib:{text}",
+            f"I0304 {10 + minutes // 60}:{minutes % 60:02}:{rest:02}.250000 140001 fit.py:31] {text}",
+        ]
+    return lines
+
+
+def test_lines_printed_twice_are_counted_once_and_keep_the_timestamp_of_either():
+    report = report_of(twice(60))
+    assert int(report.run.steps.step[-1]) == 300_000
+    assert report.ledger.step.typical_s == pytest.approx(70 / 5000, rel=0.05)
+    assert report.ledger.wall_s == pytest.approx(60 * 70, rel=0.03)

@@ -232,3 +232,12 @@ def test_the_typical_step_of_a_coarse_clock_is_that_of_its_main_level():
     step = report_of(lines).ledger.step
     assert 1.5 < step.typical_s < 1.9
     assert step.low_s <= step.typical_s <= step.high_s
+
+
+def test_the_typical_step_is_inside_its_own_range():
+    """Of a clock with whole seconds it is a mean: one step in 120 took two of them."""
+    seconds = [i + (i > 60) for i in range(120)]
+    lines = [f"2026-01-01 10:{at // 60:02d}:{at % 60:02d} step {i} loss 3.0" for i, at in enumerate(seconds)]
+    step = report_of(lines).ledger.step
+    assert step.typical_s > 1
+    assert step.low_s <= step.typical_s <= step.high_s

@@ -199,6 +199,20 @@ def test_dicts_without_bars_are_counted_and_timed_by_the_summary():
     assert phases(report)["evaluation"]["seconds"] == pytest.approx(100)
 
 
+@pytest.mark.parametrize("first", ["0.0", "0.003"])
+def test_a_dict_of_the_first_step_is_not_one_of_a_whole_interval(first):
+    """`logging_first_step`: a dict after step 1, then 30 of ten steps each, not 31."""
+    start = f"{{'loss': 2.9, 'grad_norm': 0.7, 'learning_rate': 1e-07, 'epoch': {first}}}"
+    end = (
+        "{'train_runtime': 600.0, 'train_samples_per_second': 5.1, 'train_steps_per_second': 0.5, "
+        "'train_loss': 1.21, 'epoch': 1.0}"
+    )
+    report = report_as("hf_trainer_dicts", [start, *hf_dicts(30, per_epoch=300, every=10), end])
+    assert report.run.steps.step.tolist()[:3] == [1, 10, 20]
+    assert report.run.steps.step[-1] == 300
+    assert report.ledger.step.typical_s == pytest.approx(2.0, rel=0.01)
+
+
 def test_dicts_without_bars_are_numbered_by_the_header():
     """Timestamps are the clock; the header's epochs and total say that there is a dict every 25 steps."""
     header = ["***** Running training *****", "  Num Epochs = 4", "  Total optimization steps = 2,000"]

@@ -88,7 +88,9 @@ def helpers() -> dict[tuple[str, str], tuple[str, int]]:
     """Every pattern that a module of ours compiles, by the module and the pattern."""
     found = {}
     for info in pkgutil.walk_packages(stepscope.__path__, "stepscope."):
-        if info.name.startswith(("stepscope.trainer", "stepscope.live.inject")) or info.name.endswith("__main__"):
+        # Those of other programs' processes, which import frameworks.
+        others = ("stepscope.trainer", "stepscope.live.inject", "stepscope.integrations")
+        if info.name.startswith(others) or info.name.endswith("__main__"):
             continue
         for value in vars(importlib.import_module(info.name)).values():
             for pattern, flags in _compiled(value):

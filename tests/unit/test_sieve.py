@@ -8,7 +8,7 @@ import pytest
 
 from stepscope.catalogue.detect import load
 from stepscope.catalogue.order import ORDER
-from stepscope.lines.sieve import on_one_line
+from stepscope.lines.sieve import certain_chars, on_one_line
 
 
 @pytest.mark.parametrize("name", [name for name, _ in ORDER])
@@ -33,3 +33,32 @@ def test_a_class_that_would_run_on_ends_with_its_line():
     assert pattern.match("a x:") is not None
     assert pattern.match("b .c") is not None
     assert pattern.match("]f") is not None
+
+
+def test_blanks_at_the_end_of_a_line_hide_no_match():
+    pattern = re.compile(on_one_line(r"[A-Z]\w*:?$"), re.MULTILINE)
+    assert [found[0] for found in pattern.finditer("Gone  \nstays here\nOver:\t\n")] == ["Gone  ", "Over:\t"]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in ORDER])
+def test_every_match_has_one_of_the_certain_characters(name):
+    fmt = load(name)
+    for line in fmt.lines:
+        chars = certain_chars(line.pattern)
+        for sample in fmt.samples:
+            found = re.search(line.pattern, sample.text)
+            assert found is None or chars is None or chars.intersection(found[0]), (line.pattern, sample.text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "chars"),
+    [
+        (r"(?:[a-z_]\w*\.)*[A-C]\w*:", ":"),
+        (r"(?:#.*|x{2,3}|[yz]+)", "#xyz"),
+        (r"a?b*[^c]\d", None),
+        (r"(?:a|b?)", None),
+        (r"(?i)done", None),
+    ],
+)
+def test_the_fewest_certain_characters_are_found(pattern, chars):
+    assert certain_chars(pattern) == (None if chars is None else frozenset(chars))

@@ -228,6 +228,20 @@ def test_optimizer_steps_skipped_up_to_the_end():
     assert codes(report_of(deepspeed(900, lambda step: min(step, 100)))) == []
 
 
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        ("[launch.py:90:sigkill_handler] Main process received SIGINT, exiting", "interrupted"),
+        ("[launch.py:80:sigkill_handler] Killing subprocess 4711", "killed"),
+        ("[utils.py:31:note] torch.OutOfMemoryError was caught, batch halved", "unknown"),
+    ],
+)
+def test_a_launchers_last_words_count_in_the_trainers_own_lines_too(words, state):
+    """DeepSpeed's launcher prints through the logger whose other lines the format passes over."""
+    lines = [*deepspeed(300, lambda _: 0), f"[2026-02-03 04:05:09,000] [INFO] {words}"]
+    assert report_of(lines).state.value == state
+
+
 @pytest.mark.parametrize("skipped", [0, 10])
 def test_skipped_iterations_of_megatron_are_counted_in_bulk_too(skipped):
     lines = [

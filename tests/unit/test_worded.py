@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import stepscope
+from stepscope.infer import worded
 from stepscope.infer.worded import worded_format
 
 
@@ -144,3 +146,9 @@ def test_a_bar_of_the_whole_run_says_best_itself_what_is_left(tmp_path):
     lines = ["{'loss': 0.0138, 'learning_rate': 6.9e-05, 'epoch': 0.97}\n", *bars]
     rough = report_of(tmp_path, "".join(lines)).forecast.rough
     assert (rough.by, rough.seconds) == ("own", 653)
+
+
+def test_times_too_small_to_be_told_apart_are_no_clock():
+    """NumPy would warn of a division of nothing by nothing."""
+    assert not worded._is_running(np.array([5e-324, 1e-323]), np.array([1.0, 3e10]))
+    assert worded._is_running(np.array([10.0, 20.0, 30.1]), np.array([1.0, 2.0, 3.0]))

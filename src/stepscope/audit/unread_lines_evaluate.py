@@ -25,6 +25,7 @@ from stepscope.lines import hints
 
 CODE = "R04"
 _TIMED, _UNTIMED, _UNPRICED = 1.0, 0.5, 0.3
+_OUTSIDE = 0.85  # the only clock stands still meanwhile: the total is short by all of them
 
 
 def check(evidence: AuditEvidence) -> Check:
@@ -36,7 +37,8 @@ def check(evidence: AuditEvidence) -> Check:
     timed = next((family for family in found if hints.may_tell_time(family.first)), None)
     worst = timed or next(iter(found), None)
     if worst is not None and (timed is not None or not num):
-        doubt = _UNTIMED if timed is None else _TIMED
+        is_outside = run.stamps is None and not run.clock.runs_during("evaluation")
+        doubt = _TIMED if timed is not None else _OUTSIDE if is_outside else _UNTIMED
         message = say("audit-evaluations-unread", count=worst.num, text=redact(worst.first, 80), line=worst.first_line)
         return Check(CODE, "disagrees", message, doubt=doubt)
     if num and not run.clock.runs_during("evaluation"):

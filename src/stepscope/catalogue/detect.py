@@ -3,13 +3,12 @@
 The order is worked out from the samples (`work_out_order`): a format that also claims another's samples is asked
 after it. With dozens of formats that takes a while, so `tools/gen.py` writes it down in `order.py`, together with a few
 words that a line of each format must contain: a format whose words are not in a file need not even be imported to be
-ruled out.
+ruled out. `line_words.py` has the words of each line, so that its pattern is compiled only when one of them is there.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import graphlib
 import importlib
 import pkgutil
 import re
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from stepscope import formats
+from stepscope.catalogue.line_words import LINE_WORDS
 from stepscope.catalogue.order import ORDER
 from stepscope.core.errors import InputError
 from stepscope.lines.format import Format, LineKind, match_line
@@ -36,7 +36,7 @@ _COLUMNS = re.compile(rb"[A-Za-z_][\w/%.()-]*(?:(?:\t| {2,}+)\s*+[A-Za-z_][\w/%.
 def load(name: str) -> Format:
     """The format in the file of that name."""
     fmt: Format = importlib.import_module(f"{formats.__name__}.{name}").FORMAT
-    return dataclasses.replace(fmt, name=name, words=_WORDS.get(name))
+    return dataclasses.replace(fmt, name=name, words=_WORDS.get(name), line_words=LINE_WORDS.get(name))
 
 
 def names() -> list[str]:
@@ -100,7 +100,7 @@ def find_document(head: bytes) -> Format | None:
     first = head.lstrip()[:400].split(b"\n")[0]
     # Most logs begin like none of these files, so none of those formats is asked.
     is_table = (b"," in first and b": " not in first) or _COLUMNS.fullmatch(first) is not None
-    if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML")) and not is_table:
+    if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML", b"H\t")) and not is_table:
         return None
     for fmt in catalogue():
         if fmt.document is not None and fmt.document.sniff(head):
@@ -112,11 +112,9 @@ def find_document(head: bytes) -> Format | None:
 
 def _are_known(lines: list[str]) -> bool:
     """Whether a format of plain lines claims one of them."""
-    known = [fmt for fmt in catalogue() if fmt.document is None]
-    texts = [text for line in lines if (text := line.strip())]
-    for text in texts:
-        for fmt in known:
-            index = telling_line(fmt, text)
+    for text in filter(None, map(str.strip, lines)):
+        for fmt in suspects(text):
+            index = telling_line(fmt, text) if fmt.document is None else None
             if index is not None and fmt.lines[index].kind in SETTLING:
                 return True
     return False
@@ -124,6 +122,8 @@ def _are_known(lines: list[str]) -> bool:
 
 def work_out_order() -> list[tuple[str, list[str]]]:
     """The order of the catalogue by its samples, with each format's words; a circle is an error."""
+    import graphlib
+
     found = {name: load(name) for name in names()}
     before: dict[str, set[str]] = {name: set() for name in found}
     for name, fmt in found.items():

@@ -21,6 +21,7 @@ from stepscope.source.nvidia_smi import Hardware
 from stepscope.source.trace_file import Spans
 
 _LEAST = 0.1
+_ROUNDING_NS = 1000
 
 
 def diagnose(ledger: Ledger, run: Run, hardware: Hardware | None = None) -> Ledger:
@@ -144,9 +145,11 @@ def _moved(totals: tuple[PhaseTotal, ...], moved: list[tuple[Phase, float]]) -> 
         return totals
     wall_ns = sum(total.ns for total in totals)
     for phase, seconds in moved:
-        # The last one takes what rounding left.
-        nanos = stall.ns if stall.num == 1 else min(seconds_to_ns(seconds), stall.ns)
-        stall = _changed(stall, -nanos, -1, wall_ns)
+        # What rounding leaves of the last one goes with it, and no more than that.
+        nanos = min(seconds_to_ns(seconds), stall.ns)
+        is_last = stall.ns - nanos <= _ROUNDING_NS
+        nanos = stall.ns if is_last else nanos
+        stall = _changed(stall, -nanos, -stall.num if is_last else -min(1, stall.num - 1), wall_ns)
         known = by_phase.get(phase) or PhaseTotal(
             phase=phase, seconds=0.0, low_s=0.0, high_s=0.0, basis="inferred", ns=0, num=0, share=0.0
         )

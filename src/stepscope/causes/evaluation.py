@@ -32,7 +32,11 @@ _MOSTLY = 0.6
 def explain_step(case: Case) -> Finding | None:
     """The evaluation that the step's parts hold."""
     own = sum(part.seconds for part in case.slow.parts if part.phase == "evaluation")
-    is_open = case.stall_s > 0 and case.slow.cause == "unexplained" and case.waited_s < MOST * case.stall_s
+    # In a recording the evaluation's line came when it was over: what is beside it or follows it is something else.
+    is_over = case.evidence.run.is_recorded and case.evidence.run.clock.is_wall
+    is_open = (
+        not is_over and case.stall_s > 0 and case.slow.cause == "unexplained" and case.waited_s < MOST * case.stall_s
+    )
     nearby_s = case.evidence.once(_usual_nearby) if is_open else None
     if nearby_s is not None and case.stall_s < 3 * nearby_s and case.evidence.is_near_stop(case.row):
         message = say("cause-c01-beside", duration=Seconds(case.stall_s))
@@ -40,7 +44,7 @@ def explain_step(case: Case) -> Finding | None:
     if case.slow.cause != "evaluation" or own <= 0:
         return None
     lines = case.slow.evidence_lines
-    usual = case.evidence.once(_usual_rest) if case.stall_s else None
+    usual = case.evidence.once(_usual_rest) if case.stall_s and not is_over else None
     if usual is not None and 0 < case.stall_s < 2 * usual:
         message = say("cause-c01-rest", duration=Seconds(own), rest=Seconds(case.stall_s))
         return Finding(CODE, "evaluation", "evaluation", 0.9, own + case.stall_s, message, lines)

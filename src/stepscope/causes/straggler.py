@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from stepscope.causes._evidence import Case
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
@@ -33,7 +31,7 @@ _APART = 5.0
 def explain_step(case: Case) -> Finding | None:
     """A printed pair of ranks far apart at this row."""
     events = case.evidence.run.events
-    for index in np.flatnonzero(events.row == case.row).tolist():
+    for index in events.before(case.row):
         line = int(events.line[index])
         pair = _PAIR.search(case.evidence.text(line))
         if pair is None:

@@ -6,6 +6,7 @@ the column in between sees exactly the rows that came before it in the file.
 
 from __future__ import annotations
 
+import math
 import mmap
 from collections.abc import Callable
 from typing import Any
@@ -53,6 +54,20 @@ class Column:
         self._data[self._num] = value
         self._num += 1
         self._end = self._num
+
+    def extend(self, values: npt.NDArray[Any]) -> None:
+        """Many more rows."""
+        self.stage(values)
+        self.show(len(values))
+
+    def extend_at(self, row: int, values: npt.NDArray[Any]) -> None:
+        """The values from row `row` on of a column that stays empty until one is there."""
+        if self._num == 0:
+            is_missing = np.isnan(values) if math.isnan(self._missing) else values == self._missing
+            if is_missing.all():
+                return
+            self._fill_up(row)
+        self.extend(values)
 
     def append_at(self, row: int, value: float) -> None:
         """The value of row `row` of a column that stays empty until one is there."""

@@ -37,6 +37,14 @@ class Nanos(NamedTuple):
         number, rest = divmod(int(value), self.unit)
         return number if not rest and -_MOST <= number <= _MOST else None
 
+    def encode_all(self, values: Numbers) -> Numbers | None:
+        """The whole numbers for values; None where one of them has none."""
+        is_missing = values == _NO_TIME
+        numbers, rest = np.divmod(np.where(is_missing, 0, values), self.unit)
+        if rest.any() or (len(numbers) and not -_MOST <= numbers.min() <= numbers.max() <= _MOST):
+            return None
+        return np.where(is_missing, MISSING, numbers).astype(np.int32)
+
     def decode(self, numbers: Numbers) -> Numbers:
         """The values of whole numbers."""
         values = numbers.astype(np.int64)
@@ -71,6 +79,15 @@ class Decimals(NamedTuple):
             return None
         number = round(scaled)
         return number if number / 10**self.num == value else None
+
+    def encode_all(self, values: Numbers) -> Numbers | None:
+        """The whole numbers for values; None where one of them has none."""
+        is_missing = np.isnan(values)
+        known = np.where(is_missing, 0.0, values)
+        numbers = np.rint(known * 10**self.num)
+        if not (np.abs(numbers) <= _MOST).all() or (numbers / 10**self.num != known).any():
+            return None
+        return np.where(is_missing, MISSING, numbers).astype(np.int32)
 
     def decode(self, numbers: Numbers) -> Numbers:
         """The values of whole numbers."""
@@ -151,6 +168,17 @@ class DecimalColumn:
         """One more row."""
         number = self._encode(value)
         self._data.append(number)
+
+    def extend(self, values: Numbers) -> None:
+        """Many more rows, kept as `append` would keep them one by one."""
+        numbers = values if self._code is None else self._code.encode_all(values)
+        while numbers is None:
+            assert self._code is not None
+            finer = self._code.finer()
+            if finer is None or not self._fit(finer):
+                self._spell_out()
+            numbers = values if self._code is None else self._code.encode_all(values)
+        self._data.extend(numbers)
 
     def stage(self, values: Printed | Numbers) -> None:
         """Put rows after the end, not yet visible; they replace rows staged before."""

@@ -102,6 +102,11 @@ class RunLengthColumn:
         self._num += 1
         self._check_order()
 
+    def extend(self, values: Ints) -> None:
+        """Many more rows."""
+        self.stage(values)
+        self.show(len(values))
+
     def stage(self, values: Ints) -> None:
         """Put rows after the end, not yet visible; they replace rows staged before."""
         if self._dense is not None:

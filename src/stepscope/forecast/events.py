@@ -67,6 +67,11 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
     if num_lone and lone:
         saved_s = (saved_s or 0.0) + num_lone * lone.seconds
         error_s = float(np.hypot(error_s, num_lone * lone.error))
+    price, num_saves = ledger.checkpoint_price, schedule.num_checkpoints
+    if saved_s is None and num_saves and price is not None:
+        # Those that were seen came at starts or after the last row, and what they took is known all the same.
+        saved_s = num_saves * price.seconds
+        error_s = float(np.hypot(error_s, num_saves * _spread(price)))
     if schedule.num_checkpoints and 0 < schedule.save_probability < 1 and schedule.num_evaluations:
         assumptions.append(say("assume-saves", share=Share(schedule.save_probability)))
     return StopsLeft(

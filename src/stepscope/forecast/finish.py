@@ -25,11 +25,11 @@ from stepscope.forecast.rough import Rough, rough_rest
 from stepscope.forecast.schedule import Schedule, plan
 from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
-from stepscope.ledger.phases import Ledger
+from stepscope.ledger.phases import Ledger, NormalStep
 from stepscope.run.ending import find_ending
 from stepscope.run.model import Run
 
-__all__ = ["Forecast", "NoForecast", "WorkLeft", "forecast", "recent_level"]
+__all__ = ["Forecast", "NoForecast", "WorkLeft", "forecast"]
 
 # Fewer normal steps than this carry no level.
 _LEAST_ROWS = 3
@@ -135,25 +135,26 @@ def forecast(
 
 def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outlook | NoForecast:
     """The middle of a forecast and the signs of its quality; what is learned from other runs is not in it."""
-    level_s = None if ledger.step is None else recent_level(run, ledger)
     last_step = int(run.steps.step[-1]) if len(run) else None
     if last_step is not None and ledger.step is None and not (run.steps.span > 0).any():
         return NoForecast(reason=say("reason-no-times"), level_s=None, last_step=last_step)
     ending, max_steps = find_ending(run), run.settings.count("max_steps")
-    if ending is not None and (level_s is None or last_step is None or max_steps is None):
+    timeline = lay_out(run, ledger)
+    if ending is not None and (ledger.step is None or last_step is None or max_steps is None):
+        level_s = None if ledger.step is None else _recent_level(ledger.step, timeline)
         return NoForecast(reason=ending.reason, level_s=level_s, last_step=last_step)
-    if ledger.step is None or level_s is None or last_step is None:
+    if ledger.step is None or last_step is None:
         return _too_early(run, say("reason-no-steps"), 0, None)
     if max_steps is None:
-        ahead = _ahead(run, ledger, level_s, last_step)
+        level_s = _recent_level(ledger.step, timeline)
+        ahead = _ahead(run, ledger, timeline, level_s, last_step)
         return NoForecast(reason=say("reason-no-total"), level_s=level_s, last_step=last_step, ahead=ahead)
     schedule = plan(run, max_steps)
     if ending is not None and ending.value == "finished":
         schedule = schedule.closed(last_step if ending.step is None else ending.step)
-    timeline = lay_out(run, ledger)
     num_rows = ledger.step.num_rows
     if 0 < num_rows < _LEAST_ROWS and len(timeline) < _LEAST_ROWS and schedule.num_steps:
-        return _too_early(run, say("reason-too-few", count=num_rows), num_rows, level_s)
+        return _too_early(run, say("reason-too-few", count=num_rows), num_rows, _recent_level(ledger.step, timeline))
     level = _level(run, ledger, timeline, schedule)
     stops = price_stops(run, ledger, timeline, schedule, level.seconds)
     tried = look_back(timeline, level, generates=run.format.habits.evaluation.generates_text is True)
@@ -191,12 +192,9 @@ def _blended(run: Run, own: Outlook, profile: Profile) -> Outlook:
     return own._replace(seconds=seconds, signs=signs, like=profile.paths)
 
 
-def recent_level(run: Run, ledger: Ledger) -> float | None:
-    """Seconds of a normal step at the end of the log; None when no normal step was read."""
-    if ledger.step is None:
-        return None
-    timeline = lay_out(run, ledger)
-    return estimate(timeline, ledger.step.regimes, 0).seconds if len(timeline) else ledger.step.typical_s
+def _recent_level(normal: NormalStep, timeline: Timeline) -> float:
+    """Seconds of a normal step at the end of the log."""
+    return estimate(timeline, normal.regimes, 0).seconds if len(timeline) else normal.typical_s
 
 
 def _level(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule) -> StepCost:
@@ -259,10 +257,10 @@ def _profile(run: Run, timeline: Timeline, previous: Sequence[Run], max_steps: i
     return found._replace(paths=tuple(path for other in previous for path in other.paths)) if found else None
 
 
-def _ahead(run: Run, ledger: Ledger, level_s: float, last_step: int) -> Ahead:
+def _ahead(run: Run, ledger: Ledger, timeline: Timeline, level_s: float, last_step: int) -> Ahead:
     """The next thousand steps at the present level, with the stops that come between them."""
     schedule = plan(run, last_step + _AHEAD)
-    stops = price_stops(run, ledger, lay_out(run, ledger), schedule, level_s)
+    stops = price_stops(run, ledger, timeline, schedule, level_s)
     is_priced = stops.evaluation.seconds is not None and schedule.num_evaluations
     return Ahead(_AHEAD, _AHEAD * level_s + stops.seconds, schedule.num_evaluations or 0 if is_priced else 0)
 

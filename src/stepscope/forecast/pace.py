@@ -6,7 +6,7 @@ what the trainer's own timer leaves out). Where timestamps can be trusted, they 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ from stepscope.ledger.first_window import is_run_start
 from stepscope.ledger.phases import Ledger
 from stepscope.ledger.timestamps import has_stamped_rows
 from stepscope.run.model import NO_TIME, Floats, Ints, Run, Segment
-from stepscope.run.stops import Stop
 
 # Rows on either side that make up the level around a stop.
 _SIDE = 7
@@ -67,6 +66,16 @@ class Timeline(NamedTuple):
         return len(self.clock[0])
 
 
+class _HeldStops(NamedTuple):
+    """The rows that hold stops, in order, and what is known of those in each."""
+
+    row: Ints
+    outside_s: Floats  # their printed seconds during which the log's clock was stopped
+    num: Ints
+    evaluated: np.ndarray
+    saved: np.ndarray
+
+
 _NO_NUMBERS = np.zeros(0)
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 _EMPTY = Timeline(
@@ -95,21 +104,19 @@ def lay_out(run: Run, ledger: Ledger) -> Timeline:
     has_wall = np.isfinite(wall)
     level = _local_level(np.where(has_wall, wall / num, steps.dur_ns / NS), normal, ledger.step.typical_s)
     seconds = np.where(has_wall, wall, _printed_seconds(run, num, level, normal))
-    by_row = _stops_by_row(run, has_wall)
-    for row, found in by_row.items():
-        if not has_wall[row]:
-            seconds[row] += sum(stop.outside_s for stop in found)
-    _add_unprinted(run, ledger, seconds, by_row)
+    held = _stops_by_row(run, has_wall)
+    seconds[held.row] += np.where(has_wall[held.row], 0.0, held.outside_s)
+    _add_unprinted(run, ledger, seconds, held.row)
     has_stop = np.zeros(len(run), dtype=bool)
-    has_stop[list(by_row)] = True
+    has_stop[held.row] = True
     counts = _after_start_up(run, normal)
     holds_stops = int((counts & ~has_stop).sum()) < _LEAST_ROWS <= int(counts.sum())
     # A stop among the first rows of a process is left out: start-up is part of its row.
-    stops = tuple(
-        _cost(row, by_row[row], int(steps.step[row]), float(seconds[row] - num[row] * level[row]), float(level[row]))
-        for row in sorted(by_row)
-        if counts[row] and not holds_stops
-    )
+    own = _NO_ROWS if holds_stops else np.flatnonzero(counts[held.row])
+    rows = held.row[own]
+    cost_s = np.fmax(0.0, seconds[rows] - num[rows] * level[rows])
+    costs = (rows, steps.step[rows], cost_s, level[rows], held.num[own], held.evaluated[own], held.saved[own])
+    stops = tuple(starmap(StopCost, zip(*(column.tolist() for column in costs), strict=True)))
     on_wall = bool(has_wall.any())
     usable = counts if holds_stops else counts & ~has_stop
     # A row whose clock has not ticked says nothing yet.
@@ -175,27 +182,25 @@ def _wall_seconds(run: Run, ledger: Ledger, is_first: np.ndarray) -> Floats:
     return np.where(known, (steps.t_ns - np.where(known, before, 0)) / NS, np.nan)
 
 
-def _add_unprinted(run: Run, ledger: Ledger, seconds: Floats, by_row: dict[int, list[Stop]]) -> None:
+def _add_unprinted(run: Run, ledger: Ledger, seconds: Floats, rows: Ints) -> None:
     """Add the time between two timestamps beyond the printed times to the stops between them.
 
-    Only to stops in `by_row`: those that print how long they took. Where each step takes longer than its printed time,
-    that difference goes to the stops too; the sum is right.
+    Only to rows with stops that print how long they took. Where each step takes longer than its printed time, that
+    difference goes to the stops too; the sum is right.
     """
     t_ns = run.steps.t_ns
-    if ledger.stamps_unusable or not has_stamped_rows(run):
+    if ledger.stamps_unusable or not len(rows) or not has_stamped_rows(run):
         return
     stamped = np.flatnonzero(t_ns != NO_TIME)
-    stretches: dict[int, list[int]] = {}
-    for row in by_row:
-        stretches.setdefault(int(np.searchsorted(stamped, row)), []).append(row)
-    for after, rows in stretches.items():
-        if not 0 < after < len(stamped):
+    after = np.searchsorted(stamped, rows)
+    for own in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(after)) + 1):
+        if not 0 < after[own[0]] < len(stamped):
             continue
-        first, last = int(stamped[after - 1]), int(stamped[after])
+        first, last = int(stamped[after[own[0]] - 1]), int(stamped[after[own[0]]])
         if last == first + 1 or run.steps.segment[first] != run.steps.segment[last]:
             continue
         unprinted = float(t_ns[last] - t_ns[first]) / NS - float(seconds[first + 1 : last + 1].sum())
-        seconds[rows] += max(0.0, unprinted) / len(rows)
+        seconds[rows[own]] += max(0.0, unprinted) / len(own)
 
 
 def _tick(run: Run, rows: Ints, num: Floats, seconds: Floats, *, on_wall: bool) -> float:
@@ -222,41 +227,42 @@ def _local_level(rate: Floats, normal: np.ndarray, typical: float) -> Floats:
     return np.asarray(middle[near], dtype=np.float64)
 
 
-def _stops_by_row(run: Run, on_wall: np.ndarray) -> dict[int, list[Stop]]:
+def _stops_by_row(run: Run, on_wall: np.ndarray) -> _HeldStops:
     """The stops, each at the row whose seconds hold it, or are to hold it where the log says how long it took."""
-    found: dict[int, list[Stop]] = {}
+    shift, num_rows = 1 if run.format.layout.events_follow_step else 0, len(run)
+    found = []
     for stop in run.stops:
-        row = stop.row if stop.is_inside else stop.next_row + (1 if run.format.layout.events_follow_step else 0)
-        if row is None or row >= len(run) or int(run.steps.segment[row]) != stop.segment:
-            continue
-        if stop.is_inside or on_wall[row] or stop.outside_s > 0:
-            found.setdefault(row, []).append(stop)
-    return found
-
-
-def _cost(row: int, stops: Sequence[Stop], step: int, excess_s: float, level_s: float) -> StopCost:
-    """What the stops of a row took."""
-    return StopCost(
-        row=row,
-        step=step,
-        seconds=max(0.0, excess_s),
-        level_s=level_s,
-        num=len(stops),
-        evaluated=any(stop.evaluated for stop in stops),
-        saved=any(stop.saved for stop in stops),
+        at = stop.row if stop.is_inside else stop.next_row + shift
+        if at is not None and at < num_rows:
+            found.append((at, stop.segment, stop.is_inside, stop.outside_s, stop.evaluated, stop.saved))
+    if not found:
+        return _HeldStops(_NO_ROWS, _NO_NUMBERS, _NO_ROWS, _NO_ROWS > 0, _NO_ROWS > 0)
+    row, segment, inside, outside_s, evaluated, saved = (np.array(column) for column in zip(*found, strict=True))
+    own = np.flatnonzero((run.steps.segment[row] == segment) & (inside | on_wall[row] | (outside_s > 0)))
+    own = own[np.argsort(row[own], kind="stable")]
+    row, outside_s, evaluated, saved = row[own], outside_s[own], evaluated[own], saved[own]
+    firsts = np.flatnonzero(np.diff(row, prepend=-1))
+    if not len(firsts):
+        return _HeldStops(_NO_ROWS, _NO_NUMBERS, _NO_ROWS, _NO_ROWS > 0, _NO_ROWS > 0)
+    return _HeldStops(
+        row=row[firsts],
+        outside_s=np.add.reduceat(outside_s, firsts),
+        num=np.diff(firsts, append=len(row)),
+        evaluated=np.logical_or.reduceat(evaluated, firsts),
+        saved=np.logical_or.reduceat(saved, firsts),
     )
 
 
 def _warmup(run: Run, normal: np.ndarray) -> np.ndarray:
     """The rows of a process before it calmed down."""
-    found = np.zeros(len(run), dtype=bool)
+    found, is_normal = np.zeros(len(run), dtype=bool), normal.tolist()
     for segment in run.segments:
         if not segment.num_rows or not _begins(run, segment, normal):
             continue
         calm, end = 0, segment.first_row + min(segment.num_rows, _MAX_WARMUP_ROWS)
         row = segment.first_row + 1
         while row < end and calm < _CALM_ROWS:
-            calm = calm + 1 if normal[row] else 0
+            calm = calm + 1 if is_normal[row] else 0
             row += 1
         if calm >= _CALM_ROWS:
             found[segment.first_row : row - _CALM_ROWS] = True

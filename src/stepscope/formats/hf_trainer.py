@@ -9,6 +9,7 @@ from stepscope.lines.format import Clock, Controls, Format, Habits, Layout, Line
 
 _NAME = r"(?:[Ss]teps: +)?"  # diffusers, sd-scripts and other accelerate scripts name their bar
 _AFTER_BAR = rf"(?:(?:{_NAME}{BAR}) *)?"  # a message that did not wait for the bar's end of line
+_AFTER_STEP = rf"(?:{_NAME}\d{{1,3}}%(?:\|[^|]{{0,400}}\|)? (?P<step>\d+)/\d+ \[[^\]]{{3,200}}\] *)?"
 _FIELDS = r"[^{}]{0,4000}?"
 
 FORMAT = Format(
@@ -40,6 +41,10 @@ FORMAT = Format(
             rf"{HEAD}{_AFTER_BAR}{HEAD.replace('(?P<stamp>', '(?:')}(?:Saving model checkpoint|Saved state) to "
             r"(?P<path>\S*?(?:checkpoint[-_](?P<step>\d+))?)/?\s*$",
         ),
+        # Since version 5 a checkpoint draws a bar of the files it writes.
+        Line("checkpoint", r"Writing model shards: *100%\|[^|]{0,400}\| (?P<shards>\d+)/(?P=shards) \["),
+        # accelerate's examples print the scores of an epoch's evaluation.
+        Line("evaluation", rf"{HEAD}{_AFTER_STEP}epoch \d+: \{{'(?:{_FIELDS}loss': (?P<val_loss>{NUMBER}))?"),
         Line(
             "fact",
             rf"{HEAD}{_AFTER_BAR}\{{(?={_FIELDS}'train_loss': )"
@@ -86,7 +91,11 @@ FORMAT = Format(
             "chatter",
             rf"^{_NAME}\d{{1,3}}%(?:\|[^|]{{0,400}}\|)? \d+/\d+ \[[\d:]+<[\d:?]+, +\?(?:it/s|s/it)[^\]]*\]\s*$",
         ),
-        Line("chatter", r"(?!Steps:|steps:|Train:)[\w.,/()' -]{1,100}: *\d{1,3}%(?:\|| +[\d.]+\w?/)"),
+        Line(
+            "chatter",
+            r"(?!Steps:|steps:|Train:)(?!.{0,80}Writing model shards: *100%)"
+            r"[\w.,/()' -]{1,100}: *\d{1,3}%(?:\|| +[\d.]+\w?/)",
+        ),
         Line(
             "chatter",
             rf"{HEAD}(?:(?:Configuration|Model weights|The model is bigger|tokenizer config file|Special tokens file|"
@@ -185,6 +194,11 @@ FORMAT = Format(
             {"val_loss": 0.5, "took_s": 4.5},
         ),
         Sample("my_script - Running validation... ", "evaluation"),
+        Sample("epoch 2: {'accuracy': 0.8603, 'f1': 0.9028}", "evaluation", {"val_loss": None}),
+        Sample("epoch 0: {'val_loss': 25.56158}", "evaluation", {"val_loss": 25.56158}),
+        Sample("50%|█████     | 150/300 [00:25<00:25,  5.98it/s]epoch 1: {'f1': 0.9}", "evaluation", {"step": 150}),
+        Sample("Writing model shards: 100%|██████████| 1/1 [00:00<00:00, 494.61it/s]", "checkpoint"),
+        Sample("Writing model shards:   0%|          | 0/1 [00:00<?, ?it/s]", "chatter"),
         Sample("Saving model checkpoint to out/checkpoint-1500", "checkpoint", {"step": 1500}),
         Sample("Saving model checkpoint to out/tmp-checkpoint-a1b2", "checkpoint", {"step": None}),
         Sample(

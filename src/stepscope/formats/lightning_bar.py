@@ -23,8 +23,10 @@ FORMAT = Format(
             "step",
             r"Epoch (?P<epoch>\d+)/\d+ [━╸╺ -]{3,300} (?P<batch>[1-9]\d*)/(?P<batches>\d+) "
             r"(?P<elapsed_clock>\d+:\d\d:\d\d) [•·] [-\d:]+ +[\d.]+ ?it/s"
-            rf"(?=.{{0,600}}\bv_num: ){_LOSS}",
+            rf"(?=(?:.{{0,600}}\bv_num: )|(?:(?! v_num).){{0,600}}$){_LOSS}",
         ),
+        # Drawn by rich: it ends with the last line of its bar, which need not be a full one.
+        Line("evaluation", r"Validation [━╸╺ -]{3,300} \d+/(?P<eval_iters>\d+) +\d+:\d\d:\d\d [•·]"),
         Line(
             "evaluation",
             rf"{_VALIDATION}100%\|[^|]{{0,400}}\| (?P<eval_done>\d+)/(?P<eval_iters>(?P=eval_done)) "
@@ -45,7 +47,7 @@ FORMAT = Format(
         Line("fact", r"(?P<parameters>[\d.]+ [KMB]) +(?:Total params|Trainable params)$"),
         Line(
             "chatter",
-            r"Validation (?!DataLoader)|Testing|Sanity Checking",
+            r"Validation (?!DataLoader|[━╸╺ -]{3,300} \d+/\d+ +\d+:\d\d:\d\d [•·])|Testing|Sanity Checking",
         ),
         Line("chatter", r"Epoch \d+: +\d+%\|[^|]{0,400}\| (?:0/\d+|\d+/\d+) \[[\d:]+<[\d:?]+(?:, +\?it/s|\])"),
         Line(
@@ -93,6 +95,10 @@ FORMAT = Format(
             "Epoch 2/9 ━━━━━━━╸━━━━━━━━ 12/26 0:00:05 • 0:00:06 2.31it/s v_num: 0.000 train_loss: 0.532",
             "step",
             {"epoch": 2, "batch": 12, "loss": 0.532},
+        ),
+        Sample("Validation ━━━━━━━╸━━━━━━━━━ 9/20  0:00:00 • 0:00:02 9.59it/s", "evaluation", {"eval_iters": 20}),
+        Sample(
+            "Epoch 1/2  ━━━╺━━━━━━━━━━━━━ 16/80 0:00:01 • 0:00:08 8.67it/s train_loss: 31.246", "step", {"batch": 16}
         ),
         Sample("Validation DataLoader 0: 100%|██████████| 9/9 [00:03<00:00,  2.71it/s]", "evaluation"),
         Sample("`Trainer.fit` stopped: `max_epochs=10` reached.", "fact", {"epochs": 10}),

@@ -61,7 +61,7 @@ def to_lines(blob: bytes) -> Iterator[str]:
                 raise InputError("no-metrics-table")
             run = store.execute(_LAST_RUN).fetchone()
             found = store.execute(_METRICS, run).fetchall() if run else []
-    except (sqlite3.Error, MemoryError) as problem:
+    except (sqlite3.Error, MemoryError, UnicodeDecodeError) as problem:  # the last: its own message quotes torn bytes
         if clock.is_interrupted:
             raise KeyboardInterrupt from None
         # Torn, or another program's; a torn page may state any size.

@@ -58,6 +58,10 @@ def _time_assumption(best: Candidate) -> Assumption:
         return Assumption(say(unit, text=text, count=clock.interval), None, UNTIMED)
     if clock.meaning is None:
         return Assumption(say("infer-time-stamps"), None, clock.confidence)
+    if clock.work is not None:
+        text = _show(kind, clock.meaning.column.at)
+        message = say("infer-time-work", text=text, amount=redact(clock.work.text, 60))
+        return Assumption(message, say(f"infer-because-{clock.reason}"), round(clock.confidence, 2))
     reading = "total" if clock.is_total else clock.meaning.reading
     keys = {
         "step": "infer-time-step",

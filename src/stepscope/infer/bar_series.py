@@ -21,6 +21,10 @@ _SURE = {"loss": 0.95, "label": 0.85, "between": 0.85, "alone": 0.45}
 _MOSTLY_BARS = 0.5
 _REDRAWN_LINES = 2
 _MAX_EVALUATIONS = 8
+_LEAST_FIGURES = 8
+_LOOKED_AT = 50
+_CHANGES = 0.3
+_FIGURE = re.compile(r"[A-Za-z_]\w{0,40}\s?[:=]\s?([-+]?\d{1,12}\.\d{1,18}(?:[eE][-+]?\d+)?)")
 _SMALL = 0.02  # of the longest series: too short to be the training next to it
 
 
@@ -133,12 +137,20 @@ def _judge(series: BarSeries, losses: Sequence[int], *, is_all: bool) -> BarSeri
         return series._replace(sure=_SURE["loss" if on_it else "label"], is_named=True)
     if re.match(r"#/# ", series.skeleton):  # `12/300 8.3G 0.041 0.92:`, the epoch and its figures
         return series._replace(role="training", sure=_SURE["label"], is_named=True)
+    if len(series.bars) >= _LEAST_FIGURES and _carries_figures(series):
+        return series._replace(role="training", sure=_SURE["label"], is_named=True)
     within = bisect_left(losses, series.last + 3) - bisect_left(losses, series.first)
     if within >= min(3, max(1, len(series.bars) // 3)):
         return series._replace(role="training", sure=_SURE["between"])
     if is_all and not series.skeleton:
         return series._replace(role="training", sure=_SURE["alone"])
     return series
+
+
+def _carries_figures(series: BarSeries) -> bool:
+    """Whether the label is written again with each step, `d: 0.008; g: 0.019:`: results that have no name we know."""
+    figures = [_FIGURE.findall(bar.label) for bar in series.bars[:: max(1, len(series.bars) // _LOOKED_AT)]]
+    return all(figures) and len({tuple(values) for values in figures}) > _CHANGES * len(figures)
 
 
 def _with_other_totals(best: BarSeries, candidates: Sequence[BarSeries]) -> BarSeries:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from stepscope.infer.kinds import Days, Kind, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.records import Companion, find_companion
 from stepscope.infer.time_figures import Floats, find_columns
+from stepscope.infer.work_rate import work_clock
 from stepscope.lines.prefix import split_prefix
 
 MAX_KINDS = 40
@@ -129,7 +131,7 @@ def _likeness(kind: Kind) -> float:
 
 def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Candidate:
     kinds = [kind, *(_siblings(kind, counter, found) if counter.loss is None else ())]
-    entries = sorted((entry for own in kinds for entry in own.entries), key=lambda entry: entry.number)
+    entries = _once(sorted((entry for own in kinds for entry in own.entries), key=lambda entry: entry.number))
     numbers = sorted(number for own in kinds for number in own.numbers)
     fields = kind.shape.fields
     texts = [_texts(kind, entry) for entry in entries]
@@ -170,6 +172,8 @@ def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Can
     elif not isinstance(clock, Choice) and counter.loss is None:
         companion = find_companion([entry.number for entry in entries], rows, kinds, found)
         clock = companion.clock if companion is not None else clock
+    if clock is None and counter.loss is None:
+        clock = work_clock(kind, texts, rows, found)
     sure = min(0.95, counter.weight) * (1.0 if kind.is_training else 0.8)
     if counter.loss is None and _is_nearly_all(kind, found):
         sure = max(sure, _NEARLY_ALL_SURE[clock is None])
@@ -177,6 +181,19 @@ def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Can
     # answer another question.
     timed = 1.0 if isinstance(clock, Choice) else 0.9 if isinstance(clock, Doubt) else 0.7
     return Candidate(kind, counter, entries, numbers, rows, moment, clock, sure, value * timed, companion)
+
+
+def _once(entries: list[SeenLine]) -> list[SeenLine]:
+    """The lines without those that two handlers print, where only one of them prints a timestamp."""
+    if all((entry.t_ns is None) == (entries[0].t_ns is None) for entry in entries):
+        return entries
+    copies = {
+        bare.number
+        for pair in pairwise(entries)
+        for bare, stamped in (pair, pair[::-1])
+        if bare.t_ns is None and stamped.t_ns is not None and bare.text == stamped.text
+    }
+    return [entry for entry in entries if entry.number not in copies]
 
 
 def _num_updates(fields: Sequence[Field], texts: list[list[str]], taken: set[int]) -> float:
@@ -225,9 +242,13 @@ def _texts(kind: Kind, entry: SeenLine) -> list[str]:
 
 
 def _like(wanted: Field, fields: Sequence[Field]) -> Field | None:
-    if not wanted.key:
+    """The field of the same name; where it has none, of the same unit: `3.12 it/s` after a word that changes."""
+    if wanted.key:
+        return next((field for field in fields if (field.key, field.kind) == (wanted.key, wanted.kind)), None)
+    if not wanted.unit:
         return None
-    return next((field for field in fields if (field.key, field.kind) == (wanted.key, wanted.kind)), None)
+    alike = [field for field in fields if (field.key, field.unit, field.kind) == ("", wanted.unit, wanted.kind)]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _resets(counter: Counter, steps: Floats, texts: list[list[str]]) -> np.ndarray:

@@ -26,7 +26,7 @@ from stepscope.infer.time_figures import (
     paces_of,
     stamp_pace,
 )
-from stepscope.lines.format import Covers
+from stepscope.lines.format import Covers, Line
 
 Bools = npt.NDArray[np.bool_]
 # How sure a reading is, by what supports it. Evidence of another kind inside the log settles it nearly; a printed
@@ -86,6 +86,14 @@ class StepLines(NamedTuple):
         return np.diff(self.steps)
 
 
+class StatedWork(NamedTuple):
+    """The line that says how much a step works through, and how it prints it."""
+
+    line: Line
+    text: str
+    amount: int
+
+
 class Choice(NamedTuple):
     """The clock: a figure read one way, or the timestamps alone (`meaning` None)."""
 
@@ -94,6 +102,7 @@ class Choice(NamedTuple):
     reason: Reason
     confidence: float
     is_total: bool = False  # the figure is the time of all steps since the last line
+    work: StatedWork | None = None  # what a step works through, where the figure is a rate of it
 
 
 class Doubt(NamedTuple):

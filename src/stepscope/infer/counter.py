@@ -42,6 +42,7 @@ LEAST_ROWS = 4
 LEAST_UNNUMBERED = 8
 _UNNUMBERED = 0.65
 _MOSTLY = 0.8
+_TWICE = 0.55  # of the moves of a count whose lines are all printed twice: they repeat it
 _NAMELESS = 0.9  # times as sure of epochs that are only told apart by their batches
 _NAMED = 0.75  # a counter under a word that says epoch or step
 _LOSS = re.compile(r"(?:^|[_ /])(?:train_|training_|mean_|avg_|total_)?loss$")
@@ -245,8 +246,10 @@ def _starts_again(values: Ints, steps: Ints) -> bool:
 
 
 def _is_regular(steps: Ints) -> bool:
-    ups = steps[steps > 0].tolist()
-    return bool(ups) and Tally(ups).most_common(1)[0][1] >= 0.8 * len(steps)
+    """Whether a count goes up evenly. A line that two handlers print stands twice, and does not move it."""
+    moves = steps[steps != 0] if (steps == 0).sum() <= _TWICE * len(steps) else steps
+    ups = moves[moves > 0].tolist()
+    return bool(ups) and Tally(ups).most_common(1)[0][1] >= 0.8 * len(moves)
 
 
 def first_number(values: npt.NDArray[Any], totals: npt.NDArray[Any] | None) -> int:

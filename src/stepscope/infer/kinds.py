@@ -113,6 +113,7 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
     prefixes = [split_prefix(line.strip()[:MAX_CHARS]) if line.strip() else None for line in lines]
     has_counting_ranks = _ranks_count(prefixes)
     _forget_durations(prefixes, lines)
+    _forget_few_dates(prefixes)
     kinds: dict[tuple[str, ...], Kind] = {}
     known: dict[str, Kind] = {}  # kinds by the line with its digits as 0: most lines need not be taken apart
     clock = Days()
@@ -130,9 +131,10 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
         if prefix is not None and t_ns is not None and prefix.length >= len(text):
             alone = t_ns  # a timestamp on a line of its own is that of the lines after it
             continue
+        if t_ns is not None:
+            alone = None  # it is past
         t_ns = alone if t_ns is None else t_ns
-        is_plain = prefix is None or (prefix.t_ns is None and prefix.rank is not None and has_counting_ranks)
-        body = text if is_plain or prefix is None else text[prefix.length :]
+        body = text[_body_start(text, prefix, has_counting_ranks=has_counting_ranks) :]
         plain = _DIGITS.sub("0", body)
         kind = known.get(plain)
         if kind is None or len(kind.entries) < _MAX_ENTRIES:
@@ -144,6 +146,16 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
         _name_columns(kind, lines)
     ordered = sorted(kinds.values(), key=lambda kind: (-len(kind.numbers), kind.numbers[0]))
     return SortedKinds(ordered, clock.resolution_ns, num, tuple(stamps))
+
+
+def _body_start(text: str, prefix: Prefix | None, *, has_counting_ranks: bool) -> int:
+    """Where a line begins after its prefix; a number in brackets that counts is no rank, but the line's first."""
+    if prefix is None:
+        return 0
+    if prefix.rank is None or not prefix.is_bare or not has_counting_ranks:
+        return prefix.length
+    counted = re.compile(rf"\W{{0,3}}0*{prefix.rank}(?!\d)")
+    return next((cut for cut in (*prefix.cuts[::-1], 0) if counted.match(text, cut)), 0)
 
 
 def _name_columns(kind: Kind, lines: Sequence[str]) -> None:
@@ -233,6 +245,17 @@ def _forget_durations(prefixes: list[Prefix | None], lines: Sequence[str]) -> No
     if falls > _OFTEN * len(alone):
         for number, _ in alone:
             prefixes[number] = None
+
+
+def _forget_few_dates(prefixes: list[Prefix | None]) -> None:
+    """Dated lines that are few among those that leave out the year are another library's, by a clock of its own."""
+    stamped = [prefix for prefix in prefixes if prefix is not None and prefix.t_ns is not None]
+    num_dated = sum(prefix.dated for prefix in stamped)
+    num_yearless = sum(not prefix.dated and not prefix.daily for prefix in stamped)
+    if num_dated and num_dated < _OFTEN * num_yearless:
+        for number, prefix in enumerate(prefixes):
+            if prefix is not None and prefix.dated:
+                prefixes[number] = prefix._replace(t_ns=None)
 
 
 def _ranks_count(prefixes: Sequence[Prefix | None]) -> bool:

@@ -67,6 +67,7 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
             *((epoch.line,) if epoch is not None else ()),
             *(_other_step_lines(best, numbered, groups, found) if best.companion is None else ()),
             *(event.line for event in events),
+            *((clock.work.line,) if isinstance(clock, Choice) and clock.work is not None else ()),
             *_timestamp_line(best),
         ),
         samples=(Sample(sample, "step"), *(event.sample for event in events)),
@@ -226,6 +227,8 @@ def _loss_field(fields: Sequence[Field]) -> int | None:
 
 def _time_group(clock: Choice, meaning: Meaning) -> str:
     """The name of the group that holds the time."""
+    if clock.work is not None:
+        return "samples_per_s"
     if meaning.reading == "rate":
         return MEAN_RATE if clock.covers == "cumulative" else "it_per_s"
     stem = "elapsed" if meaning.reading == "clock" else "dur"

@@ -15,7 +15,7 @@ _MAX_FIELDS = 60
 
 NUMBER = (
     # A full stop at the end of a sentence is not part of the number before it.
-    r"(?:[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d|,\d)|\d+)(?:\.\d+|\.(?!\s{2}|\s*$|\s[A-Z]))?(?:[eE][-+]?\d+)?(?:[KMBG](?![A-Za-z]))?"
+    r"(?:[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d|,\d)|\d+)(?:\.\d+|\.(?!\s{2}|\s*$|\s[A-Z]))?(?:[eE][-+]?\d+)?(?:[KMBG](?![A-Za-z])|k(?=\s?[a-z]{1,12}/s))?"
     r"|[-+]?\.\d+(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|NAN|inf|Inf|INF)(?![a-ln-rt-yA-Z]))"
 )
 CLOCK = r"(?:(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?)"

@@ -14,6 +14,7 @@ _PLAIN = r"[-+]?[\d.,]{1,40}(?:[eE][-+]?\d+)?"
 _LOSS = r"[-+]?(?:[\d.,]{1,40}(?:[eE][-+]?\d+)?|nan|NaN|NAN|inf|Inf|INF)"
 _WHOLE_GROUPS = frozenset(
     {"step", "epoch", "batch", "total", "batches", "epochs", "per_steps", "took_batch", "took_batches"}
+    | {"tokens_per_step", "samples_per_step"}
 )
 _FAR = 2000
 
@@ -80,6 +81,7 @@ def _value(field: Field, group: str | None) -> str:
         inner = _WHOLE
     else:
         inner = _LOSS if group in {"loss", "val_loss", "train_loss"} else _PLAIN
+        inner += "[kKMG]?" if group == "samples_per_s" else ""
     return f"(?P<{group}>{inner})"
 
 

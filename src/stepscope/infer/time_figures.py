@@ -25,6 +25,7 @@ Reading = Literal["step", "interval", "clock", "rate", "left"]
 # Why a reading was chosen: the evidence that agrees with it, or, where there is none, what else supports it.
 Reason = Literal["stamps", "clock", "rate", "left", "spacing", "unit", "meter", "amounts", "name", "size"]
 
+_MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9}
 _SECONDS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TIME_WORDS = frozenset(
     [
@@ -179,12 +180,14 @@ def _values(field: Field, texts: list[str]) -> Floats:
     if field.kind in {"clock", "words"}:
         seconds = [parse_clock(text) for text in texts]
         return np.array([math.nan if value is None else value for value in seconds])
-    return np.array([_number(text) for text in texts])
+    return np.array([number(text) for text in texts])
 
 
-def _number(text: str) -> float:
+def number(text: str) -> float:
+    """A printed number, with a letter for thousands or more or without; NaN where it is none."""
+    scale = _MULTIPLES.get(text[-1:], 1.0)
     try:
-        return float(text.replace(",", ""))
+        return float((text if scale == 1.0 else text[:-1]).replace(",", "")) * scale
     except ValueError:
         return math.nan
 

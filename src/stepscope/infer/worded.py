@@ -243,7 +243,7 @@ def _is_running(values: np.ndarray, steps: np.ndarray) -> bool:
     if len(values) < 2 or steps[0] <= 0 or (np.diff(values) <= 0).any() or (np.diff(steps) <= 0).any():
         return False
     each = np.diff(values) / np.diff(steps)
-    is_even = float(each.max() / each.min() - 1) < _EVEN
+    is_even = bool(each.max() < (1 + _EVEN) * each.min())  # never so where they are too small or large to be told apart
     return is_even and bool(abs(values[0] / steps[0] / each.mean() - 1) < _EVEN)
 
 

@@ -88,9 +88,9 @@ def closing_words(text: str) -> Closing | None:
     """Whether a line, of the format or not, says that training is over, or that it stops early by design."""
     if _STOP_WORD in text and _compile(_EARLY_STOP).search(text) is not None:
         return "early_stop"
-    if any(word in text for word in _DONE_WORDS) and _compile(_DONE).search(text) is not None:
+    if any(map(text.__contains__, _DONE_WORDS)) and _compile(_DONE).search(text) is not None:
         return None if _compile(_STAGE).search(text) is not None else "done"
-    if any(word in text for word in _CLOSING_WORDS) and _compile(_CLOSING).search(text) is not None:
+    if any(map(text.__contains__, _CLOSING_WORDS)) and _compile(_CLOSING).search(text) is not None:
         return None if _compile(_STAGE).search(text) is not None else "closing"
     return None
 

@@ -18,7 +18,7 @@ _WORDS = re.compile(
 )
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 _SEPARATORS = re.compile(r"[,_'\s\u00a0\u2009\u202f]")  # between groups of thousands
-_MAX_STEP = 1 << 53
+MAX_STEP = 1 << 53
 MAX_NS = 10**18  # thirty years
 
 
@@ -121,7 +121,7 @@ def step_number(groups: Mapping[str, str | None], *, first_epoch: int, batches: 
             value = None if epoch is None or length is None else (epoch - first_epoch + 1) * length
         else:
             value = batch if epoch is None or length is None else (epoch - first_epoch) * length + batch
-    return value if value is not None and 0 <= value < _MAX_STEP else None
+    return value if value is not None and 0 <= value < MAX_STEP else None
 
 
 def full_count(text: str, number: int) -> bool:
@@ -150,4 +150,4 @@ def _count(text: str | None) -> int | None:
 def whole(text: str | None) -> int | None:
     """A printed count; None when there is none, or when it cannot be one."""
     value = _count(text) if text and len(text) < 24 else None
-    return value if value is not None and 0 <= value < _MAX_STEP else None
+    return value if value is not None and 0 <= value < MAX_STEP else None

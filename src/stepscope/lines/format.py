@@ -294,8 +294,9 @@ class Format:
 
     is_timed
         whether the log contains any time; a log of steps and losses is still worth recognising
-    name, words
-        set by the catalogue: the name of the file, and words of which every line contains one (None: unknown)
+    name, words, line_words
+        set by the catalogue: the name of the file, words of which every line contains one, and words of which every
+        match of each line's pattern contains one (None: unknown)
     is_engine
         a library that other trainers run on: its lines also appear in their logs, and theirs are then the main series
     inferred
@@ -315,12 +316,14 @@ class Format:
     is_engine: bool = False
     name: str = ""
     words: tuple[str, ...] | None = None
+    line_words: tuple[tuple[str, ...], ...] | None = None
     inferred: Inferred | None = None
 
     @cached_property
     def sieve(self) -> Sieve:
         """Which of the lines may match a text."""
-        return Sieve([line.pattern for line in self.lines])
+        is_known = self.line_words is not None and len(self.line_words) == len(self.lines)
+        return Sieve([line.pattern for line in self.lines], self.line_words if is_known else None)
 
 
 def convert(name: str, text: str) -> Value | None:

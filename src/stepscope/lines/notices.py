@@ -126,12 +126,14 @@ def classify(text: str) -> NoticeKind | None:
     at = text.find(_SLURM_WORDS, _HEAD_CHARS) if len(text) > _HEAD_CHARS else -1
     text = text[at : at + _HEAD_CHARS] if at > 0 else text[:_HEAD_CHARS]
     for kind, words, pattern in _NOTICES:
-        for word in words:
-            if word in text:
-                if _compile(pattern).search(text):
-                    return kind
-                break
+        if any(map(text.__contains__, words)) and _compile(pattern).search(text):
+            return kind
     return closing_words(text)
+
+
+def may_hold_fatal(text: str) -> bool:
+    """Whether one of some lines may say that the run died; False is certain."""
+    return any(word in text for kind, words, _ in _NOTICES if kind in FATAL for word in words)
 
 
 def words() -> frozenset[str]:

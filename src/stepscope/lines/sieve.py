@@ -7,13 +7,16 @@ to see that none of their words is there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-_LEAST_WORD = 2
+_LEAST_WORD = 2  # bytes
+_MOST_REPEATED = 8
+_REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 _SPACES = r" \t\r\f\v"
-_ON_LINE = {r"\s": r"[^\S\n]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]"}
+# A line that is matched by itself has no blanks at its end; among others it has.
+_ON_LINE = {r"\s": r"[^\S\n]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]", "$": r"(?:[^\S\n]*$)"}
 _SPECIAL = frozenset(".^$*+?{}[]()|\\")
 # Finding the words takes as long as matching this many lines; most logs have fewer lines without a match.
 _PATIENCE = 200
@@ -22,12 +25,16 @@ _PATIENCE = 200
 class Sieve:
     """Patterns, by their numbers."""
 
-    def __init__(self, patterns: Sequence[str]) -> None:
+    def __init__(self, patterns: Sequence[str], words: Sequence[Collection[str]] | None = None) -> None:
+        """`words` are those of which every match of each pattern contains one, where they are known already."""
         self._patterns = patterns
         self._all = range(len(patterns))
         self._num_asked = 0
         self._always: tuple[int, ...] = ()
         self._words: tuple[tuple[str, int], ...] = ()
+        if words is not None:
+            self._num_asked = _PATIENCE + 1
+            self._set_words(words)
 
     def possible(self, text: str) -> Sequence[int]:
         """The numbers of the patterns that could match somewhere in a line, in their order."""
@@ -36,14 +43,13 @@ class Sieve:
             return self._all
         if self._num_asked == _PATIENCE:
             self._num_asked += 1
-            self._find_words()
+            self._set_words([certain_words(pattern) - {""} for pattern in self._patterns])
         found = [number for word, number in self._words if word in text]
         return sorted({*self._always, *found}) if found else self._always
 
-    def _find_words(self) -> None:
-        words = [certain_words(pattern) for pattern in self._patterns]
-        self._always = tuple(number for number in self._all if "" in words[number])
-        self._words = tuple((word, number) for number in self._all for word in sorted(words[number]) if word)
+    def _set_words(self, words: Sequence[Collection[str]]) -> None:
+        self._always = tuple(number for number in self._all if not words[number])
+        self._words = tuple((word, number) for number in self._all for word in sorted(words[number]))
 
 
 @cache
@@ -136,7 +142,7 @@ def words_of(pattern: str, gate: Iterable[str]) -> set[str]:
 
 
 def _worth(words: set[str]) -> int:
-    return min(len(word) for word in words)
+    return min(len(word.encode()) for word in words)
 
 
 def _choices(parsed: Any) -> Iterator[set[str]]:
@@ -144,15 +150,18 @@ def _choices(parsed: Any) -> Iterator[set[str]]:
     run = ""
     for operation, argument in parsed:
         name = str(operation)
-        if name == "LITERAL" and argument < 128:
+        if name == "LITERAL":
             run += chr(argument)
             continue
+        if name in _REPEATS and argument[0] > 0 and [str(own) for own, _ in argument[2]] == ["LITERAL"]:
+            run += chr(argument[2][0][1]) * min(argument[0], _MOST_REPEATED)
+            name = ""
         if run:
             yield {run}
         run = ""
         if name == "SUBPATTERN" and not argument[1] & re.IGNORECASE:
             yield from _choices(argument[3])
-        elif name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"} and argument[0] > 0:
+        elif name in _REPEATS and argument[0] > 0:
             yield from _choices(argument[2])
         elif name == "ASSERT" and argument[0] > 0:
             yield from _choices(argument[1])
@@ -162,3 +171,31 @@ def _choices(parsed: Any) -> Iterator[set[str]]:
                 yield {word for branch in branches if branch for word in branch}
     if run:
         yield {run}
+
+
+def certain_chars(pattern: str) -> frozenset[str] | None:
+    """Characters of which every match of a pattern contains one, as few as can be seen; None where none is certain."""
+    parser: Any = re._parser  # type: ignore[attr-defined]
+    parsed = parser.parse(pattern)
+    return None if parsed.state.flags & re.IGNORECASE else _fewest_chars(parsed)
+
+
+def _fewest_chars(parsed: Any) -> frozenset[str] | None:
+    found = (_chars_of(str(operation), argument) for operation, argument in parsed)
+    return min((chars for chars in found if chars is not None), key=len, default=None)
+
+
+def _chars_of(name: str, argument: Any) -> frozenset[str] | None:
+    if name == "LITERAL":
+        return frozenset(chr(argument))
+    if name == "IN" and all(str(kind) in {"LITERAL", "RANGE"} for kind, _ in argument):
+        spans = [(what, what) if str(kind) == "LITERAL" else what for kind, what in argument]
+        return frozenset(chr(code) for first, last in spans for code in range(first, last + 1))
+    if name == "SUBPATTERN" and not argument[1] & re.IGNORECASE:
+        return _fewest_chars(argument[3])
+    if name in _REPEATS and argument[0] > 0:
+        return _fewest_chars(argument[2])
+    if name == "BRANCH":
+        branches = [_fewest_chars(branch) for branch in argument[1]]
+        return None if None in branches else frozenset().union(*(chars for chars in branches if chars is not None))
+    return None

@@ -40,15 +40,14 @@ class Account(NamedTuple):
     num_unread: int
 
 
-def give_account(
+def assemble(
     fmt: Format,
     lines: Iterable[str],
     *,
     prefix: re.Pattern[str] | None = None,
     rank: int | None = None,
-    is_taught: bool = False,
     assembler: RunAssembler | None = None,
-) -> Account:
+) -> RunAssembler:
     """Read the lines with a format. `prefix` is what they begin with, if it is of an unknown kind.
 
     `assembler` has read the lines before them.
@@ -59,11 +58,16 @@ def give_account(
     assembler.expect_prefix(prefix)
     for line in lines:
         assembler.add(line)
+    return assembler
+
+
+def give_account(assembler: RunAssembler, *, is_taught: bool = False) -> Account:
+    """What the lines amount to that a format's assembler has read."""
     run = assembler.run(paths=(), encoding="utf-8", mtime=None)
     return Account(
-        format=fmt,
+        format=assembler.format,
         assembler=assembler,
-        value=_prior(fmt, is_taught=is_taught) + _value(run) + _laws(run),
+        value=_prior(assembler.format, is_taught=is_taught) + _value(run) + _laws(run),
         num_rows=len(run),
         seconds=float(run.steps.seconds.sum()) if len(run) else 0.0,
         num_unread=run.num_unread,

@@ -17,7 +17,7 @@ from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, Claim, behind_bar, claim, is_indented
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.bars import Bars
-from stepscope.reading.counted_lines import steps_per_line
+from stepscope.reading.counted_lines import CountedLines, counted_lines
 from stepscope.reading.epoch_bars import EpochBars
 from stepscope.reading.events import KINDS as EVENTS
 from stepscope.reading.events import took_ns
@@ -35,6 +35,8 @@ from stepscope.reading.step_line import NAMES_STEP, NOT_A_TIME, Groups, StepLine
 from stepscope.reading.totals import Totals
 from stepscope.run.model import Notice, Run
 
+_MAX_CLAIMS = 64
+
 
 class RunAssembler:
     """Columns that grow line by line, for one known format."""
@@ -44,6 +46,7 @@ class RunAssembler:
         self.format = fmt
         self._last_kind = 0  # the line of the format that was matched last
         self._prefix_shape: re.Pattern[str] | None = None
+        self._claims: dict[str, Claim] = {}  # of the last lines: some are printed again and again
         self._own_file = FileTrack()  # of the run's own files
         self.file = self._own_file  # of the file that is being read
         self.so_far = SoFar(fmt.clock, self.file.timestamps)
@@ -74,6 +77,7 @@ class RunAssembler:
     def expect_prefix(self, shape: re.Pattern[str] | None) -> None:
         """Take lines that begin like this for the trainer's own behind a prefix of a kind we do not know."""
         self._prefix_shape = shape
+        self._claims.clear()
 
     @property
     def has_own_prefix(self) -> bool:
@@ -116,8 +120,25 @@ class RunAssembler:
             self._last_kind = found.which  # what comes next is most likely another one
         self.apply(found.which, found.match.groupdict(), found.match.string, found.prefix)
 
+    def add_row(self, row: Row) -> None:
+        """Take the line of a row whose numbers are known already."""
+        self.num_lines = row.line
+        self.file.notices.in_traceback = False
+        self.bars.draw_own()
+        self._append(row)
+
     def claim(self, text: str) -> Claim:
         """Which line of the format a stripped line is."""
+        known = self._claims.get(text)
+        if known is None:
+            known = self._find_claim(text)
+            if known.prefix is None:
+                if len(self._claims) >= _MAX_CLAIMS:
+                    self._claims.clear()
+                self._claims[text] = known
+        return known
+
+    def _find_claim(self, text: str) -> Claim:
         found = claim(self.format, text, self._last_kind)
         if found.which is None and self._prefix_shape is not None:
             known = self._prefix_shape.match(found.text)
@@ -136,7 +157,8 @@ class RunAssembler:
         if line.kind == "chatter":
             self.others.passed.note(text, self.num_lines)
             self.file.notices.moment = self.file.timestamps.moment
-            self.file.notices.hear(text, line=self.num_lines)
+            if self.file.notices.hear(text, line=self.num_lines):
+                self.so_far.segments.note_end()
             self._header.values.update(line.sets)
             return
         self.file.notices.in_traceback = False
@@ -169,7 +191,7 @@ class RunAssembler:
 
     def _add_setting(self, groups: Groups, text: str) -> None:
         so_far = self.so_far
-        if so_far.rows.step and not so_far.segments.starting:
+        if len(so_far.rows) and not so_far.segments.starting:
             self.others.note_unread(text, self.num_lines)  # after the first step, `name = value` echoes no config
             return
         name, value = self._header.echo(groups["key"] or "", groups["value"] or "")
@@ -339,10 +361,11 @@ class RunAssembler:
     def set_loss(self, loss: float | None) -> None:
         """The loss of the last row, where its own line has none."""
         rows = self.so_far.rows
-        if loss is None or not rows.step or not math.isnan(rows.loss[-1]):
+        last = rows.last_step
+        if loss is None or last is None or not math.isnan(rows.last_loss):
             return
-        rows.loss[-1] = loss
-        self.others.note_loss(loss, rows.step[-1], self.num_lines)
+        rows.last_loss = loss
+        self.others.note_loss(loss, last, self.num_lines)
 
     # -- events -------------------------------------------------------------------------------------------
 
@@ -409,14 +432,14 @@ class RunAssembler:
 
     # -- the Run ------------------------------------------------------------------------------------------
 
-    def run(self, *, paths: tuple[str, ...], encoding: str, mtime: float | None) -> Run:
+    def run(self, *, paths: tuple[str, ...], encoding: str, mtime: float | None, is_recorded: bool = False) -> Run:
         """A frozen copy of what has grown so far."""
         if self.so_far.writers.is_undecided:
             # Too little was read to separate ranks from line numbers: without a second look at one, they number lines.
             twin = copy.deepcopy(self)
             for held in twin.so_far.writers.dismiss_ranks():
                 twin._append(held)
-            return twin.run(paths=paths, encoding=encoding, mtime=mtime)
+            return twin.run(paths=paths, encoding=encoding, mtime=mtime, is_recorded=is_recorded)
         settings = self._header.settings(self.totals)
         self.nested.settle(self.so_far.events, len(self.so_far.rows))
         assembled = Assembled(
@@ -428,12 +451,12 @@ class RunAssembler:
             others=self.others,
             own_file=self._own_file,
             notices_of_ranks=self._notices_of_ranks + (self.file.notices.notices if self.file.is_other_rank else []),
-            steps_per_row=self._steps_per_row(settings),
+            counted=self._counted(settings),
         )
-        return make_run(assembled, paths=paths, encoding=encoding, mtime=mtime)
+        return make_run(assembled, paths=paths, encoding=encoding, mtime=mtime, is_recorded=is_recorded)
 
-    def _steps_per_row(self, settings: Settings) -> int:
+    def _counted(self, settings: Settings) -> CountedLines:
         if not self.format.layout.counts_lines:
-            return 1
+            return CountedLines()
         done, num_rows = self.totals.epochs_done, len(self.so_far.rows)
-        return steps_per_line(settings, self._header.values, epochs_done=done, num_lines=num_rows)
+        return counted_lines(settings, self._header.values, epochs_done=done, num_lines=num_rows)

@@ -1,36 +1,65 @@
-"""How many steps lie between two lines, where the lines have no number and are counted."""
+"""Which steps the lines are of, where the lines have no number and are counted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
 
 from stepscope.core.settings import Settings, Value
+from stepscope.lines.figures import MAX_STEP
+from stepscope.run.model import Ints
 
 _ENOUGH_LINES = 3
+_SHORT = 0.5  # of the usual share of an epoch: the first line is of less than a whole interval
 
 
-def steps_per_line(
-    settings: Settings, stated: Mapping[str, Value], *, epochs_done: float | None, num_lines: int
-) -> int:
+class CountedLines(NamedTuple):
+    """How many steps lie between two lines, and whether the first line is of the first step alone."""
+
+    interval: int = 1
+    has_first_step: bool = False
+
+    def steps(self, numbers: Ints) -> Ints:
+        """The steps of the lines with these numbers, from 1."""
+        if self.interval == 1:
+            return numbers
+        return np.maximum((numbers - self.has_first_step) * self.interval, 1)
+
+
+def counted_lines(
+    settings: Settings, stated: Mapping[str, Value], *, epochs_done: list[float], num_lines: int
+) -> CountedLines:
     """The interval of logging: as a setting, by the epochs done so far, or by all steps once the training is over.
 
-    1 where nothing says: the lines themselves are counted then.
+    `epochs_done` are those of the first three lines and of the last. 1 where nothing says, or what it says leads beyond
+    any training: the lines themselves are counted then.
     """
+    has_first = _has_first_step(epochs_done)
     interval = settings.count("log_interval")
     if interval:
-        return interval
+        return CountedLines(interval, has_first) if interval * num_lines < MAX_STEP else CountedLines()
     steps = _by_epochs(settings, stated, epochs_done) or _by_rate(stated)
-    if steps is None or num_lines < _ENOUGH_LINES:
-        return 1
-    return max(1, round(steps / num_lines))
+    if steps is None or num_lines < _ENOUGH_LINES or not steps < MAX_STEP:
+        return CountedLines()
+    return CountedLines(max(1, round(steps / (num_lines - has_first))), has_first)
 
 
-def _by_epochs(settings: Settings, stated: Mapping[str, Value], epochs_done: float | None) -> float | None:
+def _has_first_step(epochs_done: list[float]) -> bool:
+    """Whether the first line came after far less of an epoch than lies between the next two: `logging_first_step`."""
+    if len(epochs_done) < _ENOUGH_LINES:
+        return False
+    first, second, third = epochs_done[:3]
+    return first < _SHORT * (third - second)
+
+
+def _by_epochs(settings: Settings, stated: Mapping[str, Value], epochs_done: list[float]) -> float | None:
     """Steps up to the last line: its share of the epochs, and all steps of all epochs."""
     total, epochs = settings.count("max_steps"), stated.get("num_epochs")
-    if not total or epochs_done is None or not isinstance(epochs, (int, float)) or not epochs:
+    if not total or not epochs_done or not isinstance(epochs, (int, float)) or not epochs:
         return None
-    return epochs_done * total / epochs
+    return epochs_done[-1] * total / epochs
 
 
 def _by_rate(stated: Mapping[str, Value]) -> float | None:

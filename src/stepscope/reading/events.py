@@ -128,8 +128,9 @@ class EventStore:
     def drop_rows(self, first: int, segment: int) -> None:
         """Rows from `first` on turned out not to belong to the run, whose last segment is now `segment`."""
         self._last = self._last[0], min(self._last[1], first)
-        for at in range(_SEGMENT, len(self._numbers), _NUMBERS):
-            self._numbers[at] = min(self._numbers[at], segment)
+        numbers = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, _NUMBERS) if self._kind else None
+        if numbers is not None:
+            np.minimum(numbers[:, _SEGMENT], segment, out=numbers[:, _SEGMENT])
 
     def table(self, rows: RowStore, clock: SteadyClock, *, follow_step: bool) -> EventTable:
         """A frozen copy of what has grown so far.

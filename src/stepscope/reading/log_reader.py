@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from stepscope.catalogue import detect
@@ -27,6 +28,7 @@ from stepscope.source.files import Source
 from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
 from stepscope.source.pasted import without_marks
 from stepscope.source.printed_source import PrintedSource
+from stepscope.source.recording import Exit
 
 if TYPE_CHECKING:
     from stepscope.reading.bulk import BulkReader
@@ -39,6 +41,8 @@ _HELD = HOLD_CHARS // _SETTLE_BYTES
 _LOOK_BYTES = 1 << 13  # looked at together until it is known what this is
 _KEPT_BYTES = 1 << 24  # of a pipe or a growing log, to be read again when its later lines favour another format
 _LEAST_UNREAD = 200
+_LINES_OF_DOCUMENT = 1 << 13  # given to the assembler together
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LOOKED_AT = 1 << 23  # bytes after which the number of rows to come is estimated
 
 Progress = Callable[[int], None]
@@ -79,6 +83,8 @@ class LogReader:
         self._settle_bytes = settle_bytes
         self._rank: int | None = None
         self._printed_source = PrintedSource()
+        self.is_recorded = False  # whether each line comes after its arrival time, which we saw
+        self.exit: Exit | None = None  # how the command ended whose output this is, where that is known
 
     @property
     def is_document(self) -> bool:
@@ -205,7 +211,7 @@ class LogReader:
             document = self._document_format.document
             assert document is not None
             try:
-                self._take(document.to_lines(self._head))
+                self._take_document(document.to_lines(self._head))
             except InputError as problem:
                 problem.place = problem.place or self._place
                 raise
@@ -246,6 +252,24 @@ class LogReader:
             found = self._recognition.decide()
             if found is not None:
                 self._settle(found)
+
+    def _take_document(self, lines: Iterable[str]) -> None:
+        """The lines that a document was written out as: those of a long one in bulk, where they are plain text."""
+        lines = iter(lines)
+        if len(self._head) <= self._settle_bytes:
+            self._take(lines)
+            return
+        from stepscope.reading.bulk import BulkReader
+
+        assert self._assembler is not None
+        bulk = BulkReader(self._assembler.format, self._assembler, b"")
+        while block := list(islice(lines, _LINES_OF_DOCUMENT if self._printed_source.is_over else 1)):
+            text = "\n".join(block)
+            is_plain = text.isascii() and text.count("\n") == len(block) - 1 and not _CONTROL.search(text)
+            if is_plain and self._printed_source.is_over and max(map(len, block)) < MAX_LINE_CHARS:
+                bulk.feed(f"{text}\n".encode("ascii"))
+            else:
+                self._take(block)
 
     def _settle(self, found: Verdict) -> None:
         """The format is known, and its assembler has read the lines that were held back."""
@@ -288,9 +312,9 @@ class LogReader:
         if assembler is None:
             assembler, candidates = self._verdict_so_far()
         encoding = self._encoding or self._splitter.encoding or "utf-8"
-        run = assembler.run(paths=self._paths, encoding=encoding, mtime=mtime)
+        run = assembler.run(paths=self._paths, encoding=encoding, mtime=mtime, is_recorded=self.is_recorded)
         is_short = self._num_fed <= MOST_BYTES and not self.is_document and len(self._paths) <= 1
-        run = dataclasses.replace(run, candidates=candidates)
+        run = dataclasses.replace(run, candidates=candidates, exit=self.exit)
         return with_asides(run, self._pasted) if is_short else run
 
     def _verdict_so_far(self) -> tuple[RunAssembler, tuple[Candidate, ...]]:
@@ -298,7 +322,8 @@ class LogReader:
         found = self._recognition.verdict()
         if found is not None:
             return self._recognition.assembler(found.format), found.candidates
-        ended = assemble_end(self._recognition.pending, self._rank)
+        has_failed = self.exit is not None and self.exit.code != 0
+        ended = assemble_end(self._recognition.pending, self._rank, has_failed=has_failed)
         if ended is None:
             raise self._not_a_log()
         return ended, ()

@@ -8,7 +8,9 @@ import numpy as np
 
 from stepscope.core.settings import Settings, Value
 from stepscope.lines.format import Format
+from stepscope.reading.arrival_rows import is_by_arrival
 from stepscope.reading.clock_steps import SteadyClock
+from stepscope.reading.counted_lines import CountedLines
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.other_lines import OtherLines
 from stepscope.reading.so_far import SoFar
@@ -27,11 +29,18 @@ class Assembled(NamedTuple):
     others: OtherLines
     own_file: FileTrack  # timestamps and notices of the run's own files
     notices_of_ranks: list[Notice]  # how other ranks ended
-    steps_per_row: int = 1  # where lines without a number are counted
+    counted: CountedLines = CountedLines()  # where lines without a number are counted
 
 
-def make_run(assembled: Assembled, *, paths: tuple[str, ...], encoding: str, mtime: float | None) -> Run:
-    """A frozen copy: what is assembled may go on growing."""
+def make_run(
+    assembled: Assembled,
+    *,
+    paths: tuple[str, ...],
+    encoding: str,
+    mtime: float | None,
+    is_recorded: bool = False,
+) -> Run:
+    """A frozen copy: what is assembled may go on growing. `is_recorded`: the timestamps are arrivals that we saw."""
     so_far, fmt, others = assembled.so_far, assembled.format, assembled.others
     rows, starts = so_far.rows, so_far.segments.starts
     first_rows = np.array([start.row for start in starts], dtype=np.int64)
@@ -39,7 +48,15 @@ def make_run(assembled: Assembled, *, paths: tuple[str, ...], encoding: str, mti
     stamps = clock.stamps(assembled.own_file.timestamps.stamps())
     events = so_far.events.table(rows, clock, follow_step=fmt.layout.events_follow_step)
     per_interval = rows.prints_intervals(fmt, first_rows, events, stamps, assembled.tokens_per_step)
-    steps = rows.table(fmt, first_rows, clock.t_ns, per_interval=per_interval, steps_per_row=assembled.steps_per_row)
+    by_arrival = is_recorded and is_by_arrival(fmt.clock, rows.tick_ns(fmt, None), clock.t_ns)
+    steps = rows.table(
+        fmt,
+        first_rows,
+        clock.t_ns,
+        per_interval=per_interval,
+        counted=assembled.counted,
+        by_arrival=by_arrival,
+    )
     return Run(
         paths=paths,
         format=fmt,
@@ -61,8 +78,10 @@ def make_run(assembled: Assembled, *, paths: tuple[str, ...], encoding: str, mti
         stamps=stamps,
         clock_steps=clock.steps,
         mtime=mtime,
-        tick_ns=rows.tick_ns(fmt, stamps),
+        tick_ns=0 if by_arrival else rows.tick_ns(fmt, stamps),
         is_interval=per_interval,
+        is_recorded=is_recorded,
+        by_arrival=by_arrival,
         runtimes=others.runtimes(rows),
         ranks=_ranks(so_far, fmt, steps),
         unread=others.unread.families(),

@@ -32,10 +32,13 @@ class NestedBars:
 
     def __init__(self) -> None:
         self._open: NestedBar | None = None
+        self._done: tuple[int | None, int] | None = None  # the total and the rows before a bar whose result has come
         self._waiting: list[tuple[int, int]] = []  # the number of an event, and its nanoseconds
 
     def draw(self, bar: NestedBar, events: EventStore) -> None:
         """Another state of a bar, or the first of another one."""
+        if (bar.total, bar.row) == self._done:
+            return  # it is drawn once more below its result
         before = self._open
         is_same = before is not None and (bar.total, bar.row) == (before.total, before.row)
         if before is not None and is_same and bar.elapsed_ns >= before.elapsed_ns:
@@ -71,6 +74,7 @@ class NestedBars:
         """Whether an evaluation's line is the result of a bar that is booked already; an open bar is its own."""
         self.settle(events, num_rows)
         if self._open is not None:
+            self._done = self._open.total, self._open.row
             self._open = None
             return False
         for place, (event, elapsed_ns) in enumerate(self._waiting):

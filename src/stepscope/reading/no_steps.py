@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from stepscope.lines.belongs import is_training_text
 from stepscope.lines.format import Clock, Format, Line
-from stepscope.lines.notices import FATAL
+from stepscope.lines.notices import FATAL, may_hold_fatal
 from stepscope.reading.assembler import RunAssembler
 
 NO_FORMAT = Format(
@@ -23,11 +23,17 @@ NO_FORMAT = Format(
 )
 
 
-def assemble_end(lines: Sequence[str], rank: int | None = None) -> RunAssembler | None:
-    """What lines without a step say of a training's end; None where they say nothing of the kind."""
+def assemble_end(lines: Sequence[str], rank: int | None = None, *, has_failed: bool = False) -> RunAssembler | None:
+    """What lines without a step say of a training's end; None where they say nothing of the kind.
+
+    has_failed
+        The command whose lines were recorded returned an error: that alone is the end of a training.
+    """
+    if not has_failed and not may_hold_fatal("\n".join(lines)):
+        return None
     assembler = RunAssembler(NO_FORMAT)
     assembler.begin_file(rank)
     for line in lines:
         assembler.add(line)
     is_end = any(notice.kind in FATAL for notice in assembler.file.notices.notices)
-    return assembler if is_end and is_training_text(lines) else None
+    return assembler if has_failed or (is_end and is_training_text(lines)) else None

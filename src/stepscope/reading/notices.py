@@ -13,6 +13,7 @@ from stepscope.run.model import NO_TIME, Notice
 _MAX_NOTICES = 200
 _NO_DEPTH = -1
 _QUOTABLE = {"traceback", "error", "oom"}
+_RECOVERABLE = {"traceback", "error", "oom", "exception"}
 
 
 class NoticeTrack:
@@ -62,11 +63,16 @@ class NoticeTrack:
         self._add(kind, text, line)
         return True
 
-    def hear(self, text: str, *, line: int) -> None:
-        """Take a line of the format that carries nothing else: it may say that training is over."""
-        kind = notices.closing_words(text)
-        if kind is not None:
-            self._add(kind, text, line)
+    def hear(self, text: str, *, line: int) -> bool:
+        """Take a line of the format that carries nothing else; whether it says that the process is over.
+
+        A trainer's own logger repeats errors that it gets over, so of those only the words of a launcher count.
+        """
+        kind = notices.classify(text)
+        if kind is None or kind in _RECOVERABLE:
+            return False
+        self._add(kind, text, line)
+        return kind in notices.FATAL
 
     @property
     def is_fatal(self) -> bool:

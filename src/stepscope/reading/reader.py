@@ -6,12 +6,15 @@ import dataclasses
 from collections.abc import Sequence
 
 from stepscope.core.errors import InputError
-from stepscope.reading.files import Arrangement, LogPart, arrange, family
-from stepscope.reading.heads import read_head, score_file
+from stepscope.reading.files import Arrangement, Head, LogPart, arrange, family
+from stepscope.reading.from_spans import with_spans
+from stepscope.reading.heads import Scores, read_heads
 from stepscope.reading.log_reader import LogReader, Progress
 from stepscope.reading.recognition import HOLD_CHARS, PIECE_BYTES
 from stepscope.run.model import Run
 from stepscope.source.files import Source, resolve
+from stepscope.source.recording import read_exit
+from stepscope.source.span_file import read_lanes, recorded_frame
 
 
 def read(*paths: str, progress: Progress | None = None) -> Run:
@@ -19,16 +22,45 @@ def read(*paths: str, progress: Progress | None = None) -> Run:
 
     `progress` is called with the number of bytes read so far, about once a megabyte.
     """
-    return read_sources([source for path in paths for source in _pick(path)], progress=progress)
+    picked = [_pick(path) for path in paths]
+    # The heads of a folder's files have been read to choose among them.
+    heads = picked[0][1] if len(picked) == 1 else None
+    return read_sources([source for sources, _ in picked for source in sources], heads=heads, progress=progress)
 
 
-def read_sources(sources: Sequence[Source], *, progress: Progress | None = None) -> Run:
-    """Read one run from its files: ranks next to each other, parts in the order of their stamps or steps."""
+def read_sources(
+    sources: Sequence[Source], *, heads: Sequence[Head] | None = None, progress: Progress | None = None
+) -> Run:
+    """Read one run from its files: ranks next to each other, parts in the order of their stamps or steps.
+
+    `heads` are the beginnings of the files, where they are known.
+    """
+    recorded = sources[0] if len(sources) == 1 and sources[0].is_recorded else None
+    lanes = read_lanes(recorded.path) if recorded is not None and recorded.path is not None else ()
+    if recorded is None or recorded.path is None or not lanes:
+        return _read_lines(sources, heads, progress)
+    # What was recorded from inside has every step; the lines may be unreadable, or none.
+    log: Run | None = None
+    problem: InputError | None = None
+    try:
+        log = _read_lines(sources, heads, progress)
+    except InputError as found:
+        problem = found
+    run = with_spans(log, lanes, recorded_frame(recorded.path), (recorded.name,), recorded.mtime)
+    if run is None and problem is not None:
+        raise problem
+    return run or log  # type: ignore[return-value]
+
+
+def _read_lines(sources: Sequence[Source], heads: Sequence[Head] | None, progress: Progress | None) -> Run:
     plan = Arrangement(tuple(LogPart(source, None) for source in sources), "given", ())
     if len(sources) > 1 and all(source.path is not None for source in sources):
-        plan = arrange([read_head(source) for source in sources])
+        plan = arrange(read_heads(sources) if heads is None else list(heads))
     num_bytes = sum(source.size or 0 for source in sources)
     reader = LogReader(paths=[part.source.name for part in plan.parts], num_bytes=num_bytes)
+    recorded = [part.source.path for part in plan.parts if part.source.is_recorded and part.source.path is not None]
+    reader.is_recorded = bool(recorded) and len(recorded) == len(plan.parts)
+    reader.exit = read_exit(recorded[-1]) if recorded else None
     total = 0
     for part in plan.parts:
         reader.begin_file(part.rank)
@@ -55,13 +87,14 @@ def _feed(reader: LogReader, source: Source, progress: Progress) -> int:
         at = reader.read_on(source, at, progress)
 
 
-def _pick(path: str) -> list[Source]:
+def _pick(path: str) -> tuple[list[Source], list[Head] | None]:
     """The sources to read for one argument: of a folder, the file with the most steps, and what belongs to it."""
     sources = resolve(path)
     if len(sources) == 1:
-        return sources
-    heads = [(head, score) for head, score in map(score_file, sources) if score is not None]
+        return sources, None
+    heads = [(head, score) for head, score in map(Scores().score, sources) if score is not None]
     if not heads:
         raise InputError("folder-without-log", place=path)
     best, _ = max(heads, key=lambda item: item[1])
-    return [head.source for head in family(best, [head for head, _ in heads])]
+    found = list(family(best, [head for head, _ in heads]))
+    return [head.source for head in found], found

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stepscope.catalogue import detect
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, claim, prefix_shape
-from stepscope.reading.account import Account, give_account, shares
+from stepscope.reading.account import Account, assemble, give_account, shares
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.tally import Claimed, Tally
 from stepscope.run.model import Candidate
@@ -220,28 +220,27 @@ class Recognition:
 
     def _account(self, fmt: Format) -> Account:
         """What a format makes of the lines; of a catalogued one, lines it has read already are not read again."""
+        is_taught = any(own.name == fmt.name for own in self._taught)
         if self._preview:
-            return self._give_account(fmt, self._sample)
+            return give_account(self._assemble(fmt, self._sample), is_taught=is_taught)
         num, assembler = self._trials.get(fmt.name, (0, None)) if fmt.inferred is None else (0, None)
-        account = self._give_account(fmt, self.pending[num:], assembler)
-        self._trials[fmt.name] = len(self.pending), account.assembler
-        return account
+        assembler = self._assemble(fmt, self.pending[num:], assembler)
+        self._trials[fmt.name] = len(self.pending), assembler
+        return give_account(assembler, is_taught=is_taught)
 
     def assembler(self, fmt: Format) -> RunAssembler:
         """An assembler of the format that won, which has read the lines held back and no others."""
         num, assembler = self._trials.get(fmt.name, (0, None))
         if num < len(self.pending) or assembler is None:
-            assembler = self._give_account(fmt, self.pending[num:], assembler).assembler
+            assembler = self._assemble(fmt, self.pending[num:], assembler)
             self._trials[fmt.name] = len(self.pending), assembler
         if self._num_dropped:
             assembler.num_lines += self._num_dropped
             self._num_dropped = 0
         return assembler
 
-    def _give_account(self, fmt: Format, lines: Sequence[str], assembler: RunAssembler | None = None) -> Account:
-        is_taught = any(own.name == fmt.name for own in self._taught)
-        prefix, rank = self._prefix(fmt), self.rank
-        return give_account(self.adapt(fmt), lines, prefix=prefix, rank=rank, is_taught=is_taught, assembler=assembler)
+    def _assemble(self, fmt: Format, lines: Sequence[str], assembler: RunAssembler | None = None) -> RunAssembler:
+        return assemble(self.adapt(fmt), lines, prefix=self._prefix(fmt), rank=self.rank, assembler=assembler)
 
     def _prefix(self, fmt: Format) -> re.Pattern[str] | None:
         text = self._tally.first_text(fmt.name)

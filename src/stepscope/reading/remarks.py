@@ -14,8 +14,8 @@ from stepscope.reading.rows import RowStore
 from stepscope.run.model import RemarkKind
 
 _MAX_KINDS = 200
-_MAX_OF_ONE = 5_000
-_MAX_IN_ALL = 20_000
+_MAX_OF_ONE = 2_000
+_MAX_IN_ALL = 10_000
 _WORDS, _CHARS = 5, 300
 _DIGITS = re.compile(r"\d+")
 
@@ -35,20 +35,25 @@ class RemarkTrack:
             if len(self._found) >= _MAX_KINDS:
                 return
             known = self._found.setdefault(name, [])
-        if len(known) < _MAX_OF_ONE and len(self.texts) < _MAX_IN_ALL:
+        if len(known) < _MAX_OF_ONE and not self.is_closed:
             known.append((line, t_ns))
             self.texts[line] = text[:_CHARS]
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no more lines of any kind will be kept."""
+        return len(self.texts) >= _MAX_IN_ALL
 
     def is_full(self, text: str) -> bool:
         """Whether no more lines of this kind will be kept."""
         known = self._found.get(_name_of(text))
         if known is None:
             return len(self._found) >= _MAX_KINDS
-        return len(known) >= _MAX_OF_ONE or len(self.texts) >= _MAX_IN_ALL
+        return len(known) >= _MAX_OF_ONE or self.is_closed
 
     def open_names(self) -> tuple[str, ...] | None:
         """The kinds of which more lines will be kept; None while further kinds are."""
-        if len(self.texts) >= _MAX_IN_ALL:
+        if self.is_closed:
             return ()
         if len(self._found) < _MAX_KINDS:
             return None

@@ -3,86 +3,50 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import NamedTuple
+from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from stepscope.columns.column import Column
 from stepscope.columns.decimals import DecimalColumn, Decimals, Nanos, Printed, take, unpack
 from stepscope.columns.run_length import RunLengthColumn
 from stepscope.lines.format import Covers, Format
-from stepscope.lines.prefix import Prefix
 from stepscope.reading.clock_steps import SteadyClock, TimedRows, steady_clock
+from stepscope.reading.counted_lines import CountedLines
+from stepscope.reading.row_batch import Row, RowBatch
 from stepscope.reading.row_times import is_interval, is_interval_work, row_times, tick_ns
 from stepscope.reading.timestamps import Setback
-from stepscope.run.model import NO_TIME, EventTable, Floats, Ints, Stamps, StepTable
+from stepscope.run.model import NO_TIME, EventTable, Ints, Stamps, StepTable
 
 MAX_FIGURE_S = 1e9
 _MOST_PER = (1 << 31) - 1
 _ENOUGH_ROWS = 5_000  # to see what a figure covers
 _ROOM = 1.1  # rows of a log may get shorter on the way
+_FEW_ROWS = 16  # taken one by one they are cheaper than as columns
+_MOST_IN_TAIL = 4_096
+
+_Any = TypeVar("_Any", DecimalColumn, Column)
 
 
-class Row(NamedTuple):
-    """A row that is not in the columns yet."""
-
-    step: int
-    figure: int
-    loss: float | None
-    mfu: float | None
-    per: int
-    line: int
-    stamp: int
-    data: float | None = None
-    work: float = math.nan
-    is_stamp_lent: bool = False  # the stamp is that of an earlier line
+_step_of = attrgetter("step")
 
 
-class RowBatch(NamedTuple):
-    """Step rows that were read together, in the order of the file; a column that none of them has is None."""
-
-    step: Ints
-    line: Ints
-    figure: Printed | Ints | None  # nanoseconds
-    loss: Printed | Floats | None
-    is_bad: npt.NDArray[np.bool_] | None  # where a loss is printed and is no number
-    mfu: Printed | Floats | None  # in percent
-    data: Floats | None
-    work: Floats | None
-    t_ns: Ints | None
-    prefix: Prefix | None  # that all stamps are like
-    placed: Ints | None = None  # the stamps as they count: days, years and set clocks added
-
-    def part(self, first: int, last: int) -> RowBatch:
-        """The rows from `first` up to `last`."""
-        if last - first == len(self.step):
-            return self
-        rows = slice(first, last)
-        return RowBatch(
-            step=self.step[rows],
-            line=self.line[rows],
-            figure=take(self.figure, rows),
-            loss=take(self.loss, rows),
-            is_bad=take(self.is_bad, rows),
-            mfu=take(self.mfu, rows),
-            data=take(self.data, rows),
-            work=take(self.work, rows),
-            t_ns=take(self.t_ns, rows),
-            prefix=self.prefix,
-        )
+__all__ = ["MAX_FIGURE_S", "Row", "RowBatch", "RowStore"]
 
 
 class RowStore:
     """The columns of the rows so far.
 
     Rows read ahead become visible a few at a time, between one event and the next. Who reads an event asks for the
-    steps, so the other columns follow when somebody looks at them.
+    steps, so the other columns follow when somebody looks at them. Rows that come one by one wait in `_tail` until
+    somebody looks at a column: to add a row to each column by itself takes ten times as long.
     """
 
     def __init__(self) -> None:
-        self.step = RunLengthColumn()
+        self._step = RunLengthColumn()
         self._line = RunLengthColumn()
         self._lines_rise = True  # rows that were held back are printed before rows that are here already
         self._figure = DecimalColumn(Nanos())
@@ -96,9 +60,20 @@ class RowStore:
         self._is_stamp_lent = False  # of the last row
         self._data = Column(np.float64, missing=math.nan)
         self._work = Column(np.float64, missing=math.nan)
+        self._tail: list[Row] = []  # rows after those in the columns
+        self._is_tail_stamped = False  # whether one of them has a stamp
+        self._few: list[Row] | None = None  # staged rows, where they are few
+        self._num_kept = 0  # rows that the columns show
 
     def __len__(self) -> int:
-        return len(self.step)
+        return self._num_kept + len(self._tail)
+
+    @property
+    def step(self) -> RunLengthColumn:
+        """The step of each row."""
+        if self._tail:
+            self._catch_up()
+        return self._step
 
     @property
     def figure(self) -> DecimalColumn:
@@ -128,27 +103,82 @@ class RowStore:
     @property
     def last_step(self) -> int | None:
         """The step of the last row."""
-        return self.step.last
+        return self._tail[-1].step if self._tail else self._step.last
+
+    @property
+    def last_figure(self) -> int:
+        """The time figure of the last row, which must be there."""
+        return self._tail[-1].figure if self._tail else self.figure[-1]
+
+    @property
+    def last_loss(self) -> float:
+        """The loss of the last row, which must be there."""
+        if not self._tail:
+            return float(self.loss[-1])
+        loss = self._tail[-1].loss
+        return math.nan if loss is None else loss
+
+    @last_loss.setter
+    def last_loss(self, loss: float) -> None:
+        if self._tail:
+            self._tail[-1] = self._tail[-1]._replace(loss=loss)
+        else:
+            self.loss[-1] = loss
+
+    @property
+    def is_stamped(self) -> bool:
+        """Whether a row has a stamp."""
+        return self._is_tail_stamped or len(self._t) > 0
+
+    def step_of(self, row: int) -> int:
+        """The step of a row."""
+        at = row - self._num_kept
+        return int(self._tail[at].step if at >= 0 else self._step[row])
+
+    def figure_of(self, row: int) -> int:
+        """The time figure of a row."""
+        at = row - self._num_kept
+        return int(self._tail[at].figure if at >= 0 else self._shown(self._figure)[row])
+
+    def loss_of(self, row: int) -> float:
+        """The loss of a row; NaN where none is printed."""
+        at = row - self._num_kept
+        if at < 0:
+            return float(self._shown(self._loss)[row])
+        loss = self._tail[at].loss
+        return math.nan if loss is None else loss
+
+    def stamp_of(self, row: int) -> int:
+        """The stamp of a row, where one row at least has one."""
+        at = row - self._num_kept
+        if at >= 0:
+            return self._tail[at].stamp
+        return int(self._shown(self._t)[row]) if len(self._t) else NO_TIME
+
+    def first_from(self, first: int, step: int) -> int:
+        """The first row from `first` on, where steps only go up from there, that is not before a step."""
+        num = self._num_kept
+        found = bisect_left(self._step, step, first, num) if first < num else num
+        return found if found < num else num + bisect_left(self._tail, step, max(0, first - num), key=_step_of)
 
     def spacing(self, first: int) -> int:
         """Steps between the last two rows from `first` on; 1 where there are no two."""
-        return self.step[-1] - self.step[-2] if len(self.step) - first > 1 else 1
+        num = len(self)
+        return self.step_of(num - 1) - self.step_of(num - 2) if num - first > 1 else 1
 
     def append(self, new: Row) -> None:
         """One more row."""
-        self._catch_up()
-        row = len(self.step)
-        self._lines_rise = self._lines_rise and new.line >= (self._line.last or 0)
-        self.step.append(new.step)
-        self._figure.append(new.figure)
-        self._per.append_at(row, min(new.per, _MOST_PER))
-        self._loss.append(math.nan if new.loss is None else new.loss)
-        self._mfu.append(math.nan if new.mfu is None else new.mfu)
-        self._data.append_at(row, new.data if new.data is not None and 0 <= new.data < MAX_FIGURE_S else math.nan)
-        self._work.append_at(row, new.work)
-        self._line.append(new.line)
-        self._t.append_at(row, new.stamp)
+        if self._num_behind:
+            self._catch_up()
+        self._few = None
         self._is_stamp_lent = new.is_stamp_lent
+        self._put(new)
+
+    def _put(self, new: Row) -> None:
+        self._is_tail_stamped = self._is_tail_stamped or new.stamp != NO_TIME
+        self._tail.append(new)
+        if len(self._tail) >= _MOST_IN_TAIL:
+            self._catch_up()
 
     def complete_stamp(self, again: Row) -> None:
         """The last row's step is printed once more, perhaps by a line with a stamp where the row's had none."""
@@ -156,16 +186,22 @@ class RowStore:
             return
         self._catch_up()
         if not self._t:
-            self._t.append_at(len(self.step) - 1, again.stamp)
+            self._t.append_at(len(self._step) - 1, again.stamp)
         elif self._t[-1] == NO_TIME or self._is_stamp_lent:
             self._t[-1] = again.stamp
         self._is_stamp_lent = False
 
     def stage(self, rows: RowBatch) -> None:
         """Put rows behind the end, not yet visible."""
+        if len(rows) <= _FEW_ROWS:
+            if self._num_behind:
+                self._catch_up()
+            self._few = rows.rows()
+            return
         self._catch_up()
-        first, num = len(self.step), len(rows.step)
-        self.step.stage(rows.step)
+        self._few = None
+        first, num = self._num_kept, len(rows)
+        self._step.stage(rows.step)
         self._line.stage(rows.line)
         for own, printed in ((self._figure, rows.figure), (self._loss, rows.loss), (self._mfu, rows.mfu)):
             if printed is None:
@@ -180,25 +216,64 @@ class RowStore:
 
     def show(self, num: int) -> None:
         """Make the next `num` staged rows visible."""
-        self.step.show(num)
-        self._num_behind += num
         self._is_stamp_lent = False
+        if self._few is not None:
+            shown, self._few = self._few[:num], self._few[num:]
+            for row in shown:
+                self._put(row)
+            return
+        self._step.show(num)
+        self._num_kept += num
+        self._num_behind += num
+
+    def _shown(self, column: _Any) -> _Any:
+        """A column with all rows but those of the tail."""
+        if self._num_behind:
+            self._catch_up()
+        return column
 
     def _catch_up(self) -> None:
         num, self._num_behind = self._num_behind, 0
-        if not num:
-            return
-        self._line.show(num)
-        for printed in (self._figure, self._loss, self._mfu):
-            printed.show(num)
-        for column in (self._per, self._t, self._data, self._work):
-            if column:
-                column.show(num)
+        if num:
+            self._line.show(num)
+            for printed in (self._figure, self._loss, self._mfu):
+                printed.show(num)
+            for column in (self._per, self._t, self._data, self._work):
+                if column:
+                    column.show(num)
+        if self._tail:
+            tail, self._tail, self._is_tail_stamped = self._tail, [], False
+            self._extend(tail)
+
+    def _extend(self, rows: list[Row]) -> None:
+        """Move rows to the end of the columns."""
+        first = self._num_kept
+        self._num_kept += len(rows)
+        step, figure, loss, mfu, per, line, stamp, data, work, _ = zip(*rows, strict=True)
+        lines = np.array(line, dtype=np.int64)
+        self._lines_rise = (
+            self._lines_rise and int(lines[0]) >= (self._line.last or 0) and not (np.diff(lines) < 0).any()
+        )
+        self._step.extend(np.array(step, dtype=np.int64))
+        self._line.extend(lines)
+        self._figure.extend(np.array(figure, dtype=np.int64))
+        for column, values in ((self._loss, loss), (self._mfu, mfu)):
+            column.extend(np.array([math.nan if value is None else value for value in values], dtype=np.float64))
+        self._per.extend_at(first, np.minimum(np.array(per, dtype=np.int64), _MOST_PER))
+        waits = [value if value is not None and 0 <= value < MAX_FIGURE_S else math.nan for value in data]
+        self._data.extend_at(first, np.array(waits, dtype=np.float64))
+        self._work.extend_at(first, np.array(work, dtype=np.float64))
+        self._t.extend_at(first, np.array(stamp, dtype=np.int64))
 
     def cut(self, num: int) -> None:
         """Keep only the first `num` rows."""
+        self._few = None
+        if num >= self._num_kept and not self._num_behind:
+            del self._tail[num - self._num_kept :]
+            return
         self._catch_up()
-        self.step.cut(num)
+        self._num_kept = min(num, self._num_kept)
+        self._step.cut(num)
         self._line.cut(num)
         for printed in (self._figure, self._loss, self._mfu):
             printed.cut(num)
@@ -207,9 +282,9 @@ class RowStore:
 
     def expect(self, share_read: float) -> None:
         """Make room for the rows to come, when this share of the log has been read."""
-        num = int(len(self.step) / share_read * _ROOM)
+        num = int(len(self) / share_read * _ROOM)
         self._catch_up()
-        self.step.expect(num)
+        self._step.expect(num)
         self._line.expect(num)
         for printed in (self._figure, self._loss, self._mfu):
             printed.expect(num)
@@ -219,7 +294,7 @@ class RowStore:
 
     def rises_to(self, figure: Printed | Ints | None) -> bool:
         """Whether a running clock goes on with these figures."""
-        return figure is not None and bool(self.figure[-1] <= unpack(take(figure, slice(1)))[0])
+        return figure is not None and bool(self.last_figure <= unpack(take(figure, slice(1)))[0])
 
     def tick_ns(self, fmt: Format, stamps: Stamps | None) -> int:
         """The step in which the clock behind the rows counts."""
@@ -253,15 +328,22 @@ class RowStore:
         return steady_clock(TimedRows(t_ns, step, line, first_rows), stamps, setbacks)
 
     def table(
-        self, fmt: Format, first_rows: Ints, t_ns: Ints, *, per_interval: bool, steps_per_row: int = 1
+        self,
+        fmt: Format,
+        first_rows: Ints,
+        t_ns: Ints,
+        *,
+        per_interval: bool,
+        counted: CountedLines,
+        by_arrival: bool = False,
     ) -> StepTable:
         """A frozen copy of what has grown so far; segments begin at `first_rows`, and `t_ns` are the timestamps."""
         self._catch_up()
         num = len(self.step)
-        covers: Covers = "window" if per_interval else fmt.clock.covers
+        covers: Covers = "stamp" if by_arrival else "window" if per_interval else fmt.clock.covers
         step, figure = self.step.share(), self._figure.share()
-        if steps_per_row > 1:
-            step = unpack(step) * steps_per_row
+        if counted.interval > 1:
+            step = counted.steps(unpack(step).astype(np.int64))
         dur: Printed | Ints = figure
         spans: Ints | None = np.broadcast_to(np.int64(1), num)
         if covers != "step" or self.figure.has_missing():

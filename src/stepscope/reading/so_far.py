@@ -33,7 +33,7 @@ class SoFar:
     @property
     def last_step(self) -> int:
         """The step of the last row; -1 before the first."""
-        last = self.rows.step.last
+        last = self.rows.last_step
         return -1 if last is None else last
 
     @property
@@ -62,12 +62,12 @@ class SoFar:
             self.clock.is_running
             and self.is_inside_segment
             and not self.is_announced
-            and NO_TIME not in (row.figure, self.rows.figure[-1])
+            and NO_TIME not in (row.figure, self.rows.last_figure)
         )
 
     def restarts_clock(self, row: Row) -> bool:
         """Whether a running clock begins again with a row: less than half of what it showed."""
-        return self.is_timed_by_running_clock(row) and row.figure < self.rows.figure[-1] // 2
+        return self.is_timed_by_running_clock(row) and row.figure < self.rows.last_figure // 2
 
     def drop_segment(self) -> None:
         """The last segment was not the run's: its rows go, and events that were in it belong to the one before."""

@@ -28,6 +28,7 @@ NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", MEAN_RATE, *S
 # Groups of a step line that show that the step was evaluated, too.
 EVALUATED = frozenset({"val_loss", "evaluated", "took_s", "took_ms", "took_clock"})
 NOT_A_TIME = -1
+_MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _CERTAIN = 4  # times the doubt in a clock worked out from a rate
 _FINE_MINUTES = 10  # fewer whole minutes say less than what is known by then
 _SPACED = 2  # rows that show how far apart steps are
@@ -125,8 +126,12 @@ class StepLineReader:
         return self._mean_by_left
 
     def _rate_figure(self, groups: Groups) -> int | None:
-        """Samples a second make a time only where the log also says how many samples a step takes."""
-        rate, samples = number(groups.get("samples_per_s")), self._header.values.get("samples_per_step")
+        """Samples or tokens a second make a time only where the log also says how many of them a step takes."""
+        stated = self._header.values
+        rate, samples = (
+            _in_full(groups.get("samples_per_s")),
+            stated.get("samples_per_step", stated.get("tokens_per_step")),
+        )
         if not rate or not isinstance(samples, int):
             return None
         seconds = samples / rate
@@ -157,8 +162,8 @@ class StepLineReader:
             return figure
         epoch = whole(groups.get("epoch"))
         if epoch != self._clock_epoch:
-            figures = self._rows.figure
-            last = figures[-1] if figures and figures[-1] != NO_TIME else 0
+            last = self._rows.last_figure if len(self._rows) else NO_TIME
+            last = 0 if last == NO_TIME else last
             self._clock_base = max(last, self._clock_end)
             self._clock_epoch = epoch
         # The last state of a full bar repeats its step, so it is no row, but it shows whether to round up.
@@ -169,7 +174,7 @@ class StepLineReader:
         """Of a step printed as `14K`, the digits left out, where the rows before it are evenly spaced."""
         if step is None or not text or text[-1] not in "KkM" or len(self._rows) < _SPACED:
             return step
-        expected = 2 * self._rows.step[-1] - self._rows.step[-2]
+        expected = (self._rows.last_step or 0) + self._rows.spacing(0)
         return expected if full_count(text, expected) else step
 
 
@@ -179,6 +184,13 @@ def number(text: str | None) -> float | None:
         return float(text) if text else None
     except ValueError:
         return None
+
+
+def _in_full(text: str | None) -> float | None:
+    """A printed number with a letter for thousands or more, or without."""
+    scale = _MULTIPLES.get(text[-1], 1.0) if text else 1.0
+    found = number(text if text is None or scale == 1.0 else text[:-1])
+    return None if found is None else found * scale
 
 
 def work_of(groups: Groups, figure: int | None) -> float:

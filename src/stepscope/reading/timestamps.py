@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.column import Column
 from stepscope.core.units import NS
 from stepscope.lines.date_order import DateOrder
 from stepscope.lines.moment_forms import DAY_NS, resolution_ns
@@ -117,7 +116,7 @@ class TimestampTrack:
             return
         kind = _StampKind(prefix.dated, prefix.zoned, prefix.daily)
         self._has_own = self._has_own or of_row
-        if not self._has_own and self._is_lesser(kind):
+        if (not self._has_own or self._kind not in {None, kind}) and self._is_lesser(kind):
             prefix, kind = self._with_year(prefix, kind)
         assert prefix.t_ns is not None
         if self._kind not in {None, kind} or (self._kind is None and not of_row and self._is_lesser(kind)):
@@ -197,10 +196,10 @@ class TimestampTrack:
         kind = _StampKind(prefix.dated, prefix.zoned, prefix.daily)
         return (self._kind or self._last_kind) == kind and prefix.decimals <= self._clock.decimals
 
-    def note_many(self, stamps: Column, num: int, line: int) -> None:
-        """Rows with stamps have been taken, the last of them with these and on this line."""
-        self.before = stamps[-2] if num > 1 else self.last
-        self.last = self._clock.last = stamps[-1]
+    def note_many(self, before: int | None, last: int, line: int) -> None:
+        """Rows with stamps have been taken: that of the last but one, if there were several, and that of the last."""
+        self.before = self.last if before is None else before
+        self.last = self._clock.last = last
         self._clock.line = line
         self.is_new = False
 

@@ -5,6 +5,7 @@ What was stated before a training began does not hold for it, so every number re
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from stepscope.lines.format import Format
 from stepscope.reading.shares import Shares
 
 _MAX_EPOCHS = 1_000_000
+_FIRST_LINES = 3  # whose share of an epoch is kept
 
 
 class StatedTotal(NamedTuple):
@@ -32,10 +34,11 @@ class Totals:
         self._place: tuple[int, int] | None = None  # epoch and batch of the last step
         self._batch_spacing = 0  # batches between the last two steps of an epoch
         self._offsets: dict[int, int] = {}  # steps before an epoch, where epochs differ in length
+        self._uneven: list[int] = []  # these epochs, in order
         self._max_steps: StatedTotal | None = None
         self._earlier: StatedTotal | None = None  # stated before the row at which the present one was
         self.shares = Shares()
-        self.epochs_done: float | None = None  # by the last step's line
+        self.epochs_done: list[float] = []  # by the lines of the first three steps and of the last
 
     @property
     def batches(self) -> int | None:
@@ -94,7 +97,7 @@ class Totals:
         if percent:
             self.shares.note(step, float(percent))
         if epochs:
-            self.epochs_done = float(epochs)
+            self.epochs_done[_FIRST_LINES:] = [float(epochs)]
 
     def state(self, max_steps: object, row: int) -> None:
         """A setting states the number of the last step."""
@@ -117,7 +120,7 @@ class Totals:
     def begin_training(self, row: int) -> None:
         """Another training begins at row `row`: only what was stated since the row before holds for it."""
         self._stated = {name: stated for name, stated in self._stated.items() if stated.row >= row}
-        self._offsets = {}
+        self._offsets, self._uneven = {}, []
         self._earlier = None
         self.shares = Shares()
         if not self.is_stated_since(row):
@@ -151,18 +154,23 @@ class Totals:
         known = self.batches
         if known is not None and batches != known and not self._offsets:
             # Up to here all epochs were alike, the present one included.
-            self._offsets[epoch] = max(0, epoch - self._format.layout.first_epoch) * known
+            self._set_offset(epoch, max(0, epoch - self._format.layout.first_epoch) * known)
         if not self._offsets:
             return None
         if epoch not in self._offsets:
-            last = max((other for other in self._offsets if other < epoch), default=None)
-            if last is None:
+            at = bisect_left(self._uneven, epoch)
+            if not at:
                 return None
-            self._offsets[epoch] = self._offsets[last] + (epoch - last) * (known or batches)
+            last = self._uneven[at - 1]
+            self._set_offset(epoch, self._offsets[last] + (epoch - last) * (known or batches))
         return self._offsets[epoch]
+
+    def _set_offset(self, epoch: int, num_steps: int) -> None:
+        self._offsets[epoch] = num_steps
+        insort(self._uneven, epoch)
 
     def _steps_up_to(self, epochs: int) -> int:
         """All steps, where epochs differ in length: those behind us as they were, those to come like the present."""
-        last = max(self._offsets)
+        last = self._uneven[-1]
         left = max(0, epochs - (last - self._format.layout.first_epoch))
         return self._offsets[last] + left * (self.batches or 0)

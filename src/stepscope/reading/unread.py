@@ -2,12 +2,13 @@
 
 A log may begin with thousands of lines that are all different, and what matters comes after them. So a family of one
 line makes room for the next; one that came twice stays. When enough have stayed, or too many came once, no more are
-looked for: from then on a line that belongs to none of them is only counted.
+looked for: from then on a line that belongs to none of them is only counted, and some lines later all lines are.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 
 from stepscope.run.model import UnreadFamily
 
@@ -16,6 +17,7 @@ _KEY_CHARS = 120
 MAX_STAYED = 150
 MAX_SINGLE = 50
 MAX_BEGUN = 5_000
+_LINES_AFTER = 50_000  # in which the families that there are still grow
 # A number as a whole: how many digits it has, its sign or its exponent makes no other family, nor does what is drawn
 # of a bar.
 _NUMBER = re.compile(r"(?<=%\|)[^|]*(?=\|)|[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?")
@@ -34,9 +36,12 @@ class UnreadTrack:
         self._single: dict[str, UnreadFamily] = {}
         self._num_begun = 0
         self.is_closed = False  # no further family is begun, and none makes room
+        self.last_line = sys.maxsize  # after it no family grows
 
     def note(self, text: str, line: int) -> None:
         """One more line."""
+        if line > self.last_line:
+            return
         key = family_key(text)
         known = self._stayed.get(key)
         if known is not None:
@@ -52,7 +57,8 @@ class UnreadTrack:
             self._stayed[key] = _grown(single, 1, line, text)._replace(second=text[:CHARS])
         else:
             self._begin(key, text, line)
-        self.is_closed = len(self._stayed) >= MAX_STAYED or self._num_begun >= MAX_BEGUN
+        if len(self._stayed) >= MAX_STAYED or self._num_begun >= MAX_BEGUN:
+            self.is_closed, self.last_line = True, line + _LINES_AFTER
 
     def _begin(self, key: str, text: str, line: int) -> None:
         if len(self._single) >= MAX_SINGLE:
@@ -65,16 +71,14 @@ class UnreadTrack:
         """Whether a line like this begins no family and moves none: many of them can be counted at once."""
         return self.is_closed or family_key(text) in self._stayed
 
-    def count(self, text: str, num: int, line: int, last: str) -> None:
-        """Count `num` more lines like `text`, the last of them at `line`."""
-        key = family_key(text)
+    def count(self, key: str, num: int, line: int, last: str) -> None:
+        """Count `num` more lines of the family `key`, the last of them at `line`."""
         for kept in (self._stayed, self._single):
             if key in kept:
                 kept[key] = _grown(kept[key], num, line, last)
 
-    def knows(self, text: str) -> bool:
-        """Whether lines like this are counted by themselves."""
-        key = family_key(text)
+    def knows(self, key: str) -> bool:
+        """Whether the lines of this family are counted by themselves."""
         return key in self._stayed or key in self._single
 
     def keys(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from stepscope.core.errors import InputError
 from stepscope.core.opening import is_pipe
 from stepscope.source.mlflow import last_written, newest_run, run_document
 from stepscope.source.recording import recorded_log, stamped_chunks
+from stepscope.source.trainer_records import trainer_records
 from stepscope.source.walk import files_below
 
 CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
@@ -135,6 +136,10 @@ def resolve(argument: str) -> list[Source]:
         log = recorded_log(path)
         if log is not None:
             return [Source(name=argument, path=log, mtime=log.stat().st_mtime, is_recorded=True)]
+        records = trainer_records(path)
+        if records is not None:
+            status = records.stat()
+            return [Source(name=str(records), path=records, mtime=status.st_mtime, size=status.st_size)]
         if path.is_dir():
             run = newest_run(path)
             if run is not None:
@@ -156,11 +161,12 @@ def _folder(folder: Path) -> list[Source]:
     for path, depth, status in files_below(folder):
         if path.suffix.lower() in _NOT_LOGS or path.name.startswith(".") or not status.st_size:
             continue
+        if trainer_records(path) not in {None, path}:
+            continue  # its run has exact records, which are in the list
         looks_like_log = any(part in path.name.lower() for part in ("log", "out", "train", "txt"))
         found.append((not looks_like_log, depth, -status.st_size, path, status.st_mtime))
-        if len(found) >= _MAX_FOLDER_FILES:
-            break
-    found.sort(key=lambda item: item[:4])
+    # Of very many, the best are looked at, not the first: how many names there are is bounded by the search.
+    found = sorted(found, key=lambda item: item[:4])[:_MAX_FOLDER_FILES]
     if not found:
         raise InputError("folder-without-log", place=str(folder))
     return [Source(name=str(path), path=path, mtime=mtime, size=-size) for *_, size, path, mtime in found]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?=\S)")
@@ -28,5 +27,7 @@ def without_marks(line: str) -> str:
     if "<" in text:
         text = _TAG.sub("", text)
     if "&" in text:
+        import html
+
         text = _ENTITY.sub(lambda found: html.unescape(found[0]).replace("\u00a0", " "), text)
     return _ESCAPED.sub(r"\1", text) if "\\" in text else text

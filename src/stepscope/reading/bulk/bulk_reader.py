@@ -14,7 +14,9 @@ from stepscope.reading.bulk.sorter import PADDING, Sorter
 from stepscope.reading.bulk.target import BulkTarget
 
 _MAX_PASSES = 8
+_LEAST_PIECE = 1 << 8  # bytes
 BYTES_FOR_HELP = 1 << 25  # a shorter log is read before others have begun to help
+_SLOW_BYTES_FOR_HELP = 1 << 22  # where most lines are nobody's, which takes several times as long to find out
 
 
 class BulkReader:
@@ -36,7 +38,7 @@ class BulkReader:
     @property
     def wants_help(self) -> bool:
         """Whether what lines are seen against has not changed for so long that others may sort those to come."""
-        return self._num_calm >= BYTES_FOR_HELP
+        return self._num_calm >= (_SLOW_BYTES_FOR_HELP if self._sorter.is_mostly_nobodys else BYTES_FOR_HELP)
 
     def take_rest(self) -> bytes:
         """Hand the unfinished line over to another reader; the last thing to do."""
@@ -90,10 +92,16 @@ class BulkReader:
 
     def _give(self, chunk: Chunk) -> None:
         """Hand over the lines of a chunk; what one of them says may change what those behind it are."""
-        outlook, end, num_passes = self._target.outlook, int(chunk.places[-1]), 1
+        outlook, places = self._target.outlook, chunk.places
+        begin, upto, end = int(places[0]), int(places[-1]), int(places[-1])
+        num_passes = 1
         while (start := int(chunk.places[self._hand_over.give(chunk)])) < end:
-            num_passes += 1
+            # Only as much again as was of use: where everything that is left is sorted after each line that changes
+            # something, a log in which many do is sorted as many times.
+            size = 2 * max(start - begin, _LEAST_PIECE)
+            num_passes += start < upto
             by_line = num_passes > _MAX_PASSES  # a log that contradicts itself all the time
-            chunk = self._sorter.sort(chunk.buffer, start, end, by_line=by_line)
+            begin, upto = start, int(places[min(int(np.searchsorted(places, start + size)), len(places) - 1)])
+            chunk = self._sorter.sort(chunk.buffer, start, upto, by_line=by_line)
         if self._target.outlook != outlook:
             self._num_calm = 0

@@ -16,6 +16,7 @@ from stepscope.reading.bulk.numbers import Floats, Ints
 from stepscope.reading.bulk.recipe import NOTHING, PASSED, SLOW, UNREAD, Recipe, make_recipe
 from stepscope.reading.bulk.target import BulkTarget
 from stepscope.reading.rows import RowBatch
+from stepscope.reading.unread import family_key
 from stepscope.source.encodings import decode_line
 from stepscope.source.lines import clean
 
@@ -71,14 +72,18 @@ class HandOver:
     def __init__(self, fmt: Format, target: BulkTarget) -> None:
         self._format = fmt
         self._target = target
-        self._counted: dict[bytes, str] = {}  # lines that are only counted, with digits as 0, and one of them
+        self._counted: dict[bytes, str] = {}  # lines that are only counted, with digits as 0, and their family
         self._recipes: dict[bytes, Recipe | bool] = {}  # False: seen once, True: to be searched every time
 
     def give(self, chunk: Chunk) -> int:
         """Give the lines of a chunk; how many, because what one of them says may change what the next ones mean."""
         target, kinds = self._target, chunk.kinds
         base, outlook, done = target.num_lines, target.outlook, chunk.end
-        counted = [one for one in chunk.foreign if target.would_only_count(one[1], is_passed=one[0] == PASSED)]
+        counted = [
+            (kind, family_key(text), lines)
+            for kind, text, lines in chunk.foreign
+            if target.would_only_count(text, is_passed=kind == PASSED)
+        ]
         counted += self._nobodys(chunk)
         for kind, _, lines in counted:
             kinds[lines] = kind
@@ -122,32 +127,38 @@ class HandOver:
         kept, lines = self._target.kept_names, chunk.nobodys
         if kept is None or not len(lines):
             return []
-        is_like = is_like_any(chunk.buffer, chunk.places[lines], chunk.lengths[lines], *kept)
+        families, remarks = kept
+        if self._target.num_lines >= self._target.families(is_passed=False).last_line:
+            families = ()
+        if not families and not remarks:
+            return [(UNREAD, "", lines)]
+        is_like = is_like_any(chunk.buffer, chunk.places[lines], chunk.lengths[lines], families, remarks)
         found: list[Foreign] = [(UNREAD, "", lines[~is_like])]
-        by_text: dict[str, list[int]] = {}
+        by_family: dict[str, list[int]] = {}
         alike = lines[is_like]
         for line, raw in zip(alike.tolist(), chunk.raws(alike), strict=True):
             key = raw.translate(DIGITS_TO_ZERO)
-            text = self._counted.get(key)
-            if text is None:
+            family = self._counted.get(key)
+            if family is None:
                 text = raw.decode("ascii").strip()
                 if not self._target.would_only_count(text, is_passed=False):
                     continue
+                family = family_key(text)
                 if len(self._counted) < _MAX_COUNTED:
-                    self._counted[key] = text
-            by_text.setdefault(text, []).append(line)
-        return found + [(UNREAD, text, np.array(own, dtype=np.int64)) for text, own in by_text.items()]
+                    self._counted[key] = family
+            by_family.setdefault(family, []).append(line)
+        return found + [(UNREAD, family, np.array(own, dtype=np.int64)) for family, own in by_family.items()]
 
     def _count_families(self, chunk: Chunk, counted: list[Foreign], done: int, base: int) -> None:
         """Count the lines up to `done` that nobody needs to see, by family."""
-        for kind, text, lines in counted:
-            family = self._target.families(is_passed=kind == PASSED)
-            own = lines[: np.searchsorted(lines, done)]
+        for kind, key, lines in counted:
+            families = self._target.families(is_passed=kind == PASSED)
+            own = lines[: np.searchsorted(lines, min(done, families.last_line - base))]
             own = own[chunk.kinds[own] == kind]  # some were looked at after all
-            if text and len(own) and family.knows(text):
+            if key and len(own) and families.knows(key):
                 last = int(own[-1])
                 shown = clean(decode_line(chunk.raw(last))).strip()
-                family.count(text, len(own), base + last + 1, self._target.claim(shown).text)
+                families.count(key, len(own), base + last + 1, self._target.claim(shown).text)
 
     def _add_rows(self, feed: RowFeed, chunk: Chunk, row: int, base: int, outlook: tuple[object, ...]) -> int | None:
         """Give the rows before this one; the line to stop at, if one of them changes what the next ones mean."""

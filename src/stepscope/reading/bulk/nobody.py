@@ -12,11 +12,12 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.columns.statistics import distinct
 from stepscope.lines import notices, runtimes
 from stepscope.lines.format import Format
 from stepscope.lines.match import SEARCHED
 from stepscope.lines.prefix import split_prefix
-from stepscope.lines.sieve import certain_words, on_one_line
+from stepscope.lines.sieve import certain_chars, certain_words, on_one_line
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO
 from stepscope.reading.bulk.numbers import Ints
 from stepscope.reading.bulk.recipe import may_be_notice
@@ -24,6 +25,8 @@ from stepscope.reading.bulk.recipe import may_be_notice
 _LEAST_LINES = 500  # fewer are quicker read one by one
 _LINE_BYTES = 1000
 _MAX_KNOWN = 50_000
+_FEW_TRIED = 4  # one line in so many is quicker tried by itself
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 _GRAM = 4
 _GRAM_BITS = 18
 _LEVELS = ("INFO", "DEBUG", "WARN", "ERROR", "CRITICAL")
@@ -47,7 +50,10 @@ class Nobody:
             else:
                 words |= found
         tried = "|".join(f"(?:{_NAME.sub('(?:', pattern)})" for pattern in always)
-        self._never, self._anywhere = re.compile(tried), re.compile(f"^(?={on_one_line(tried)})", re.MULTILINE)
+        self._never = re.compile(tried)
+        self._marks = _bytes_of(always)
+        # A pattern that begins with a newline is looked for twice as fast as one that begins at any line's start.
+        self._anywhere = re.compile(f"\\n[ \\t]*+(?={on_one_line(tried)})", re.MULTILINE)
         self._words = _rows_of(words)
         self._asking = _rows_of(notices.words() | set(runtimes.WORDS))  # a line with one of them is looked at
         self._known: dict[bytes, bool] = {}
@@ -66,15 +72,12 @@ class Nobody:
             for word in words:
                 if grams.may_hold(word):
                     mark[np.searchsorted(places, _positions(data, word, start), side="right") - 1] = True
-        # Odd bytes, and a blank at the beginning, are left to the ordinary reader.
+        # Odd bytes are left to the ordinary reader.
         odd = np.flatnonzero(_ODD_BYTES[buffer[start:end]]) + start
         named[np.searchsorted(places, odd, side="right") - 1] = True
-        named |= (buffer[places[:-1]] == 32) | (buffer[places[:-1]] == 9)
         is_plain = not (buffer[start:end] == 13).any()
         if is_plain:
-            # All lines at once; what is looked ahead at consumes nothing, so that no line hides the next.
-            claimed = [start + found.start() for found in self._anywhere.finditer(data.decode("latin-1"))]
-            named[np.searchsorted(places[:-1], claimed, side="right") - 1] = True
+            self._mark_claimed(buffer, places, named)
         lines = lines[~named[lines]]
         digits = np.flatnonzero((buffer[start:end] >= 48) & (buffer[start:end] <= 57)) + start
         asking[np.searchsorted(places, digits, side="right") - 1] = True
@@ -87,23 +90,78 @@ class Nobody:
         found: Ints = lines[is_nobodys]
         return found
 
+    def _mark_claimed(self, buffer: npt.NDArray[np.uint8], places: Ints, named: npt.NDArray[np.bool_]) -> None:
+        """Mark the lines that a pattern claims which must be tried."""
+        start, end = int(places[0]), int(places[-1])
+        marked = np.flatnonzero(self._marks[buffer[start:end]])
+        lines = distinct(np.searchsorted(places, marked + start, side="right") - 1)
+        lines = lines[~named[lines]]
+        if _FEW_TRIED * len(lines) < len(named):
+            whole, ends = memoryview(buffer.data), places[lines + 1].tolist()
+            for line, begin, stop in zip(lines.tolist(), places[lines].tolist(), ends, strict=True):
+                named[line] = self._never.match(whole[begin:stop].tobytes().decode("ascii").strip()) is not None
+            return
+        # All lines at once; what is looked ahead at consumes nothing, so that no line hides the next.
+        text = "\n" + buffer[start:end].tobytes().decode("latin-1")
+        claimed = [start + found.start() for found in self._anywhere.finditer(text)]
+        named[np.searchsorted(places[:-1], claimed, side="right") - 1] = True
+
     def _are_nobodys(self, buffer: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:
         """Ask about each line, about lines that differ in their digits only once."""
-        whole, known, never = memoryview(buffer.data), self._known, self._never
-        kept = []
-        for start, end in zip(starts.tolist(), (starts + lengths).tolist(), strict=True):
-            raw = whole[start:end].tobytes()
-            key = raw.translate(DIGITS_TO_ZERO)
-            answer = known.get(key)
-            if answer is None:
-                text = raw.decode("ascii")
-                answer = never.match(text) is None and not may_be_notice(text, has_digits=b"0" in key)
-                if answer and b"0" in key:
-                    answer = b"0" not in key[:2] and split_prefix(text) is None
-                if len(known) < _MAX_KNOWN:
-                    known[key] = answer
-            kept.append(answer)
-        return np.array(kept, dtype=bool)
+        if not len(starts):
+            return np.empty(0, dtype=bool)
+        digest = _digest(buffer, starts, lengths)
+        order = np.argsort(digest)
+        is_new = np.concatenate([[True], np.diff(digest[order]) != 0])
+        firsts = order[is_new]
+        whole = memoryview(buffer.data)
+        begins, ends = starts[firsts].tolist(), (starts + lengths)[firsts].tolist()
+        answers = [self._is_nobodys(whole[begin:end].tobytes()) for begin, end in zip(begins, ends, strict=True)]
+        found = np.empty(len(starts), dtype=bool)
+        found[order] = np.array(answers, dtype=bool)[np.cumsum(is_new) - 1]
+        return found
+
+    def _is_nobodys(self, line: bytes) -> bool:
+        raw = line.strip()
+        key = raw.translate(DIGITS_TO_ZERO)
+        answer = self._known.get(key)
+        if answer is None:
+            text = raw.decode("ascii")
+            answer = self._never.match(text) is None and not may_be_notice(text, has_digits=b"0" in key)
+            if answer and b"0" in key:
+                answer = b"0" not in key[:2] and split_prefix(text) is None
+            if len(self._known) < _MAX_KNOWN:
+                self._known[key] = answer
+        return answer
+
+
+def _digest(buffer: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> npt.NDArray[np.uint64]:
+    """A number of 64 bits for each line, the same for lines that differ in their digits only."""
+    first, end = int(starts[0]), int(starts[-1] + lengths[-1])
+    text = buffer[first:end].tobytes().translate(DIGITS_TO_ZERO) + bytes(8)
+    found = np.zeros(len(starts), dtype=np.uint64)
+    for length in distinct(lengths).tolist():
+        own = np.flatnonzero(lengths == length)
+        width = (length + 7) // 8 * 8
+        # Copying records of bytes is by far the quickest way to bring scattered lines together.
+        records = np.ndarray((len(text) - width + 1,), dtype=f"V{width}", buffer=text, strides=(1,))
+        words = records[starts[own] - first].view(np.uint64).reshape(len(own), width // 8)
+        words[:, -1] &= np.uint64((1 << 8 * (length - width + 8)) - 1)
+        total = np.full(len(own), length, dtype=np.uint64)
+        for column in range(words.shape[1]):
+            total = (total ^ words[:, column]) * _MIX
+            total ^= total >> np.uint64(29)  # a product alone never reaches the lower bits
+        found[own] = total
+    return found
+
+
+def _bytes_of(patterns: Iterable[str]) -> npt.NDArray[np.bool_]:
+    """Which bytes a line must have one of for one of these patterns to match it; the others have no odd bytes."""
+    found = np.zeros(256, dtype=bool)
+    for pattern in patterns:
+        chars = certain_chars(pattern)
+        found[[ord(char) for char in chars if ord(char) < 128] if chars is not None else slice(None)] = True
+    return found
 
 
 class _Grams:

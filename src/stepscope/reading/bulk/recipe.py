@@ -61,7 +61,7 @@ def make_plan(fmt: Format, target: BulkTarget, line: bytes) -> Plan:
     if fmt.lines[found.which].sets:
         return Plan(SLOW, shape)
     if kind == "chatter":
-        is_silent = notices.closing_words(found.text) is None and not _may_state_runtime(found.text)
+        is_silent = notices.classify(found.text) is None and not _may_state_runtime(found.text)
         return Plan(PASSED if found.prefix is None and is_silent else SLOW, shape, text=found.text)
     if kind != "step" or fmt.clock.restarts_with == "epoch" or fmt.layout.counts_lines or fmt.clock.is_mean:
         return Plan(SLOW, shape)

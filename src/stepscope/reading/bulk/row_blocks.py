@@ -62,6 +62,7 @@ class RowBlock:
         self._codes: dict[str, Code | None] = {}  # where the spread numbers are those printed
         self._prefix: Prefix | None = None
         self._num_groups = 0
+        self._states_totals = False
 
     def accepts(self, row: RowRecipe) -> bool:
         """Whether these lines are stamped like the others: the stamps of a chunk are of one kind, or read singly."""
@@ -79,6 +80,7 @@ class RowBlock:
             return good
         self._num_groups += 1
         self._prefix = row.prefix
+        self._states_totals = self._states_totals or any((row.total, row.batches, row.epochs))
         if self._num_groups == 1:
             self._only = group
         else:
@@ -162,6 +164,7 @@ class RowBlock:
                 work=only.work,
                 t_ns=only.t_ns,
                 prefix=self._prefix,
+                states_totals=self._states_totals,
             )
         if not self._num_groups:
             return None
@@ -182,6 +185,7 @@ class RowBlock:
             work=columns.get("work"),
             t_ns=columns.get("t_ns"),
             prefix=self._prefix,
+            states_totals=self._states_totals,
         )
 
 

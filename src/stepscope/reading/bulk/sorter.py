@@ -22,6 +22,7 @@ _MAX_NEW_SHAPES = 8  # tried per chunk and length: lines of prose all have diffe
 _MAX_PLANS = 4096
 
 Bytes = npt.NDArray[np.uint8]
+Marks = npt.NDArray[np.bool_]
 
 
 class Sorter:
@@ -33,6 +34,7 @@ class Sorter:
         self._plans: dict[bytes, list[Plan]] = {}
         self._scratch = Scratch()
         self._nobody = Nobody(fmt)
+        self.is_mostly_nobodys = False  # the last lines: then their shapes need not be tried
 
     def sort(self, buffer: Bytes, start: int, end: int, *, by_line: bool = False) -> Chunk:
         """The lines between `start` and `end` of a buffer that is `PADDING` longer; zero bytes are taken out of it.
@@ -47,32 +49,37 @@ class Sorter:
             body = buffer[start:end]
         chunk = Chunk(buffer, *_split(buffer, start, end, has_returns=bool((body == 13).any())))
         if not by_line:
+            chunk.kinds[chunk.lengths == 0] = NOTHING
+            is_left = np.ones(len(chunk.lengths), dtype=bool)
+            if self.is_mostly_nobodys and self._target.kept_names is not None:
+                self._find_nobodys(chunk, is_left)
             block = RowBlock(len(chunk.lengths), self._scratch)
-            self._read_shapes(chunk, block)
+            self._read_shapes(chunk, block, is_left)
             chunk.rows = block.rows(chunk.kinds == STEP)
-            self._find_nobodys(chunk)
+            if not len(chunk.nobodys):
+                for _, _, lines in chunk.foreign:
+                    is_left[lines] = False
+                self._find_nobodys(chunk, is_left)
+            self.is_mostly_nobodys = 2 * len(chunk.nobodys) > len(chunk.lengths)
         return chunk
 
-    def _find_nobodys(self, chunk: Chunk) -> None:
+    def _find_nobodys(self, chunk: Chunk, is_left: Marks) -> None:
         """Of the lines that are left, those that are nobody's."""
-        if self._target.has_own_prefix:
-            return
-        is_left = chunk.kinds == SLOW
-        for _, _, lines in chunk.foreign:
-            is_left[lines] = False
-        chunk.nobodys = self._nobody.find(chunk.buffer, chunk.places, chunk.lengths, np.flatnonzero(is_left))
+        if not self._target.has_own_prefix:
+            lines = np.flatnonzero(is_left & (chunk.kinds == SLOW))
+            chunk.nobodys = self._nobody.find(chunk.buffer, chunk.places, chunk.lengths, lines)
+            is_left[chunk.nobodys] = False
 
-    def _read_shapes(self, chunk: Chunk, block: RowBlock) -> None:
-        chunk.kinds[chunk.lengths == 0] = NOTHING
-        sizes = np.bincount(np.minimum(chunk.lengths, _LINE_BYTES[1]), minlength=1)
+    def _read_shapes(self, chunk: Chunk, block: RowBlock, is_left: Marks) -> None:
+        lengths = np.where(is_left, np.minimum(chunk.lengths, _LINE_BYTES[1]), 0)
+        sizes = np.bincount(lengths, minlength=1)
         for length in np.flatnonzero(sizes >= _LEAST_LINES).tolist():
             if _LINE_BYTES[0] <= length < _LINE_BYTES[1]:
-                self._read_length(chunk, block, length)
+                self._read_length(chunk, block, np.flatnonzero(lengths == length), length)
 
-    def _read_length(self, chunk: Chunk, block: RowBlock, length: int) -> None:
+    def _read_length(self, chunk: Chunk, block: RowBlock, lines: Ints, length: int) -> None:
         """Lines of one length: find their shapes, do with each what its plan says."""
         width = (length + 7) // 8 * 8
-        lines = np.flatnonzero(chunk.lengths == length)
         # Copying records of bytes is by far the quickest way to bring scattered lines together.
         records = np.ndarray((len(chunk.buffer) - width,), dtype=f"V{width}", buffer=chunk.buffer, strides=(1,))
         matrix: Words = records[chunk.places[lines]].view(np.uint64).reshape(len(lines), width // 8)

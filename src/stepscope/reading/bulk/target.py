@@ -10,7 +10,7 @@ from stepscope.lines.match import Claim
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.other_lines import MAX_UNREAD
-from stepscope.reading.rows import RowBatch
+from stepscope.reading.rows import Row, RowBatch
 from stepscope.reading.rules import RULES
 from stepscope.reading.step_line import Groups
 from stepscope.reading.unread import UnreadTrack
@@ -21,6 +21,7 @@ class BulkTarget:
 
     def __init__(self, assembler: RunAssembler) -> None:
         self._assembler = assembler
+        self._offered: Row | None = None  # the row that `stage_rows` has just refused
 
     @property
     def num_lines(self) -> int:
@@ -32,8 +33,12 @@ class BulkTarget:
         self._assembler.num_lines = num
 
     def add(self, line: str) -> None:
-        """Take one clean line the ordinary way."""
-        self._assembler.add(line)
+        """Take one clean line the ordinary way; the line of a row that was just refused need not be read again."""
+        row, self._offered = self._offered, None
+        if row is not None and row.line == self._assembler.num_lines + 1:
+            self._assembler.add_row(row)
+        else:
+            self._assembler.add(line)
 
     def claim(self, text: str) -> Claim:
         """Which line of the format a stripped line is."""
@@ -52,6 +57,7 @@ class BulkTarget:
             *(writers.own_rank, writers.are_bare_ranks, self._assembler.file.notices.is_ignored),
             # From then on, most lines that nobody reads need not be looked at one by one.
             self._assembler.others.unread.is_closed,
+            self._assembler.others.remarks.is_closed,
         )
 
     def judge(
@@ -128,11 +134,19 @@ class BulkTarget:
         """Put rows that follow each other behind the end; False when the first must be added by itself."""
         assembler = self._assembler
         timestamps = assembler.file.timestamps
-        batch = rows._replace(placed=timestamps.place(rows.t_ns, rows.prefix))
-        is_placed = not timestamps.is_new if rows.t_ns is None else batch.placed is not None
-        is_quiet = is_placed and all(rule.is_quiet(batch, assembler.so_far) for rule in RULES)
-        if not is_quiet or assembler.step_lines.is_expecting:
+        batch, is_placed = rows, not timestamps.is_new
+        if rows.t_ns is not None:
+            batch = rows._replace(placed=timestamps.place(rows.t_ns, rows.prefix))
+            is_placed = batch.placed is not None
+        if not is_placed or assembler.step_lines.is_expecting:
             return False
+        for rule in RULES:
+            if not rule.is_quiet(batch, assembler.so_far):
+                # Where lines state totals, or an epoch's bars hold an evaluation, a row is more than its numbers.
+                layout = assembler.format.layout
+                if rows.t_ns is None and not rows.states_totals and not layout.bars_hold_evaluation:
+                    self._offered = rows.spelled_out(0, 1)[0]
+                return False
         assembler.so_far.rows.stage(batch)
         return True
 
@@ -146,7 +160,10 @@ class BulkTarget:
         self._assembler.so_far.segments.forget_announcements()
         self._assembler.so_far.rows.show(num)
         if rows.prefix is not None and rows.t_ns is not None:
-            self._assembler.file.timestamps.note_many(self._assembler.so_far.rows.t, num, int(rows.line[last - 1]))
+            own = self._assembler.so_far.rows
+            before = own.stamp_of(len(own) - 2) if num > 1 else None
+            timestamps = self._assembler.file.timestamps
+            timestamps.note_many(before, own.stamp_of(len(own) - 1), int(rows.line[last - 1]))
         if rows.is_bad is not None and rows.is_bad[first:last].any():
             bad = rows.is_bad[first:last]
             ends = first + np.flatnonzero(bad)[[0, -1]]

@@ -27,8 +27,8 @@ def judge(row: Row, so_far: SoFar) -> Verdict | None:
             return None
         # Only where the whole training is repeated does it begin with the training's first row.
         first = starts[bisect_left(starts, starts[-1].training, key=attrgetter("training"))].row
-        is_first = so_far.rows.step[first] == row.step
-        at = first if is_first else bisect_left(so_far.rows.step, row.step, starts[-1].row)
+        is_first = so_far.rows.step_of(first) == row.step
+        at = first if is_first else so_far.rows.first_from(starts[-1].row, row.step)
     if at < len(so_far.rows) and _is_same(at, row, so_far):
         so_far.copied_row = at + 1
         return DROP
@@ -43,10 +43,12 @@ def is_quiet(batch: RowBatch, so_far: SoFar) -> bool:
 
 def _is_same(at: int, row: Row, so_far: SoFar) -> bool:
     rows = so_far.rows
-    if rows.step[at] != row.step or rows.figure[at] != row.figure:
+    if rows.step_of(at) != row.step or rows.figure_of(at) != row.figure:
         return False
-    if rows.t and row.stamp != NO_TIME:
-        return bool(rows.t[at] == row.stamp)
+    if rows.is_stamped and row.stamp != NO_TIME:
+        return rows.stamp_of(at) == row.stamp
+    if row.loss is None or rows.loss_of(at) != row.loss:
+        return False
     # Without timestamps, only times that are never quite the same show that these are the same lines.
-    around = rows.figure[max(0, at - 1) : at + 2]
-    return len(set(around)) == len(around) > 1 and row.loss is not None and rows.loss[at] == row.loss
+    around = [rows.figure_of(near) for near in range(max(0, at - 1), min(at + 2, len(rows)))]
+    return len(set(around)) == len(around) > 1

@@ -29,9 +29,9 @@ def judge(row: Row, so_far: SoFar) -> Verdict | None:
     """Merge a row with the last one where the step is the same, and the printed time too if it is one step's."""
     if row.step != so_far.last_step or not so_far.is_inside_segment or so_far.segments.is_over:
         return None
-    if so_far.is_announced and so_far.clock.is_running and row.figure < so_far.rows.figure[-1] - _JITTER_NS:
+    if so_far.is_announced and so_far.clock.is_running and row.figure < so_far.rows.last_figure - _JITTER_NS:
         return None  # the training was over, and the clock went back: another one's
-    is_same_time = so_far.clock.covers != "step" or row.figure == so_far.rows.figure[-1]
+    is_same_time = so_far.clock.covers != "step" or row.figure == so_far.rows.last_figure
     return MERGE if is_same_time else None
 
 

@@ -35,7 +35,10 @@ def is_quiet(batch: RowBatch, so_far: SoFar) -> bool:
 
 
 def _had_no_time_to_restart(row: Row, so_far: SoFar) -> bool:
-    t, num = so_far.rows.t, len(so_far.rows.t)
-    if row.step != so_far.last_step + so_far.spacing or num < 2 or NO_TIME in (row.stamp, t[-1], t[-2]):
+    rows, num = so_far.rows, len(so_far.rows)
+    if row.step != so_far.last_step + so_far.spacing or num < 2 or not rows.is_stamped:
         return False
-    return num - so_far.segments.starts[-1].row > 1 and row.stamp - t[-1] <= 2 * (t[-1] - t[-2])
+    last, before = rows.stamp_of(num - 1), rows.stamp_of(num - 2)
+    if NO_TIME in (row.stamp, last, before):
+        return False
+    return num - so_far.segments.starts[-1].row > 1 and row.stamp - last <= 2 * (last - before)
