@@ -1,8 +1,10 @@
 """What the worst inputs cost: processor time and memory of `stepscope`, one process each.
 
     python bench/hostile.py [part of a name …] [--scale 0.1]
+    python bench/hostile.py --small [part of a name …]          a megabyte of each shape in `small.py`
 
-Each input is made in a temporary folder and read by a process of its own. `--scale` makes them smaller.
+Each input is made in a temporary folder and read by a process of its own. `--scale` makes them smaller. The first row
+is a log of a few lines: on a busy machine the processor's seconds are longer, and that one's with them.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+
+import small
 
 
 def _step(number: int, salt: int = 0) -> str:
@@ -115,24 +120,34 @@ def measure(path: Path) -> tuple[int, float, int]:
     return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
+def few(folder: Path, num: int) -> Path:
+    """A log of a few lines: what starting takes."""
+    return _write(folder / "a.log", (_step(number) for number in range(num)))
+
+
 def main() -> None:
     """Print a row per case."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--small", action="store_true", help="inputs of a megabyte, all of one shape")
     args = parser.parse_args()
-    print(f"{'input':14}{'number':>10}{'size':>10}{'code':>6}{'processor':>11}{'memory':>9}")
-    for name, (make, num) in CASES.items():
-        if args.names and not any(part in name for part in args.names):
+    cases: dict[str, tuple[Callable[[Path, int], Path], int]] = {"few": (few, 20)}
+    if args.small:
+        size = round(small.SIZE * args.scale)
+        cases |= {name: (partial(small.make, name), size) for name in small.names()}
+    else:
+        cases |= {name: (make, max(1, round(num * args.scale))) for name, (make, num) in CASES.items()}
+    print(f"{'input':26}{'number':>10}{'size':>10}{'code':>6}{'processor':>11}{'memory':>9}")
+    for name, (make, number) in cases.items():
+        if args.names and name != "few" and not any(part in name for part in args.names):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            number = max(1, round(num * args.scale))
             path = make(Path(folder), number)
-            size = sum(file.stat().st_size for file in Path(folder).iterdir())
+            num_bytes = sum(file.stat().st_size for file in Path(folder).iterdir())
             code, seconds, memory = measure(path)
-        print(
-            f"{name:14}{number:>10,}{size / 1e6:>7.1f} MB{code:>6}{seconds:>9.1f} s{memory / 1e6:>6.0f} MB", flush=True
-        )
+        size_mb, memory_mb = num_bytes / 1e6, memory / 1e6
+        print(f"{name:26}{number:>10,}{size_mb:>7.1f} MB{code:>6}{seconds:>9.1f} s{memory_mb:>6.0f} MB", flush=True)
 
 
 if __name__ == "__main__":

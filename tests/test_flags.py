@@ -119,9 +119,9 @@ def test_help_shows_every_command_in_a_group(cli):
 def test_help_of_train_shows_real_defaults():
     flags = {name: action.help for name, action in flags_of("train").items()}
     assert flags["eval_only"] == "Stop after the first evaluation (default: False)"
-    assert flags["budget"].endswith("(default: 0.0; without a config file: 85.0)")
+    assert flags["batch_size"].endswith("(default: 12; without a config file: 16)")
     assert flags["gpt2_folder"] == "Folder with GPT-2's config.json and model.safetensors"
-    assert not any(name.startswith("wandb") for name in flags)
+    assert flags["wandb_log"] == "Log to Weights & Biases, where wandb is installed (default: False)"
 
 
 # -- live commands ----------------------------------------------------------------------------------------
@@ -214,6 +214,12 @@ INVOCATIONS = {
     "mcp": lambda _: [[]],
     "train": lambda folder: [[*TINY, f"--out_dir={folder}"]],
     "sample": lambda folder: [[trained(folder), "--num_samples=1", "--max_new_tokens=2"]],
+    "bench": lambda _: [
+        [
+            *("--real_data=False", "--device=cpu", "--compile=False", "--batch_size=1", "--block_size=8"),
+            *("--n_layer=1", "--n_head=1", "--n_embd=8"),
+        ]
+    ],
     "export": lambda folder: [[f"--out_dir={folder}"]],
     "data": lambda folder: [["prepare", LOG, "--out", folder]],
     "formats": lambda _: [["show", "nanogpt"]],
@@ -222,7 +228,7 @@ INVOCATIONS = {
 }
 # The process ends before its log does, and there is no checkpoint to export.
 EXIT_CODES = {"attach": 4, "export": 1}
-PACKAGES = {"serve": "uvicorn", "train": "torch", "sample": "torch", "export": "torch"}
+PACKAGES = {"serve": "uvicorn", "train": "torch", "sample": "torch", "bench": "torch", "export": "torch"}
 
 
 @pytest.fixture

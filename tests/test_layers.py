@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import ROOT
 
 ORDER = [
-    {"trainer"},
+    {"trainer", "integrations"},
     {"core"},
     {"i18n", "source", "columns", "lines"},
     {"formats"},

@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import cldr
 import constants
 from shot import live_picture, picture
 from stepscope import advice, alarms, audit, causes
@@ -25,6 +26,7 @@ from stepscope.catalogue.detect import catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
 from stepscope.lines.format import Format
+from stepscope.lines.sieve import certain_words
 from stepscope.plan.gpus import GPUS
 
 ROOT = Path(__file__).parent.parent
@@ -180,11 +182,31 @@ def order_module() -> str:
     return "\n".join([*lines, "]"]) + "\n"
 
 
+def line_words_module() -> str:
+    """`catalogue/line_words.py`: of each line of each format, the words of which every match contains one."""
+    lines = [
+        '"""Made by tools/gen.py from the patterns of the formats: see `detect.py`."""',
+        "",
+        "# ruff: noqa: E501",
+        "# fmt: off",
+        "LINE_WORDS: dict[str, tuple[tuple[str, ...], ...]] = {",
+    ]
+    for fmt in sorted(catalogue(), key=lambda fmt: fmt.name):
+        if fmt.document is None:
+            words = tuple(tuple(sorted(certain_words(line.pattern) - {""})) for line in fmt.lines)
+            lines.append(f"    {fmt.name!r}: {words!r},")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
 def wanted() -> dict[Path, str]:
     os.environ["TZ"] = "UTC"
     time.tzset()
     pages = {DOCS / "formats" / f"{fmt.name}.md": MADE + format_page(fmt) for fmt in catalogue()}
     pages[ROOT / "src" / "stepscope" / "catalogue" / "order.py"] = order_module()
+    pages[ROOT / "src" / "stepscope" / "catalogue" / "line_words.py"] = line_words_module()
+    table = ROOT / "src" / "stepscope" / "i18n" / "cldr.py"
+    mark = "# made by tools/gen.py\n"
+    pages[table] = table.read_text(encoding="utf-8").partition(mark)[0] + mark + cldr.module()
     pages[DOCS / "formats" / "README.md"] = MADE + formats_page()
     pages[DOCS / "constants.md"] = MADE + constants.page()
     pages[DOCS / "rules.md"] = MADE + rules_page()

@@ -38,8 +38,12 @@ class SmallDisk:
         (self.path / "ballast").unlink()
 
     def make_read_only(self) -> None:
-        """As the kernel does when a disk fails; the files must be closed for it."""
+        """As an administrator does; the files must be closed for it."""
         subprocess.run(["mount", "-o", "remount,ro", str(self.path)], check=True, capture_output=True)
+
+    def vanish(self) -> None:
+        """As a network drive that is detached: nothing is found under its path any more."""
+        subprocess.run(["umount", "-l", str(self.path)], check=True)
 
 
 @pytest.fixture
@@ -54,5 +58,36 @@ def small_disk(tmp_path):
         pytest.skip(f"no mount here: {problem}")
     if done.returncode:
         pytest.skip(f"a file system cannot be mounted here: {done.stderr.strip()}")
-    yield SmallDisk(path)
+    disk = SmallDisk(path)
+    yield disk
+    if path.is_mount():
+        disk.vanish()
+
+
+class FailingDisk:
+    """An ext4 file system in a file, which the kernel makes read-only as it does when a disk fails."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def fail(self) -> None:
+        """From now on nothing can be written, not even to files that are open."""
+        subprocess.run(["mount", "-o", "remount,abort", str(self.path)], check=True, capture_output=True)
+
+
+@pytest.fixture
+def failing_disk(tmp_path):
+    """An ext4 of 8 MB on a loop device; skipped where it cannot be made or mounted."""
+    path, image = tmp_path / "disk", tmp_path / "image"
+    path.mkdir()
+    with image.open("wb") as file:
+        file.truncate(8 << 20)
+    for command in (["mkfs.ext4", "-q", str(image)], ["mount", "-o", "loop", str(image), str(path)]):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as problem:
+            pytest.skip(f"no {command[0]} here: {problem}")
+        if done.returncode:
+            pytest.skip(f"{command[0]} is not possible here: {done.stderr.strip()}")
+    yield FailingDisk(path)
     subprocess.run(["umount", "-l", str(path)], check=True)

@@ -67,15 +67,15 @@ def words_of(pid: int) -> list[str]:
 
 
 class Recorded:
-    """`stepscope run` with the command above; its output goes to a file elsewhere."""
+    """`stepscope run` with the command above or another one; its output goes to a file elsewhere."""
 
-    def __init__(self, base: Path, name: str, *, runs: Path | None = None) -> None:
+    def __init__(self, base: Path, name: str, *, runs: Path | None = None, command: str = COMMAND) -> None:
         self.folder = (runs or base) / name
         script, self.out, self.err = base / f"{name}.py", base / f"{name}.out", base / f"{name}.err"
         self._stop, self._count = base / f"{name}.stop", base / f"{name}.count"
-        script.write_text(COMMAND)
-        command = [sys.executable, str(script), str(self._stop), str(self._count)]
-        run = [sys.executable, "-m", "stepscope", "run", "--dir", str(runs or base), "--name", name, "--", *command]
+        script.write_text(command)
+        words = [sys.executable, str(script), str(self._stop), str(self._count)]
+        run = [sys.executable, "-m", "stepscope", "run", "--dir", str(runs or base), "--name", name, "--", *words]
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(run, stdout=out, stderr=err)
 

@@ -113,7 +113,7 @@ def test_a_recorder_killed_at_every_step_loses_nothing_and_repeats_nothing(tmp_p
         assert (folder / "exit.json").exists()
         ends = {int(record.split(b"\t")[0]) for record in (folder / "stamps.tsv").read_bytes().splitlines() if record}
         assert ends == {index + 1 for index, byte in enumerate(wanted) if byte in b"\r\n"}, moment
-        for number in (*handles,):
+        for number in handles.opened:
             os.close(number)
         if not was_killed:
             assert moment > 20

@@ -78,6 +78,32 @@ def test_another_reason_than_a_full_disk(tmp_path):
     assert run.ending()["code"] == CODE
 
 
+def test_a_disk_that_fails_and_becomes_read_only(tmp_path, failing_disk):
+    """While the log is open: said at once, shown to the last byte, and what was recorded until then can be read."""
+    run = Recorded(tmp_path, "failed", runs=failing_disk.path)
+    run.wait_until_started()
+    failing_disk.fail()
+    is_said(run, "takes no more of the log: Read-only file system")
+    run.finish()
+    assert run.code() == CODE
+    assert run.out.read_bytes() == run.wanted
+    assert run.log
+    assert run.wanted.startswith(run.log)
+    assert len(read(str(run.folder))) >= 3
+    assert "Traceback" not in run.err.read_text()
+
+
+def test_a_disk_that_vanishes(tmp_path, small_disk):
+    run = Recorded(tmp_path, "vanished", runs=small_disk.path)
+    run.wait_until_started()
+    small_disk.vanish()
+    is_said(run, "was removed")
+    run.finish()
+    assert run.code() == CODE
+    assert run.out.read_bytes() == run.wanted
+    assert not list(small_disk.path.iterdir())
+
+
 def test_a_folder_that_is_removed(tmp_path):
     run = Recorded(tmp_path, "gone")
     run.wait_until_started()
@@ -87,6 +113,19 @@ def test_a_folder_that_is_removed(tmp_path):
     assert run.code() == CODE
     assert run.out.read_bytes() == run.wanted
     assert not run.folder.exists()
+
+
+def test_a_folder_that_is_moved(tmp_path):
+    """Nothing is lost, and nothing else is said."""
+    run = Recorded(tmp_path, "moved")
+    run.wait_until_started()
+    run.folder = run.folder.rename(tmp_path / "elsewhere")
+    before = len(run.log)
+    wait_for(lambda: len(run.log) > before, "more log")
+    run.finish()
+    assert run.code() == CODE
+    assert run.log == run.out.read_bytes() == run.wanted
+    assert "removed" not in run.err.read_text()
 
 
 def test_a_disk_that_cannot_be_written_to(tmp_path, small_disk):
@@ -130,18 +169,18 @@ def test_the_output_goes_on_past_the_log(tmp_path):
     spilled = Spilled(there)
     tail, printed = OutputTail(tmp_path, state, spilled), PrintedOutput(tmp_path, state, spilled)
     assert tail.look().data == b"1700000000.000000 one\n"
-    assert printed.read() == b"one\ntw"
+    assert printed.read().data == b"one\ntw"
     state.spilled = 6 + 1
     os.write(here, b"o\nthree\nfo")
     with (tmp_path / "log.txt").open("ab") as log, (tmp_path / "stamps.tsv").open("ab") as stamps:
         log.write(b"\nfour\n")  # there is room again
         stamps.write(b"12\t1700000009.000000\t9.000000\n")
-    assert printed.read() == b"o\nthree\nfo"
+    assert printed.read().data == b"o\nthree\nfo"
     lines = tail.look().data.splitlines()
     assert [line.partition(b" ")[2] for line in lines] == [b"two", b"three"]
     os.write(here, b"ur\n")
     assert tail.look().data.endswith(b" four\n")
-    assert printed.read() == b"ur\n"
+    assert printed.read().data == b"ur\n"
     assert not printed.read()
     tail.close()
     printed.close()

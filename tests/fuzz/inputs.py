@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 import random
 import re
 import sqlite3
-import tempfile
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,20 +18,30 @@ from tests.conftest import DEMO
 from tests.unit.test_tables import wandb_file
 from tests.unit.test_tfevents import small_file
 
-# A folder's files by name: the first is what is asked about.
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+# A folder's files by name: the first is what is asked about; several logs are asked about together.
 Files = dict[str, bytes]
 _ODD = ("", "\x1b[K", "\r", "nan", "-inf", "9" * 40, "-", "\u202e", "\x00", "1e308", "4294967296", "é", '"', "{", "%")
 _JUMPS_S = (-2.0, -60.0, -3600.0, 3600.0, -86_400.0, -1e9, 1e9)
-_MOST_LINES = 60
+# Small logs find as much as large ones, and more of them can be read.
+_MEAN_LINES, _MOST_LINES = 14, 200
 _DIGITS = re.compile(r"\d+")
 
 
 def make(seed: int, logs: Sequence[Path] = ()) -> tuple[str, Files]:
     """The kind and the files of one input."""
     dice = random.Random(seed)
-    kinds = list(_KINDS) + (["real"] * 4 if logs else [])
-    kind = dice.choice(kinds)
+    kinds = [*_KINDS, "real"] if logs else list(_KINDS)
+    kind = dice.choices(kinds, [_OFTEN.get(kind, 1) for kind in kinds])[0]
     return kind, _real(dice, logs) if kind == "real" else _KINDS[kind](dice)
+
+
+def _num_lines(dice: random.Random) -> int:
+    return min(_MOST_LINES, 1 + int(dice.expovariate(1 / _MEAN_LINES)))
 
 
 @cache
@@ -71,7 +83,7 @@ def _mixed(dice: random.Random) -> Files:
     own = _samples()[dice.choice(names)]
     other = _samples()[dice.choice(names)] if dice.random() < 0.3 else own
     step, lines = dice.choice((0, 1, 1000)), []
-    for _ in range(dice.randint(1, _MOST_LINES)):
+    for _ in range(_num_lines(dice)):
         line = dice.choice(other if dice.random() < 0.1 else own)
         if dice.random() < 0.7:
             step += dice.choice((0, 1, 1, 1, 10, -30, 1 << 33))
@@ -83,7 +95,7 @@ def _mixed(dice: random.Random) -> Files:
 def _stamped(dice: random.Random) -> Files:
     """Steps by a clock that is set, with restarts and evaluations."""
     now, step, lines = dice.uniform(1e9, 1.8e9), 0, []
-    for _ in range(dice.randint(1, _MOST_LINES)):
+    for _ in range(_num_lines(dice)):
         now += dice.choice((1.0, 1.0, 0.0, 30.0))
         if dice.random() < 0.07:
             now += dice.choice(_JUMPS_S)
@@ -129,22 +141,21 @@ def _state(dice: random.Random) -> Files:
 
 
 def _database(dice: random.Random) -> Files:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "mlflow.db"
-        base = sqlite3.connect(path)
-        base.execute("create table metrics (key, value, timestamp, run_uuid, step, is_nan)")
-        for i in range(dice.randint(0, 30)):
-            row = ("loss", _cell(dice), 1_760_000_000_000 + i * 1000, "r", i, 0)
-            base.execute("insert into metrics values (?, ?, ?, ?, ?, ?)", row)
-        base.commit()
-        base.close()
-        return {"mlflow.db": _mangle(dice, path.read_bytes())}
+    base = sqlite3.connect(":memory:")
+    base.execute("create table metrics (key, value, timestamp, run_uuid, step, is_nan)")
+    for i in range(dice.randint(0, 30)):
+        row = ("loss", _cell(dice), 1_760_000_000_000 + i * 1000, "r", i, 0)
+        base.execute("insert into metrics values (?, ?, ?, ?, ?, ?)", row)
+    base.commit()
+    data = base.serialize()
+    base.close()
+    return {"mlflow.db": _mangle(dice, data)}
 
 
 def _recording(dice: random.Random) -> Files:
     """A folder of `stepscope run`, with everything that may lie in it."""
     wall, steady, log, stamps = 1.76e9, 500.0, b"", b""
-    for step in range(dice.randint(1, _MOST_LINES)):
+    for step in range(_num_lines(dice)):
         passed = dice.choice((0.1, 1.0, 40.0))
         wall, steady = wall + passed + (dice.choice(_JUMPS_S) if dice.random() < 0.05 else 0.0), steady + passed
         log += f"iter {step}: loss 3.0, time {passed * 1e3:.2f}ms\n".encode()
@@ -162,12 +173,65 @@ def _recording(dice: random.Random) -> Files:
     return files
 
 
+def _archive(dice: random.Random) -> Files:
+    """A log in an archive that was damaged on its way."""
+    data = next(iter(dice.choice((_mixed, _stamped))(dice).values()))
+    pack, ending = dice.choice(((gzip.compress, "gz"), (lzma.compress, "xz"), (zstd.compress, "zst")))
+    return {f"x.log.{ending}": _mangle(dice, pack(data))}
+
+
+def _parts(dice: random.Random) -> Files:
+    """A folder of several logs: ranks, parts of a run, or runs of their own."""
+    names = dice.choice((["rank0.log", "rank1.log"], ["a.log", "b.log", "c.log"], ["log.txt", "log.txt.1"]))
+    first = _stamped(dice)["x.log"]
+    others = (_mangle(dice, first), first[len(first) // 2 :], _stamped(dice)["x.log"], _mixed(dice)["x.log"])
+    return {name: dice.choice(others) if i else first for i, name in enumerate(names)}
+
+
 def _companions(dice: random.Random) -> Files:
     """The demo's log with a settings file and a table of nvidia-smi that nobody checked."""
     files = {"train.log": (DEMO / "train.log").read_bytes()}
-    files["config.py"] = _mangle(dice, (DEMO / "config.py").read_bytes())
-    files["nvidia-smi.txt"] = _mangle(dice, (DEMO / "nvidia-smi.txt").read_bytes())
+    settings = {
+        "max_iters": 5000,
+        "eval_interval": dice.choice((0, -1, 250, 1e300, 10**400, "x", None)),
+        "nested": {"lr": 1e-3},
+    }
+    written = {
+        "config.py": (DEMO / "config.py").read_bytes(),
+        "config.json": json.dumps(settings).encode(),
+        "config.yaml": "".join(f"{name}: {json.dumps(value)}\n" for name, value in settings.items()).encode(),
+        "config.toml": b'max_iters = 5000\neval_interval = 250\n[nested]\nlr = 1e-3\nname = "x"\n',
+    }
+    name = dice.choice(list(written))
+    files[name] = _mangle(dice, written[name])
+    files["nvidia-smi.txt"] = _mangle(dice, dice.choice((_smi_table(), _SMI_CSV)))
     return files
+
+
+@cache
+def _smi_table() -> bytes:
+    return (DEMO / "nvidia-smi.txt").read_bytes()
+
+
+_SMI_CSV = b"""timestamp, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB], power.draw [W]
+2026/03/01 10:00:00.000, NVIDIA A100-SXM4-40GB, 97 %, 31000 MiB, 40960 MiB, 300.00 W
+2026/03/01 10:00:01.000, NVIDIA A100-SXM4-40GB, 3 %, 31000 MiB, 40960 MiB, 80.00 W
+"""
+
+
+def _message(dice: random.Random) -> Files:
+    """A request to the MCP server, with the log that it may name."""
+    odd = (0, -1, 10**400, 1.5, True, None, [], {}, "", "x" * 5000, "\ud800", "\0", "../x", "~", "-", "--help", "x.log")
+    given: dict[str, object] = {"path": "x.log"}
+    for name in dice.sample(("path", "other", "max_steps", "config", "step", "change", "odd"), dice.randint(0, 4)):
+        given[name] = dice.choice((*odd, 100, "eval_interval=100", "x.log"))
+    tool = dice.choice(("explain", "eta", "why", "advise", "compare", dice.choice(odd)))
+    request = {"jsonrpc": "2.0", "id": dice.choice((1, "a", None)), "method": "tools/call"}
+    request["params"] = {"name": tool, "arguments": dice.choice((given, given, given, dice.choice(odd)))}
+    if dice.random() < 0.1:
+        request[dice.choice(("jsonrpc", "id", "method", "params"))] = dice.choice(odd)
+    line = json.dumps(request).encode()
+    return {"message.json": _mangle(dice, line) if dice.random() < 0.3 else line} | _stamped(dice)
 
 
 def _real(dice: random.Random, logs: Sequence[Path]) -> Files:
@@ -182,10 +246,14 @@ def _real(dice: random.Random, logs: Sequence[Path]) -> Files:
 
 _KINDS: dict[str, Callable[[random.Random], Files]] = {
     "mixed": _mixed,
-    "mixed again": _mixed,
     "stamped": _stamped,
     "table": _table,
     "store": _store,
     "recording": _recording,
+    "archive": _archive,
+    "parts": _parts,
     "companions": _companions,
+    "message": _message,
 }
+# How many times as often as the others.
+_OFTEN = {"mixed": 4, "stamped": 2, "table": 2, "store": 2, "recording": 2, "real": 3}

@@ -186,6 +186,13 @@ PROSE += [
     "2024-01-02 03:04:05 tick {n}",
     "Traceback (most recent call last):",
     "caf\u00e9 {n}",
+    " one blank before, two  within {n}",
+    "blanks at the end {n}  ",
+    "ab  c",
+    "Ended ",
+    "      Worker.Gone: {n}",
+    "\tlr = {n} ",
+    "                    far to the right",
 ]
 
 

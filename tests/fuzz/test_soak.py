@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-from tests.fuzz.soak import problem_of
+from tests.fuzz.soak import problem_of, problem_with
 
-# One number each: what broke is what `make(number)` makes, for as long as the generators stay as they are.
-BROKE = (1000200, 1000311, 1000339, 2000495, 2000877, 2000904, 3000396)
-_NUM = int(os.environ.get("STEPSCOPE_FUZZ") or 300)
+# A folder each, named after the number of the input that the soak found. Every file is as the soak made it.
+BROKE = sorted(path for path in (Path(__file__).parent / "broke").iterdir() if path.is_dir())
+_NUM = int(os.environ.get("STEPSCOPE_FUZZ") or 600)
 _PARTS = 10
 
 
-@pytest.mark.parametrize("seed", BROKE)
-def test_what_once_broke_holds(seed):
-    assert problem_of(seed)[1] is None
+@pytest.mark.parametrize("folder", BROKE, ids=lambda path: path.name)
+@pytest.mark.parametrize("number", [0, 10])
+def test_what_once_broke_holds(folder, number):
+    """By every renderer, with a total and without."""
+    assert problem_with(folder, sorted(path.name for path in folder.iterdir()), number) is None
 
 
 @pytest.mark.parametrize("part", range(_PARTS))
