@@ -11,7 +11,7 @@ SLOW = named_for_what_they_are or healthy_runs_have_no or intervals_of_ninety_pe
   test_infer or what_is_suggested_reads_the_log or no_pattern_matches_a_line_without or bytes_go_to_a_file_or_a_pipe or \
   a_broken_archive_keeps or measured_through_torch or generated_files_are_up_to_date
 
-.PHONY: all demo browser quick test faults soak docs sizes bench clean
+.PHONY: all demo browser quick test faults soak audit docs sizes bench clean
 .NOTPARALLEL:
 all: test
 
@@ -71,6 +71,11 @@ soak: NUM ?= 250000
 soak: SEED ?= 1
 soak: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz.soak --num $(NUM) --seed $(SEED) $(if $(LOGS),--logs $(LOGS))
+
+# Known vulnerabilities of what is installed; says "not checked" and returns 2 where no service for that can be reached.
+audit: $(VENV)/.deps
+	$(PIP) install pip-audit
+	@$(BIN)/python tools/audit.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/gen.py

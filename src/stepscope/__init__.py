@@ -18,6 +18,7 @@ from stepscope.core import outlets as _outlets
 __version__ = "0.1.0"
 __all__ = [
     "InputError",
+    "Recorder",
     "Report",
     "Run",
     "StepscopeError",
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
     from stepscope.analysis.report import Report
     from stepscope.causes._diagnose import attribute_with_causes as attribute
     from stepscope.core.errors import InputError, StepscopeError, UsageError
+    from stepscope.integrations import Recorder
     from stepscope.reading.reader import read
     from stepscope.run.model import Run
 
 # Where each name is: its module, and what it is called there.
 _HOMES = {
     "InputError": ("core.errors", "InputError"),
+    "Recorder": ("integrations", "Recorder"),
     "Report": ("analysis.report", "Report"),
     "Run": ("run.model", "Run"),
     "StepscopeError": ("core.errors", "StepscopeError"),

@@ -25,7 +25,7 @@ GROUPS = {
     "Read a log": ("explain", "why", "eta", "advise", "compare", "mcp"),
     "Before a run": ("plan",),
     "Live": ("run", "watch", "attach", "serve", "replay"),
-    "Train": ("data", "train", "sample", "export"),
+    "Train": ("data", "train", "sample", "bench", "export"),
     "Reference": ("formats", "doc", "demo"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

@@ -14,6 +14,7 @@ from stepscope.cli._progress import Progress
 from stepscope.core import clock, units
 from stepscope.core.errors import InputError
 from stepscope.core.settings import Value
+from stepscope.source.wall_time import recorded_job_end
 
 if TYPE_CHECKING:
     from stepscope.analysis.report import Report
@@ -88,9 +89,10 @@ def _previous(args: argparse.Namespace) -> Callable[[Run], list[Run]] | None:
 
 
 def _deadline(args: argparse.Namespace, report: Report) -> dt.datetime | None:
-    """`--deadline`; a bare clock time is the next one after the last line."""
+    """`--deadline`, else the end of the job that a recording was made in; a bare clock time is the next one."""
     if getattr(args, "deadline", None) is None:
-        return None
+        ends = [end for path in report.run.paths if (end := recorded_job_end(Path(path))) is not None]
+        return dt.datetime.fromtimestamp(ends[-1], dt.UTC).astimezone() if ends else None
     since = (report.moment or clock.now()).astimezone()
     deadline = units.parse_moment(args.deadline, day=since.date())
     if deadline is not None and deadline < since and re.fullmatch(r"[\d:]{4,8}", args.deadline.strip()):

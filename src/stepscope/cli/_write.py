@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from stepscope.core.errors import InputError
@@ -58,6 +57,8 @@ def _write_directly(path: Path, data: bytes) -> None:
 
 def _replace(path: Path, data: bytes) -> None:
     """Write to a file next to it, then give that its name."""
+    import tempfile
+
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     before = path.stat() if path.exists() else None
