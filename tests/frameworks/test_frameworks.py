@@ -58,8 +58,8 @@ CASES = {
 
 def needed(case: Case) -> None:
     missing = [name for name in case.packages.split() if importlib.util.find_spec(name) is None]
-    # CI has them all: there, a framework that is missing is a failure, not a skip.
-    if missing and not os.environ.get("CI"):
+    # CI has them all but CatBoost, which is too large for the set-up: there, one that is missing fails and does not skip.
+    if missing and (missing == ["catboost"] or not os.environ.get("CI")):
         pytest.skip(f"not installed: {', '.join(missing)}")
 
 
