@@ -88,6 +88,16 @@ def test_one_after_the_other_is_killed(tmp_path):
     run.check_whole()
 
 
+def test_a_command_that_nobody_waits_for_has_ended():
+    """In a container whose first process waits for nobody, it stays in the table of processes for ever."""
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    wait_for(lambda: not recorder._is_there(pid), "the end of a process that is still in the table")
+    os.waitpid(pid, 0)
+    assert recorder._is_there(os.getpid())
+
+
 def test_a_recorder_killed_at_every_step_loses_nothing_and_repeats_nothing(tmp_path):
     """After each system call, and in the middle of each write."""
     pieces = [b"first\r\nsec", b"ond\r", b"\nbar 1\rbar 2\r", b"last\r\n\0"]

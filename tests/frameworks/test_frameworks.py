@@ -58,7 +58,7 @@ CASES = {
 
 def needed(case: Case) -> None:
     missing = [name for name in case.packages.split() if importlib.util.find_spec(name) is None]
-    # CI has them all but CatBoost, which is too large for the set-up: there, one that is missing fails and does not skip.
+    # CI has them all but CatBoost, which is too large for the set-up: there, a missing one fails and does not skip.
     if missing and (missing == ["catboost"] or not os.environ.get("CI")):
         pytest.skip(f"not installed: {', '.join(missing)}")
 

@@ -382,13 +382,22 @@ def _cut_half_record(number: int) -> None:
 
 
 def _is_there(pid: int) -> bool:
+    """Whether a process still runs. One that has ended and that nobody waits for is not there.
+
+    A process whose parents were all killed goes to process 1, and in many containers that is a program which never
+    waits for anybody.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except OSError:
         return True
-    return True
+    try:
+        # The name in brackets may hold anything, brackets too.
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:1] != [b"Z"]
+    except OSError:  # no /proc, or it is gone by now: the next look tells
+        return True
 
 
 def record(folder: Path, handles: Handles) -> None:
