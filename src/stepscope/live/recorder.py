@@ -26,6 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from stepscope.live.process import is_alive
 from stepscope.live.shared_state import SharedState
 from stepscope.live.streams import ERROR, NOBODY, OUTPUT, TERMINAL, switch_record
 from stepscope.source.recording import EXIT, RESERVED, SUSPENDS
@@ -393,11 +394,7 @@ def _is_there(pid: int) -> bool:
         return False
     except OSError:
         return True
-    try:
-        # The name in brackets may hold anything, brackets too.
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:1] != [b"Z"]
-    except OSError:  # no /proc, or it is gone by now: the next look tells
-        return True
+    return is_alive(pid) if Path("/proc/self").exists() else True
 
 
 def record(folder: Path, handles: Handles) -> None:
