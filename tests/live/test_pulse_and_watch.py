@@ -279,3 +279,19 @@ def test_a_source_that_is_gone_is_doing_nothing_any_more():
     watch.run_to_end(views.append)
     assert views[-1].pulse.doing == "ended"
     assert not any("left" in line for line in live.screen(views[-1], Language.load("en")))
+
+
+def test_the_last_view_says_that_the_run_is_finished():
+    """Also where the process ends right after a view that saw it run."""
+    clock, views = FakeClock(), []
+    tail = FakeTail(clock, [(0, text_of(training(1000, every=10)))], ends=False)
+    watch = Watch(
+        tail,
+        name="train.log",
+        facts=FACTS,
+        clock=clock,
+        is_alive=lambda: not any(view.pulse.doing == "closing" and view.quiet_s > 5 for view in views),
+        ends_with_process=False,
+    )
+    assert watch.run_to_end(views.append) == "finished"
+    assert [view.pulse.doing for view in views][-2:] == ["closing", "finished"]

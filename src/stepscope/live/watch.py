@@ -374,7 +374,7 @@ class Watch:
                 show(view)
             end = self.end
             if end is not None:
-                if view is None:
+                if view is None or view.pulse.doing == "closing":  # the process has ended since that view
                     show(self._view(self._clock.monotonic()))
                 return end
             if self._is_caught_up:
