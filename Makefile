@@ -11,6 +11,9 @@ SLOW = named_for_what_they_are or healthy_runs_have_no or intervals_of_ninety_pe
   test_infer or what_is_suggested_reads_the_log or no_pattern_matches_a_line_without or bytes_go_to_a_file_or_a_pipe or \
   a_broken_archive_keeps or measured_through_torch or generated_files_are_up_to_date
 
+# One process more than there are cores: many tests wait for other processes.
+WORKERS ?= $(shell expr $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1)
+
 .PHONY: all demo browser quick test faults soak audit docs sizes bench clean
 .NOTPARALLEL:
 all: test
@@ -53,7 +56,7 @@ test: $(VENV)/.dev browser
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tools/gen.py --check
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The browser for the page's tests: the system's own, installed where that is allowed.
 browser:

@@ -69,7 +69,10 @@ def arrivals(run: Recorded) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize(("by_s", "killed"), [(-3600, None), (-2, None), (2, None), (3600, None), (-30, "recorder")])
 def test_the_clock_is_set_during_a_recording(tmp_path, monkeypatch, library, by_s, killed):
-    """The total is what passed, to a thousandth; also if another recorder takes over."""
+    """The total is what passed, whatever the clock was set by; also if another recorder takes over.
+
+    A line may arrive some time after it was printed, on a machine that does other work.
+    """
     clock = WallClock(library, tmp_path / "clock", monkeypatch)
     run = Recorded(tmp_path, "set", command=STEPS)
     monkeypatch.delenv("LD_PRELOAD")
@@ -87,9 +90,9 @@ def test_the_clock_is_set_during_a_recording(tmp_path, monkeypatch, library, by_
     report = explain(read(str(run.folder)))
     first_s = report.run.steps.seconds[0]
     assert not breaches(report)
-    assert report.ledger.wall_s == pytest.approx(passed_s + first_s, rel=0.001)
+    assert report.ledger.wall_s == pytest.approx(passed_s + first_s, abs=0.2)
     assert report.moment is not None
-    assert report.moment.timestamp() == pytest.approx(found[-1][0], abs=0.1)
+    assert report.moment.timestamp() == pytest.approx(found[-1][0], abs=0.3)
 
 
 def more_lines(run: Recorded) -> None:
