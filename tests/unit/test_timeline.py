@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 from io import StringIO
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,7 +21,7 @@ from pyarrow import parquet as parquet_file
 from stepscope.cli import main
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
-from stepscope.report import csv, mllog, parquet, png, svg, trace
+from stepscope.report import csv, mllog, palette, parquet, png, svg, trace
 from tests.unit.logs import report_of, training
 
 ENGLISH = Language.load("en")
@@ -102,10 +101,12 @@ def test_the_picture_is_well_formed_whatever_the_log_says(tmp_path):
 
 
 def test_the_picture_has_the_colours_of_the_page():
-    style = (Path(svg.__file__).parent / "page" / "page.css").read_text()
-    light = style.partition("@media")[0]
-    for phase, color in svg.COLORS.items():
-        assert f"--{phase}: {color};" in light
+    light = palette.css().partition("@media")[0]
+    picture = svg.render(slices(training(300, every=10, evaluate=50))[0], ENGLISH)
+    for phase in ("step", "evaluation"):
+        color = palette.PHASES[phase].light
+        assert f"--{phase}:{color};" in light
+        assert f'fill="{color}"' in picture
 
 
 def test_parquet_has_the_columns_and_values_of_the_csv(tmp_path):

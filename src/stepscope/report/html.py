@@ -6,12 +6,8 @@ Content-Security-Policy allows just that script, by its hash.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from functools import cache
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from stepscope.analysis.report import Report
@@ -20,8 +16,8 @@ from stepscope.core.redact import redact
 from stepscope.core.unseen import to_json
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
+from stepscope.report import assets, page_ahead, page_data, templating
 from stepscope.report import json as document
-from stepscope.report import page_ahead, page_data
 from stepscope.report.gpu import samples_line, verdict_lines
 from stepscope.report.inferred import inferred_lines
 from stepscope.report.wording.change import change_lines, change_scope, no_change_text
@@ -34,10 +30,7 @@ from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.slow import drawn_phase, evidence_text, more_slow, part_text, slow_remarks
 from stepscope.report.wording.trend import speed_lines
 
-_FOLDER = Path(__file__).parent / "page"
-_SCRIPTS = ("uplot.min.js", "numbers.js", "strip.js", "curves.js", "whatif.js", "page.js")
 _SHOWN_SLOW, _OPEN_SLOW = 50, 8
-_NUMBER = ' class="number"'
 
 
 def render(report: Report, language: Language) -> str:
@@ -48,31 +41,16 @@ def render(report: Report, language: Language) -> str:
 
 def page(title: str, content: str, language: Language, *, extra_script: str = "", policy: str = "") -> str:
     """A whole page around `content`, which is markup already."""
-    script, style = scripts() + extra_script, styles()
-    rule = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'"
-    return (
-        f'<!DOCTYPE html>\n<html lang="{language.code}">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(rule + policy)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f'<main id="main">\n{content}\n</main>\n<script>{script}</script>\n</body>\n</html>\n'
+    script, style = assets.scripts() + extra_script, assets.styles()
+    return templating.render(
+        "base.html",
+        language,
+        title=title,
+        content=content,
+        script=script,
+        style=style,
+        policy=assets.policy(script, style, further=policy),
     )
-
-
-@cache
-def scripts() -> str:
-    """The page's own script, the chart library first."""
-    return "".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS)
-
-
-@cache
-def styles() -> str:
-    """The page's own style."""
-    return "".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("uplot.min.css", "page.css"))
-
-
-def _hash(text: str) -> str:
-    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
 def body(report: Report, language: Language, *, name: str | None = None) -> str:
@@ -119,24 +97,15 @@ def _head(report: Report, language: Language, name: str) -> str:
 
 def _bar(report: Report, language: Language) -> str:
     """The time bar, as a picture with a legend that says the same in words."""
-    left, pieces, legend = 0.0, [], []
+    left, pieces = 0.0, []
     for total in report.ledger.timed_phases:
         name, share = language.text(f"phase-{total.phase}"), language.percent(total.share)
-        text = escape(f"{name} {share} · {language.duration(total.seconds)}")
-        pieces.append(
-            f'<rect class="{total.phase}" x="{left:.3f}" y="0" width="{total.share * 100:.3f}" height="10">'
-            f"<title>{text}</title></rect>"
-        )
-        legend.append(
-            f'<li><svg aria-hidden="true" viewBox="0 0 10 10"><rect class="{total.phase}" width="10" height="10"/>'
-            f"</svg>{text}</li>"
-        )
+        text = f"{name} {share} · {language.duration(total.seconds)}"
+        pieces.append((total.phase, left, total.share * 100, text))
         left += total.share * 100
-    label = escape(language.text("section-time"))
-    return (
-        f'<svg class="bar" role="img" aria-label="{label}" viewBox="0 0 100 10" preserveAspectRatio="none">'
-        f'{"".join(pieces)}</svg>\n<ul class="legend">{"".join(legend)}</ul>'
-    )
+    marks = "".join(legend(f'<rect class="{phase}" width="10" height="10"/>', text) for phase, _, _, text in pieces)
+    bar = templating.component("bar", pieces, language.text("section-time"))
+    return f'{bar}\n<ul class="legend">{marks}</ul>'
 
 
 def _doubt(report: Report, language: Language) -> str:
@@ -190,7 +159,7 @@ def _marks(report: Report, language: Language) -> list[str]:
 
 def legend(shape: str, text: str) -> str:
     """One entry of a legend: `shape` is markup of ten by ten units."""
-    return f'<li><svg aria-hidden="true" viewBox="0 0 10 10">{shape}</svg>{escape(text)}</li>'
+    return templating.component("mark", shape, text)
 
 
 def _time(report: Report, language: Language) -> str:
@@ -336,7 +305,7 @@ def _log(report: Report, language: Language) -> str:
 
 def section(title: str, *blocks: str) -> str:
     """A part of the page under its title; `blocks` are markup already."""
-    return "\n".join(["<section>", f"<h2>{escape(title)}</h2>", *(block for block in blocks if block), "</section>"])
+    return templating.component("section", title, blocks)
 
 
 def table(
@@ -349,34 +318,5 @@ def table(
     total: Sequence[str] = (),
     stacks: bool = False,
 ) -> str:
-    """A table that scrolls where it is too wide, with the keyboard too.
-
-    numbers
-        The columns that are aligned as numbers.
-    title
-        What a screen reader calls the table.
-    phases
-        The phase of each row, for its colour.
-    total
-        The cells of a last row, set apart from the others.
-    stacks
-        Whether the last column goes below the others on a phone.
-    """
-
-    def cells(kind: str, values: Sequence[str], mark: str = "") -> str:
-        return "".join(
-            f"<{kind}{_NUMBER if column in numbers else ''}>{mark if column == 0 else ''}{escape(value)}</{kind}>"
-            for column, value in enumerate(values)
-        )
-
-    keys = [
-        f'<svg class="key" aria-hidden="true" viewBox="0 0 10 10"><rect class="{phase}" width="10" height="10"/></svg>'
-        for phase in phases
-    ]
-    lines = [f"<tr>{cells('th', head)}</tr>".replace("<th></th>", "<td></td>")]  # an empty cell is not a heading
-    lines += [f"<tr>{cells('td', row, keys[index] if keys else '')}</tr>" for index, row in enumerate(rows)]
-    lines += [f'<tr class="total">{cells("td", total)}</tr>'] if total else []
-    label = escape(title, quote=True)
-    kind = ' class="stack"' if stacks else ""
-    inside = f"<table{kind}>{''.join(lines)}</table>"
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{inside}</div>'
+    """A table of `components.html`, which says what each of these is."""
+    return templating.component("table", head, rows, title, numbers=numbers, phases=phases, total=total, stacks=stacks)

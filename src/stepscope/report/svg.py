@@ -10,26 +10,13 @@ import numpy as np
 
 from stepscope.analysis.report import Report
 from stepscope.i18n import Language
+from stepscope.report.palette import PHASES, SURFACES
 from stepscope.report.wording.headline import headline
 from stepscope.report.wording.slow import drawn_phase
 
 _WIDTH, _EDGE, _BAR, _STRIP = 960, 20, 34, 150
 _AXIS = 70  # room left of the strip, for its labels
-_INK, _DIM, _LINE = "#16181d", "#5b6070", "#d9dce3"
-# The colours of the page in light (`page/page.css`); a test keeps them alike.
-COLORS = {
-    "step": "#2e7d32",
-    "evaluation": "#1565c0",
-    "checkpoint": "#8e24aa",
-    "warmup": "#b85c00",
-    "data": "#00707a",
-    "gc": "#6d4c41",
-    "logging": "#4e6b00",
-    "communication": "#ad1457",
-    "stall": "#c62828",
-    "gap": "#5f6368",
-    "unlogged": "#7a7f87",
-}
+_INK, _DIM, _LINE = (SURFACES[name].light for name in ("ink", "dim", "line"))
 _MOST_BARS = 480
 # No fonts can be measured here: a letter of 13 px is hardly ever wider.
 _LETTER = 7.6
@@ -60,7 +47,7 @@ def _time_bar(report: Report, language: Language) -> tuple[list[str], int]:
     found, left, x, y = [], float(_EDGE), float(_EDGE), 52 + _BAR + 22
     for total in report.ledger.timed_phases:
         width = total.share * (_WIDTH - 2 * _EDGE)
-        color = COLORS.get(total.phase, COLORS["unlogged"])
+        color = PHASES[total.phase].light
         label = f"{language.text(f'phase-{total.phase}')} {language.percent(total.share)}"
         found.append(f'<rect x="{left:.1f}" y="52" width="{width:.1f}" height="{_BAR}" fill="{color}"/>')
         left += width
@@ -93,7 +80,7 @@ def _strip(report: Report, language: Language, top: int) -> tuple[list[str], int
         label = escape(_tick(value, language))
         found.append(f'<text x="{_AXIS - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{_DIM}">{label}</text>')
     for place, row in _slowest(steps, seconds, first, last, num):
-        color = COLORS[phases.get(row, "step")]
+        color = PHASES[phases.get(row, "step")].light
         found.append(
             f'<rect x="{_AXIS + place * width:.1f}" y="{base - height(float(seconds[row])):.1f}" '
             f'width="{max(1.0, width - 0.5):.1f}" height="{height(float(seconds[row])):.1f}" fill="{color}"/>'

@@ -17,6 +17,7 @@ from stepscope.i18n import Language
 from stepscope.ledger.phases import Phase, PhaseTotal
 from stepscope.report.gpu import verdict_lines
 from stepscope.report.inferred import inferred_lines
+from stepscope.report.palette import PHASES
 from stepscope.report.wording.change import change_lines, change_scope, no_change_text
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.hardware import hardware_details
@@ -30,15 +31,7 @@ _SHOWN_SLOW = 6
 # Findings that no row of the ledger shows.
 _NOT_A_PHASE = frozenset({"after_best", "slower", "lost_work"})
 _BAR = 24
-STYLE: dict[Phase, str] = {
-    "step": "green",
-    "evaluation": "blue",
-    "checkpoint": "magenta",
-    "warmup": "yellow",
-    "stall": "red",
-    "gap": "bright_black",
-    "unlogged": "bright_black",
-}
+STYLE: dict[Phase, str] = {phase: color.terminal for phase, color in PHASES.items()}
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 # Replaces a blank at which no line may break, because rich breaks at a no-break space.
 _GLUE = "\ue000"

@@ -1,85 +1,78 @@
-"use strict";
 // Numbers, durations and moments as Python's side of the page writes them; a test compares the two.
-const stepscope = {};
+const lang = document.documentElement.lang;
+let leastGrouped = 1000;
+let padsHours = true;
 
-(function () {
-  const lang = document.documentElement.lang;
-  let leastGrouped = 1000;
-  let padsHours = true;
+export function number(value, digits) {
+  return new Intl.NumberFormat(lang, {
+    minimumFractionDigits: digits || 0,
+    maximumFractionDigits: digits || 0,
+    useGrouping: Math.abs(value) >= leastGrouped ? "always" : false,
+  }).format(value);
+}
 
-  function number(value, digits) {
-    return new Intl.NumberFormat(lang, {
-      minimumFractionDigits: digits || 0,
-      maximumFractionDigits: digits || 0,
-      useGrouping: Math.abs(value) >= leastGrouped ? "always" : false,
-    }).format(value);
+// [value, digits, unit], largest first; `scale` is a duration whose units to use instead.
+function parts(seconds, scale) {
+  const size = Math.abs(scale === undefined ? seconds : scale);
+  if (size === 0) return [[0, 0, "s"]];
+  if (size < 0.0005) return [[seconds * 1e6, 0, "µs"]];
+  if (size < 0.9995) return [[seconds * 1000, size < 0.00995 ? 2 : size < 0.0995 ? 1 : 0, "ms"]];
+  if (size < 9.995) return [[seconds, 2, "s"]];
+  if (size < 99.95) return [[seconds, 1, "s"]];
+  if (Math.round(size) < 600) return pair(Math.round(seconds), 60, "min", "s");
+  if (Math.round(size / 60) < 100) return [[Math.round(seconds / 60), 0, "min"]];
+  if (Math.round(size / 60) < 48 * 60) return pair(Math.round(seconds / 60), 60, "h", "min");
+  return pair(Math.round(seconds / 3600), 24, "d", "h");
+}
+
+function pair(total, base, big, small) {
+  if (total < base) return [[total, 0, small]];
+  const head = [Math.floor(total / base), 0, big];
+  return total % base ? [head, [total % base, 0, small]] : [head];
+}
+
+export function duration(seconds, scale) {
+  return parts(seconds, scale).map(([value, digits, unit]) => number(value, digits) + " " + unit).join(" ");
+}
+
+export function span(low, high) {
+  const first = parts(low, high);
+  const last = parts(high);
+  if (first.length === 1 && last.length === 1 && first[0][2] === last[0][2]) {
+    return number(first[0][0], first[0][1]) + "–" + number(last[0][0], last[0][1]) + " " + last[0][2];
   }
+  return duration(low, high) + " – " + duration(high);
+}
 
-  // [value, digits, unit], largest first; `scale` is a duration whose units to use instead.
-  function parts(seconds, scale) {
-    const size = Math.abs(scale === undefined ? seconds : scale);
-    if (size === 0) return [[0, 0, "s"]];
-    if (size < 0.0005) return [[seconds * 1e6, 0, "µs"]];
-    if (size < 0.9995) return [[seconds * 1000, size < 0.00995 ? 2 : size < 0.0995 ? 1 : 0, "ms"]];
-    if (size < 9.995) return [[seconds, 2, "s"]];
-    if (size < 99.95) return [[seconds, 1, "s"]];
-    if (Math.round(size) < 600) return pair(Math.round(seconds), 60, "min", "s");
-    if (Math.round(size / 60) < 100) return [[Math.round(seconds / 60), 0, "min"]];
-    if (Math.round(size / 60) < 48 * 60) return pair(Math.round(seconds / 60), 60, "h", "min");
-    return pair(Math.round(seconds / 3600), 24, "d", "h");
-  }
+// A round duration, for an axis.
+export function tick(seconds) {
+  const unit = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"], [0.001, "ms"]].find(([size]) => seconds >= size * 0.999);
+  if (!unit) return seconds ? number(seconds * 1e6) + " µs" : "0";
+  const value = seconds / unit[0];
+  return Math.abs(value - Math.round(value)) < 0.01 ? number(Math.round(value)) + " " + unit[1] : duration(seconds);
+}
 
-  function pair(total, base, big, small) {
-    if (total < base) return [[total, 0, small]];
-    const head = [Math.floor(total / base), 0, big];
-    return total % base ? [head, [total % base, 0, small]] : [head];
-  }
+// The clock `seconds` after an ISO moment, on that moment's own clock: whoever opens the page elsewhere reads the same.
+export function clock(moment, seconds, frame) {
+  const begin = Date.parse(moment.slice(0, 19) + "Z");
+  const end = new Date(Math.floor((begin + seconds * 1000 + 30000) / 60000) * 60000);
+  const show = (options) => new Intl.DateTimeFormat(lang, { timeZone: "UTC", ...options }).format(end);
+  const time = show({ hour: padsHours ? "2-digit" : "numeric", minute: "2-digit", hourCycle: "h23" });
+  if (new Date(begin).toDateString() === end.toDateString()) return time;
+  return fill(frame, { date: show({ weekday: "short", day: "numeric", month: "short" }), time: time });
+}
 
-  function duration(seconds, scale) {
-    return parts(seconds, scale).map(([value, digits, unit]) => number(value, digits) + " " + unit).join(" ");
-  }
+export function fill(frame, holes) {
+  return frame.replace(/\{(\w+)\}/g, (whole, name) => (name in holes ? holes[name] : whole));
+}
 
-  function span(low, high) {
-    const first = parts(low, high);
-    const last = parts(high);
-    if (first.length === 1 && last.length === 1 && first[0][2] === last[0][2]) {
-      return number(first[0][0], first[0][1]) + "–" + number(last[0][0], last[0][1]) + " " + last[0][2];
-    }
-    return duration(low, high) + " – " + duration(high);
-  }
+// A column packed by Python.
+export function unpack(text, Kind) {
+  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  return new Kind(bytes.buffer);
+}
 
-  // A round duration, for an axis.
-  function tick(seconds) {
-    const unit = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"], [0.001, "ms"]].find(([size]) => seconds >= size * 0.999);
-    if (!unit) return seconds ? number(seconds * 1e6) + " µs" : "0";
-    const value = seconds / unit[0];
-    return Math.abs(value - Math.round(value)) < 0.01 ? number(Math.round(value)) + " " + unit[1] : duration(seconds);
-  }
-
-  // The clock `seconds` after an ISO moment, on that moment's own clock: whoever opens the page elsewhere reads the same.
-  function clock(moment, seconds, frame) {
-    const begin = Date.parse(moment.slice(0, 19) + "Z");
-    const end = new Date(Math.floor((begin + seconds * 1000 + 30000) / 60000) * 60000);
-    const show = (options) => new Intl.DateTimeFormat(lang, { timeZone: "UTC", ...options }).format(end);
-    const time = show({ hour: padsHours ? "2-digit" : "numeric", minute: "2-digit", hourCycle: "h23" });
-    if (new Date(begin).toDateString() === end.toDateString()) return time;
-    return fill(frame, { date: show({ weekday: "short", day: "numeric", month: "short" }), time: time });
-  }
-
-  function fill(frame, holes) {
-    return frame.replace(/\{(\w+)\}/g, (whole, name) => (name in holes ? holes[name] : whole));
-  }
-
-  // A column packed by Python.
-  function unpack(text, Kind) {
-    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-    return new Kind(bytes.buffer);
-  }
-
-  function writeAs(words) {
-    leastGrouped = words.least_grouped;
-    padsHours = words.pads_hours;
-  }
-
-  Object.assign(stepscope, { number, duration, span, tick, clock, fill, unpack, writeAs });
-})();
+export function writeAs(words) {
+  leastGrouped = words.least_grouped;
+  padsHours = words.pads_hours;
+}

@@ -1,0 +1,47 @@
+"""Pages out of templates: everything that is put into one is escaped unless a template made it.
+
+The app renders its own pages with the same components: `render` takes further folders to look in.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stepscope.i18n import Language
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def environment(*folders: Path) -> Environment:
+    """The templates below the folders and our own; a name that is not there is an error, never an empty string."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+
+
+def render(name: str, language: Language, *, folders: tuple[Path, ...] = (), **values: Any) -> Markup:
+    """A template as markup; `t` is the text of a message in it, `language` writes its numbers."""
+    from markupsafe import Markup
+
+    template = environment(*folders).get_template(name)
+    return Markup(template.render(language=language, t=language.text, **values))
+
+
+def component(name: str, *args: Any, **values: Any) -> Markup:
+    """One macro of `components.html`, for a page that is put together in Python."""
+    made: Markup = getattr(environment().get_template("components.html").module, name)(*args, **values)
+    return made
