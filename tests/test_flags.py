@@ -149,7 +149,7 @@ def test_watch_asks_for_one_log(cli):
     assert "LOG ..." not in out
     assert "OTHERS" not in out.upper().partition("OPTIONS:")[0]
     _, _, err = cli("watch")
-    assert err.endswith("the following arguments are required: LOG\n")
+    assert "error[missing-argument]: an argument is missing: LOG\n" in err
 
 
 # -- every flag is used -----------------------------------------------------------------------------------
@@ -225,6 +225,7 @@ INVOCATIONS = {
     "formats": lambda _: [["show", "nanogpt"]],
     "doc": lambda _: [["C09"]],
     "demo": lambda _: [[]],
+    "help": lambda _: [["eta"]],
 }
 # The process ends before its log does, and there is no checkpoint to export.
 EXIT_CODES = {"attach": 4, "export": 1}

@@ -8,6 +8,7 @@ import json
 import pytest
 
 import stepscope
+from stepscope.core.installing import install_command
 from tests.conftest import DEMO
 from tests.unit.logs import run_of
 
@@ -32,7 +33,9 @@ def test_an_error_is_a_sentence(tmp_path):
 
 def test_a_command_in_an_error_can_be_pasted():
     error = stepscope.UsageError("needs-extra", place="Run.to_pandas", extra="pandas")
-    assert str(error) == "This needs the extra pandas: Run.to_pandas (pip install 'stepscope[pandas]')"
+    command = install_command("pandas")
+    assert str(error) == f"This needs the extra pandas: Run.to_pandas ({command})"
+    assert command.endswith("[pandas]'")
 
 
 def test_a_secret_in_an_error_is_masked(tmp_path):

@@ -5,7 +5,6 @@ Exit codes: 0 answered · 1 could not · 2 asked wrongly · 3 a training log, bu
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import io
@@ -14,19 +13,19 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
 
 from stepscope import __version__
+from stepscope.cli import _ascii, _help
+from stepscope.cli._help import make_parser
 from stepscope.core.errors import InputError, StepscopeError
-from stepscope.core.unseen import visible
 
 # As `--help` shows them. A command is a module with a docstring, `add_arguments(parser)` and `run(args) -> int`.
 GROUPS = {
-    "Read a log": ("explain", "why", "eta", "advise", "compare", "mcp"),
+    "Explain a log": ("explain", "why", "eta", "advise", "compare"),
+    "Follow a run": ("run", "watch", "attach", "serve"),
     "Before a run": ("plan",),
-    "Live": ("run", "watch", "attach", "serve", "replay"),
-    "Train": ("data", "train", "sample", "bench", "export"),
-    "Reference": ("formats", "doc", "demo"),
+    "Train a network": ("train", "sample", "data", "bench", "export"),
+    "More": ("formats", "doc", "replay", "mcp", "demo", "help"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _DEFAULT = "explain"
@@ -38,9 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller: `>&-`
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (open as long as we are)
-        stream = getattr(sys, name)
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # an ASCII terminal loses a sign, never the answer
+        _ascii.prepare(getattr(sys, name))
     try:
         return _dispatch(arguments)
     except StepscopeError as problem:
@@ -67,11 +64,13 @@ def _leave_stdout() -> None:
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in {"-h", "--help"}:
-        print(_overview())
+        print(_help.overview(GROUPS))
         return 0 if arguments else 2
-    if arguments[0] == "--version":
+    if arguments[0] in {"-V", "--version"}:
         print(f"stepscope {__version__}")
         return 0
+    if arguments[0] not in COMMANDS:
+        _help.ensure_command(arguments[0], arguments[1:], COMMANDS)
     name = arguments.pop(0) if arguments[0] in COMMANDS else _DEFAULT
     module = importlib.import_module(f"stepscope.cli.{name}")
     # After "--" comes another program's command line: none of it is ours to read.
@@ -79,48 +78,12 @@ def _dispatch(arguments: list[str]) -> int:
     if "--" in arguments and getattr(module, "RUNS_A_COMMAND", False):
         cut = arguments.index("--")
         arguments, other_command = arguments[:cut], arguments[cut + 1 :]
-    args = make_parser(name).parse_intermixed_args(arguments)
+    args = make_parser(name).parse(arguments)
     if other_command:
         args.command = other_command
     code: int = module.run(args)
     sys.stdout.flush()
     return code
-
-
-class _Parser(argparse.ArgumentParser):
-    """Shows what it was given as it is."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong and leave."""
-        super().error(visible(message))
-
-
-def make_parser(name: str) -> argparse.ArgumentParser:
-    """The parser of a command's flags."""
-    module = importlib.import_module(f"stepscope.cli.{name}")
-    summary, _, rest = (module.__doc__ or "").partition("\n")
-    parser = _Parser(
-        prog=f"stepscope {name}",
-        description=summary + "\n" + rest,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-        add_help=False,
-    )
-    parser.add_argument("-h", "--help", action="help", help="Show this help and exit")
-    module.add_arguments(parser)
-    return parser
-
-
-def _overview() -> str:
-    lines = ["usage: stepscope LOG            where did the time go, why was it slow, when is it done", ""]
-    lines.append("       stepscope COMMAND …")
-    for title, names in GROUPS.items():
-        lines += ["", f"{title}:"]
-        for name in names:
-            module = importlib.import_module(f"stepscope.cli.{name}")
-            lines.append(f"  {name:<10}{(module.__doc__ or '').partition(chr(10))[0]}")
-    lines += ["", "`stepscope COMMAND --help` says more. Without a log at hand: stepscope demo"]
-    return "\n".join(lines)
 
 
 def _print_error(problem: StepscopeError, arguments: list[str]) -> None:

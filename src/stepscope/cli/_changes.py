@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from stepscope.advice._whatif import CHANGEABLE
 from stepscope.core.errors import UsageError
+from stepscope.core.nearest import nearest
 from stepscope.core.settings import COUNTS, Value, parse_value
 from stepscope.lines.format import Format
 
@@ -73,10 +73,10 @@ def canonical_name(key: str, fmt: Format) -> str:
     meant = Counter(names[wanted] for names in map(_names, catalogue()) if wanted in names)
     if meant:
         return meant.most_common(1)[0][0]
-    known = sorted({*CHANGEABLE, *_names(fmt)})
-    near = difflib.get_close_matches(wanted, known, n=1, cutoff=_ALIKE)
-    if near:
-        raise UsageError("unknown-change", place=f"--change {key}", known=near[0])
+    known = {*CHANGEABLE, *_names(fmt)}
+    meant_by = nearest(wanted, known, alike=_ALIKE)
+    if meant_by is not None:
+        raise UsageError("unknown-change", place=f"--change {key}", known=meant_by)
     return key
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from stepscope.core import units
 from stepscope.core.errors import UsageError
+from stepscope.core.nearest import nearest
 from stepscope.core.settings import COUNTS, Value, parse_value
 from stepscope.i18n import languages
 
@@ -28,6 +29,14 @@ _MAX_SHOWN = 40
 
 # -- groups of flags --------------------------------------------------------------------------------------
 
+_FACTS, _ANSWER = "facts about the run", "the answer"
+
+
+def _group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """The part of the help of that title; several of the functions below add to the same one."""
+    found = (group for group in parser._action_groups if group.title == title)
+    return next(found, None) or parser.add_argument_group(title)
+
 
 def add_log_arguments(parser: argparse.ArgumentParser) -> None:
     """The log, and everything that may be stated about its run."""
@@ -39,7 +48,9 @@ def add_log_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_setting_arguments(parser)
     add_moment_arguments(parser)
-    parser.add_argument("--gpu", metavar="NAME", help="Name of the GPU")
+    _group(parser, _FACTS).add_argument(
+        "--gpu", metavar="NAME", help="Name of the GPU, such as 4070 (default: what the log or this machine says)"
+    )
     add_confidence_argument(parser)
     add_format_argument(parser)
     parser.add_argument("--strict", action="store_true", help="Fail if a line of the log is not understood")
@@ -47,12 +58,13 @@ def add_log_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
     """Settings of the run, from a file or one by one."""
-    parser.add_argument(
+    group = _group(parser, _FACTS)
+    group.add_argument(
         "--config",
         metavar="FILE",
         help="File with the run's settings: nanoGPT's config.py (read, never executed), JSON, TOML or YAML",
     )
-    parser.add_argument(
+    group.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
@@ -60,7 +72,7 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="Fact about the run, such as eval_interval=500; may be repeated",
     )
-    parser.add_argument(
+    group.add_argument(
         "--max-steps",
         metavar="N",
         type=whole_number("--max-steps", "bad-max-steps", below=10**15),
@@ -70,7 +82,8 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_format_argument(parser: argparse.ArgumentParser) -> None:
     """A format that the catalogue does not have."""
-    parser.add_argument(
+    group = _group(parser, _FACTS)
+    group.add_argument(
         "--format-file",
         metavar="FILE",
         action="append",
@@ -82,19 +95,23 @@ def add_format_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_moment_arguments(parser: argparse.ArgumentParser) -> None:
     """The moment at which the log ends, stated or from a table of that moment."""
-    parser.add_argument(
+    group = _group(parser, _FACTS)
+    group.add_argument(
         "--now",
         metavar="TIME",
         type=moment("bad-moment"),
         help="Time of the last line: 02:30, an ISO date, or Unix seconds "
         "(default: its timestamp, else the time in --nvidia-smi, else when the file was written)",
     )
-    parser.add_argument("--nvidia-smi", metavar="FILE", help="Saved nvidia-smi table of the GPU")
+    group.add_argument(
+        "--nvidia-smi", metavar="FILE", help="Saved output of nvidia-smi: GPU, memory, temperature and the time"
+    )
 
 
 def add_confidence_argument(parser: argparse.ArgumentParser) -> None:
     """How wide the intervals are."""
-    parser.add_argument(
+    group = _group(parser, _ANSWER)
+    group.add_argument(
         "--confidence",
         metavar="C",
         type=confidence,
@@ -105,13 +122,14 @@ def add_confidence_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_forecast_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags about the end of the run."""
-    parser.add_argument(
+    group = _group(parser, _FACTS)
+    group.add_argument(
         "--like",
         metavar="LOG",
         help="Log of a finished run of the same program: its step-time curve is followed where step cost changes "
         "during training (default: a log in the same folder with matching settings)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--deadline",
         metavar="TIME",
         type=moment("bad-deadline"),
@@ -121,23 +139,23 @@ def add_forecast_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_output_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str, ...] = FORMATS) -> None:
     """How to answer, in which languages, and where to."""
-    parser.add_argument(
+    group = _group(parser, _ANSWER)
+    group.add_argument(
         "--lang",
         metavar="L[,L…]",
         type=language_codes,
         help=f"Language: {', '.join(languages())} (default: the locale's); several need -o FOLDER",
     )
-    parser.add_argument(
-        "--format", choices=formats, default="terminal", help="Format of the answer (default: terminal)"
-    )
-    parser.add_argument(
+    group.add_argument("--format", choices=formats, default="terminal", metavar="F", help=_format_help(formats))
+    group.add_argument(
         "-o", "--output", metavar="PATH", help="Write to a file, or to a folder with one file per language"
     )
 
 
 def add_language_argument(parser: argparse.ArgumentParser) -> None:
     """One language, for commands that answer in one."""
-    parser.add_argument(
+    group = _group(parser, _ANSWER)
+    group.add_argument(
         "--lang",
         metavar="L",
         type=language_codes,
@@ -147,11 +165,14 @@ def add_language_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_one_file_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str, ...]) -> None:
     """How to answer in one language, to one file."""
+    group = _group(parser, _ANSWER)
     add_language_argument(parser)
-    parser.add_argument(
-        "--format", choices=formats, default="terminal", help="Format of the answer (default: terminal)"
-    )
-    parser.add_argument("-o", "--output", metavar="PATH", help="Write the answer to a file")
+    group.add_argument("--format", choices=formats, default="terminal", metavar="F", help=_format_help(formats))
+    group.add_argument("-o", "--output", metavar="PATH", help="Write the answer to a file")
+
+
+def _format_help(formats: tuple[str, ...]) -> str:
+    return f"Format of the answer: {', '.join(formats)} (default: terminal)"
 
 
 # -- values -----------------------------------------------------------------------------------------------
@@ -209,7 +230,8 @@ def language_codes(text: str) -> list[str]:
     codes = [re.split(r"[_.@-]", code.strip())[0].lower() for code in text.split(",") if code.strip()]
     for code in codes:
         if code not in languages():
-            raise UsageError("bad-language", text=code, known=", ".join(languages()))
+            meant = nearest(code, languages(), alike=0.6) or "none"
+            raise UsageError("bad-language", text=code, nearest=meant, known=", ".join(languages()))
     return codes
 
 
@@ -217,7 +239,8 @@ def known_setting(text: str) -> tuple[str, Value]:
     """`KEY=VALUE` of a log's run, where KEY is a name that some trainer has for a setting."""
     key, value = split_setting(text)
     if key not in known_settings():
-        raise UsageError("unknown-setting", place=text, known=", ".join(sorted(known_settings())))
+        meant = nearest(key.replace("-", "_"), known_settings()) or "none"
+        raise UsageError("unknown-setting", place=text, nearest=meant, known=", ".join(sorted(known_settings())))
     return key, check_count(key, value, place=text)
 
 

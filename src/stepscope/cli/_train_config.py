@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stepscope.core.configfile import parse_config, parse_python, read_config_text
 from stepscope.core.errors import InputError
+from stepscope.core.nearest import nearest
 from stepscope.core.redact import redact
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def read_settings(path: Path, names: Collection[str], known: Collection[str] = (
                 raise InputError("train-config-expression", place=f"{path}:{line}", excerpt=shown, setting=name)
     others = [name for name in values if name not in names and name not in known and name not in used]
     for name in others:
-        meant = difflib.get_close_matches(name, names, n=1, cutoff=_ALIKE)
-        if meant:
-            raise InputError("train-misspelt", place=f"{path}: {redact(name)}", setting=redact(name), meant=meant[0])
+        meant = nearest(name, names, alike=_ALIKE)
+        if meant is not None:
+            raise InputError("train-misspelt", place=f"{path}: {redact(name)}", setting=redact(name), meant=meant)
     return ConfigFile({name: value for name, value in values.items() if name in names}, text, tuple(others))
 
 

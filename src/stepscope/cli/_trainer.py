@@ -17,7 +17,7 @@ _USAGE = frozenset({"train-setting-type", "train-choice", "train-range", "train-
 def need_torch() -> None:
     """Say what to install if PyTorch is missing."""
     if importlib.util.find_spec("torch") is None:
-        raise InputError("train-no-torch")
+        raise InputError("train-no-torch", place="import torch", extra="train")
 
 
 @contextlib.contextmanager

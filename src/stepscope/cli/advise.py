@@ -1,4 +1,4 @@
-"""What to change, and what each change saves and costs; with --change, what exactly that change would do
+"""Say what to change, what it saves and what it costs.
 
     stepscope advise train.log --config config.py
     stepscope advise train.log --config config.py --may-lose 10min

@@ -1,4 +1,4 @@
-"""Live view of a process that is already running: finds its log, looks inside it while it is slow
+"""Watch a process that is already running.
 
     stepscope attach 12345
     stepscope attach 12345 --log train.log        if its output is not a file, or you may not see which

@@ -1,7 +1,7 @@
-"""How long a training step takes here: nanoGPT's bench.py
+"""Time a training step on this machine, as nanoGPT's bench.py does.
 
-stepscope bench --real_data=False --device=cpu --compile=False --batch_size=4 --block_size=256
-stepscope bench config/train_shakespeare_char.py --device=cuda
+    stepscope bench --real_data=False --device=cpu --compile=False --batch_size=4 --block_size=256
+    stepscope bench config/train_shakespeare_char.py --device=cuda
 
 Ten steps warm up, twenty are timed. Flags, defaults and config files are those of nanoGPT's bench.py; the shape of the
 network and the data can be set, too. Config files are read, never run.

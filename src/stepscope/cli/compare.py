@@ -1,4 +1,4 @@
-"""Runs next to each other: what got slower, which phase, and whether it is more than noise
+"""Compare runs: what got slower, and is it more than noise?
 
     stepscope compare old.log new.log
     stepscope compare base.log a.log b.log --align tokens --format json

@@ -1,9 +1,12 @@
-"""Make a data folder for the trainer: train.bin, val.bin, meta.pkl
+"""Make a data folder for the trainer.
 
-stepscope data prepare FILE…             your own text; .jsonl files hold one document per line under "text"
-stepscope data prepare shakespeare       tiny Shakespeare, a download of 1 MB; FILE after it: a copy you have
-stepscope data prepare openwebtext FILE… OpenWebText from files you have: its 54 GB are not downloaded here
-stepscope data prepare stdlib            the sources of Python's standard library
+    stepscope data prepare FILE…               your own text
+    stepscope data prepare shakespeare         tiny Shakespeare, a download of 1 MB
+    stepscope data prepare openwebtext FILE…   OpenWebText from files you have
+    stepscope data prepare stdlib              Python's standard library
+
+It holds train.bin, val.bin and meta.pkl. A .jsonl file has one document per line under "text". A FILE after shakespeare
+is a copy you have; the 54 GB of OpenWebText are not downloaded here.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ _NAMES = ("shakespeare", "shakespeare_char", "openwebtext", "stdlib")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to prepare, how, and where to."""
-    parser.add_argument("action", choices=("prepare",), help="Action: there is only this one")
+    parser.add_argument("action", choices=("prepare",), help="What to do; there is only this one")
     parser.add_argument("what", nargs="+", metavar="FILE|NAME", help="Text files, or the name of a dataset")
     parser.add_argument(
         "--tokens",

@@ -1,4 +1,9 @@
-"""The page of a cause, an advice rule, alarm or check, by its code; of a GPU, by its name; `cards` lists all GPUs"""
+"""Print the page of a cause, an advice, an alarm or a GPU.
+
+stepscope doc C09
+stepscope doc 4070
+stepscope doc cards     all GPUs
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,11 @@
-"""Time left, its interval and the finish time, on one line
+"""Say when the run will finish, on one line.
 
-Exit code 3 when the log cannot support a forecast; it says what is missing.
+    stepscope eta train.log --max-steps 20000
+    stepscope eta train.log --config config.py --now 02:30     count from when the last line was written
+    stepscope eta train.log --deadline 08:00                   how likely it is done by then
+
+Time left, its interval and the finish time. Exit code 3 when the log cannot support a forecast; it says what is
+missing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,12 @@
-"""Where the time went, why iterations were slow, when the run finishes, what to change
+"""Show where the time went, why it was slow, when it ends.
 
-Point it at a log and it works out the rest:  stepscope train.log
-Exit code 0 when some step time was read, 3 when the log holds none.
+    stepscope train.log                              the same: explain is the default
+    stepscope train.log --config config.py           settings that the log does not print
+    stepscope train.log --format html -o report.html   a page to look at and share
+    stepscope runs/                                  the log of a folder
+
+LOG is a file, a folder, - for standard input, or several files of one run. Exit code 0 when some step time was read, 3
+when the log holds none.
 """
 
 from __future__ import annotations

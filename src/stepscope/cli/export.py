@@ -1,7 +1,9 @@
-"""One ckpt.pt from a checkpoint in slices (train --shard=True), for nanoGPT or a single machine
+"""Make one ckpt.pt from a checkpoint in slices.
 
-stepscope export --out_dir=out                     writes out/ckpt.pt
-stepscope export --out_dir=out --to elsewhere.pt
+    stepscope export --out_dir=out                     writes out/ckpt.pt
+    stepscope export --out_dir=out --to elsewhere.pt
+
+Slices are what `stepscope train --shard=True` writes; the one file is for nanoGPT or a single machine.
 """
 
 from __future__ import annotations

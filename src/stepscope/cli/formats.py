@@ -1,9 +1,10 @@
-"""The catalogue of log formats: list it, `show NAME`, or `try FILE` to see how far each one gets
+"""List the log formats, or try them on a file.
 
-`try FILE --suggest` writes a format file to start from, made from the structure of the log:
-
-  stepscope formats try run.log --suggest > mine.toml
-  stepscope run.log --format-file mine.toml
+stepscope formats                                       list them all
+stepscope formats show nanogpt                          one format: its lines, what its figure means
+stepscope formats try run.log                           how far each format gets
+stepscope formats try run.log --suggest > mine.toml     a format file to start from
+stepscope run.log --format-file mine.toml
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from stepscope.catalogue.user_formats import config_folder, taught_formats
 from stepscope.cli import _answer, _flags
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Seconds, Share
+from stepscope.core.nearest import nearest
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.lines.format import Format
@@ -51,15 +53,18 @@ def run(args: argparse.Namespace) -> int:
     if args.suggest and args.action != "try":
         raise UsageError("suggest-needs-file")
     if args.action is None:
-        for fmt in _all_formats():
-            print(f"{fmt.name:<16}{fmt.title:<20}{fmt.url}")
+        shown = [(fmt.name, fmt.title, fmt.url) for fmt in _all_formats()]
+        name_columns, title_columns = (max(len(row[at]) for row in shown) for at in (0, 1))
+        for name, title, url in shown:
+            print(f"{name:<{name_columns}}  {title:<{title_columns}}  {url}")
         return 0
     if args.what is None:
-        raise UsageError("no-such-format")
+        raise UsageError("no-such-format", nearest="none")
     if args.action == "show":
         found = find_format(args.what)
         if found is None:
-            raise InputError("no-such-format", place=args.what)
+            meant = nearest(args.what, [fmt.name for fmt in _all_formats()]) or "none"
+            raise InputError("no-such-format", place=args.what, nearest=meant)
         sys.stdout.write(page(found, language))
         return 0
     lines = _lines_of(args.what)

@@ -1,4 +1,4 @@
-"""Answers for assistants: a read-only MCP server over standard input and output
+"""Answer assistants: a read-only MCP server.
 
     {"mcpServers": {"stepscope": {"command": "stepscope", "args": ["mcp", "--root", "runs"]}}}
 

@@ -1,4 +1,4 @@
-"""Whether a run will fit, how long it will take, which settings suit this GPU
+"""Predict whether a run fits a GPU and how long it will take.
 
     stepscope plan --gpu 4070 --config config/train_gpt2.py
     stepscope plan --gpu 4070,4080,4090 --config train.py --write configs/

@@ -1,4 +1,4 @@
-"""Print a log again at the pace at which it was written, faster or slower: for demos and trials
+"""Print a log again at the pace at which it was written.
 
 stepscope replay train.log --speed 50 | stepscope watch - --max-steps 5000
 """

@@ -1,4 +1,4 @@
-"""Run a command, timestamp every line on arrival, show the live view, keep the log and the timestamps
+"""Run a training, watch it live, and keep its log with exact times.
 
     stepscope run -- python train.py config/train_gpt2.py
     stepscope runs/20261116-031742-train          afterwards: the whole report, with measured evaluations

@@ -1,7 +1,7 @@
-"""Text from a checkpoint, ours or nanoGPT's, or from GPT-2
+"""Generate text from a checkpoint, or from GPT-2.
 
-stepscope sample --out_dir=out-stdlib --start="def " --num_samples=3
-stepscope sample config.py --init_from=gpt2-xl --start=FILE:prompt.txt
+    stepscope sample --out_dir=out-stdlib --start="def " --num_samples=3
+    stepscope sample config.py --init_from=gpt2-xl --start=FILE:prompt.txt
 
 Flags, defaults and config files are those of nanoGPT's sample.py, and so is the text for a seed. Config files are read,
 never run.

@@ -1,4 +1,4 @@
-"""The same as a web page on this machine: all runs of a folder, each live; paste a log; compare
+"""Show all runs of a folder in the browser, each live.
 
     stepscope serve runs/
     stepscope serve train.log --port 8000

@@ -1,4 +1,4 @@
-"""The nanoGPT-compatible trainer that accounts for its own time
+"""Train a GPT with nanoGPT's settings, every second accounted for.
 
 Without arguments: a small network learns Python from the sources of the standard library, on the CPU, in a few
 minutes. With a config file: nanoGPT's settings and defaults, and flags on top, as in nanoGPT (--batch_size=32). Config

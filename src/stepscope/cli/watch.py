@@ -1,4 +1,4 @@
-"""Live view of a run by its log: what it does now, when it finishes, alarms
+"""Watch a running log: what it does now, when it ends, alarms.
 
     stepscope watch train.log
     tail -f train.log | stepscope watch -

@@ -1,9 +1,9 @@
-"""The whole story of one iteration: how long it took, what the time went into, why, what else it might have been
+"""Tell the whole story of one iteration.
 
     stepscope why train.log 500
 
-Exit code 0 when the log has that iteration (or one of its lines covers it), 2 when it is out of range, 3 when the log
-holds no step times.
+How long it took, what the time went into, why, and what else it might have been. Exit code 0 when the log has that
+iteration (or one of its lines covers it), 2 when it is out of range, 3 when the log holds no step times.
 """
 
 from __future__ import annotations

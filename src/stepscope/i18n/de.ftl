@@ -407,7 +407,10 @@ error-nvidia-smi-too-large = über diese Pipe kamen mehr als { $size }
 error-bad-setting = --set erwartet schlüssel=wert
     .hint = zum Beispiel: --set eval_interval=500
 error-unknown-setting = keine Einstellung dieses Namens
-    .hint = es gibt: { $known }
+    .hint = { $nearest ->
+        [none] es gibt: { $known }
+       *[other] meintest du { $nearest }?
+      }
 error-bad-count = { $setting } ist eine ganze Zahl ab 1
     .hint = zum Beispiel: --set { $setting }=500
 error-bad-max-steps = --max-steps erwartet eine ganze Zahl ab 1
@@ -417,11 +420,42 @@ error-bad-moment = kein Zeitpunkt: { $text }
 error-bad-confidence = --confidence liegt zwischen 0.5 und 0.99
     .hint = zum Beispiel: --confidence 0.9
 error-bad-language = keine solche Sprache: { $text }
-    .hint = es gibt: { $known }
+    .hint = { $nearest ->
+        [none] es gibt: { $known }
+       *[other] meintest du { $nearest }?
+      }
+error-bad-choice = { $flag } kann nicht { $text } sein
+    .hint = { $nearest ->
+        [none] es gibt: { $known }
+       *[other] meintest du { $nearest }?
+      }
+error-no-such-command = kein Befehl dieses Namens
+    .hint = { $nearest ->
+        [none] es gibt: { $known }
+       *[other] meintest du { $nearest }?
+      }
+error-unknown-flag = keine solche Option: { $flag }
+    .hint = { $nearest ->
+        [none] { $command } --help     zeigt, was es gibt
+       *[other] meintest du { $nearest }?
+      }
+error-unknown-command = weder ein Befehl noch eine Datei
+    .hint = meintest du: stepscope { $nearest }
+error-too-many-arguments = mehr Argumente, als { $command } annimmt
+    .hint = { $command } --help     zeigt, was es gibt
+error-wrong-usage = { $reason }
+    .hint = { $command } --help     zeigt, was es gibt
+error-missing-argument = ein Argument fehlt: { $missing }
+    .hint = { $command } --help     zeigt, was es gibt
+error-missing-value = { $flag } braucht einen Wert
+    .hint = { $command } --help     zeigt, was es gibt
 error-languages-need-folder = mehrere Sprachen ergeben mehrere Dateien
     .hint = nennen Sie einen Ordner dafür: -o notizen/
 error-no-such-format = kein Format dieses Namens
-    .hint = stepscope formats     zählt sie auf
+    .hint = { $nearest ->
+        [none] stepscope formats     zählt sie auf
+       *[other] meintest du { $nearest }?
+      }
 error-no-such-code = keine Seite mit diesem Code
     .hint = es gibt: { $known }
 error-cannot-write = kann nicht schreiben: { $reason }
@@ -625,7 +659,7 @@ export-done = { $path }: { $size } MB, vor Iteration { $iteration }
 error-train-no-slices = hier liegt kein Checkpoint in Teilen
     .hint = einer von train --shard=True ist ein Ordner dieses Namens; ckpt.pt braucht keinen Export
 error-train-no-torch = zum Trainieren braucht es PyTorch
-    .hint = pip install 'stepscope[train]'
+    .hint = { $install }
 error-train-setting-type = { $setting } erwartet einen Wert vom Typ { $wanted }
     .hint = zum Beispiel: --{ $setting }=… mit einem { $wanted }, wie in nanoGPT
 error-train-choice = diesen Wert von { $setting } gibt es nicht
@@ -656,13 +690,13 @@ error-train-unreadable = nicht lesbar: { $reason }
 error-train-vocabulary = Token { $token } passt nicht zu einem Vokabular von { $vocab_size }
     .hint = die Daten gehören nicht zu diesem Checkpoint oder zu meta.pkl: das richtige --dataset nennen oder mit --init_from=scratch beginnen
 error-train-no-tiktoken = die Bytepaare von GPT-2 brauchen tiktoken
-    .hint = pip install 'stepscope[train]', oder --tokens char
+    .hint = { $install }, oder --tokens char
 error-train-tiktoken-download = tiktoken konnte die Tabellen von GPT-2 nicht laden ({ $reason })
     .hint = von einem Rechner kopieren, der sie hat, und TIKTOKEN_CACHE_DIR setzen, oder --tokens char
 error-train-no-stdlib = dieses Python hat die Quellen seiner Standardbibliothek nicht dabei
     .hint = einen eigenen Text vorbereiten: stepscope data prepare FILE
 error-train-no-safetensors = die Gewichte von GPT-2 brauchen safetensors
-    .hint = pip install 'stepscope[train]'
+    .hint = { $install }
 error-train-bad-gpt2 = kein Ordner mit GPT-2-Gewichten: { $reason }
     .hint = er enthält config.json und model.safetensors, wie Hugging Face sie veröffentlicht
 error-train-no-gpt2 = hier sind keine Gewichte von { $name }, und es wird nichts geladen
@@ -748,7 +782,7 @@ error-run-what = was soll laufen?
 error-needs-posix = das geht nur unter Linux und macOS
     .hint = stepscope watch train.log     folgt einem Log auf jedem System
 error-needs-extra = dazu wird das Extra { $extra } gebraucht
-    .hint = pip install 'stepscope[{ $extra }]'
+    .hint = { $install }
 error-bad-address = keine Adresse, an die gesendet werden kann
     .hint = zum Beispiel: --notify mailto://user:pass@example.org
 error-bad-interval = --interval sind Sekunden, von 0.05 bis 3600

@@ -409,7 +409,10 @@ error-nvidia-smi-too-large = more than { $size } came through this pipe
 error-bad-setting = --set takes key=value
     .hint = for example: --set eval_interval=500
 error-unknown-setting = no setting of that name
-    .hint = there are: { $known }
+    .hint = { $nearest ->
+        [none] there are: { $known }
+       *[other] did you mean { $nearest }?
+      }
 error-bad-count = { $setting } is a whole number of at least 1
     .hint = for example: --set { $setting }=500
 error-bad-max-steps = --max-steps takes a whole number of at least 1
@@ -419,11 +422,42 @@ error-bad-moment = not a moment: { $text }
 error-bad-confidence = --confidence lies between 0.5 and 0.99
     .hint = for example: --confidence 0.9
 error-bad-language = no such language: { $text }
-    .hint = there are: { $known }
+    .hint = { $nearest ->
+        [none] there are: { $known }
+       *[other] did you mean { $nearest }?
+      }
+error-bad-choice = { $flag } cannot be { $text }
+    .hint = { $nearest ->
+        [none] there are: { $known }
+       *[other] did you mean { $nearest }?
+      }
+error-no-such-command = no command of that name
+    .hint = { $nearest ->
+        [none] there are: { $known }
+       *[other] did you mean { $nearest }?
+      }
+error-unknown-flag = no such option: { $flag }
+    .hint = { $nearest ->
+        [none] { $command } --help     shows what there is
+       *[other] did you mean { $nearest }?
+      }
+error-unknown-command = neither a command nor a file
+    .hint = did you mean: stepscope { $nearest }
+error-too-many-arguments = more arguments than { $command } takes
+    .hint = { $command } --help     shows what there is
+error-wrong-usage = { $reason }
+    .hint = { $command } --help     shows what there is
+error-missing-argument = an argument is missing: { $missing }
+    .hint = { $command } --help     shows what there is
+error-missing-value = { $flag } needs a value
+    .hint = { $command } --help     shows what there is
 error-languages-need-folder = several languages make several files
     .hint = name a folder for them: -o notes/
 error-no-such-format = no format of that name
-    .hint = stepscope formats     lists them
+    .hint = { $nearest ->
+        [none] stepscope formats     lists them
+       *[other] did you mean { $nearest }?
+      }
 error-no-such-code = no page of that code
     .hint = there are: { $known }
 error-cannot-write = cannot write: { $reason }
@@ -626,7 +660,7 @@ export-done = { $path }: { $size } MB, before iteration { $iteration }
 error-train-no-slices = no checkpoint in slices here
     .hint = one that train --shard=True wrote is a folder of that name; ckpt.pt needs no export
 error-train-no-torch = training needs PyTorch
-    .hint = pip install 'stepscope[train]'
+    .hint = { $install }
 error-train-setting-type = { $setting } wants a value of type { $wanted }
     .hint = for example: --{ $setting }=… with a { $wanted }, as in nanoGPT
 error-train-choice = no such { $setting }
@@ -657,13 +691,13 @@ error-train-unreadable = cannot be read: { $reason }
 error-train-vocabulary = token { $token } does not fit a vocabulary of { $vocab_size }
     .hint = the data are not those of this checkpoint or meta.pkl: name the right --dataset, or start with --init_from=scratch
 error-train-no-tiktoken = GPT-2’s byte pairs need tiktoken
-    .hint = pip install 'stepscope[train]', or --tokens char
+    .hint = { $install }, or --tokens char
 error-train-tiktoken-download = tiktoken could not download GPT-2’s tables ({ $reason })
     .hint = copy them from a machine that has them and set TIKTOKEN_CACHE_DIR, or --tokens char
 error-train-no-stdlib = this Python has no sources of its standard library
     .hint = prepare a text of your own: stepscope data prepare FILE
 error-train-no-safetensors = GPT-2’s weights need safetensors
-    .hint = pip install 'stepscope[train]'
+    .hint = { $install }
 error-train-bad-gpt2 = not a folder of GPT-2 weights: { $reason }
     .hint = it holds config.json and model.safetensors as Hugging Face publishes them
 error-train-no-gpt2 = no weights of { $name } here, and nothing is downloaded
@@ -749,7 +783,7 @@ error-run-what = run what?
 error-needs-posix = this works on Linux and macOS only
     .hint = stepscope watch train.log     follows a log on any system
 error-needs-extra = this needs the extra { $extra }
-    .hint = pip install 'stepscope[{ $extra }]'
+    .hint = { $install }
 error-bad-address = not an address to send to
     .hint = for example: --notify mailto://user:pass@example.org
 error-bad-interval = --interval takes seconds, from 0.05 to 3600

@@ -407,7 +407,10 @@ error-nvidia-smi-too-large = por esta tubería llegaron más de { $size }
 error-bad-setting = --set espera clave=valor
     .hint = por ejemplo: --set eval_interval=500
 error-unknown-setting = no hay ningún ajuste con ese nombre
-    .hint = hay: { $known }
+    .hint = { $nearest ->
+        [none] hay: { $known }
+       *[other] ¿querías decir { $nearest }?
+      }
 error-bad-count = { $setting } es un número entero, 1 como mínimo
     .hint = por ejemplo: --set { $setting }=500
 error-bad-max-steps = --max-steps espera un número entero, 1 como mínimo
@@ -417,11 +420,42 @@ error-bad-moment = no es un momento: { $text }
 error-bad-confidence = --confidence está entre 0.5 y 0.99
     .hint = por ejemplo: --confidence 0.9
 error-bad-language = no hay tal idioma: { $text }
-    .hint = hay: { $known }
+    .hint = { $nearest ->
+        [none] hay: { $known }
+       *[other] ¿querías decir { $nearest }?
+      }
+error-bad-choice = { $flag } no puede ser { $text }
+    .hint = { $nearest ->
+        [none] hay: { $known }
+       *[other] ¿querías decir { $nearest }?
+      }
+error-no-such-command = no hay ningún comando con ese nombre
+    .hint = { $nearest ->
+        [none] hay: { $known }
+       *[other] ¿querías decir { $nearest }?
+      }
+error-unknown-flag = no existe la opción { $flag }
+    .hint = { $nearest ->
+        [none] { $command } --help     muestra lo que hay
+       *[other] ¿querías decir { $nearest }?
+      }
+error-unknown-command = no es ni un comando ni un archivo
+    .hint = quizás querías decir: stepscope { $nearest }
+error-too-many-arguments = sobran argumentos para { $command }
+    .hint = { $command } --help     muestra lo que hay
+error-wrong-usage = { $reason }
+    .hint = { $command } --help     muestra lo que hay
+error-missing-argument = falta un argumento: { $missing }
+    .hint = { $command } --help     muestra lo que hay
+error-missing-value = { $flag } necesita un valor
+    .hint = { $command } --help     muestra lo que hay
 error-languages-need-folder = varios idiomas dan varios archivos
     .hint = indique una carpeta para ellos: -o notas/
 error-no-such-format = no hay ningún formato con ese nombre
-    .hint = stepscope formats     los enumera
+    .hint = { $nearest ->
+        [none] stepscope formats     los enumera
+       *[other] ¿querías decir { $nearest }?
+      }
 error-no-such-code = no hay página con ese código
     .hint = hay: { $known }
 error-cannot-write = no se puede escribir: { $reason }
@@ -625,7 +659,7 @@ export-done = { $path }: { $size } MB, antes de la iteración { $iteration }
 error-train-no-slices = aquí no hay ningún checkpoint en partes
     .hint = el que escribe train --shard=True es una carpeta con ese nombre; ckpt.pt no hace falta exportarlo
 error-train-no-torch = para entrenar hace falta PyTorch
-    .hint = pip install 'stepscope[train]'
+    .hint = { $install }
 error-train-setting-type = { $setting } espera un valor de tipo { $wanted }
     .hint = por ejemplo: --{ $setting }=… con un { $wanted }, como en nanoGPT
 error-train-choice = no existe ese { $setting }
@@ -656,13 +690,13 @@ error-train-unreadable = no se puede leer: { $reason }
 error-train-vocabulary = el token { $token } no cabe en un vocabulario de { $vocab_size }
     .hint = los datos no son los de este checkpoint o meta.pkl: indica el --dataset correcto, o empieza con --init_from=scratch
 error-train-no-tiktoken = los pares de bytes de GPT-2 necesitan tiktoken
-    .hint = pip install 'stepscope[train]', o --tokens char
+    .hint = { $install }, o --tokens char
 error-train-tiktoken-download = tiktoken no pudo descargar las tablas de GPT-2 ({ $reason })
     .hint = cópialas de una máquina que las tenga y define TIKTOKEN_CACHE_DIR, o --tokens char
 error-train-no-stdlib = este Python no trae las fuentes de su biblioteca estándar
     .hint = prepara un texto propio: stepscope data prepare FILE
 error-train-no-safetensors = los pesos de GPT-2 necesitan safetensors
-    .hint = pip install 'stepscope[train]'
+    .hint = { $install }
 error-train-bad-gpt2 = no es una carpeta de pesos de GPT-2: { $reason }
     .hint = contiene config.json y model.safetensors tal como los publica Hugging Face
 error-train-no-gpt2 = no hay pesos de { $name } aquí, y no se descarga nada
@@ -748,7 +782,7 @@ error-run-what = ¿qué hay que ejecutar?
 error-needs-posix = esto solo funciona en Linux y macOS
     .hint = stepscope watch train.log     sigue un registro en cualquier sistema
 error-needs-extra = esto necesita el extra { $extra }
-    .hint = pip install 'stepscope[{ $extra }]'
+    .hint = { $install }
 error-bad-address = no es una dirección de envío
     .hint = por ejemplo: --notify mailto://user:pass@example.org
 error-bad-interval = --interval son segundos, de 0.05 a 3600

@@ -407,7 +407,10 @@ error-nvidia-smi-too-large = plus de { $size } sont arrivés par ce tube
 error-bad-setting = --set attend clé=valeur
     .hint = par exemple : --set eval_interval=500
 error-unknown-setting = aucun réglage de ce nom
-    .hint = il y a : { $known }
+    .hint = { $nearest ->
+        [none] il y a : { $known }
+       *[other] vouliez-vous dire { $nearest } ?
+      }
 error-bad-count = { $setting } est un nombre entier, au moins 1
     .hint = par exemple : --set { $setting }=500
 error-bad-max-steps = --max-steps attend un nombre entier, au moins 1
@@ -417,11 +420,42 @@ error-bad-moment = ce n’est pas un moment : { $text }
 error-bad-confidence = --confidence se situe entre 0.5 et 0.99
     .hint = par exemple : --confidence 0.9
 error-bad-language = aucune langue de ce nom : { $text }
-    .hint = il y a : { $known }
+    .hint = { $nearest ->
+        [none] il y a : { $known }
+       *[other] vouliez-vous dire { $nearest } ?
+      }
+error-bad-choice = { $flag } ne peut pas être { $text }
+    .hint = { $nearest ->
+        [none] il y a : { $known }
+       *[other] vouliez-vous dire { $nearest } ?
+      }
+error-no-such-command = aucune commande de ce nom
+    .hint = { $nearest ->
+        [none] il y a : { $known }
+       *[other] vouliez-vous dire { $nearest } ?
+      }
+error-unknown-flag = option inconnue : { $flag }
+    .hint = { $nearest ->
+        [none] { $command } --help     montre ce qu’il y a
+       *[other] vouliez-vous dire { $nearest } ?
+      }
+error-unknown-command = ni une commande ni un fichier
+    .hint = vouliez-vous dire : stepscope { $nearest }
+error-too-many-arguments = trop d’arguments pour { $command }
+    .hint = { $command } --help     montre ce qu’il y a
+error-wrong-usage = { $reason }
+    .hint = { $command } --help     montre ce qu’il y a
+error-missing-argument = il manque un argument : { $missing }
+    .hint = { $command } --help     montre ce qu’il y a
+error-missing-value = { $flag } demande une valeur
+    .hint = { $command } --help     montre ce qu’il y a
 error-languages-need-folder = plusieurs langues font plusieurs fichiers
     .hint = nommez un dossier pour elles : -o notes/
 error-no-such-format = aucun format de ce nom
-    .hint = stepscope formats     les énumère
+    .hint = { $nearest ->
+        [none] stepscope formats     les énumère
+       *[other] vouliez-vous dire { $nearest } ?
+      }
 error-no-such-code = aucune page pour ce code
     .hint = il y a : { $known }
 error-cannot-write = impossible d’écrire : { $reason }
@@ -625,7 +659,7 @@ export-done = { $path } : { $size } Mo, avant l’itération { $iteration }
 error-train-no-slices = pas de checkpoint en morceaux ici
     .hint = celui qu’écrit train --shard=True est un dossier de ce nom ; ckpt.pt n’a pas besoin d’être exporté
 error-train-no-torch = l’entraînement a besoin de PyTorch
-    .hint = pip install 'stepscope[train]'
+    .hint = { $install }
 error-train-setting-type = { $setting } attend une valeur de type { $wanted }
     .hint = par exemple : --{ $setting }=… avec un { $wanted }, comme dans nanoGPT
 error-train-choice = cette valeur de { $setting } n’existe pas
@@ -656,13 +690,13 @@ error-train-unreadable = illisible : { $reason }
 error-train-vocabulary = le jeton { $token } n’entre pas dans un vocabulaire de { $vocab_size }
     .hint = les données ne sont pas celles de ce checkpoint ou de meta.pkl : indiquez le bon --dataset, ou repartez avec --init_from=scratch
 error-train-no-tiktoken = les paires d’octets de GPT-2 ont besoin de tiktoken
-    .hint = pip install 'stepscope[train]', ou --tokens char
+    .hint = { $install }, ou --tokens char
 error-train-tiktoken-download = tiktoken n’a pas pu télécharger les tables de GPT-2 ({ $reason })
     .hint = copiez-les depuis une machine qui les a et définissez TIKTOKEN_CACHE_DIR, ou --tokens char
 error-train-no-stdlib = ce Python n’a pas les sources de sa bibliothèque standard
     .hint = préparez votre propre texte : stepscope data prepare FILE
 error-train-no-safetensors = les poids de GPT-2 ont besoin de safetensors
-    .hint = pip install 'stepscope[train]'
+    .hint = { $install }
 error-train-bad-gpt2 = pas un dossier de poids de GPT-2 : { $reason }
     .hint = il contient config.json et model.safetensors tels que publiés par Hugging Face
 error-train-no-gpt2 = pas de poids de { $name } ici, et rien n’est téléchargé
@@ -748,7 +782,7 @@ error-run-what = lancer quoi ?
 error-needs-posix = cela ne marche que sous Linux et macOS
     .hint = stepscope watch train.log     suit un journal sur tout système
 error-needs-extra = cela demande l’extra { $extra }
-    .hint = pip install 'stepscope[{ $extra }]'
+    .hint = { $install }
 error-bad-address = pas une adresse où envoyer
     .hint = par exemple : --notify mailto://user:pass@example.org
 error-bad-interval = --interval se compte en secondes, de 0.05 à 3600

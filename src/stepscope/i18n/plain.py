@@ -23,6 +23,10 @@ def error_text(error: StepscopeError, language: Language) -> ErrorText:
         name: value if isinstance(value, int) else redact(str(value)) for name, value in error.args_for_text.items()
     }
     args.setdefault("place", redact(error.place or "-"))
+    if "extra" in args:
+        from stepscope.core.installing import install_command
+
+        args["install"] = install_command(str(args["extra"]))
     key = f"error-{error.key}"
     return ErrorText(language.text(key, **args), language.hint(key, **args))
 

@@ -255,7 +255,7 @@ def gpt2_encoding() -> Any:
     try:
         import tiktoken
     except ImportError:
-        raise TrainerError("train-no-tiktoken") from None
+        raise TrainerError("train-no-tiktoken", extra="train") from None
     try:
         return tiktoken.get_encoding("gpt2")
     except Exception as problem:  # the network may fail in any way

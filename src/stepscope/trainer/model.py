@@ -269,7 +269,7 @@ def load_gpt2(name: str, folder: str, dropout: float) -> GPT:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
     except ImportError:
-        raise TrainerError("train-no-safetensors") from None
+        raise TrainerError("train-no-safetensors", extra="train") from None
     try:
         shape = json.loads((place / "config.json").read_text(encoding="utf-8"))
         args = ModelArgs(

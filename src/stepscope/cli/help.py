@@ -1,0 +1,30 @@
+"""Show the help of a command, or the list of all commands.
+
+stepscope help
+stepscope help compare
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from stepscope.cli import COMMANDS, GROUPS, _help
+from stepscope.core.errors import UsageError
+from stepscope.core.nearest import nearest
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command."""
+    parser.add_argument("name", nargs="?", metavar="COMMAND", help="Command to explain (default: list them all)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print it."""
+    if args.name is None:
+        print(_help.overview(GROUPS))
+        return 0
+    if args.name not in COMMANDS:
+        meant = nearest(args.name, COMMANDS) or "none"
+        raise UsageError("no-such-command", place=args.name, nearest=meant, known=", ".join(COMMANDS))
+    _help.make_parser(args.name).print_help()
+    return 0
