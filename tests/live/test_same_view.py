@@ -179,6 +179,17 @@ def test_an_open_span_is_what_goes_on(tmp_path):
     spans.close()
 
 
+def test_after_a_save_it_is_still_the_save_until_something_begins(tmp_path):
+    spans = OpenSpans(tmp_path, clock=lambda: 50_000_000_000)
+    spans_of(tmp_path, "B 40000000000 checkpoint 0", "E 45000000000 checkpoint 0 5000000000")
+    assert (spans.now(), spans.since_save()) == (None, 5.0)
+    spans_of(tmp_path, "N 45000000001 values 0")
+    assert (spans.now(), spans.since_save()) == (None, 5.0)
+    spans_of(tmp_path, "E 46000000000 data 0 1000")
+    assert (spans.now(), spans.since_save()) == (None, None)
+    spans.close()
+
+
 def test_spans_beat_what_the_log_suggests(tmp_path):
     lines = training(499, every=1, evaluate=100, step_ms=170.0, evaluation_ms=25_000.0)
     facts = Facts(config=None, flags={"max_steps": 1000, "eval_interval": 100}, confidence=0.9)
@@ -190,6 +201,8 @@ def test_spans_beat_what_the_log_suggests(tmp_path):
     spans_of(tmp_path, f"B {time.monotonic_ns()} checkpoint 0")
     assert inside.look(view).pulse.doing == "checkpoint"
     spans_of(tmp_path, f"E {time.monotonic_ns()} checkpoint 0 1")
+    assert inside.look(view).pulse.doing == "checkpoint"
+    spans_of(tmp_path, f"B {time.monotonic_ns()} step 0")
     assert inside.look(view).pulse.doing == "training"
     inside.close()
 
@@ -208,6 +221,28 @@ def test_the_process_that_works_is_found(tmp_path):
     finally:
         os.kill(training_process(shell.pid), signal.SIGKILL)
         shell.wait(timeout=30)
+
+
+@linux
+def test_a_loaders_worker_is_not_what_trains(tmp_path):
+    """Workers are forks of the training, and may work more than it does."""
+    mark = tmp_path / "mark"
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import multiprocessing, pathlib, sys, time\n"
+        "def work():\n    n = sum(range(8000000))\n    pathlib.Path(sys.argv[1]).touch()\n    time.sleep(60)\n"
+        "multiprocessing.get_context('fork').Process(target=work, daemon=True).start()\ntime.sleep(60)\n"
+    )
+    child = subprocess.Popen([sys.executable, str(program), str(mark)])
+    try:
+        end = time.monotonic() + 30
+        while not mark.exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert training_process(child.pid) == child.pid
+    finally:
+        child.terminate()
+        child.wait(timeout=30)
 
 
 @linux

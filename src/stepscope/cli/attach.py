@@ -3,8 +3,8 @@
     stepscope attach 12345
     stepscope attach 12345 --log train.log        if its output is not a file, or you may not see which
 
-While an iteration takes longer than it should, its Python stack is sampled (py-spy), so that the view says where it is:
-in `torch.save`, in `estimate_loss`. That needs the right to look into the process (the same user, or ptrace allowed);
+Its Python stack is sampled about once a second (py-spy), so that the view says where it is: in `torch.save`, in
+`estimate_loss`. That needs the right to look into the process (the same user, or ptrace allowed);
 without it the view goes on with less and says so. Exit codes as `watch`; the process's end counts. Linux only.
 """
 

@@ -37,6 +37,7 @@ class _Process:
         self.file = file
         self.open: list[tuple[str, int]] = []
         self.num_records = 0
+        self.saved_ns: int | None = None  # the end of a save, while nothing has come after it
         self._half = b""
 
     def look(self) -> None:
@@ -51,10 +52,13 @@ class _Process:
         if len(fields) != 6 or fields[3] != _MAIN_THREAD or not fields[1].isdigit() or len(fields[1]) > 19:
             return
         self.num_records += 1
+        if fields[0] not in {b"B", b"E"}:
+            return
         kind = fields[2].decode("ascii", errors="replace")
+        self.saved_ns = int(fields[1]) if fields[0] == b"E" and kind == "checkpoint" else None
         if fields[0] == b"B" and len(self.open) < _MOST_OPEN:
             self.open.append((kind, int(fields[1])))
-        elif fields[0] == b"E":
+        else:
             # A kill or a torn line may have lost the end of an inner span: it ended with the outer one.
             for place in range(len(self.open) - 1, -1, -1):
                 if self.open[place][0] == kind:
@@ -82,6 +86,16 @@ class OpenSpans:
             for kind, begun_ns in reversed(process.open):
                 if kind in _SHOWN:
                     return OpenSpan(_SHOWN[kind], kind, max(0.0, (self._clock() - begun_ns) / 1e9))
+        return None
+
+    def since_save(self) -> float | None:
+        """Seconds since the first rank's last save, while nothing has happened after it; call it after `now`.
+
+        The save may go on where no hook sees it: an upload, a copy, a slow disk.
+        """
+        for _, process in sorted(self._processes.items()):
+            if process.num_records:
+                return None if process.saved_ns is None else max(0.0, (self._clock() - process.saved_ns) / 1e9)
         return None
 
     def close(self) -> None:

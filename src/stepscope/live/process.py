@@ -13,31 +13,13 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 from stepscope.core.errors import InputError
+from stepscope.live.activity import Frame
 from stepscope.source.recording import META
 
-# Functions that show what a trainer is doing, by the beginning of their names; the innermost known one counts.
-_KNOWN = {
-    "torch.save": ("save", "torch/serialization"),
-    "safetensors": ("save_file", "safetensors"),
-    "evaluation": ("estimate_loss|evaluate|validate|validation|eval_", ""),
-    "compile": ("compile_fx|_compile|call_user_compiler|codegen", "torch/_"),
-    "data": ("get_batch|_next_data|_try_get_data|__next__", ""),
-    "backward": ("backward", ""),
-    "optimizer": ("step", "torch/optim"),
-}
 _SAMPLE_S = 5.0
 _MOST_PROCESSES = 256
-
-
-class Frame(NamedTuple):
-    """A line of Python that a process is in."""
-
-    name: str
-    file: str
-    line: int
 
 
 def output_of(pid: int) -> Path | None:
@@ -74,7 +56,31 @@ def training_process(pid: int) -> int:
         one = waiting.pop()
         found.append(one)
         waiting += _children(one)
-    return max(found, key=_worked)
+    return _leader(max(found, key=_worked), set(found))
+
+
+def _leader(pid: int, known: set[int]) -> int:
+    """The process that forked or spawned this one as its helper: a loader's worker has its parent's command line."""
+    while (parent := _parent(pid)) in known and parent is not None:
+        own = _command(pid)
+        if not own or (own != _command(parent) and b"multiprocessing" not in own):
+            break
+        pid = parent
+    return pid
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _children(pid: int) -> list[int]:
@@ -135,11 +141,12 @@ def recording_of(pid: int) -> Path | None:
             if b"stepscope.live.supervisor" in words:
                 place = os.fsdecode(words[words.index(b"stepscope.live.supervisor") + 1])
                 return (folder / "cwd").readlink() / place
-            pid = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
+        except OSError:
             return None
-        if pid <= 1:
+        parent = _parent(pid)
+        if parent is None or parent <= 1:
             return None
+        pid = parent
     return None
 
 
@@ -168,17 +175,3 @@ def sample(pid: int) -> tuple[list[Frame], str | None]:
     except (ValueError, LookupError, TypeError):
         return [], "py-spy"
     return frames, None
-
-
-def place_of(frames: list[Frame]) -> str | None:
-    """Where a process is, in a word or two: a known activity, else the innermost function of the user's own code."""
-    import re
-
-    for activity, (names, where) in _KNOWN.items():
-        for frame in frames:
-            if re.match(names, frame.name) and where in frame.file:
-                return f"{activity} ({frame.name}, {Path(frame.file).name}:{frame.line})"
-    own = next(
-        (frame for frame in frames if "site-packages" not in frame.file and "/lib/python" not in frame.file), None
-    )
-    return f"{own.name}, {Path(own.file).name}:{own.line}" if own else None

@@ -98,6 +98,8 @@ class SpanFile:
         buffer.append(record)
         if at_ns - self._flushed >= _FLUSH_NS or kind not in _SHORT or len(buffer) >= _FLUSH_RECORDS:
             self.flush()
+        if kind not in _SHORT:
+            self._flushed = 0  # what comes next ends it for those who watch: written at once, too
 
     def flush(self) -> None:
         """Write what has been recorded."""

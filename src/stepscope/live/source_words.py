@@ -1,0 +1,103 @@
+"""What the text around a line of a training program says that it is: part of an evaluation, or of a save.
+
+Hand-written loops often have neither in a function. What encloses the line speaks for itself all the same: a loop over
+the validation loader, a loop without gradients, `with timer("checkpoint")`, `if step % save_interval == 0`. Only the
+text is read, nothing of it is run; the innermost construct that says something counts, up to the function around it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from stepscope.core.boundary import open_file
+
+_MOST_BYTES = 1_000_000
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_EVALUATION = re.compile(r"(eval|evaluat\w*|val|valid|validat\w*|test|testing|heldout)(set|loader|dl|ds|data|iter)?$")
+_CHECKPOINT = re.compile(r"(save|saves|saving|checkpoint\w*|ckpt|ckpts|snapshot)$")
+_NO_GRADIENTS = ("no_grad", "inference_mode")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def kind_at(file: str, line: int) -> str | None:
+    """ "evaluation" or "checkpoint" where the text around a line says so, else None."""
+    tree = _parsed(file)
+    return _kind(tree, line) if tree is not None else None
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(file: str) -> ast.Module | None:
+    try:
+        with open_file(Path(file)) as source:
+            data = source.read(_MOST_BYTES + 1)
+        return ast.parse(data) if len(data) <= _MOST_BYTES else None
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return None  # gone, no text of Python, or one that our own version cannot read
+
+
+def _kind(tree: ast.Module, line: int) -> str | None:
+    around = list(_enclosing(tree, line))
+    inner = max((place for place, node in enumerate(around) if isinstance(node, _FUNCTIONS)), default=0)
+    for node in reversed(around[inner:]):
+        found = _said(node, line)
+        if found is not None:
+            return found
+    return None
+
+
+def _enclosing(node: ast.AST, line: int) -> Iterator[ast.AST]:
+    """The constructs around a line, from the outermost to the innermost."""
+    while True:
+        yield node
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt) and child.lineno <= line <= (child.end_lineno or child.lineno):
+                node = child
+                break
+        else:
+            return
+
+
+def _said(node: ast.AST, line: int) -> str | None:
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        text = " ".join(ast.unparse(item.context_expr) for item in node.items)
+        return _kind_of(text) or ("evaluation" if _is_without_gradients(text) and _has_loop(node) else None)
+    if isinstance(node, (ast.For, ast.AsyncFor)) and line > node.lineno:
+        return "evaluation" if _kind_of(ast.unparse(node.iter)) == "evaluation" else None
+    if isinstance(node, ast.If) and _is_in(node.body, line) and _has_remainder(node.test):
+        return _kind_of(ast.unparse(node.test))
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        text = " ".join(ast.unparse(decorator) for decorator in node.decorator_list)
+        return "evaluation" if _is_without_gradients(text) and _has_loop(node) else None
+    return None
+
+
+def _kind_of(text: str) -> str | None:
+    """The kind whose words a text has; None for both and for neither."""
+    words = [word.lower() for word in _WORDS.findall(text)]
+    evaluates = any(_EVALUATION.match(word) for word in words)
+    saves = any(_CHECKPOINT.match(word) for word in words)
+    if evaluates == saves:
+        return None
+    return "evaluation" if evaluates else "checkpoint"
+
+
+def _is_without_gradients(text: str) -> bool:
+    return any(word in text for word in _NO_GRADIENTS)
+
+
+def _has_loop(node: ast.AST) -> bool:
+    """Over batches: a single action or a step of an average takes no loop."""
+    return any(isinstance(child, (ast.For, ast.AsyncFor, ast.While)) for child in ast.walk(node))
+
+
+def _has_remainder(test: ast.expr) -> bool:
+    """`step % interval`: a condition that holds now and then, not a mode of the program."""
+    return any(isinstance(child, ast.BinOp) and isinstance(child.op, ast.Mod) for child in ast.walk(test))
+
+
+def _is_in(body: list[ast.stmt], line: int) -> bool:
+    return body[0].lineno <= line <= (body[-1].end_lineno or body[-1].lineno)
