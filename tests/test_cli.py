@@ -217,7 +217,7 @@ def test_two_parts_of_one_run(cli, tmp_path):
 
 def test_a_cut_last_line_is_counted_and_shown(cli, tmp_path):
     path = write(tmp_path / "train.log", LOG[:-12])
-    status, out, _ = cli(path)
+    status, out, _ = cli(path, "--full")
     assert status == 0
     assert "One of 20 lines was not understood, at line 20: iter 1300: loss 4.9066, ti" in out
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import stepscope
 from stepscope.core.errors import StepscopeError
+from stepscope.i18n import Language
+from stepscope.report import terminal
 from tests.asked.cases import Case
 
 LOGS = Path(__file__).parent / "logs"
@@ -36,7 +38,9 @@ def ask(name: str) -> Answer:
         report = stepscope.explain(stepscope.read(str(LOGS / f"{name}.txt")), has_gpu_log=False)
     except StepscopeError as error:
         return Answer(str(error), {})
-    return Answer(re.sub(r"[ \u00a0\u202f]*\n +", " ", str(report)), report.to_dict())
+    return Answer(
+        re.sub(r"[ \u00a0\u202f]*\n +", " ", terminal.render(report, Language.load("en"), full=True)), report.to_dict()
+    )
 
 
 def judge(case: Case) -> Verdict:

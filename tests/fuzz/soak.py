@@ -118,7 +118,11 @@ def _answer(place: Path, names: Sequence[str], seed: int) -> str | None:
         language = Language.load(languages()[seed % len(languages())])
         broken += documents(as_json.render(report, language))
     if seed % _RENDERERS == 0:
-        texts = [terminal.render(report, language), markdown.render(report, language)]
+        texts = [
+            terminal.render(report, language),
+            terminal.render(report, language, full=True),
+            markdown.render(report, language),
+        ]
         texts += [note.render(report, language), note.render_eta(report, language)]
         texts += [importlib.import_module(f"stepscope.report.{name}").render(report, language) for name in _EXPORTS]
         broken += [f"{found[0]!r} in renderer {i}" for i, text in enumerate(texts) if (found := _UNSEEN.search(text))]

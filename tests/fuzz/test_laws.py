@@ -76,6 +76,7 @@ def test_any_bytes_give_an_answer_or_a_clear_error(data, code):
     json.loads(as_json.render(report, language))
     for text in (
         terminal.render(report, language),
+        terminal.render(report, language, full=True),
         markdown.render(report, language),
         note.render(report, language),
         note.render_eta(report, language),

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
+from stepscope.i18n import Language
 from stepscope.reading.log_reader import LogReader
+from stepscope.report import terminal
 from stepscope.run.model import Run
 
 
@@ -21,6 +23,11 @@ def run_of(lines: Iterable[str] | str) -> Run:
 
 def report_of(lines: Iterable[str] | str, **flags: object) -> Report:
     return explain(run_of(lines), flags=flags)
+
+
+def full(report: Report, width: int = 80) -> str:
+    """All that the terminal says about a report, in one line."""
+    return " ".join(terminal.render(report, Language.load("en"), width=width, full=True).split())
 
 
 def training(

@@ -16,7 +16,8 @@ from stepscope.i18n import Language, languages
 from stepscope.reading.log_reader import LogReader
 from stepscope.report import html, markdown, note, terminal
 from stepscope.report import json as as_json
-from tests.unit.logs import report_of, run_of, training
+from stepscope.report.wording.sentence import capital
+from tests.unit.logs import full, report_of, run_of, training
 
 RUN = training(200, evaluate=50)
 
@@ -161,8 +162,10 @@ def test_a_count_without_a_loss_may_be_no_training():
 def test_a_doubt_is_said_first(code):
     report, language = misread(), Language.load(code)
     doubt = language.text("reading-doubt", confidence="").split("(")[0].strip()
-    assert terminal.render(report, language, width=200).startswith(f"! {doubt}")
-    assert "stepscope formats try" in terminal.render(report, language, width=400)
+    assert terminal.render(report, language, width=200, full=True).startswith(f"! {doubt}")
+    assert "stepscope formats try" in terminal.render(report, language, width=400, full=True)
+    said = language.text("reading-eta-doubt", confidence="", text="").split("(")[0].strip()
+    assert terminal.render(report, language).startswith(capital(said))
     body = markdown.render(report, language).split("\n\n")
     assert body[1] == f"## {language.text('section-reading')}"
     assert doubt in body[2]
@@ -172,8 +175,8 @@ def test_a_doubt_is_said_first(code):
 
 def test_a_sure_reading_has_one_line_at_most():
     report, language = report_of(stamped(steps(60), 1.0)), Language.load("en")
-    assert terminal.render(report, language).count("Reading: checked against the timestamps") == 1
-    assert "in doubt" not in terminal.render(report, language)
+    assert terminal.render(report, language, full=True).count("Reading: checked against the timestamps") == 1
+    assert "in doubt" not in terminal.render(report, language).lower()
 
 
 def test_the_document_has_the_checks():
@@ -206,7 +209,7 @@ def test_a_missing_total_is_said_with_the_line_that_may_have_it():
     lines = [*steps(20), "plan: total steps 9000"]
     assert report_of(lines).forecast.reason.key == "reason-no-total-unread"
     assert report_of(steps(20)).forecast.reason.key == "reason-no-total"
-    assert "plan: total steps 9000" in str(report_of(lines))
+    assert "plan: total steps 9000" in full(report_of(lines))
     assert report.forecast.reason.key.startswith("reason-no-total")
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 import stepscope
+from tests.unit.logs import full
 
 
 def said(report):
-    return " ".join(str(report).split())
+    return full(report)
 
 
 def report_of(tmp_path, text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.consistency import breaches
-from tests.unit.logs import report_of, training
+from tests.unit.logs import full, report_of, training
 
 
 def steps(first: int, last: int, step_ms: float) -> list[str]:
@@ -82,4 +82,4 @@ def test_findings_are_in_the_document_and_the_terminal_says_what_no_phase_shows(
         *("code", "seconds", "low_s", "high_s", "share", "basis", "message", "setting"),
     }
     assert document["best"]["step"] == 200
-    assert document["findings"][0]["message"].split(".")[0] in " ".join(str(report).split())
+    assert document["findings"][0]["message"].split(".")[0] in full(report)

@@ -12,7 +12,7 @@ from stepscope.i18n import Language
 from stepscope.lines.format import Clock, Format, Layout, Line
 from stepscope.reading.log_reader import LogReader
 from stepscope.report.wording.finish import finish_lines
-from tests.unit.logs import report_of, training
+from tests.unit.logs import full, report_of, training
 
 LINES = (
     Line("step", r"turn (?P<step>\d+) of (?P<total>\d+): loss (?P<loss>[\d.]+) in (?P<dur_ms>[\d.]+) ms"),
@@ -191,7 +191,7 @@ def test_evaluations_that_nothing_times_are_counted_without_a_figure():
     assert own.is_unpriced
     assert (own.num, own.seconds, own.low_s, own.high_s) == (8, 0.0, 0.0, 0.0)
     assert [row["is_priced"] for row in report.to_dict()["ledger"] if row["phase"] == "evaluation"] == [False]
-    assert "8×, not timed" in str(report)
+    assert "8×, not timed" in full(report)
     assert report.ledger.evaluation_price is None
     assert "evaluation" not in {total.phase for total in report.ledger.timed_phases}
 

@@ -7,6 +7,7 @@ import pytest
 
 import stepscope
 from stepscope.analysis.trend import find_trend
+from tests.unit.logs import full
 
 
 def trend(values, **options):
@@ -70,7 +71,7 @@ def test_a_long_steady_series_stays_steady():
 
 
 def said(report):
-    return " ".join(str(report).split())
+    return full(report)
 
 
 def report_of(tmp_path, text):
@@ -128,4 +129,4 @@ def test_a_normal_iteration_of_two_speeds_is_one_that_happened(tmp_path):
     lines = [f"INFO:tensorflow:global step {665 + n}: loss = 1.4688 ({s:.3f} sec/step)" for n, s in enumerate(seconds)]
     report = report_of(tmp_path, "\n".join(lines) + "\n")
     assert report.ledger.step.typical_s == pytest.approx(2.7, rel=0.1)
-    assert "Two speeds" in str(report)
+    assert "Two speeds" in full(report)

@@ -8,6 +8,7 @@ import pytest
 import stepscope
 from stepscope.infer import worded
 from stepscope.infer.worded import worded_format
+from tests.unit.logs import full
 
 
 def report_of(tmp_path, text):
@@ -27,13 +28,13 @@ def report_of(tmp_path, text):
 def test_one_line_is_enough(tmp_path, line, seconds):
     report = report_of(tmp_path, line + "\n")
     assert report.ledger.step.typical_s == pytest.approx(seconds)
-    assert "One line: it shows no trend." in str(report)
+    assert "One line: it shows no trend." in full(report)
 
 
 def test_growing_durations_are_no_clock(tmp_path):
     text = "".join(f"epoch {i} time: {seconds} s\n" for i, seconds in enumerate((12, 14, 17.5, 22, 27, 33, 40), 1))
     report = report_of(tmp_path, text)
-    assert "Iterations get slower" in str(report)
+    assert "Iterations get slower" in full(report)
     assert report.trend.trend.last == 40
 
 
@@ -51,7 +52,7 @@ def test_a_running_average_is_differenced(tmp_path):
         text += f"Step {number}  [{total / number:.3f} sec/step, loss=1.0]\n"
     report = report_of(tmp_path, text)
     assert report.ledger.step.typical_s == pytest.approx(5.0, rel=0.1)
-    assert "average since the first iteration" in " ".join(str(report).split())
+    assert "average since the first iteration" in full(report)
 
 
 def test_lines_without_a_number_are_counted_and_their_waits_read(tmp_path):
@@ -138,7 +139,7 @@ def test_epochs_on_the_lines_give_the_total_and_evaluations_are_in_what_is_left(
 def test_the_rest_of_the_bar_is_said_next_to_that_of_the_run(tmp_path):
     report = report_of(tmp_path, "Epoch 1/20\n  4/411 [.........] - ETA: 14:06:50 - loss: 11.06\n")
     assert report.forecast.rough.bar_s == pytest.approx(14 * 3600 + 6 * 60 + 50)
-    assert "left of this progress bar" in " ".join(str(report).split())
+    assert "left of this progress bar" in full(report)
 
 
 def test_a_bar_of_the_whole_run_says_best_itself_what_is_left(tmp_path):

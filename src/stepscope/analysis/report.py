@@ -254,17 +254,26 @@ class Report:
     @cached_property
     def state(self) -> State:
         """How the run is: as its log says or, where that just stops, by how long ago it was written."""
-        is_dated = self.moment_from == "stamp" and len(self.run.steps.t_ns) > 0
-        written = self.moment if is_dated or self.run.mtime is None else dt.datetime.fromtimestamp(self.run.mtime)
-        if self.run.mtime is None and not is_dated:
-            written = None
+        if self.moment_from in {"flag", "nvidia-smi"}:
+            # Asked as of that moment: the last line is of now.
+            written = present = self.moment
+        else:
+            written, present = self._written, self.ask.fallback_now
         return find_state(
             self.run,
             self.ending,
             written=None if written is None else written.astimezone(),
-            present=self.ask.fallback_now,
+            present=present,
             level_s=self.ledger.step.typical_s if self.ledger.step is not None else None,
         )
+
+    @property
+    def _written(self) -> dt.datetime | None:
+        """When the log was written to last."""
+        is_dated = self.moment_from == "stamp" and len(self.run.steps.t_ns) > 0
+        if is_dated:
+            return self.moment
+        return None if self.run.mtime is None else dt.datetime.fromtimestamp(self.run.mtime)
 
     def finish(self, seconds: float) -> dt.datetime | None:
         """The clock time `seconds` after the last line; None where that is unknown or beyond any calendar."""

@@ -152,6 +152,13 @@ def add_output_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str,
     )
 
 
+def add_full_argument(parser: argparse.ArgumentParser) -> None:
+    """All there is to say, instead of one screen."""
+    parser.add_argument(
+        "--full", action="store_true", help="Everything: ranges, reasons and evidence (default: one screen)"
+    )
+
+
 def add_language_argument(parser: argparse.ArgumentParser) -> None:
     """One language, for commands that answer in one."""
     group = _group(parser, _ANSWER)

@@ -18,6 +18,7 @@ FOLDER = Path(__file__).parent.parent / "demo"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Only how to answer."""
     _flags.add_output_arguments(parser)
+    _flags.add_full_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

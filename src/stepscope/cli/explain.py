@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _flags.add_log_arguments(parser)
     _flags.add_forecast_arguments(parser)
     _flags.add_output_arguments(parser, formats=_flags.FORMATS + _flags.EXPORTS)
+    _flags.add_full_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,7 +42,9 @@ def show(args: argparse.Namespace, report: Report) -> None:
     if args.format == "terminal":
         from stepscope.report import terminal
 
-        renderers["terminal"] = lambda r, language, _: terminal.render(r, language, width=width, color=color)
+        renderers["terminal"] = lambda r, language, _: terminal.render(
+            r, language, width=width, color=color, full=args.full
+        )
     elif args.format == "json":
         from stepscope.report import json
 

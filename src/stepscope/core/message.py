@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from stepscope.core.outlets import outlet
 
@@ -17,6 +17,21 @@ class Seconds(NamedTuple):
     """A duration."""
 
     value: float
+
+
+class Range(NamedTuple):
+    """What a duration before it lies between: written as " (55–61 min)", as nothing where both ends print alike."""
+
+    low: float
+    high: float
+
+
+class About(NamedTuple):
+    """A duration that is known to lie between `low` and `high`: with no more digits than that allows."""
+
+    value: float
+    low: float
+    high: float
 
 
 class Share(NamedTuple):
@@ -39,7 +54,7 @@ class Decimal(NamedTuple):
     digits: int
 
 
-Argument = str | int | Seconds | Share | Moment | Decimal
+Argument: TypeAlias = "str | int | Seconds | Range | About | Share | Moment | Decimal | Message"
 
 
 class Message(NamedTuple):

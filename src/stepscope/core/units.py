@@ -20,6 +20,7 @@ MONTHS = {
 }
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])")
 _UNIT_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DECIMAL_UNITS = {"ms": 1e-3, "s": 1.0}
 _SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
 
 
@@ -74,6 +75,25 @@ def duration_parts(seconds: float, scale: float | None = None) -> list[tuple[flo
     if round(size / 60) < 48 * 60:
         return _pair(sign, round(own / 60), 60, "h", "min")
     return _pair(sign, round(own / 3600), 24, "d", "h")
+
+
+def doubtful_parts(seconds: float, low: float, high: float) -> list[tuple[float, int, str]]:
+    """Split a duration between `low` and `high` into no more digits than those two leave sure.
+
+    `5.46` between 3.88 and 7.43 → 5.5 s; `0.446` between 0.01 and 2.18 → 0.4 s, because of the unit of its doubt.
+    """
+    doubt = (high - low) / 2
+    if not (math.isfinite(doubt) and doubt > 0):
+        return duration_parts(seconds)
+    parts = duration_parts(seconds, max(seconds, high) if doubt >= 0.05 else None)
+    if len(parts) > 1 or parts[0][2] not in _DECIMAL_UNITS:
+        return parts
+    value, digits, unit = parts[0]
+    doubt /= _DECIMAL_UNITS[unit]
+    # One digit more where the doubt is 1 or 2 of the last: rounding must not be the larger error.
+    place = math.floor(math.log10(doubt))
+    wanted = -place + (1 if doubt / 10**place < 3 else 0)
+    return [(value, min(digits, max(0, wanted)), unit)]
 
 
 def _pair(sign: int, total: int, base: int, big: str, small: str) -> list[tuple[float, int, str]]:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from stepscope.core import units
-from stepscope.core.message import Argument, Decimal, Message, Moment, Seconds, Share
+from stepscope.core.message import About, Argument, Decimal, Message, Moment, Range, Seconds, Share
 from stepscope.core.unseen import visible
 from stepscope.i18n._fluent import Entry
 from stepscope.i18n.cldr import CLDR
@@ -95,10 +95,16 @@ class Language:
         """An argument as this language writes it."""
         if isinstance(value, Seconds):
             return self.duration(value.value)
+        if isinstance(value, Range):
+            return f" ({self.span(value.low, value.high)})" if self.is_range(value.low, value.high) else ""
+        if isinstance(value, About):
+            return self._joined(units.doubtful_parts(value.value, value.low, value.high))
         if isinstance(value, Share):
             return self.percent(value.value)
         if isinstance(value, Moment):
             return self.clock(value.value, value.near)
+        if isinstance(value, Message):
+            return self.say(value)
         if isinstance(value, Decimal):
             return self.number(value.value, value.digits)
         return self.number(value) if isinstance(value, int) else visible(str(value))
@@ -132,12 +138,19 @@ class Language:
 
     def duration(self, seconds: float, scale: float | None = None) -> str:
         """A duration with about three digits."""
-        return " ".join(
-            f"{self.number(value, digits)} {unit}" for value, digits, unit in units.duration_parts(seconds, scale)
-        )
+        return self._joined(units.duration_parts(seconds, scale))
+
+    def _joined(self, parts: list[tuple[float, int, str]]) -> str:
+        return " ".join(f"{self.number(value, digits)} {unit}" for value, digits, unit in parts)
+
+    def is_range(self, low: float, high: float) -> bool:
+        """Whether the two ends look different when they are written."""
+        return self.duration(low, high) != self.duration(high)
 
     def span(self, low: float, high: float) -> str:
         """A range of durations; the unit only once where both ends have just that one."""
+        if not self.is_range(low, high):
+            return self.duration(high)
         first, last = units.duration_parts(low, high), units.duration_parts(high)
         if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
             return f"{self.number(first[0][0], first[0][1])}–{self.number(last[0][0], last[0][1])} {last[0][2]}"

@@ -209,8 +209,8 @@ skipped-few = { $count ->
 } bisher übersprungen.
 finish-last-event = Das Letzte darin gehört zur Phase „{ $phase }“ (Zeile { $line }); danach ist keine Iteration ausgegeben.
 rough-bar = Noch etwa { $duration } bis zum Ende dieses Fortschrittsbalkens, der zu nur einer von mehreren Epochen gehören kann.
-rough-few = Noch etwa { $duration } bei diesem Tempo ({ $span }): eine schwache Schätzung aus sehr wenigen Zeilen.
-rough-first = Noch etwa { $duration }, falls alle Iterationen so lange dauern wie diese erste und einzige, die den Start enthält ({ $span }): eine schwache Schätzung.
+rough-few = Noch etwa { $duration } bei diesem Tempo{ $range }: eine schwache Schätzung aus sehr wenigen Zeilen.
+rough-first = Noch etwa { $duration }, falls alle Iterationen so lange dauern wie diese erste und einzige, die den Start enthält{ $range }: eine schwache Schätzung.
 finish-none = Keine Endzeit: { $reason }
 finish-rate = Bei derzeit { $duration } je Iteration dauern 1.000 weitere { $thousand }.
 finish-rate-evaluations = Bei derzeit { $duration } je Iteration dauern 1.000 weitere mit { $count ->
@@ -1434,3 +1434,87 @@ finding-repeated = { $count ->
    *[other] { $count } Iterationen liefen nach Neustarts doppelt: { $seconds } Training, { $share } der Zeit.
   }
 finding-after-best = Am niedrigsten war der Validierungs-Loss bei Iteration { $step } ({ $loss }). Die { $seconds } danach, { $share } der Zeit, haben das Modell verschlechtert.
+
+## Die Antwort in drei Zeilen
+
+summary-running = Läuft: { $where }
+summary-finished = Fertig: { $where }
+summary-stopped = Ohne ein Wort abgebrochen: { $where }
+summary-unknown = Läuft vielleicht noch: { $where }
+summary-crashed = Abgestürzt nach { $wall }: { $where }
+summary-crashed-early = Vor der ersten Iteration abgestürzt
+summary-crashed-untimed = Abgestürzt: { $where }
+summary-out_of_memory = Speicher voll nach { $wall }: { $where }
+summary-out_of_memory-early = Speicher voll vor der ersten Iteration
+summary-out_of_memory-untimed = Speicher voll: { $where }
+summary-interrupted = Unterbrochen nach { $wall }: { $where }
+summary-interrupted-early = Vor der ersten Iteration unterbrochen
+summary-interrupted-untimed = Unterbrochen: { $where }
+summary-killed = Von außen beendet nach { $wall }: { $where }
+summary-killed-early = Vor der ersten Iteration von außen beendet
+summary-killed-untimed = Von außen beendet: { $where }
+summary-cause = Zeile { $line }: { $text }
+summary-memory = { $asked } mehr wurden gebraucht, { $free } von { $total } waren frei (Zeile { $line })
+summary-smaller = Halbiere den Batch und verdopple die Akkumulation: das Training bleibt dasselbe
+summary-smaller-batch = Versuch Batch { $batch_size } × Akkumulation { $accumulation }: gleich viele Tokens pro Iteration
+summary-lost = { $count ->
+    [0] Nichts ist verloren: Der letzte Checkpoint ist von der letzten Iteration, { $step }
+    [one] Verloren: eine Iteration ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
+   *[other] Verloren: { $count } Iterationen ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
+  }
+summary-for-times = Für Zeitangaben so starten: stepscope run -- python train.py
+summary-nothing-lost = Keine Trainingszeit ist verloren: Es gab noch keine Iteration
+summary-left = Noch { $left }{ $range }
+summary-left-done = Noch { $left }{ $range } · Ende: { $time }
+summary-left-if = Noch { $left }{ $range }, falls es weiterläuft
+summary-resumed = Lief { $wall }; beim Fortsetzen noch { $left }{ $range }
+summary-took = Dauer: { $wall }
+summary-took-each = Dauer: { $wall }, { $level } pro Iteration
+summary-no-times = Das Log enthält keine Zeiten: weder Dauer noch Ende lassen sich angeben
+summary-no-steps = Noch keine Iteration mit Zeit: weder Dauer noch Ende lassen sich angeben
+summary-so-far-no-total = Bisher { $wall }; für das Ende: --max-steps N angeben
+summary-so-far-no-end = Bisher { $wall }; das Ende ist noch nicht abzusehen
+summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; für das Ende: --max-steps N
+summary-each-no-end = Bisher { $wall }, { $level } pro Iteration; Ende noch nicht abzusehen
+summary-unlogged = Größter Posten: { $seconds } ({ $share }), die das Log nicht erklärt
+summary-healthy = Nichts zu verbessern: { $share } der Zeit sind Training
+summary-no-cost = Nichts Vermeidbares kostet 1 % der Zeit oder mehr
+size-mib = { $size } MiB
+size-gib = { $size } GiB
+cost-evaluation = { $count ->
+    [one] Größter Posten: eine Evaluierung, { $seconds } ({ $share } der Zeit)
+   *[other] Größter Posten: { $count } Evaluierungen, { $seconds } ({ $share } der Zeit)
+  }
+cost-checkpoint = { $count ->
+    [one] Größter Posten: ein Checkpoint, { $seconds } ({ $share } der Zeit)
+   *[other] Größter Posten: { $count } Checkpoints, { $seconds } ({ $share } der Zeit)
+  }
+cost-warmup = Größter Posten: Warm-up (Kompilieren, erste GPU-Nutzung), { $seconds } ({ $share })
+cost-data = Größter Posten: Warten auf Daten, { $seconds } ({ $share } der Zeit)
+cost-gc = Größter Posten: Garbage Collection, { $seconds } ({ $share } der Zeit)
+cost-logging = Größter Posten: Logging, { $seconds } ({ $share } der Zeit)
+cost-communication = Größter Posten: Warten auf andere Prozesse, { $seconds } ({ $share } der Zeit)
+cost-stall = Größter Posten: ungeklärte Pausen, { $seconds } ({ $share } der Zeit)
+cost-gap = Größter Posten: { $seconds } ({ $share }) Stillstand (Neustarts, Ruhezustand)
+cost-slower = Größter Posten: langsame Iterationen { $first }–{ $last }, { $seconds } ({ $share } der Zeit)
+cost-repeated = { $count ->
+    [one] Größter Posten: eine Iteration doppelt nach einem Neustart, { $seconds } ({ $share })
+   *[other] Größter Posten: { $count } Iterationen doppelt nach Neustarts, { $seconds } ({ $share })
+  }
+cost-after-best = Größter Posten: { $seconds } ({ $share }) nach dem besten Validierungs-Loss, bei { $step }
+
+## Eine Bildschirmseite
+
+slow-group-times = { $where } ({ $count }×)
+slow-group-some = mehrere
+slow-group-every = alle { $every }
+slow-group-window = { $first }–{ $last }
+change-short = { $change }: spart { $duration }
+part-about = { $phase } ≈{ $duration }
+screen-more = Mehr: --full
+screen-more-about = Mehr: --full. ≈: aus diesem Log nicht genau zu bestimmen.
+screen-more-lines = { $count ->
+    [one] … und eine weitere
+   *[other] … und { $count } weitere
+  }
+screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence } sicher)

@@ -211,8 +211,8 @@ skipped-few = { $count ->
 } so far.
 finish-last-event = The last thing in it is of phase “{ $phase }” (line { $line }); no iteration is printed after it.
 rough-bar = About { $duration } left of this progress bar, which may be one epoch’s of several.
-rough-few = About { $duration } left at this speed ({ $span }): a weak estimate from very few lines.
-rough-first = About { $duration } left if all iterations took as long as this first and only one, which includes start-up ({ $span }): a weak estimate.
+rough-few = About { $duration } left at this speed{ $range }: a weak estimate from very few lines.
+rough-first = About { $duration } left if all iterations took as long as this first and only one, which includes start-up{ $range }: a weak estimate.
 finish-none = No finish time: { $reason }
 finish-rate = At the present { $duration } an iteration, 1,000 more take { $thousand }.
 finish-rate-evaluations = At the present { $duration } an iteration, 1,000 more take { $thousand } with { $count ->
@@ -1435,3 +1435,87 @@ finding-repeated = { $count ->
    *[other] { $count } iterations were done twice after restarts: { $seconds } of training, { $share } of the time.
   }
 finding-after-best = The validation loss was lowest at iteration { $step } ({ $loss }). The { $seconds } after it, { $share } of the time, made the model worse.
+
+## The answer in three lines
+
+summary-running = Running: { $where }
+summary-finished = Finished: { $where }
+summary-stopped = Stopped without a word: { $where }
+summary-unknown = Perhaps still running: { $where }
+summary-crashed = Crashed after { $wall }: { $where }
+summary-crashed-early = Crashed before the first iteration
+summary-crashed-untimed = Crashed: { $where }
+summary-out_of_memory = Out of memory after { $wall }: { $where }
+summary-out_of_memory-early = Out of memory before the first iteration
+summary-out_of_memory-untimed = Out of memory: { $where }
+summary-interrupted = Interrupted after { $wall }: { $where }
+summary-interrupted-early = Interrupted before the first iteration
+summary-interrupted-untimed = Interrupted: { $where }
+summary-killed = Killed after { $wall }: { $where }
+summary-killed-early = Killed before the first iteration
+summary-killed-untimed = Killed: { $where }
+summary-cause = Line { $line }: { $text }
+summary-memory = { $asked } more were needed, { $free } of { $total } were free (line { $line })
+summary-smaller = Halve the batch size and double the gradient accumulation: same training
+summary-smaller-batch = Try batch size { $batch_size } × accumulation { $accumulation }: the same tokens per iteration
+summary-lost = { $count ->
+    [0] Nothing is lost: the last checkpoint is of the last iteration, { $step }
+    [one] Lost: one iteration ({ $seconds }) since the last checkpoint, at { $step }
+   *[other] Lost: { $count } iterations ({ $seconds }) since the last checkpoint, at { $step }
+  }
+summary-for-times = To get times, start it with: stepscope run -- python train.py
+summary-nothing-lost = No training time is lost: no iteration was done
+summary-left = { $left } left{ $range }
+summary-left-done = { $left } left{ $range }, done at { $time }
+summary-left-if = { $left } left{ $range } if it goes on
+summary-resumed = Ran { $wall }; { $left } left{ $range } if resumed
+summary-took = Took { $wall }
+summary-took-each = Took { $wall }, { $level } per iteration
+summary-no-times = The log prints no times: neither duration nor finish time can be given
+summary-no-steps = No timed iteration yet: neither duration nor finish time can be given
+summary-so-far-no-total = { $wall } so far; to know the finish time, pass --max-steps N
+summary-so-far-no-end = { $wall } so far; no finish time yet
+summary-each-no-total = { $wall } so far, { $level } per iteration; finish time: pass --max-steps N
+summary-each-no-end = { $wall } so far, { $level } per iteration; no finish time yet
+summary-unlogged = Biggest cost: { $seconds } ({ $share }) that the log does not account for
+summary-healthy = Nothing to fix: { $share } of the time is training
+summary-no-cost = No avoidable cost of 1% or more was found
+size-mib = { $size } MiB
+size-gib = { $size } GiB
+cost-evaluation = { $count ->
+    [one] Biggest cost: one evaluation, { $seconds } ({ $share } of the time)
+   *[other] Biggest cost: { $count } evaluations, { $seconds } ({ $share } of the time)
+  }
+cost-checkpoint = { $count ->
+    [one] Biggest cost: one checkpoint, { $seconds } ({ $share } of the time)
+   *[other] Biggest cost: { $count } checkpoints, { $seconds } ({ $share } of the time)
+  }
+cost-warmup = Biggest cost: warm-up (compiling, first use of the GPU), { $seconds } ({ $share })
+cost-data = Biggest cost: waiting for data, { $seconds } ({ $share } of the time)
+cost-gc = Biggest cost: garbage collection, { $seconds } ({ $share } of the time)
+cost-logging = Biggest cost: logging, { $seconds } ({ $share } of the time)
+cost-communication = Biggest cost: waiting for other processes, { $seconds } ({ $share } of the time)
+cost-stall = Biggest cost: unexplained pauses, { $seconds } ({ $share } of the time)
+cost-gap = Biggest cost: { $seconds } ({ $share }) in which nothing ran (restarts, suspended machine)
+cost-slower = Biggest cost: slow iterations { $first }–{ $last }, { $seconds } ({ $share } of the time)
+cost-repeated = { $count ->
+    [one] Biggest cost: one iteration done twice after a restart, { $seconds } ({ $share })
+   *[other] Biggest cost: { $count } iterations done twice after restarts, { $seconds } ({ $share })
+  }
+cost-after-best = Biggest cost: { $seconds } ({ $share }) after the best validation loss, at { $step }
+
+## One screen
+
+slow-group-times = { $where } ({ $count }×)
+slow-group-some = some
+slow-group-every = every { $every }
+slow-group-window = { $first }–{ $last }
+change-short = { $change }: saves { $duration }
+part-about = { $phase } ≈{ $duration }
+screen-more = More: --full
+screen-more-about = More: --full. ≈: this log has no exact figure.
+screen-more-lines = { $count ->
+    [one] … and one more
+   *[other] … and { $count } more
+  }
+screen-inferred = Unknown format, read by its structure ({ $confidence } sure)

@@ -209,8 +209,8 @@ skipped-few = { $count ->
 } hasta ahora.
 finish-last-event = Lo último que muestra es de la fase «{ $phase }» (línea { $line }); después no se imprime ninguna iteración.
 rough-bar = Quedan unos { $duration } de esta barra de progreso, que puede ser la de una sola época entre varias.
-rough-few = Quedan unos { $duration } a esta velocidad ({ $span }): una estimación débil, con muy pocas líneas.
-rough-first = Quedan unos { $duration } si todas las iteraciones tardan como esta primera y única, que incluye el arranque ({ $span }): una estimación débil.
+rough-few = Quedan unos { $duration } a esta velocidad{ $range }: una estimación débil, con muy pocas líneas.
+rough-first = Quedan unos { $duration } si todas las iteraciones tardan como esta primera y única, que incluye el arranque{ $range }: una estimación débil.
 finish-none = No hay hora de finalización: { $reason }
 finish-rate = Con los { $duration } por iteración actuales, 1000 más tardan { $thousand }.
 finish-rate-evaluations = Con los { $duration } por iteración actuales, 1000 más tardan { $thousand }, { $count ->
@@ -1434,3 +1434,87 @@ finding-repeated = { $count ->
    *[other] { $count } iteraciones se hicieron dos veces tras reinicios: { $seconds } de entrenamiento, el { $share } del tiempo.
   }
 finding-after-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }). Lo que siguió, { $seconds } o el { $share } del tiempo, empeoró el modelo.
+
+## La respuesta en tres líneas
+
+summary-running = En marcha: { $where }
+summary-finished = Terminado: { $where }
+summary-stopped = Parado sin aviso: { $where }
+summary-unknown = Quizá siga en marcha: { $where }
+summary-crashed = Falló tras { $wall }: { $where }
+summary-crashed-early = Falló antes de la primera iteración
+summary-crashed-untimed = Falló: { $where }
+summary-out_of_memory = Sin memoria tras { $wall }: { $where }
+summary-out_of_memory-early = Sin memoria antes de la primera iteración
+summary-out_of_memory-untimed = Sin memoria: { $where }
+summary-interrupted = Interrumpido tras { $wall }: { $where }
+summary-interrupted-early = Interrumpido antes de la primera iteración
+summary-interrupted-untimed = Interrumpido: { $where }
+summary-killed = Proceso matado tras { $wall }: { $where }
+summary-killed-early = Proceso matado antes de la primera iteración
+summary-killed-untimed = Proceso matado: { $where }
+summary-cause = Línea { $line }: { $text }
+summary-memory = Hacían falta { $asked } más; quedaban libres { $free } de { $total } (línea { $line })
+summary-smaller = Divide el batch entre dos y duplica la acumulación: el entrenamiento es el mismo
+summary-smaller-batch = Prueba batch { $batch_size } × acumulación { $accumulation }: los mismos tokens por iteración
+summary-lost = { $count ->
+    [0] No se pierde nada: el último checkpoint es de la última iteración, { $step }
+    [one] Se pierde una iteración ({ $seconds }) desde el último checkpoint, en { $step }
+   *[other] Se pierden { $count } iteraciones ({ $seconds }) desde el último checkpoint, en { $step }
+  }
+summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
+summary-nothing-lost = No se pierde tiempo de entrenamiento: no se hizo ninguna iteración
+summary-left = Tiempo restante: { $left }{ $range }
+summary-left-done = Tiempo restante: { $left }{ $range } · fin: { $time }
+summary-left-if = Si sigue en marcha, tiempo restante: { $left }{ $range }
+summary-resumed = Duró { $wall }; si se reanuda, faltan { $left }{ $range }
+summary-took = Duración: { $wall }
+summary-took-each = Duración: { $wall }, { $level } por iteración
+summary-no-times = El log no imprime tiempos: no hay ni duración ni hora de fin
+summary-no-steps = Aún no hay ninguna iteración con tiempo: no hay ni duración ni hora de fin
+summary-so-far-no-total = { $wall } hasta ahora; para saber la hora de fin, pasa --max-steps N
+summary-so-far-no-end = { $wall } hasta ahora; aún sin hora de fin
+summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora de fin: pasa --max-steps N
+summary-each-no-end = { $wall } hasta ahora, { $level } por iteración; aún sin hora de fin
+summary-unlogged = Lo que más cuesta: { $seconds } ({ $share }) que el log no explica
+summary-healthy = Nada que corregir: el { $share } del tiempo es entrenamiento
+summary-no-cost = No hay ningún coste evitable del 1 % o más
+size-mib = { $size } MiB
+size-gib = { $size } GiB
+cost-evaluation = { $count ->
+    [one] Lo que más cuesta: una evaluación, { $seconds } ({ $share } del tiempo)
+   *[other] Lo que más cuesta: { $count } evaluaciones, { $seconds } ({ $share } del tiempo)
+  }
+cost-checkpoint = { $count ->
+    [one] Lo que más cuesta: un checkpoint, { $seconds } ({ $share } del tiempo)
+   *[other] Lo que más cuesta: { $count } checkpoints, { $seconds } ({ $share } del tiempo)
+  }
+cost-warmup = Lo que más cuesta: el calentamiento (compilación, primer uso de la GPU), { $seconds } ({ $share })
+cost-data = Lo que más cuesta: la espera de datos, { $seconds } ({ $share } del tiempo)
+cost-gc = Lo que más cuesta: el recolector de basura, { $seconds } ({ $share } del tiempo)
+cost-logging = Lo que más cuesta: escribir el log, { $seconds } ({ $share } del tiempo)
+cost-communication = Lo que más cuesta: la espera de otros procesos, { $seconds } ({ $share } del tiempo)
+cost-stall = Lo que más cuesta: pausas sin explicación, { $seconds } ({ $share } del tiempo)
+cost-gap = Lo que más cuesta: { $seconds } ({ $share }) sin actividad (reinicios, equipo suspendido)
+cost-slower = Lo que más cuesta: iteraciones lentas { $first }–{ $last }, { $seconds } ({ $share } del tiempo)
+cost-repeated = { $count ->
+    [one] Lo que más cuesta: una iteración repetida tras un reinicio, { $seconds } ({ $share })
+   *[other] Lo que más cuesta: { $count } iteraciones repetidas tras reinicios, { $seconds } ({ $share })
+  }
+cost-after-best = Lo que más cuesta: { $seconds } ({ $share }) tras la mejor pérdida de validación, en { $step }
+
+## Una pantalla
+
+slow-group-times = { $where } ({ $count }×)
+slow-group-some = varias
+slow-group-every = cada { $every }
+slow-group-window = { $first }–{ $last }
+change-short = { $change }: ahorra { $duration }
+part-about = { $phase } ≈{ $duration }
+screen-more = Más: --full
+screen-more-about = Más: --full. ≈: este log no da una cifra exacta.
+screen-more-lines = { $count ->
+    [one] … y una más
+   *[other] … y { $count } más
+  }
+screen-inferred = Formato desconocido, leído por su estructura ({ $confidence } de seguridad)

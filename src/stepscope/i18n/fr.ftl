@@ -209,8 +209,8 @@ skipped-few = { $count ->
 } jusqu’ici.
 finish-last-event = La dernière chose qu’il montre est de la phase « { $phase } » (ligne { $line }) ; aucune itération n’est affichée ensuite.
 rough-bar = Il reste environ { $duration } de cette barre de progression, qui peut n’être que celle d’une époque parmi d’autres.
-rough-few = Il reste environ { $duration } à cette vitesse ({ $span }) : une estimation faible, sur très peu de lignes.
-rough-first = Il reste environ { $duration } si toutes les itérations durent autant que cette première et seule, démarrage compris ({ $span }) : une estimation faible.
+rough-few = Il reste environ { $duration } à cette vitesse{ $range } : une estimation faible, sur très peu de lignes.
+rough-first = Il reste environ { $duration } si toutes les itérations durent autant que cette première et seule, démarrage compris{ $range } : une estimation faible.
 finish-none = Pas d’heure de fin : { $reason }
 finish-rate = Au rythme actuel de { $duration } par itération, 1 000 de plus prennent { $thousand }.
 finish-rate-evaluations = Au rythme actuel de { $duration } par itération, 1 000 de plus prennent { $thousand }, { $count ->
@@ -1434,3 +1434,87 @@ finding-repeated = { $count ->
    *[other] { $count } itérations ont été refaites après des redémarrages : { $seconds } d’entraînement, soit { $share } du temps.
   }
 finding-after-best = La loss de validation était la plus basse à l’itération { $step } ({ $loss }). Les { $seconds } qui ont suivi, soit { $share } du temps, ont dégradé le modèle.
+
+## La réponse en trois lignes
+
+summary-running = En cours : { $where }
+summary-finished = Terminé : { $where }
+summary-stopped = Arrêté sans un mot : { $where }
+summary-unknown = Peut-être encore en cours : { $where }
+summary-crashed = Planté après { $wall } : { $where }
+summary-crashed-early = Planté avant la première itération
+summary-crashed-untimed = Planté : { $where }
+summary-out_of_memory = Mémoire saturée après { $wall } : { $where }
+summary-out_of_memory-early = Mémoire saturée avant la première itération
+summary-out_of_memory-untimed = Mémoire saturée : { $where }
+summary-interrupted = Interrompu après { $wall } : { $where }
+summary-interrupted-early = Interrompu avant la première itération
+summary-interrupted-untimed = Interrompu : { $where }
+summary-killed = Processus tué après { $wall } : { $where }
+summary-killed-early = Processus tué avant la première itération
+summary-killed-untimed = Processus tué : { $where }
+summary-cause = Ligne { $line } : { $text }
+summary-memory = Il manquait { $asked } ; { $free } sur { $total } étaient libres (ligne { $line })
+summary-smaller = Divisez le batch par deux et doublez l’accumulation : même entraînement
+summary-smaller-batch = Essayez batch { $batch_size } × accumulation { $accumulation } : autant de tokens par itération
+summary-lost = { $count ->
+    [0] Rien n’est perdu : le dernier checkpoint date de la dernière itération, { $step }
+    [one] Perdu : une itération ({ $seconds }) depuis le dernier checkpoint, à { $step }
+   *[other] Perdu : { $count } itérations ({ $seconds }) depuis le dernier checkpoint, à { $step }
+  }
+summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
+summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
+summary-left = Temps restant : { $left }{ $range }
+summary-left-done = Temps restant : { $left }{ $range } · fin : { $time }
+summary-left-if = S’il est encore en cours, temps restant : { $left }{ $range }
+summary-resumed = Durée : { $wall } ; en cas de reprise, il resterait { $left }{ $range }
+summary-took = Durée : { $wall }
+summary-took-each = Durée : { $wall }, { $level } par itération
+summary-no-times = Le log ne donne aucun temps : ni durée ni heure de fin
+summary-no-steps = Aucune itération chronométrée pour l’instant : ni durée ni heure de fin
+summary-so-far-no-total = { $wall } jusqu’ici ; pour l’heure de fin, passez --max-steps N
+summary-so-far-no-end = { $wall } jusqu’ici ; pas encore d’heure de fin
+summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; fin : passez --max-steps N
+summary-each-no-end = { $wall } jusqu’ici, { $level } par itération ; pas encore d’heure de fin
+summary-unlogged = Premier coût : { $seconds } ({ $share }) que le log n’explique pas
+summary-healthy = Rien à corriger : { $share } du temps est de l’entraînement
+summary-no-cost = Aucun coût évitable de 1 % ou plus
+size-mib = { $size } Mio
+size-gib = { $size } Gio
+cost-evaluation = { $count ->
+    [one] Premier coût : une évaluation, { $seconds } ({ $share } du temps)
+   *[other] Premier coût : { $count } évaluations, { $seconds } ({ $share } du temps)
+  }
+cost-checkpoint = { $count ->
+    [one] Premier coût : un checkpoint, { $seconds } ({ $share } du temps)
+   *[other] Premier coût : { $count } checkpoints, { $seconds } ({ $share } du temps)
+  }
+cost-warmup = Premier coût : le préchauffage (compilation, premier usage du GPU), { $seconds } ({ $share })
+cost-data = Premier coût : l’attente des données, { $seconds } ({ $share } du temps)
+cost-gc = Premier coût : le ramasse-miettes, { $seconds } ({ $share } du temps)
+cost-logging = Premier coût : l’écriture du log, { $seconds } ({ $share } du temps)
+cost-communication = Premier coût : l’attente d’autres processus, { $seconds } ({ $share } du temps)
+cost-stall = Premier coût : des pauses inexpliquées, { $seconds } ({ $share } du temps)
+cost-gap = Premier coût : { $seconds } ({ $share }) d’inactivité (redémarrages, mise en veille)
+cost-slower = Premier coût : itérations lentes { $first }–{ $last }, { $seconds } ({ $share } du temps)
+cost-repeated = { $count ->
+    [one] Premier coût : une itération refaite après un redémarrage, { $seconds } ({ $share })
+   *[other] Premier coût : { $count } itérations refaites après des redémarrages, { $seconds } ({ $share })
+  }
+cost-after-best = Premier coût : { $seconds } ({ $share }) après la meilleure loss de validation, à { $step }
+
+## Un écran
+
+slow-group-times = { $where } ({ $count }×)
+slow-group-some = plusieurs
+slow-group-every = toutes les { $every }
+slow-group-window = { $first }–{ $last }
+change-short = { $change } : gain de { $duration }
+part-about = { $phase } ≈{ $duration }
+screen-more = Plus : --full
+screen-more-about = Plus : --full. ≈ : ce log ne donne pas de chiffre exact.
+screen-more-lines = { $count ->
+    [one] … et une de plus
+   *[other] … et { $count } de plus
+  }
+screen-inferred = Format inconnu, lu d’après sa structure (sûr à { $confidence })

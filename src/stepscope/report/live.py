@@ -19,7 +19,7 @@ from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.live.pulse import Pulse
 from stepscope.live.watch import View
-from stepscope.report.terminal import STYLE, bar
+from stepscope.report.drawing import STYLE, bar
 from stepscope.report.wording.finish import deadline_lines, finish_lines, finish_text, left_text
 from stepscope.report.wording.hardware import hardware_text, hardware_trouble
 from stepscope.report.wording.headline import headline

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.analysis.report import Report
 from stepscope.audit._lacks import lacks_evaluations, may_say
-from stepscope.core.message import Decimal, Seconds, Share
+from stepscope.core.message import About, Decimal, Seconds, Share
 from stepscope.core.settings import Value
 from stepscope.i18n import Language
 from stepscope.report.wording.sentence import capital
@@ -43,6 +43,19 @@ def change_lines(
         else:
             line = language.text("change-frees", change=change, size=Decimal(advice.saves_bytes / 1e9, 0))
         found.append((line, language.say(advice.evidence), language.say(advice.costs)))
+    return found
+
+
+def change_texts(report: Report, language: Language, *, most: int) -> list[str]:
+    """Each piece of advice in a few words: what to change, and what it saves."""
+    found = []
+    for advice in report.advice[:most]:
+        change = _change_text(report, advice, language, str)
+        if advice.saves_s or advice.saves_bytes is None:
+            saved = About(advice.saves_s, advice.saves_low_s, advice.saves_high_s)
+            found.append(language.text("change-short", change=change, duration=saved))
+        else:
+            found.append(language.text("change-frees", change=change, size=Decimal(advice.saves_bytes / 1e9, 0)))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from stepscope.analysis.report import Report
-from stepscope.core.message import Moment, Seconds, Share
+from stepscope.core.message import Message, Moment, Range, Seconds, Share, say
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.report.wording.sentence import capital
@@ -19,7 +19,7 @@ def finish_lines(report: Report, language: Language) -> list[str]:
     if isinstance(end, NoForecast) and report.has_ended and end.reason.key.startswith("reason-over"):
         return [capital(language.say(end.reason))]
     if isinstance(end, NoForecast):
-        lines = rough_lines(report, end, language)
+        lines = [language.say(message) for message in rough_messages(report, end)]
         lines.append(language.text("finish-none", reason=language.say(end.reason)))
         lines += _last_event(report, language)
         if end.level_s is not None:
@@ -47,20 +47,19 @@ def _last_event(report: Report, language: Language) -> list[str]:
     return [language.text("finish-last-event", phase=language.text(f"phase-{kind}"), line=line)]
 
 
-def rough_lines(report: Report, end: NoForecast, language: Language) -> list[str]:
+def rough_messages(report: Report, end: NoForecast) -> list[Message]:
     """What is left by figures that are no forecast, labelled as what they are."""
     rough = end.rough
     if rough is None:
         return []
-    span = language.span(rough.low_s, rough.high_s)
-    bar = [language.text("rough-bar", duration=Seconds(rough.bar_s))] if rough.bar_s else []
-    if rough.by == "few" and len(report.run) == 1 and report.run.segments[-1].fresh:
-        return [*bar, language.text("rough-first", duration=Seconds(rough.seconds), span=span)]
+    left, span = Seconds(rough.seconds), Range(rough.low_s, rough.high_s)
+    is_first = len(report.run) == 1 and report.run.segments[-1].fresh
     if rough.by == "few":
-        return [*bar, language.text("rough-few", duration=Seconds(rough.seconds), span=span)]
-    if rough.by == "own" and len(report.run) == 1 and report.run.segments[-1].fresh:
-        return [language.text("rough-own-first", duration=Seconds(rough.seconds))]
-    return [language.text("rough-own" if rough.by == "own" else "rough-bar", duration=Seconds(rough.seconds))]
+        bar = [say("rough-bar", duration=Seconds(rough.bar_s))] if rough.bar_s else []
+        return [*bar, say("rough-first" if is_first else "rough-few", duration=left, range=span)]
+    if rough.by == "own":
+        return [say("rough-own-first" if is_first else "rough-own", duration=left)]
+    return [say("rough-bar", duration=left)]
 
 
 def rate_text(end: NoForecast, level_s: float, language: Language) -> str:
@@ -111,8 +110,11 @@ def eta_line(report: Report, end: Forecast, language: Language) -> str:
 
 def left_text(end: Forecast, language: Language) -> str:
     """The time left with its interval."""
+    left = Seconds(end.remaining_s)
+    if not language.is_range(end.low_s, end.high_s):
+        return language.text("summary-left", left=left, range="")
     span = language.span(end.low_s, end.high_s)
-    return language.text("finish-left", duration=Seconds(end.remaining_s), span=span, confidence=Share(end.confidence))
+    return language.text("finish-left", duration=left, span=span, confidence=Share(end.confidence))
 
 
 def finish_text(report: Report, end: Forecast, language: Language) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stepscope.analysis.report import Report
-from stepscope.core.message import Seconds, Share
+from stepscope.core.message import Message, Seconds, Share, say
 from stepscope.core.units import NS
 from stepscope.i18n import Language
 
@@ -23,15 +23,20 @@ _SHOWN_SETTINGS = (
 
 
 def headline(report: Report, language: Language) -> str:
+    """How far the run got, in a language."""
+    return language.say(progress(report))
+
+
+def progress(report: Report) -> Message:
     """How far the run got."""
     run = report.run
     if not len(run):
-        return language.text("run-none")
+        return say("run-none")
     step, total = report.state.step, run.settings.count("max_steps")
     assert step is not None  # there is a row
     if total is None or run.settings["max_steps"].origin == "default":
-        return language.text("run-progress-open", step=step)
-    return language.text("run-progress", step=step, total=total, share=Share(min(1.0, step / total)))
+        return say("run-progress-open", step=step)
+    return say("run-progress", step=step, total=total, share=Share(min(1.0, step / total)))
 
 
 def normal_lines(report: Report, language: Language) -> list[str]:
@@ -42,13 +47,13 @@ def normal_lines(report: Report, language: Language) -> list[str]:
     if _never_happened(report):
         assert report.trend is not None
         lines = [language.text("run-present", duration=Seconds(report.trend.trend.last))]
-    elif step.low_s == step.high_s:
+    elif not language.is_range(step.low_s, step.high_s):
         lines = [language.text("run-normal-one", duration=Seconds(step.typical_s))]
     else:
         span = language.span(step.low_s, step.high_s)
         lines = [language.text("run-normal", duration=Seconds(step.typical_s), span=span)]
     if report.tokens_per_s:
-        lines[0] += " " + language.text("run-tokens", tokens=round(report.tokens_per_s))
+        lines[0] += " " + language.text("run-tokens", tokens=_rounded(report.tokens_per_s))
     if len(step.regimes) > 1:
         levels = [
             language.text("run-level", duration=Seconds(regime.typical_s), step=regime.first_step)
@@ -59,6 +64,11 @@ def normal_lines(report: Report, language: Language) -> list[str]:
     if every and every > 1 and report.run.clock.is_per_step:
         lines.append(language.text("run-sampled", count=every))
     return lines
+
+
+def _rounded(number: float) -> int:
+    """`number` in three digits: a rate is not known to more."""
+    return int(float(f"{number:.3g}"))
 
 
 def _never_happened(report: Report) -> bool:

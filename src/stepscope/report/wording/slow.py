@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from stepscope.analysis.report import Report
 from stepscope.analysis.settle import about_split, what_would_settle
-from stepscope.core.message import Seconds
+from stepscope.analysis.slow_groups import SlowGroup
+from stepscope.core.message import About, Seconds
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, Phase, SlowStep
 from stepscope.report import reasons
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from stepscope.run.model import Run
 
 _WORTH_NAMING = 0.3
+_WORTH_A_PART = 0.03  # of what a slow iteration took
+_NAMED = 3  # so many iterations of a group are named one by one
 
 
 def part_text(part: Part, language: Language) -> str:
@@ -28,6 +31,32 @@ def part_text(part: Part, language: Language) -> str:
     return language.text(
         "part-span", phase=phase, duration=Seconds(part.seconds), span=language.span(part.low_s, part.high_s)
     )
+
+
+def group_cells(group: SlowGroup, run: Run, language: Language) -> tuple[str, str, str]:
+    """Which iterations, how many of how many seconds each, and what one is made of."""
+    first, count = group.steps[0], len(group.steps)
+    span = int(run.steps.span[first.row])
+    if count == 1 and span > 1:
+        where = language.text("slow-group-window", first=first.step - span + 1, last=first.step)
+    elif group.every is not None:
+        where = language.text("slow-group-every", every=group.every)
+    elif count <= _NAMED:
+        where = ", ".join(language.number(slow.step) for slow in group.steps)
+    else:
+        where = language.text("slow-group-some")
+    if count > 1 and (group.every is not None or count > _NAMED):
+        where = language.text("slow-group-times", where=where, count=count)
+    shown = [part for part in group.parts if part.seconds >= _WORTH_A_PART * group.each_s]
+    return where, language.duration(group.each_s), " + ".join(_about(part, language) for part in shown)
+
+
+def _about(part: Part, language: Language) -> str:
+    """One part of a slow step in as many digits as are sure."""
+    phase = language.text(f"phase-{part.phase}")
+    if part.high_s - part.low_s <= 0.1 * part.seconds or part.phase == "step":
+        return language.text("part", phase=phase, duration=Seconds(part.seconds))
+    return language.text("part-about", phase=phase, duration=About(part.seconds, part.low_s, part.high_s))
 
 
 def drawn_phase(slow: SlowStep) -> Phase:

@@ -1,0 +1,180 @@
+"""The answer on one screen of 24 lines: three lines first, then the ledger, slow iterations in groups, what to change.
+
+What does not fit is left to `--full` (`terminal.py`), least important first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from stepscope.analysis.report import Report
+from stepscope.analysis.slow_groups import SlowGroup, group_slow
+from stepscope.core.message import Share
+from stepscope.forecast.finish import NoForecast
+from stepscope.i18n import Language
+from stepscope.report.drawing import ALARM_STYLE, glued, head, ledger_rows, paper, written
+from stepscope.report.wording.change import change_texts
+from stepscope.report.wording.headline import normal_lines, unread_text
+from stepscope.report.wording.reading import eta_doubt
+from stepscope.report.wording.sentence import capital
+from stepscope.report.wording.slow import group_cells
+from stepscope.report.wording.summary import other_alarms
+from stepscope.report.wording.trend import speed_lines
+
+HEIGHT = 24
+_MOST_GROUPS = 4
+_MOST_CHANGES = 3
+_MOST_ALARMS = 3
+_MOST_LINES = 2
+_MUCH_UNREAD = 0.1  # of the lines
+
+
+# Why there is no forecast, where the line about the time says it.
+_SAID_ABOVE = frozenset({"reason-no-total", "reason-no-times"})
+_UNSEEN = frozenset({"after_best", "slower", "lost_work"})  # findings that no row of the ledger shows
+
+
+@dataclass(kw_only=True)
+class _Block:
+    """Items of a line or more under a heading. The lightest block gives way first, down to `least` items."""
+
+    items: list[list[Text]]
+    weight: int
+    least: int = 1
+    heading: Text | None = None
+
+    @property
+    def height(self) -> int:
+        """Its lines, with the empty one before it."""
+        return sum(len(item) for item in self.items) + (self.heading is not None) + 1
+
+
+def render(report: Report, language: Language, *, width: int = 80, color: bool = False) -> str:
+    """The screen as text; `color` adds terminal colours and changes no word."""
+    console = paper(width, color=color)
+    screen = _Screen(report, language, width)
+    top = screen.top()
+    blocks = [block for block in screen.blocks() if block.items]
+    _fit(blocks, HEIGHT - len(top) - 1)
+    for line in top:
+        console.print(line)
+    for block in blocks:
+        console.print()
+        if block.heading is not None:
+            console.print(block.heading)
+        for item in block.items:
+            for line in item:
+                console.print(line)
+    is_about = any("≈" in line.plain for block in blocks for item in block.items for line in item)
+    console.print(Text(language.text("screen-more-about" if is_about else "screen-more"), style="dim"))
+    return written(console)
+
+
+def _fit(blocks: list[_Block], room: int) -> None:
+    """Take items away until the rest fits: of the lightest block that has more than its least, else whole blocks."""
+    while blocks and sum(block.height for block in blocks) > room:
+        longer = [block for block in blocks if len(block.items) > block.least]
+        if longer:
+            min(longer, key=lambda block: block.weight).items.pop()
+        else:
+            blocks.remove(min(blocks, key=lambda block: block.weight))
+
+
+class _Screen:
+    def __init__(self, report: Report, language: Language, width: int) -> None:
+        self.report = report
+        self.language = language
+        self.width = width
+
+    def top(self) -> list[Text]:
+        """The doubt in one line, where there is one, and the answer in three."""
+        doubt = eta_doubt(self.report, self.language)
+        found = self._wrapped(capital(doubt), "bold red", most=1) if doubt is not None else []
+        first, *others = head(self.report, self.language, self.width)
+        found.append(first)
+        for text in others:
+            found += self._wrapped(text.plain, str(text.style))
+        return found
+
+    def blocks(self) -> list[_Block]:
+        """The rest, in the order in which it is read."""
+        found = [self._alarms()]
+        if self.report.has_times:
+            found.append(self._time())
+        if self.report.has_steps:
+            found.append(self._slow())
+        return [*found, self._change(), self._notes()]
+
+    def _wrapped(self, text: str, style: str = "", *, indent: str = "", most: int = _MOST_LINES) -> list[Text]:
+        """`text` in lines of the screen's width; of more than `most`, the last one ends with an ellipsis."""
+        room = self.width - cell_len(indent)
+        lines = list(Text(glued(text), style=style).wrap(paper(room, color=False), room))
+        if len(lines) > most:
+            last = Text(" ".join(line.plain.rstrip() for line in lines[most - 1 :]), style=style)
+            last.truncate(room, overflow="ellipsis")
+            lines = [*lines[: most - 1], last]
+        return [Text(indent) + line for line in lines]
+
+    def _heading(self, key: str) -> Text:
+        return Text(self.language.text(key), style="bold")
+
+    def _alarms(self) -> _Block:
+        shown = other_alarms(self.report)[:_MOST_ALARMS]
+        items = [self._wrapped(f"! {self.language.say(alarm.message)}", ALARM_STYLE[alarm.severity]) for alarm in shown]
+        return _Block(items=items, weight=7)
+
+    def _time(self) -> _Block:
+        report, language = self.report, self.language
+        rows = ledger_rows(report, language, self.width)
+        heading = self._heading("section-time")
+        heading.append(f" ({language.duration(report.ledger.wall_s)})")
+        # The smallest come last: they give way first.
+        order = sorted(range(len(rows)), key=lambda place: -report.ledger.phases[place].share)
+        return _Block(heading=heading, items=[[rows[place]] for place in order], weight=6, least=4)
+
+    def _slow(self) -> _Block:
+        groups = group_slow(self.report.run, self.report.ledger.slow)
+        shown, hidden = groups[:_MOST_GROUPS], sum(len(group.steps) for group in groups[_MOST_GROUPS:])
+        items = [[line] for line in self._group_rows(shown)]
+        if hidden:
+            items.append([Text("  " + self.language.text("screen-more-lines", count=hidden), style="dim")])
+        return _Block(heading=self._heading("section-slow"), items=items, weight=3)
+
+    def _group_rows(self, groups: list[SlowGroup]) -> list[Text]:
+        cells = [group_cells(group, self.report.run, self.language) for group in groups]
+        if not cells:
+            return []
+        widths = [max(cell_len(row[column]) for row in cells) for column in range(2)]
+        found = []
+        for where, took, parts in cells:
+            line = Text("  " + " " * (widths[0] - cell_len(where)) + where)
+            line.append("  " + " " * (widths[1] - cell_len(took)) + took, "bold")
+            line.append(f"  {parts}")
+            line.truncate(self.width, overflow="ellipsis")
+            found.append(line)
+        return found
+
+    def _change(self) -> _Block:
+        changes = change_texts(self.report, self.language, most=_MOST_CHANGES)
+        items = [self._wrapped(f"{number}. {change}", indent="  ", most=1) for number, change in enumerate(changes, 1)]
+        return _Block(heading=self._heading("section-change"), items=items, weight=4)
+
+    def _notes(self) -> _Block:
+        """What else is worth a line: costs that no phase shows, a changing speed, the normal iteration."""
+        report, language = self.report, self.language
+        texts = [language.say(one.message) for one in report.findings[1:] if one.code in _UNSEEN]
+        texts += [*normal_lines(report, language)[:1], *speed_lines(report, language)]
+        if report.run.num_unread > _MUCH_UNREAD * report.run.num_lines:
+            texts.append(unread_text(report, language) + ".")
+        if report.state.value == "stopped" and report.has_times:
+            texts.append(capital(language.say(report.state.evidence)) + ".")
+        end = report.forecast
+        if isinstance(end, NoForecast) and end.reason.key not in _SAID_ABOVE and not report.has_ended:
+            texts += [language.text("finish-none", reason=language.say(end.reason))]
+        inferred = report.run.format.inferred
+        if inferred is not None:
+            texts.append(language.text("screen-inferred", confidence=Share(inferred.confidence)))
+        return _Block(items=[self._wrapped(text, "dim") for text in texts], weight=2)
