@@ -68,6 +68,8 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         (["advise", LOG, "--change", "eval_interval"], "bad-change", "eval_interval"),
         (["why", LOG, "first"], "bad-step", "first"),
         (["replay", LOG, "--speed", "nan"], "bad-speed", "--speed nan"),
+        (["fleet", "scan", "--store", "s", "--workers", "0"], "bad-workers", "--workers 0"),
+        (["fleet", "scan", "--store", "s"], "fleet-needs-place", None),
         (["serve", "--port", "http"], "bad-port", "--port http"),
         (["sample", "--top_k", "0"], "train-range", "--top_k"),
         (["sample", "--seed", "9" * 30], "train-range", "--seed"),
@@ -206,6 +208,7 @@ INVOCATIONS = {
         ["--gpu", "4070", "--layers", "12", "--hidden", "768"],
     ],
     "compare": lambda _: [[LOG, LOG]],
+    "fleet": lambda folder: [["scan", LOG, "--store", folder / "fleet", "--workers", "1"]],
     "run": lambda folder: [["--dir", folder, "--", "true"]],
     "watch": lambda _: [[LOG, "--max-steps", "1300"]],
     "attach": lambda _: [[sleeping_process(), "--log", LOG]],
@@ -229,7 +232,14 @@ INVOCATIONS = {
 }
 # The process ends before its log does, and there is no checkpoint to export.
 EXIT_CODES = {"attach": 4, "export": 1}
-PACKAGES = {"serve": "uvicorn", "train": "torch", "sample": "torch", "bench": "torch", "export": "torch"}
+PACKAGES = {
+    "fleet": "pyarrow",
+    "serve": "uvicorn",
+    "train": "torch",
+    "sample": "torch",
+    "bench": "torch",
+    "export": "torch",
+}
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ ORDER = [
     {"advice", "alarms"},
     {"analysis"},
     {"live"},
+    {"fleet"},
     {"report"},
     {"web"},
     {"cli"},
@@ -100,9 +101,12 @@ def test_starting_up_loads_nothing_heavy():
 
 # Each is imported where it is needed, by the one command or file that needs it.
 HEAVY = {"yaml", "mcp", "anyio", "pydantic", "prometheus_client", "starlette", "uvicorn", "apprise", "pyarrow", "torch"}
+HEAVY |= {"duckdb", "obstore", "ray", "distributed"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["eta"], ["mcp", "--help"], ["serve", "--help"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["eta"], ["mcp", "--help"], ["serve", "--help"], ["fleet", "--help"]], ids=" ".join
+)
 def test_a_command_does_not_pay_for_the_libraries_of_others(arguments):
     import subprocess
     import sys

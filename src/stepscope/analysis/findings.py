@@ -40,15 +40,17 @@ class CostFinding(NamedTuple):
     setting: str | None = None
 
 
-def find_costs(run: Run, ledger: Ledger, best: Best | None) -> tuple[CostFinding, ...]:
-    """The findings that cost at least a hundredth of the time, most first."""
+def find_costs(
+    run: Run, ledger: Ledger, best: Best | None, *, least_share: float = LEAST_SHARE
+) -> tuple[CostFinding, ...]:
+    """The findings that cost at least this share of the time, most first."""
     wall_s = ledger.wall_s
     if not wall_s > 0 or not len(run):
         return ()
     overfit = best if best is not None and best.is_past and best.share_after >= LEAST_SHARE else None
     found = [_after_best(ledger, overfit)] if overfit is not None else []
     found += [*_phases(run, ledger, overfit), *_repeated(run, ledger, overfit), *_slower(run, ledger, overfit)]
-    kept = (one for one in _within(found, wall_s) if one.share >= LEAST_SHARE)
+    kept = (one for one in _within(found, wall_s) if one.share >= least_share)
     return tuple(sorted(kept, key=lambda one: -one.seconds))
 
 

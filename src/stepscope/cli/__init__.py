@@ -24,6 +24,7 @@ GROUPS = {
     "Explain a log": ("explain", "why", "eta", "advise", "compare"),
     "Follow a run": ("run", "watch", "attach", "serve"),
     "Before a run": ("plan",),
+    "Many runs": ("fleet",),
     "Train a network": ("train", "sample", "data", "bench", "export"),
     "More": ("formats", "doc", "replay", "mcp", "demo", "help"),
 }

@@ -1518,3 +1518,17 @@ screen-more-lines = { $count ->
    *[other] … und { $count } weitere
   }
 screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence } sicher)
+## Flotten
+
+fleet-listing = { $found } Logs bisher gefunden
+fleet-progress = { $done } von { $total } · { $rate } pro Sekunde · noch { $left }
+fleet-scanned = { $found } Kandidaten gefunden: { $known } schon bekannt, { $done } jetzt gelesen, { $failed } davon nicht verstanden
+fleet-unreadable-folder = Warnung: Der Ordner { $path } lässt sich nicht auflisten
+error-bad-workers = --workers ist eine ganze Zahl von 1 bis 4095
+    .hint = zum Beispiel: --workers 8
+error-fleet-needs-place = nichts einzulesen
+    .hint = nenne Ordner oder Logs: stepscope fleet scan /logs/slurm --store fleet/
+error-fleet-store-busy = ein anderer Lauf schreibt gerade in diesen Speicher
+    .hint = warte auf ihn oder nimm ein anderes --store
+error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
+    .hint = sieh dir die Datei einzeln an: stepscope { $place }

@@ -1519,3 +1519,17 @@ screen-more-lines = { $count ->
    *[other] … and { $count } more
   }
 screen-inferred = Unknown format, read by its structure ({ $confidence } sure)
+## Fleets
+
+fleet-listing = { $found } logs found so far
+fleet-progress = { $done } of { $total } · { $rate } a second · { $left } left
+fleet-scanned = { $found } candidates found: { $known } known already, { $done } read now, { $failed } of them not understood
+fleet-unreadable-folder = warning: the folder { $path } cannot be listed
+error-bad-workers = --workers is a whole number from 1 to 4095
+    .hint = for example: --workers 8
+error-fleet-needs-place = nothing to scan
+    .hint = name folders or logs: stepscope fleet scan /logs/slurm --store fleet/
+error-fleet-store-busy = another scan is writing this store
+    .hint = wait for it, or use another --store
+error-fleet-too-slow = reading took more than { $minutes } minutes
+    .hint = look at it alone: stepscope { $place }

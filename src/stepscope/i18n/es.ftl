@@ -1518,3 +1518,17 @@ screen-more-lines = { $count ->
    *[other] … y { $count } más
   }
 screen-inferred = Formato desconocido, leído por su estructura ({ $confidence } de seguridad)
+## Flotas
+
+fleet-listing = { $found } logs encontrados hasta ahora
+fleet-progress = { $done } de { $total } · { $rate } por segundo · quedan { $left }
+fleet-scanned = { $found } candidatos encontrados: { $known } ya conocidos, { $done } leídos ahora, { $failed } de ellos no se entendieron
+fleet-unreadable-folder = aviso: no se puede listar la carpeta { $path }
+error-bad-workers = --workers es un número entero de 1 a 4095
+    .hint = por ejemplo: --workers 8
+error-fleet-needs-place = no hay nada que leer
+    .hint = indica carpetas o logs: stepscope fleet scan /logs/slurm --store fleet/
+error-fleet-store-busy = otro proceso está escribiendo en este almacén
+    .hint = espera a que termine o usa otro --store
+error-fleet-too-slow = la lectura tardó más de { $minutes } minutos
+    .hint = míralo por separado: stepscope { $place }

@@ -1518,3 +1518,17 @@ screen-more-lines = { $count ->
    *[other] … et { $count } de plus
   }
 screen-inferred = Format inconnu, lu d’après sa structure (sûr à { $confidence })
+## Flottes
+
+fleet-listing = { $found } logs trouvés pour l’instant
+fleet-progress = { $done } sur { $total } · { $rate } par seconde · reste { $left }
+fleet-scanned = { $found } candidats trouvés : { $known } déjà connus, { $done } lus maintenant, { $failed } d’entre eux non compris
+fleet-unreadable-folder = attention : impossible de lister le dossier { $path }
+error-bad-workers = --workers est un nombre entier de 1 à 4095
+    .hint = par exemple : --workers 8
+error-fleet-needs-place = rien à lire
+    .hint = nommez des dossiers ou des logs : stepscope fleet scan /logs/slurm --store fleet/
+error-fleet-store-busy = un autre processus écrit dans ce magasin
+    .hint = attendez qu’il finisse, ou choisissez un autre --store
+error-fleet-too-slow = la lecture a pris plus de { $minutes } minutes
+    .hint = regardez-le seul : stepscope { $place }

@@ -16,6 +16,10 @@ Order = Literal["given", "stamps", "steps"]
 _COMPRESSED = re.compile(r"\.(?:gz|xz|zst|bz2)$")
 _ROTATED = re.compile(r"\.\d{1,4}$")
 _LEAST_SAME = 3
+# A number in a name that is a rank's: `rank_3.log`, `worker-0/out.log`, torchelastic's `attempt_0/3/stdout.log`.
+_COUNTS_RANKS = re.compile(
+    r"(?i)(?<![a-z])(?:local_)?(?:rank|worker|proc|process)[-_.]?\d{1,5}|(?<=attempt_)\d{1,5}/\d{1,5}(?=/)"
+)
 
 
 class Head(NamedTuple):
@@ -85,6 +89,55 @@ def family(best: Head, heads: list[Head]) -> list[Head]:
         if _follows(chain[-1], head) or _is_rotated(head, best):
             chain.append(head)
     return chain if best in chain else [best]
+
+
+def split_runs(heads: list[Head]) -> list[list[Head]]:
+    """Files that lie together, by run: ranks, rotated and resumed parts and what repeats them are one.
+
+    Unlike `family`, which looks for the parts of one run, this must not join unrelated runs of one program: files
+    are ranks only where their names count ranks, and a part only where one run alone can be what it goes on from.
+    """
+    kept, repeated = _without_repeated([head for head in heads if head.rows])
+    runs: list[list[Head]] = []
+    for name in dict.fromkeys(head.format for head in kept):
+        alike = [head for head in kept if head.format == name]
+        numbers = _ranks([head for head in alike if _COUNTS_RANKS.search(_tail_of(head))])
+        launches: dict[str, list[Head]] = {}
+        for head in alike:
+            key = _COUNTS_RANKS.sub("#", _tail_of(head)) if head.source.name in numbers else head.source.name
+            launches.setdefault(key, []).append(head)
+        runs += _chained(list(launches.values()))
+    copies = [head for head in heads if head.source.name in repeated]
+    for copy in copies:
+        original = next((run for run in runs if any(_is_same_text(copy, head) for head in run)), None)
+        if original is not None:
+            original.append(copy)
+    return runs
+
+
+def _chained(launches: list[list[Head]]) -> list[list[Head]]:
+    """Launches joined with those that went on where they ended."""
+    ordered, _ = _ordered([launch[0] for launch in launches])
+    by_name = {launch[0].source.name: launch for launch in launches}
+    chains: list[list[Head]] = []  # the first file of each launch
+    for head in ordered:
+        before = [chain for chain in chains if _goes_on(chain[-1], head) or _is_rotated(head, chain[-1])]
+        if len(before) == 1:
+            before[0].append(head)
+        else:
+            chains.append([head])
+    return [[file for head in chain for file in by_name[head.source.name]] for chain in chains]
+
+
+def _goes_on(before: Head, after: Head) -> bool:
+    """Whether a file begins in the middle of a training, where another one ended."""
+    spacing = after.steps[1] - after.steps[0] if len(after.rows) > 1 else 1
+    return (after.first_step or 0) > 2 * spacing and _follows(before, after)
+
+
+def _tail_of(head: Head) -> str:
+    path = PurePath(head.source.name)
+    return "/".join(path.parts[-3:])
 
 
 def _without_repeated(heads: list[Head]) -> tuple[list[Head], tuple[str, ...]]:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import BufferedReader
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from stepscope.core.boundary import open_file, open_named_pipe
@@ -159,7 +159,7 @@ def resolve(argument: str) -> list[Source]:
 def _folder(folder: Path) -> list[Source]:
     found = []
     for path, depth, status in files_below(folder):
-        if path.suffix.lower() in _NOT_LOGS or path.name.startswith(".") or not status.st_size:
+        if is_no_log(path.name) or not status.st_size:
             continue
         if trainer_records(path) not in {None, path}:
             continue  # its run has exact records, which are in the list
@@ -170,6 +170,11 @@ def _folder(folder: Path) -> list[Source]:
     if not found:
         raise InputError("folder-without-log", place=str(folder))
     return [Source(name=str(path), path=path, mtime=mtime, size=-size) for *_, size, path, mtime in found]
+
+
+def is_no_log(name: str) -> bool:
+    """Whether a file is certainly no log, by its name."""
+    return name.startswith(".") or PurePath(name).suffix.lower() in _NOT_LOGS
 
 
 def _nearest(path: Path) -> str:

@@ -1,0 +1,109 @@
+"""Where a run's seconds were lost, for a fleet: each second in one cause at most.
+
+What a single report leaves out counts here as well, because small shares of many runs are large: everything below a
+hundredth of the time, the work after the last checkpoint of a run that died, and what one slow rank cost the others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stepscope.analysis.findings import find_costs
+from stepscope.analysis.report import Report
+from stepscope.ledger.phases import Basis
+from stepscope.ledger.timeline import row_ends, timeline
+from stepscope.run.ranks import find_slowest
+
+DIED = frozenset({"crashed", "out_of_memory", "killed", "interrupted"})
+
+
+class Loss(NamedTuple):
+    """Seconds that one cause took, the interval they lie in, what that rests on, and the setting that governs them."""
+
+    code: str
+    seconds: float
+    low_s: float
+    high_s: float
+    basis: Basis
+    setting: str | None = None
+
+
+class Account(NamedTuple):
+    """What a run's time went into: productive seconds with their interval, and what the log does not explain."""
+
+    losses: tuple[Loss, ...]
+    productive_s: float
+    low_s: float
+    high_s: float
+    unexplained_s: float
+
+
+def account(report: Report, num_steps: float) -> Account:
+    """The account of one run."""
+    ledger = report.ledger
+    wall_s, unexplained_s = ledger.wall_s, ledger.seconds("unlogged")
+    costs = find_costs(report.run, ledger, report.best, least_share=0.0)
+    losses = [Loss(one.code, one.seconds, one.low_s, one.high_s, one.basis, one.setting) for one in costs]
+    room_s = max(0.0, wall_s - unexplained_s - sum(loss.seconds for loss in losses))
+    for extra in (_after_last_checkpoint(report), _straggler(report, num_steps)):
+        if extra is None:
+            continue
+        seconds = min(extra.seconds, room_s)
+        room_s -= seconds
+        if seconds > 0:
+            high_s = min(extra.high_s, seconds + room_s)
+            losses.append(extra._replace(seconds=seconds, low_s=min(extra.low_s, seconds), high_s=max(seconds, high_s)))
+    low_s = max(0.0, wall_s - unexplained_s - sum(loss.high_s for loss in losses))
+    high_s = min(wall_s, max(room_s, wall_s - sum(loss.low_s for loss in losses)))
+    return Account(tuple(losses), room_s, min(low_s, room_s), high_s, unexplained_s)
+
+
+def shows_checkpoints(report: Report) -> bool:
+    """Whether the log would show a checkpoint if one were written."""
+    return num_checkpoints(report) > 0 or any(line.kind == "checkpoint" for line in report.run.format.lines)
+
+
+def num_checkpoints(report: Report) -> int:
+    """Checkpoints that the log prints."""
+    return sum(stop.saved and stop.printed for stop in report.run.stops)
+
+
+def evaluation_excess_s(report: Report) -> float | None:
+    """Seconds of the evaluations that bought no precision worth having; None where the log cannot tell."""
+    spent_s = report.ledger.seconds("evaluation")
+    ahead_s = report.situation.phase_left_s("evaluation") if spent_s else 0.0
+    if not ahead_s > 0:
+        return None
+    saves = [advice.saves_s for advice in report.advice if advice.phases == ("evaluation",) and advice.assumed is None]
+    return min(1.0, max(saves, default=0.0) / ahead_s) * spent_s
+
+
+def _after_last_checkpoint(report: Report) -> Loss | None:
+    """The training that a run's death threw away; None where it did not die or its checkpoints are not known."""
+    state, run, ledger = report.state, report.run, report.ledger
+    if state.value not in DIED or not len(run) or not shows_checkpoints(report):
+        return None
+    saved = [stop for stop in run.stops if stop.saved and stop.printed]
+    at_s = 0.0
+    if saved:
+        ends, row = row_ends(run, ledger), min(saved[-1].next_row, len(run) - 1)
+        at_s = float(ends[row - 1]) if row else 0.0
+    seconds = sum(
+        min(one.seconds, one.start_s + one.seconds - at_s)
+        for one in timeline(run, ledger)
+        if one.phase == "step" and one.start_s + one.seconds > at_s
+    )
+    step = ledger.step
+    doubt = (step.high_s - step.low_s) / step.typical_s / 2 if step is not None and step.typical_s else 0.0
+    # The mean of many steps is known better than one of them.
+    doubt = min(0.5, doubt) / max(1.0, len(run)) ** 0.5
+    code = "died_after_checkpoint" if saved else "died_before_checkpoint"
+    return Loss(code, seconds, seconds * (1 - doubt), seconds * (1 + doubt), "inferred", "checkpoint_interval")
+
+
+def _straggler(report: Report, num_steps: float) -> Loss | None:
+    slowest = find_slowest(report.run)
+    if slowest is None:
+        return None
+    seconds = (slowest.typical_s - slowest.others_s) * num_steps
+    return Loss("straggler", seconds, 0.9 * seconds, 1.1 * seconds, "inferred")

@@ -1,0 +1,149 @@
+"""Find, leave out what is known, explain the rest, keep it: from places to a store."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import BinaryIO, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.core import clock
+from stepscope.fleet.candidates import Candidate, candidates
+from stepscope.fleet.engines import Chunk, Done, Engine
+from stepscope.fleet.listing import Listing, listings
+from stepscope.fleet.store import Store
+from stepscope.fleet.work import failed_rows
+
+# Candidates of a chunk: enough that handing it over does not show, few enough to lose.
+CHUNK = 64
+# A chunk ends at these many bytes, too.
+_MOST_BYTES = 64 << 20
+
+
+class Progress(NamedTuple):
+    """How far a scan is."""
+
+    num_found: int
+    num_known: int  # their rows are there already
+    num_done: int
+    num_bytes: int
+    seconds: float
+    is_listing: bool
+
+    @property
+    def num_left(self) -> int:
+        """Candidates still to be explained."""
+        return self.num_found - self.num_known - self.num_done
+
+    @property
+    def per_s(self) -> float | None:
+        """Candidates a second; None before the first."""
+        return self.num_done / self.seconds if self.num_done and self.seconds > 0 else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds left at this rate; None while it is not known how many there are."""
+        return self.num_left / self.per_s if self.per_s and not self.is_listing else None
+
+
+class Scanned(NamedTuple):
+    """What a scan did."""
+
+    progress: Progress
+    num_failed: int
+    unreadable: tuple[str, ...]  # folders that could not be listed
+
+
+def scan(
+    places: Sequence[str],
+    store: Store,
+    engine: Engine,
+    *,
+    show: Callable[[Progress], None] = lambda _: None,
+    chunk_size: int = CHUNK,
+    list_place: Callable[[str, Callable[[str], None]], Iterator[Listing]] | None = None,
+) -> Scanned:
+    """Explain what is below the places and not in the store yet, and add it."""
+    unreadable: list[str] = []
+    num_failed = 0
+    with store.opened(), tempfile.TemporaryFile() as spool:
+        todo = _Todo(cast(BinaryIO, spool), store.finished(clock.now()), show, chunk_size)
+        lister = list_place or list_any
+        for place in dict.fromkeys(places):
+            todo.add(one for listing in lister(place, unreadable.append) for one in candidates(listing))
+        start = time.monotonic()
+        num_done = num_bytes = 0
+        singles: list[Chunk] = []
+        for done in _rounds(engine, todo.chunks(), singles):
+            if done.result is None and len(done.chunk) > 1:
+                # One of them kills its worker: each is tried alone.
+                singles += [(one,) for one in done.chunk]
+                continue
+            rows = failed_rows(done.chunk[0], "worker-died", "") if done.result is None else done.result.rows
+            store.write(rows)
+            num_failed += sum(row["status"] == "failed" for row in rows["runs"])
+            num_done += len(done.chunk)
+            num_bytes += sum(one.size for one in done.chunk)
+            show(Progress(todo.num_found, todo.num_known, num_done, num_bytes, time.monotonic() - start, False))
+        store.compact()
+        progress = Progress(todo.num_found, todo.num_known, num_done, num_bytes, time.monotonic() - start, False)
+    return Scanned(progress, num_failed, tuple(unreadable))
+
+
+def list_any(place: str, note: Callable[[str], None]) -> Iterator[Listing]:
+    """The folders of a place, on this machine or in a bucket."""
+    return listings(place, note)
+
+
+def _rounds(engine: Engine, chunks: Iterator[Chunk], singles: list[Chunk]) -> Iterator[Done]:
+    yield from engine.map(chunks)
+    while singles:
+        own, singles[:] = list(singles), []
+        yield from engine.map(iter(own))
+
+
+class _Todo:
+    """The chunks to work on, kept in a file: a million candidates do not fit into memory beside the rest."""
+
+    def __init__(
+        self, spool: BinaryIO, known: npt.NDArray[np.int64], show: Callable[[Progress], None], chunk_size: int
+    ) -> None:
+        self._spool, self._known, self._show, self._size = spool, known, show, chunk_size
+        self.num_found = self.num_known = 0
+        self._num_chunks = 0
+
+    def add(self, found: Iterable[Candidate]) -> None:
+        """Keep the candidates that are not known."""
+        chunk: list[Candidate] = []
+        for candidate in found:
+            self.num_found += 1
+            at = int(np.searchsorted(self._known, candidate.digest))
+            if at < len(self._known) and self._known[at] == candidate.digest:
+                self.num_known += 1
+            else:
+                if chunk and sum(one.size for one in chunk) + candidate.size > _MOST_BYTES:
+                    self._put(chunk)
+                    chunk = []
+                chunk.append(candidate)
+                if len(chunk) == self._size:
+                    self._put(chunk)
+                    chunk = []
+            if self.num_found % 1000 == 0:
+                self._show(Progress(self.num_found, self.num_known, 0, 0, 0.0, True))
+        if chunk:
+            self._put(chunk)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """What was kept, in its order."""
+        self._spool.seek(0)
+        for _ in range(self._num_chunks):
+            chunk: Chunk = pickle.load(self._spool)  # a file without a name, written above
+            yield chunk
+
+    def _put(self, chunk: list[Candidate]) -> None:
+        pickle.dump(tuple(chunk), self._spool, protocol=pickle.HIGHEST_PROTOCOL)
+        self._num_chunks += 1
