@@ -1,4 +1,4 @@
-"""Many runs: where the GPU-hours of a folder or a cluster went, which cause to mend first
+"""Many runs: where the hours of a folder or a cluster went
 
     stepscope fleet scan /logs/slurm --store fleet/
 
