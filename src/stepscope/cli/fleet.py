@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, with which runs."""
-    parser.add_argument("action", choices=("scan",), help="Action: scan reads runs into a store")
+    parser.add_argument("action", choices=tuple(_ACTIONS), help="Action: scan reads runs into a store")
     parser.add_argument("place", nargs="*", metavar="PATH", help="For scan: folders or logs")
     parser.add_argument("--store", metavar="DIR", required=True, help="Folder that keeps the tables")
     parser.add_argument(
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     language = _answer.chosen_languages(args)[0]
-    return _scan(args, language)
+    return _ACTIONS[args.action](args, language)
 
 
 def _scan(args: argparse.Namespace, language: Language) -> int:
@@ -89,3 +89,6 @@ class _Line:
         """Take the line away again."""
         if self._is_shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+_ACTIONS = {"scan": _scan}
