@@ -1,11 +1,17 @@
 """How the work grows with a log: counted, never timed."""
 
+import re
 import sys
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from stepscope.causes import _trend
 from stepscope.forecast import finish
 from stepscope.ledger import attribute, first_window
+from stepscope.lines.prefix import digits_may_be_prefix, split_prefix
 from stepscope.reading import heads, reader
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.sorter import Sorter
@@ -196,3 +202,55 @@ def test_of_more_files_than_are_looked_at_the_best_are(tmp_path, monkeypatch):
         (tmp_path / f"other{number}.txt").write_text("nothing\n")
     (tmp_path / "train.log").write_text("\n".join(training(40)))
     assert len(reader.read(str(tmp_path))) == 41
+
+
+def test_a_log_of_some_hundred_lines_is_read_in_bulk(count):
+    added = count(RunAssembler, "add")
+    run = run_of("".join(f"iter {at}: loss 3.3114, time {130 + at * 7 % 11}.02ms\n" for at in range(500)))
+    assert len(run) == 500
+    assert len(added) < 50
+
+
+def test_rows_that_go_back_are_taken_without_their_lines(count):
+    """A row that begins a process is not read again as text once its numbers are known."""
+    added = count(RunAssembler, "add")
+    run = run_of("".join(f"iter {at % 2}: loss 3.{at}, time {130 + at * 7 % 11}.02ms\n" for at in range(4000)))
+    assert len(run.segments) > 1000
+    assert len(added) < 400
+
+
+def test_unknown_lines_that_begin_with_a_number_are_counted_together(count):
+    """The first of them are looked at, however many follow."""
+    added = count(RunAssembler, "add")
+    steps = "".join(f"iter {at}: loss 3.3, time 130.02ms\n" for at in range(20))
+    numbers = []
+    for num in (20_000, 40_000):
+        added.clear()
+        run = run_of(steps + "".join(f"{at} of {at % 977} kept\n" for at in range(num)) + steps.replace("r ", "r 1"))
+        assert run.num_unread == num
+        numbers.append(len(added))
+    assert numbers[1] - numbers[0] < 1000
+
+
+@given(st.text(alphabet="0123456789 /|,abz[]()%", min_size=1, max_size=40))
+def test_a_line_that_no_digits_give_a_prefix_has_none(text):
+    """What is decided for one line counts for all lines that differ from it in their digits."""
+    if text[0].isdigit() and not digits_may_be_prefix(text):
+        for digit in "0129":
+            assert split_prefix(re.sub(r"\d", digit, text)) is None
+        assert split_prefix(text) is None
+
+
+@given(st.lists(st.floats(0.5, 2.0), min_size=6, max_size=40))
+def test_a_window_is_the_best_of_all_that_there_are(values):
+    """Most windows are ruled out by running sums, and the best one never is."""
+    y = np.array(values)
+    found = _trend._window(y)
+    best = None
+    for first in range(2, len(y) - 3):
+        for last in range(first + 1, len(y) - 1):
+            if abs(y[:first].mean() / y[last:].mean() - 1) <= 0.05:
+                error = _trend._error([np.concatenate([y[:first], y[last:]]), y[first:last]])
+                best = error if best is None else min(best, error)
+    assert (found is None) == (best is None)
+    assert found is None or found[0] == best

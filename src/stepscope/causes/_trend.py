@@ -16,6 +16,7 @@ Kind = Literal["flat", "step", "window", "line", "saturating"]
 _BLOCKS = 40
 # A change smaller than this is no shape anybody acts on, as for levels.
 _LEAST_CHANGE = 0.03
+_ROUNDED = 1e-9  # far more than running sums of a few numbers near 1 are off
 _COST: dict[Kind, int] = {"flat": 1, "step": 3, "window": 4, "line": 3, "saturating": 3}
 
 
@@ -81,15 +82,27 @@ def _step(y: Floats) -> tuple[float, float, int]:
 def _window(y: Floats) -> tuple[float, float, int] | None:
     """A stretch at another level between two at the same one."""
     best: tuple[float, float, int] | None = None
+    heads = [0.0, *(float(y[:at].mean()) for at in range(1, len(y)))]
+    tails = [float(y[at:].mean()) for at in range(len(y))]
+    sums, squares = [0.0, *np.cumsum(y).tolist()], [0.0, *np.cumsum(y**2).tolist()]
     for first in range(2, len(y) - 3):
         for last in range(first + 1, len(y) - 1):
-            outside = np.concatenate([y[:first], y[last:]])
-            if abs(y[:first].mean() / y[last:].mean() - 1) > 0.05:
+            if abs(heads[first] / tails[last] - 1) > 0.05:
                 continue
+            if best is not None and _rough_error(sums, squares, first, last) > best[0] + _ROUNDED:
+                continue  # nearly all, and this takes a tenth of the time
+            outside = np.concatenate([y[:first], y[last:]])
             error = _error([outside, y[first:last]])
             if best is None or error < best[0]:
                 best = (error, y[first:last].mean() / outside.mean() - 1, first)
     return best
+
+
+def _rough_error(sums: list[float], squares: list[float], first: int, last: int) -> float:
+    """The error of a window by running sums: the exact one but for rounding."""
+    inside, of_inside = sums[last] - sums[first], squares[last] - squares[first]
+    outside, num = sums[-1] - inside, last - first
+    return of_inside - inside**2 / num + squares[-1] - of_inside - outside**2 / (len(sums) - 1 - num)
 
 
 def _best(y: Floats, bases: list[tuple[int, Floats]]) -> tuple[float, float, int]:

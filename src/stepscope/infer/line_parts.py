@@ -7,6 +7,7 @@ Two lines of one shape have the same text between their numbers. What the number
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 FieldKind = Literal["number", "clock", "words", "stamp"]
@@ -45,6 +46,8 @@ _UNIT = re.compile(
     r"|[A-Za-z]+\s?(?:/|per)\s?(?:seconds?|secs?|s)(?![A-Za-z\d]))"
 )
 _WORD = re.compile(r"[A-Za-z_][\w./%-]*")
+_NAMES_ON = re.compile(r"[A-Za-z_]\w|\.\w")
+_MOST_KNOWN = 4096  # texts between numbers: those of one log are few
 _BREAK = re.compile(r"[|,;\]})]|\s[-–]\s|\t")
 
 
@@ -92,7 +95,7 @@ def take_apart(line: str) -> LineParts:
                 kind,
                 match[0],
                 _key(named),
-                re.sub(r"\s", "", unit["unit"]).lower().replace("per", "/") if unit else "",
+                _plain_unit(unit["unit"]) if unit else "",
                 match.start(),
                 match.end(),
             )
@@ -104,10 +107,15 @@ def take_apart(line: str) -> LineParts:
     return LineParts(tuple(fields), tuple(texts))
 
 
+@lru_cache(maxsize=_MOST_KNOWN)
+def _plain_unit(text: str) -> str:
+    return re.sub(r"\s", "", text).lower().replace("per", "/")
+
+
 def _is_name(line: str, match: re.Match[str]) -> bool:
     """Whether digits are part of a name: a version, a path, an address."""
     after = line[match.end() : match.end() + 2]
-    return bool(re.match(r"[A-Za-z_]\w|\.\w", after)) and not _UNIT.match(line, match.end()) and not _starts_unit(after)
+    return bool(_NAMES_ON.match(after)) and not _UNIT.match(line, match.end()) and not _starts_unit(after)
 
 
 def _starts_unit(after: str) -> bool:
@@ -115,12 +123,14 @@ def _starts_unit(after: str) -> bool:
     return after[:1] in {"x", "G", "M", "K", "B", "T", "z", "i"}
 
 
+@lru_cache(maxsize=_MOST_KNOWN)
 def squeeze(text: str) -> str:
     """Text without bars, blanks collapsed, and without blanks next to a number unless nothing else separates it."""
     text = re.sub(r"\s+", " ", _BAR.sub("\1", text))
     return text if text.isspace() else text.strip()
 
 
+@lru_cache(maxsize=_MOST_KNOWN)
 def _key(between: str) -> str:
     """The words right before a number: after the last comma, bar or bracket, at most four."""
     text = re.sub(

@@ -54,22 +54,22 @@ def timeline(run: Run, ledger: Ledger, *, most: int = MOST_SLICES) -> list[Slice
     slow = {found.row: found for found in ledger.slow}
     merge = max(1, -(-len(run) // most))
     found: list[Slice] = []
-    printed_s = steps.seconds
+    seconds = steps.seconds + silent_s
+    # As lists: columns are slow to ask for one row at a time.
+    numbers, segments, own_s, ends_s = steps.step.tolist(), steps.segment.tolist(), seconds.tolist(), ends.tolist()
     before = 0.0
     row = 0
     while row < len(run):
         last = row
         if row not in slow:
             while last + 1 < len(run) and last + 1 - row < merge and last + 1 not in slow:
-                if steps.segment[last + 1] != steps.segment[row]:
+                if segments[last + 1] != segments[row]:
                     break
                 last += 1
-        end = float(ends[last])
+        end = ends_s[last]
         room = max(0.0, end - before)
-        own = float((printed_s[row : last + 1] + silent_s[row : last + 1]).sum())
-        first_step = (
-            int(steps.step[row - 1]) + 1 if row and steps.step[row] > steps.step[row - 1] else int(steps.step[row])
-        )
+        own = own_s[row] if last == row else float(seconds[row : last + 1].sum())
+        first_step = numbers[row - 1] + 1 if row and numbers[row] > numbers[row - 1] else numbers[row]
         if room > own * 1.001 + 1e-6:
             found.append(Slice("unlogged", before, room - own, first_step, first_step))
             before += room - own
@@ -77,7 +77,7 @@ def timeline(run: Run, ledger: Ledger, *, most: int = MOST_SLICES) -> list[Slice
         if row in slow:
             pieces = _slow_slices(slow[row], before, float(silent_s[row]), first_step)
         else:
-            pieces = [Slice("step", before, room, first_step, int(steps.step[last]))]
+            pieces = [Slice("step", before, room, first_step, numbers[last])]
         # Parts that are estimates may add up to a little more or less than the room there is.
         total = sum(piece.seconds for piece in pieces)
         scale = room / total if total > 0 else 0.0

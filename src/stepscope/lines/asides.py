@@ -96,6 +96,8 @@ def bar_left_in(text: str) -> int | None:
 
 def rate_in(text: str) -> Rate | None:
     """The rate of samples or the like that a line prints; None where it prints none."""
+    if "/" not in text and "per" not in text.lower():
+        return None  # most lines
     found = _RATE.search(text) or _NAMED_RATE.search(text)
     if found is None:
         return None

@@ -136,6 +136,7 @@ def may_hold_fatal(text: str) -> bool:
     return any(word in text for kind, words, _ in _NOTICES if kind in FATAL for word in words)
 
 
+@cache
 def words() -> frozenset[str]:
     """Of which every line that is a notice contains one."""
     own = (words_of(pattern, gate) for _, gate, pattern in _NOTICES)

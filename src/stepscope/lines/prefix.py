@@ -7,6 +7,7 @@ local time, one without a date as time of day: the reader adds the days.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from stepscope.lines.moment_forms import DAY_NS, PrintedMoment, moment_at
@@ -44,6 +45,11 @@ _BETWEEN = re.compile(
     r"(?:[A-Za-z_][\w.]{0,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?"
 )
 
+# A prefix that begins with a digit is a moment or a rank, and each of those has one of these at its beginning.
+_SIGN_OF_MOMENT = re.compile(r"[:.年년-]|\d{6}")
+_FIRST_CHARS = 64
+_MOST_KNOWN, _MOST_KNOWN_CHARS = 8192, 400
+
 
 class Prefix(NamedTuple):
     """What comes before a line. `t_ns` counts from 1970 when dated, else from some midnight; local unless `zoned`."""
@@ -62,8 +68,19 @@ class Prefix(NamedTuple):
     other_ns: int | None = None  # the timestamp with day and month the other way round, where that is a date too
 
 
+def digits_may_be_prefix(text: str) -> bool:
+    """Whether a line without a prefix could have one with other digits in the place of its own."""
+    if text[:1].isdigit():
+        return _SIGN_OF_MOMENT.search(text, 0, _FIRST_CHARS) is not None
+    return text[1:2].isdigit()
+
+
 def split_prefix(text: str) -> Prefix | None:
     """The prefix of `text`, or None when it has none."""
+    return _known(text) if len(text) <= _MOST_KNOWN_CHARS else _split(text)
+
+
+def _split(text: str) -> Prefix | None:
     position, rank, is_bare = 0, None, False
     stamp: PrintedMoment | None = None
     match: re.Match[str] | None = None
@@ -106,3 +123,7 @@ def split_prefix(text: str) -> Prefix | None:
         is_bare=is_bare,
         other_ns=stamp.other_ns if stamp else None,
     )
+
+
+# Each format that may have written a line asks, and then whoever reads it.
+_known = lru_cache(maxsize=_MOST_KNOWN)(_split)

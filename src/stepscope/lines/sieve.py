@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 _LEAST_WORD = 2  # bytes
@@ -20,6 +20,7 @@ _ON_LINE = {r"\s": r"[^\S\n]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]", "$": r"(?:[
 _SPECIAL = frozenset(".^$*+?{}[]()|\\")
 # Finding the words takes as long as matching this many lines; most logs have fewer lines without a match.
 _PATIENCE = 200
+_PATTERNS = 4096  # whose words are kept: those of the catalogue, and of many formats that were worked out
 
 
 class Sieve:
@@ -125,20 +126,21 @@ def _class_on_line(text: str) -> str:
     return re.sub(r"\\(.)", lambda found: _SPACES if found[1] == "s" else found[0], text)
 
 
-def certain_words(pattern: str) -> set[str]:
+@lru_cache(maxsize=_PATTERNS)
+def certain_words(pattern: str) -> frozenset[str]:
     """Words of which every match of a pattern contains one: just one, or one per alternative; empty for none."""
     parser: Any = re._parser  # type: ignore[attr-defined]
     parsed = parser.parse(pattern)
     if parsed.state.flags & re.IGNORECASE:
-        return {""}
+        return frozenset({""})
     best = max(_choices(parsed), key=_worth, default={""})
-    return best if _worth(best) >= _LEAST_WORD else {""}
+    return frozenset(best if _worth(best) >= _LEAST_WORD else {""})
 
 
-def words_of(pattern: str, gate: Iterable[str]) -> set[str]:
+def words_of(pattern: str, gate: Iterable[str]) -> frozenset[str]:
     """Words of which every match contains one: the pattern's own where it has some, else those it is tried for."""
     own = certain_words(pattern)
-    return set(gate) if "" in own else own
+    return frozenset(gate) if "" in own else own
 
 
 def _worth(words: set[str]) -> int:

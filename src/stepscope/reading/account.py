@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from stepscope.columns.statistics import median
@@ -26,6 +26,7 @@ _BARE = -3.0  # something counts, and nothing shows that it is a training
 _STEP_S = (1e-6, 1e6)  # nobody trains in shorter or longer steps
 _MIXED = 0.2  # this share of rows that start again is no training but several counters
 _MOST_CANDIDATES = 6
+_FEW_LINES = 100  # are read one by one before the other way is even loaded
 _SAME = 0.03  # accounts that differ by less come to the same
 
 
@@ -42,7 +43,7 @@ class Account(NamedTuple):
 
 def assemble(
     fmt: Format,
-    lines: Iterable[str],
+    lines: Sequence[str],
     *,
     prefix: re.Pattern[str] | None = None,
     rank: int | None = None,
@@ -56,8 +57,13 @@ def assemble(
         assembler = RunAssembler(fmt)
         assembler.begin_file(rank)
     assembler.expect_prefix(prefix)
-    for line in lines:
-        assembler.add(line)
+    if len(lines) < _FEW_LINES:
+        for line in lines:
+            assembler.add(line)
+    else:
+        from stepscope.reading.bulk.feed_lines import assemble_lines
+
+        assemble_lines(assembler, lines)
     return assembler
 
 

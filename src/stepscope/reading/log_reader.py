@@ -42,7 +42,6 @@ _LOOK_BYTES = 1 << 13  # looked at together until it is known what this is
 _KEPT_BYTES = 1 << 24  # of a pipe or a growing log, to be read again when its later lines favour another format
 _LEAST_UNREAD = 200
 _LINES_OF_DOCUMENT = 1 << 13  # given to the assembler together
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LOOKED_AT = 1 << 23  # bytes after which the number of rows to come is estimated
 
 Progress = Callable[[int], None]
@@ -260,14 +259,13 @@ class LogReader:
             self._take(lines)
             return
         from stepscope.reading.bulk import BulkReader
+        from stepscope.reading.bulk.feed_lines import feed_lines
 
         assert self._assembler is not None
         bulk = BulkReader(self._assembler.format, self._assembler, b"")
         while block := list(islice(lines, _LINES_OF_DOCUMENT if self._printed_source.is_over else 1)):
-            text = "\n".join(block)
-            is_plain = text.isascii() and text.count("\n") == len(block) - 1 and not _CONTROL.search(text)
-            if is_plain and self._printed_source.is_over and max(map(len, block)) < MAX_LINE_CHARS:
-                bulk.feed(f"{text}\n".encode("ascii"))
+            if self._printed_source.is_over:
+                feed_lines(bulk, block, self._take)
             else:
                 self._take(block)
 

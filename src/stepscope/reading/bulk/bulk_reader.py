@@ -15,6 +15,7 @@ from stepscope.reading.bulk.target import BulkTarget
 
 _MAX_PASSES = 8
 _LEAST_PIECE = 1 << 8  # bytes
+_FIRST_PIECE, _MOST_PIECE = 1 << 14, 1 << 22
 BYTES_FOR_HELP = 1 << 25  # a shorter log is read before others have begun to help
 _SLOW_BYTES_FOR_HELP = 1 << 22  # where most lines are nobody's, which takes several times as long to find out
 
@@ -28,6 +29,7 @@ class BulkReader:
         self._hand_over = HandOver(fmt, target)
         self._rest = rest
         self._buffer = np.zeros(PADDING, dtype=np.uint8)
+        self._piece = _FIRST_PIECE
         self._num_calm = 0  # bytes since what lines are seen against has changed
 
     @property
@@ -46,7 +48,14 @@ class BulkReader:
         return rest
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Take the next bytes: few at first, because what their lines say makes those that follow quick to read."""
+        at = 0
+        while at < len(data):
+            end = len(data) if len(data) - at < 2 * self._piece else at + self._piece
+            self._take(data[at:end])
+            at, self._piece = end, min(2 * self._piece, _MOST_PIECE)
+
+    def _take(self, data: bytes) -> None:
         # A carriage return at the very end may be the first half of an end of line; zero bytes count for nothing.
         last = data.rfind(b"\n")
         last = max(last, data.rfind(b"\r", last + 1, len(data.rstrip(b"\0")) - 1))

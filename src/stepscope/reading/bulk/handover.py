@@ -165,7 +165,8 @@ class HandOver:
         while (odd := feed.advance(row)) is not None:
             line, loss = odd
             feed.confirm_losses(line)
-            self._add_lines(chunk, line, base)
+            if not self._target.add_offered(base + line + 1):
+                self._add_lines(chunk, line, base)
             if loss is not None:
                 self._target.set_loss(loss)
             if self._target.outlook != outlook:
@@ -215,6 +216,7 @@ class RowFeed:
                 is_odd |= clock[1:] < clock[:-1]
             if is_odd.any():
                 self._odd = np.flatnonzero(is_odd) + 1
+        self._alone = frozenset(self._odd.tolist())
         self._barriers: list[int] = []
         self._loss_lines: list[int] = []
         self._losses: dict[int, float] = {}  # by row, those printed on a line of their own
@@ -273,16 +275,22 @@ class RowFeed:
         while self._row < row:
             assert self._rows is not None
             if self._row >= self._last:
+                if self._row in self._alone and self._target.offer(self._rows, self._row):
+                    return self._pass()  # no rule would be quiet
                 while self._barriers[-1] <= self._row:
                     self._barriers.pop()
                 part = self._rows.part(self._row, self._barriers[-1])
                 if not self._target.stage_rows(part):
-                    self._row += 1
-                    self._last = self._row
-                    return int(self._lines[self._row - 1]), self._losses.get(self._row - 1)
+                    return self._pass()
                 self._part, self._first, self._last = part, self._row, self._barriers[-1]
             assert self._part is not None
             upto = min(row, self._last)
             self._target.show_rows(self._part, self._row - self._first, upto - self._first)
             self._row = upto
         return None
+
+    def _pass(self) -> tuple[int, float | None]:
+        """The line of the next row, which is not among the staged ones, and its loss."""
+        self._row += 1
+        self._last = self._row
+        return int(self._lines[self._row - 1]), self._losses.get(self._row - 1)

@@ -16,7 +16,7 @@ from stepscope.columns.statistics import distinct
 from stepscope.lines import notices, runtimes
 from stepscope.lines.format import Format
 from stepscope.lines.match import SEARCHED
-from stepscope.lines.prefix import split_prefix
+from stepscope.lines.prefix import digits_may_be_prefix, split_prefix
 from stepscope.lines.sieve import certain_chars, certain_words, on_one_line
 from stepscope.reading.bulk.line_shape import DIGITS_TO_ZERO
 from stepscope.reading.bulk.numbers import Ints
@@ -39,10 +39,16 @@ class Nobody:
     """Finds lines that no line of a format and no notice can be."""
 
     def __init__(self, fmt: Format) -> None:
+        self._format = fmt
+        self._is_prepared = False  # that takes longer than reading a short log
+        self._is_usable = True
+        self._known: dict[bytes, bool] = {}
+
+    def _prepare(self) -> None:
+        """Take the patterns apart."""
         words: set[str] = set(_LEVELS)
         always = [notices.EXCEPTION.pattern]  # what must be tried
-        self._is_usable = True
-        for line in fmt.lines:
+        for line in self._format.lines:
             found = certain_words(line.pattern)
             if "" in found:
                 always.append(line.pattern)
@@ -56,12 +62,16 @@ class Nobody:
         self._anywhere = re.compile(f"\\n[ \\t]*+(?={on_one_line(tried)})", re.MULTILINE)
         self._words = _rows_of(words)
         self._asking = _rows_of(notices.words() | set(runtimes.WORDS))  # a line with one of them is looked at
-        self._known: dict[bytes, bool] = {}
+        self._is_prepared = True
 
     def find(self, buffer: npt.NDArray[np.uint8], places: Ints, lengths: Ints, lines: Ints) -> Ints:
         """Those of `lines` that are nobody's."""
         lines = lines[(lengths[lines] >= 1) & (lengths[lines] < _LINE_BYTES)]
-        if not self._is_usable or len(lines) < _LEAST_LINES:
+        if len(lines) < _LEAST_LINES:
+            return lines[:0]
+        if not self._is_prepared:
+            self._prepare()
+        if not self._is_usable:
             return lines[:0]
         start, end = int(places[0]), int(places[-1])
         data = buffer[start:end].tobytes()
@@ -129,7 +139,7 @@ class Nobody:
             text = raw.decode("ascii")
             answer = self._never.match(text) is None and not may_be_notice(text, has_digits=b"0" in key)
             if answer and b"0" in key:
-                answer = b"0" not in key[:2] and split_prefix(text) is None
+                answer = not digits_may_be_prefix(text) and split_prefix(text) is None
             if len(self._known) < _MAX_KNOWN:
                 self._known[key] = answer
         return answer

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from stepscope.lines import notices
 from stepscope.lines.figures import AHEAD, SCALES
 from stepscope.lines.format import Format
+from stepscope.lines.prefix import digits_may_be_prefix
 from stepscope.lines.runtimes import parse_runtime
 from stepscope.lines.sieve import certain_words
 from stepscope.reading.bulk.line_shape import NAME_DIGITS, LineShape, free_digits, make_shape
@@ -115,7 +116,7 @@ def _is_plain_event(fmt: Format, which: int, groups: dict[str, str | None]) -> b
 def _is_surely_foreign(sight: Sight) -> bool:
     """Whether no other digits could make this a line of somebody's: with a timestamp, or one that speaks of the end."""
     text = sight.text
-    if sight.found.prefix is not None or any(char.isdigit() for char in text[:2]):
+    if sight.found.prefix is not None or digits_may_be_prefix(text):
         return False
     return not may_be_notice(text) and notices.EXCEPTION.match(text) is None
 

@@ -33,12 +33,28 @@ class BulkTarget:
         self._assembler.num_lines = num
 
     def add(self, line: str) -> None:
-        """Take one clean line the ordinary way; the line of a row that was just refused need not be read again."""
+        """Take one clean line the ordinary way."""
+        self._offered = None
+        self._assembler.add(line)
+
+    def add_offered(self, line: int) -> bool:
+        """Take the row that was just refused by itself, if that is all there is to its line."""
         row, self._offered = self._offered, None
-        if row is not None and row.line == self._assembler.num_lines + 1:
-            self._assembler.add_row(row)
-        else:
-            self._assembler.add(line)
+        if row is None or row.line != line:
+            return False
+        self._assembler.add_row(row)
+        return True
+
+    def offer(self, rows: RowBatch, at: int) -> bool:
+        """Whether a row that does not simply go on from the one before it can be taken by itself; then it is next."""
+        assembler = self._assembler
+        if rows.t_ns is not None or assembler.file.timestamps.is_new or assembler.step_lines.is_expecting:
+            return False
+        # Where lines state totals, or an epoch's bars hold an evaluation, a row is more than its numbers.
+        if rows.states_totals or assembler.format.layout.bars_hold_evaluation:
+            return False
+        self._offered = rows.spelled_out(at, at + 1)[0]
+        return True
 
     def claim(self, text: str) -> Claim:
         """Which line of the format a stripped line is."""
@@ -142,10 +158,7 @@ class BulkTarget:
             return False
         for rule in RULES:
             if not rule.is_quiet(batch, assembler.so_far):
-                # Where lines state totals, or an epoch's bars hold an evaluation, a row is more than its numbers.
-                layout = assembler.format.layout
-                if rows.t_ns is None and not rows.states_totals and not layout.bars_hold_evaluation:
-                    self._offered = rows.spelled_out(0, 1)[0]
+                self.offer(rows, 0)
                 return False
         assembler.so_far.rows.stage(batch)
         return True
