@@ -13,6 +13,8 @@ import pytest
 # Hypothesis writes its examples beside the tests otherwise, and slow shared machines are no failure.
 from hypothesis import HealthCheck, settings
 
+from tests.schemas import check_printed
+
 # A suite that was started in the background ignores Ctrl-C, and so would the programs it starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -87,6 +89,7 @@ class Cli:
         except SystemExit as leaving:  # argparse's own way out
             code = int(leaving.code or 0)
         out, err = self._capsys.readouterr()
+        check_printed(out)
         return code, out, err
 
 

@@ -229,6 +229,7 @@ INVOCATIONS = {
     "doc": lambda _: [["C09"]],
     "demo": lambda _: [[]],
     "help": lambda _: [["eta"]],
+    "schema": lambda _: [["report"]],
 }
 # The process ends before its log does, and there is no checkpoint to export.
 EXIT_CODES = {"attach": 4, "export": 1}

@@ -8,6 +8,7 @@ import pytest
 
 from stepscope.i18n import languages
 from tests.conftest import DEMO
+from tests.schemas import check
 
 
 @pytest.fixture
@@ -19,6 +20,10 @@ def document(cli, case):
 
 def by_step(document):
     return {slow["step"]: {part["phase"]: part for part in slow["parts"]} | {"_": slow} for slow in document["slow"]}
+
+
+def test_every_key_of_the_document_is_in_the_schema(document):
+    check(document, strict=True)
 
 
 def test_a_normal_iteration(document):

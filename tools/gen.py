@@ -14,7 +14,9 @@ import os
 import re
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -25,6 +27,7 @@ from stepscope import advice, alarms, audit, causes
 from stepscope.catalogue.detect import catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
+from stepscope.core.documents import kinds, schema
 from stepscope.lines.format import Format
 from stepscope.lines.sieve import certain_words
 from stepscope.plan.gpus import GPUS
@@ -76,6 +79,57 @@ def help_page() -> str:
             stepscope([*command, "--help"])
         lines += [f"## stepscope {' '.join(command)}".rstrip(), "", "```", out.getvalue().strip(), "```", ""]
     return "\n".join(lines)
+
+
+def json_page() -> str:
+    """`docs/json.md`: every key of every document, from the schemas."""
+    lines = [
+        "# The JSON documents",
+        "",
+        "What `--format json` prints, key by key. `stepscope schema NAME` prints the JSON Schema (draft 2020-12) that "
+        "these tables are made from. Times are seconds, sizes bytes; null is unknown, never 0. Keys are added, never "
+        "renamed, so a program should pass over keys that it does not know.",
+        "",
+    ]
+    for kind in kinds():
+        own = schema(kind)
+        lines += [f"## {own['title']}", "", f"`{own['$id']}`: {own['description']}", ""]
+        lines += ["| key | type | meaning |", "|---|---|---|", *_key_rows(own, own, ""), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _key_rows(part: dict[str, Any], whole: dict[str, Any], prefix: str) -> Iterator[str]:
+    """A row for each key of an object and of what lies in it."""
+    for name, value in part.get("properties", {}).items():
+        options = [_followed(option, whole) for option in value.get("anyOf", [value])]
+        about = value.get("description") or options[0].get("description", "")
+        kinds_of = " or ".join(dict.fromkeys(_type_in_words(option, whole) for option in options))
+        yield f"| `{prefix}{name}` | {kinds_of} | {about.replace('|', chr(92) + '|')} |"
+        for option in options:
+            is_list = "items" in option
+            inner = _followed(option["items"], whole) if is_list else option
+            below = f"{prefix}{name}{'[]' if is_list else ''}."
+            yield from _key_rows(inner, whole, below)
+            if isinstance(inner.get("additionalProperties"), dict):
+                yield from _key_rows(_followed(inner["additionalProperties"], whole), whole, f"{below}*.")
+
+
+def _followed(part: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = whole["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+    return found
+
+
+def _type_in_words(part: dict[str, Any], whole: dict[str, Any]) -> str:
+    if "enum" in part:
+        return ", ".join("null" if value is None else f"`{value}`" for value in part["enum"])
+    if "const" in part:
+        return f"`{part['const']}`"
+    found = part.get("type", "")
+    words = " or ".join(found) if isinstance(found, list) else str(found)
+    if "items" in part:
+        inner = _followed(part["items"], whole)
+        words += f" of {'values' if 'enum' in inner else _type_in_words(inner, whole)}"
+    return words
 
 
 def cards_page() -> str:
@@ -212,6 +266,7 @@ def wanted() -> dict[Path, str]:
     pages[DOCS / "rules.md"] = MADE + rules_page()
     pages[DOCS / "cards.md"] = MADE + cards_page()
     pages[DOCS / "cli.md"] = MADE + help_page()
+    pages[DOCS / "json.md"] = MADE + json_page()
     pages[DOCS / "demo.svg"] = picture()
     pages[DOCS / "live.svg"] = live_picture()
     pages[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Ledger, forecast, advice and cadence never contradict each other, on any log there is."""
+"""Ledger, forecast, advice and cadence never contradict each other, on any log there is; its document is valid."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from stepscope.core.errors import InputError
 from stepscope.reading.reader import read
 from tests.consistency import breaches
 from tests.corpus.conftest import SHARED
+from tests.schemas import check
 
 
 def logs():
@@ -25,3 +26,4 @@ def test_the_parts_of_a_report_agree(path):
     except InputError:
         return
     assert breaches(report) == []
+    check(report.to_dict(), strict=True)

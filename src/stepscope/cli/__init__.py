@@ -26,7 +26,7 @@ GROUPS = {
     "Before a run": ("plan",),
     "Many runs": ("fleet",),
     "Train a network": ("train", "sample", "data", "bench", "export"),
-    "More": ("formats", "doc", "replay", "mcp", "demo", "help"),
+    "More": ("formats", "doc", "schema", "replay", "mcp", "demo", "help"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _DEFAULT = "explain"
