@@ -1,4 +1,4 @@
-"""Many runs: where the hours of a folder or a cluster went
+"""Say where the hours of many runs went: a folder, a cluster.
 
     stepscope fleet scan /logs/slurm --store fleet/
 
