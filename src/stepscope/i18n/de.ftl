@@ -997,8 +997,7 @@ error-compare-needs-two = compare braucht mindestens zwei Logs
 
 ## Die Seite
 
-page-strip = Jede Iteration
-page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles. Ist das Diagramm gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einer langsamen Iteration zur nächsten, Pos1 zeigt alles.
+page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles. Ist der Verlauf gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einem Stopp zum nächsten, Pos1 zeigt alles.
 page-whatif = Was wäre, wenn
 
 ## Die Web-App
@@ -1199,7 +1198,6 @@ page-zoom-left = Nach links
 page-zoom-right = Nach rechts
 page-zoom-all = Alles zeigen
 page-normal = normale Iteration
-page-outside = { $phase } zwischen zwei Iterationen
 page-level = Niveau normaler Iterationen
 page-tip = Iteration { $step }: { $took }
 page-validation = Validierungs-Loss
@@ -1218,10 +1216,9 @@ backtest-summary = { $count ->
     [one] Die Vorhersage der Zeit bis Iteration { $step }, neu gemacht aus dem, was das Log in dem Moment sagte; was eintrat, liegt { $held }-mal von einem in ihrer Spanne.
    *[other] Vorhersagen der Zeit bis Iteration { $step }, neu gemacht aus dem, was das Log im jeweiligen Moment sagte. Was eintrat, liegt bei { $held } von { $count } in der Spanne.
 }
-page-throughput = Durchsatz
 page-tokens-rate = Tokens pro Sekunde, mit Evaluierungen und Speichern
 page-steps-rate = Iterationen pro Sekunde, mit Evaluierungen und Speichern
-page-gpu = Die Karte
+page-gpu = GPU
 page-gpu-load = Auslastung
 page-gpu-memory = Speicher
 page-gpu-power = Leistung
@@ -1237,10 +1234,6 @@ page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
 page-whatif-evaluations = Evaluierungen, die noch kommen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
-page-more-slow = { $count ->
-    [one] Eine langsame Iteration mehr
-   *[other] { $count } langsame Iterationen mehr
-}
 ## Was die Karte währenddessen sagt
 
 gpu-power-of = { $power } von { $limit } W
@@ -1532,3 +1525,85 @@ error-fleet-store-busy = ein anderer Lauf schreibt gerade in diesen Speicher
     .hint = warte auf ihn oder nimm ein anderes --store
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
+
+## Die Seite eines Laufs
+
+state-name-running = Läuft
+state-name-finished = Fertig
+state-name-crashed = Abgestürzt
+state-name-out_of_memory = Speicher voll
+state-name-interrupted = Unterbrochen
+state-name-killed = Beendet (kill)
+state-name-stopped = Stehen geblieben
+state-name-unknown = Zustand unklar
+page-last-line = letzte Zeile
+page-export = Exportieren
+page-export-summary = Zusammenfassung kopieren
+page-export-json = Daten speichern (JSON)
+page-export-link = Link zu dieser Ansicht kopieren
+page-export-print = Drucken
+page-export-more = Weitere Formate, im Terminal:
+page-copy = Kopieren
+page-copied = Kopiert
+page-card-do = Was zu tun ist
+page-card-done = Fertig um
+page-card-left = Restzeit
+page-card-left-if = Restzeit, wenn es weitergeht
+page-card-took = Dauer
+page-card-progress = Fortschritt
+page-card-speed = Tempo
+page-card-overhead = Zeit ohne Training
+page-ended-at = beendet: { $time }
+page-elapsed = bisher { $duration }
+page-no-total = Gesamtzahl unbekannt: --max-steps N angeben
+page-iterations = Iterationen
+page-per-iteration = pro Iteration
+page-speed-range = { $share } brauchen { $span }
+page-speed-tokens = { $tokens } Tokens/s
+page-overhead-none = alles ist Training
+section-findings = Was Zeit gekostet hat
+page-why = Warum, und was es kostet
+page-more-advice = Auch lohnend
+page-more-changes = { $count ->
+    [one] Eine weitere Möglichkeit
+   *[other] { $count } weitere Möglichkeiten
+}
+page-timeline = Verlauf
+page-lane-level = Zeit pro Iteration
+page-lane-stops = langsame Iterationen und Stopps, in ihren Teilen
+page-unprinted = nicht gedruckt (1 von { $count } ist es)
+page-training-loss = Trainings-Loss
+page-best = Bestwert: { $loss } bei { $step }
+page-tip-window = Iterationen { $first }–{ $last } ({ $count }): je { $took }
+page-strip-hint-touch = Tippen zeigt Werte; die Knöpfe oben vergrößern und verschieben.
+page-tabs = Einzelheiten
+page-tab-forecast = Vorhersage
+page-tab-ranks = Ranks
+page-tab-log = Log
+page-column-count = Anzahl
+page-column-each = je
+page-column-extra = zusätzlich
+page-column-cause = Ursache
+page-column-rank = Rank
+page-column-host = Host
+page-column-format = Format
+page-slow-groups = Nach Art
+page-slow-each = Einzeln
+page-window = { $first }–{ $last } ({ $count } Iterationen)
+page-fan-changed = was wäre, wenn
+page-reset = Zurücksetzen
+page-copy-flags = Als Optionen kopieren
+page-ranks-hint = Jede Zeile ist ein Rank, jede Spalte ein Abschnitt des Laufs. Die Farbe ist seine Zeit pro Iteration gegen den Median aller Ranks in diesem Abschnitt.
+page-log-hint = Die Zeilen, aus denen die Zahlen stammen, soweit sie aufgehoben wurden: Evaluierungen, Checkpoints, Hinweise, das Ende und Zeilen, die nicht verstanden wurden.
+page-log-find = Suchen
+page-sure = Sicherheit dieser Lesart
+page-candidates = Formate, die probiert wurden
+page-verdict-agrees = passt
+page-verdict-disagrees = widerspricht
+page-verdict-cannot-tell = unklar
+page-card-lost = Was verloren ist
+page-card-so-far = Bisher
+page-more-alarms = { $count } weitere
+page-show = Im Verlauf zeigen
+page-best-loss = bester Validierungs-Loss { $loss } bei { $step }
+page-window-mark = Mittel der Iterationen, für die eine Zeile steht

@@ -997,8 +997,7 @@ error-compare-needs-two = compare demande deux journaux ou plus
 
 ## La page
 
-page-strip = Chaque itération
-page-strip-hint = Glissez pour agrandir, double-cliquez pour tout voir. Une fois le graphique choisi : + et − ou la molette agrandissent, les flèches déplacent, N et P vont d’une itération lente à l’autre, Début montre tout.
+page-strip-hint = Glissez pour zoomer, double-cliquez pour tout voir. Une fois la chronologie sélectionnée : + et − ou la molette zooment, les flèches déplacent, N et P vont d’un arrêt à l’autre, Origine montre tout.
 page-whatif = Et si
 
 ## L’application web
@@ -1199,7 +1198,6 @@ page-zoom-left = Vers la gauche
 page-zoom-right = Vers la droite
 page-zoom-all = Tout voir
 page-normal = itération normale
-page-outside = { $phase } entre deux itérations
 page-level = niveau des itérations normales
 page-tip = Itération { $step } : { $took }
 page-validation = loss de validation
@@ -1218,10 +1216,9 @@ backtest-summary = { $count ->
     [one] La prévision du temps jusqu’à l’itération { $step }, refaite à partir de ce que le log disait à ce moment ; le réel tombe dans son intervalle { $held } fois sur une.
    *[other] Prévisions du temps jusqu’à l’itération { $step }, refaites à partir de ce que le log disait à chaque moment. Le réel tombe dans l’intervalle de { $held } sur { $count }.
 }
-page-throughput = débit
 page-tokens-rate = tokens par seconde, évaluations et sauvegardes comprises
 page-steps-rate = itérations par seconde, évaluations et sauvegardes comprises
-page-gpu = La carte
+page-gpu = GPU
 page-gpu-load = utilisation
 page-gpu-memory = mémoire
 page-gpu-power = puissance
@@ -1237,10 +1234,6 @@ page-whatif-less = { $duration } de moins que maintenant
 page-whatif-more = { $duration } de plus que maintenant
 page-whatif-evaluations = évaluations à venir : { $number }
 page-whatif-error = loss de validation ± { $error }
-page-more-slow = { $count ->
-    [one] Une itération lente de plus
-   *[other] { $count } itérations lentes de plus
-}
 ## Ce que dit la carte pendant ce temps
 
 gpu-power-of = { $power } sur { $limit } W
@@ -1532,3 +1525,85 @@ error-fleet-store-busy = un autre processus écrit dans ce magasin
     .hint = attendez qu’il finisse, ou choisissez un autre --store
 error-fleet-too-slow = la lecture a pris plus de { $minutes } minutes
     .hint = regardez-le seul : stepscope { $place }
+
+## La page d’un entraînement
+
+state-name-running = En cours
+state-name-finished = Terminé
+state-name-crashed = Planté
+state-name-out_of_memory = Mémoire insuffisante
+state-name-interrupted = Interrompu
+state-name-killed = Tué
+state-name-stopped = Arrêté
+state-name-unknown = État inconnu
+page-last-line = dernière ligne
+page-export = Exporter
+page-export-summary = Copier le résumé
+page-export-json = Enregistrer les données (JSON)
+page-export-link = Copier un lien vers cette vue
+page-export-print = Imprimer
+page-export-more = D’autres formats, depuis un terminal :
+page-copy = Copier
+page-copied = Copié
+page-card-do = Que faire
+page-card-done = Fin prévue
+page-card-left = Temps restant
+page-card-left-if = Temps restant, si l’entraînement continue
+page-card-took = Durée
+page-card-progress = Progression
+page-card-speed = Vitesse
+page-card-overhead = Temps hors entraînement
+page-ended-at = terminé : { $time }
+page-elapsed = { $duration } jusqu’ici
+page-no-total = total inconnu : passez --max-steps N
+page-iterations = itérations
+page-per-iteration = par itération
+page-speed-range = { $share } prennent { $span }
+page-speed-tokens = { $tokens } tokens/s
+page-overhead-none = tout est de l’entraînement
+section-findings = Ce qui a coûté du temps
+page-why = Pourquoi, et ce que cela coûte
+page-more-advice = À changer aussi
+page-more-changes = { $count ->
+    [one] Une autre possibilité
+   *[other] { $count } autres possibilités
+}
+page-timeline = Chronologie
+page-lane-level = temps par itération
+page-lane-stops = itérations lentes et arrêts, par parties
+page-unprinted = non affichées (1 sur { $count } l’est)
+page-training-loss = loss d’entraînement
+page-best = meilleur : { $loss } à { $step }
+page-tip-window = Itérations { $first }–{ $last } ({ $count }) : { $took } chacune
+page-strip-hint-touch = Touchez pour voir les valeurs ; les boutons ci-dessus zooment et déplacent.
+page-tabs = Détails
+page-tab-forecast = Prévision
+page-tab-ranks = Rangs
+page-tab-log = Log
+page-column-count = nombre
+page-column-each = chacune
+page-column-extra = en plus
+page-column-cause = cause
+page-column-rank = rang
+page-column-host = hôte
+page-column-format = format
+page-slow-groups = Par type
+page-slow-each = Une par une
+page-window = { $first }–{ $last } ({ $count } itérations)
+page-fan-changed = si vous changez
+page-reset = Réinitialiser
+page-copy-flags = Copier comme options
+page-ranks-hint = Chaque ligne est un rang, chaque colonne une portion de l’entraînement. La couleur est son temps par itération comparé à la médiane de tous les rangs à cet endroit.
+page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où elles ont été gardées : évaluations, checkpoints, remarques, la fin et les lignes non comprises.
+page-log-find = Chercher
+page-sure = Confiance dans cette lecture
+page-candidates = Formats essayés
+page-verdict-agrees = concorde
+page-verdict-disagrees = contredit
+page-verdict-cannot-tell = indécis
+page-card-lost = Ce qui est perdu
+page-card-so-far = Jusqu’ici
+page-more-alarms = { $count } de plus
+page-show = Voir dans la chronologie
+page-best-loss = meilleur loss de validation { $loss } à { $step }
+page-window-mark = moyenne des itérations que couvre une ligne

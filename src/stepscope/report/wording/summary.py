@@ -24,7 +24,7 @@ from stepscope.report.wording.sentence import capital
 from stepscope.run.deaths import Death, final_death
 from stepscope.run.stops import last_stops
 
-_DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
+DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
 # Alarms that only say how a run ended, which the state does already.
 _SAID_BY_STATE = frozenset({"crash", "oom", "interrupted", "killed", "ended_early"})
 _MIB, _GIB = 1 << 20, 1 << 30
@@ -41,14 +41,14 @@ def summary_lines(report: Report, language: Language) -> list[str]:
 
 def summary(report: Report) -> list[Message]:
     """How the run is, the time that matters, and what cost most or has to be done."""
-    if report.state.value in _DEAD:
+    if report.state.value in DEAD:
         return [_state(report), *_death(report)]
     return [_state(report), _time(report), _loss(report)]
 
 
 def _state(report: Report) -> Message:
     value = report.state.value
-    if value not in _DEAD:
+    if value not in DEAD:
         return say(f"summary-{value}", where=progress(report))
     if not len(report.run):
         return say(f"summary-{value}-early")
@@ -158,7 +158,7 @@ def leading_alarm(report: Report) -> Message | None:
 
 def other_alarms(report: Report) -> list[Alarm]:
     """The alarms that the three lines do not say already."""
-    is_dead, lead = report.state.value in _DEAD, leading_alarm(report)
+    is_dead, lead = report.state.value in DEAD, leading_alarm(report)
     said = lead if not is_dead or report.has_times else None
     return [
         alarm for alarm in report.alarms if not (is_dead and alarm.code in _SAID_BY_STATE) and alarm.message is not said
