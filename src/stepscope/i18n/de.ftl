@@ -1607,3 +1607,5 @@ page-more-alarms = { $count } weitere
 page-show = Im Verlauf zeigen
 page-best-loss = bester Validierungs-Loss { $loss } bei { $step }
 page-window-mark = Mittel der Iterationen, für die eine Zeile steht
+page-tokens-per-s = Tokens/s
+page-steps-per-s = Iterationen/s

@@ -1608,3 +1608,5 @@ page-more-alarms = { $count } more
 page-show = Show in the timeline
 page-best-loss = best validation loss { $loss } at { $step }
 page-window-mark = mean of the iterations that one line covers
+page-tokens-per-s = tokens/s
+page-steps-per-s = iterations/s

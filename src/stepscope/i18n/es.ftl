@@ -1607,3 +1607,5 @@ page-more-alarms = { $count } más
 page-show = Ver en la cronología
 page-best-loss = mejor loss de validación { $loss } en { $step }
 page-window-mark = media de las iteraciones que cubre una línea
+page-tokens-per-s = tokens/s
+page-steps-per-s = iteraciones/s

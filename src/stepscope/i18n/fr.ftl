@@ -1607,3 +1607,5 @@ page-more-alarms = { $count } de plus
 page-show = Voir dans la chronologie
 page-best-loss = meilleur loss de validation { $loss } à { $step }
 page-window-mark = moyenne des itérations que couvre une ligne
+page-tokens-per-s = tokens/s
+page-steps-per-s = itérations/s

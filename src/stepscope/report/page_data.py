@@ -89,7 +89,7 @@ def _words(report: Report, language: Language) -> dict[str, Any]:
         "iteration": language.text("slow-column-step"),
         "loss": language.text("live-loss"),
         "validation": language.text("page-validation"),
-        "throughput": language.text("page-tokens-rate" if report.tokens_per_s else "page-steps-rate"),
+        "throughput": language.text("page-tokens-per-s" if report.tokens_per_s else "page-steps-per-s"),
         "time": language.text("time-table-time"),
         "load": language.text("page-gpu-load"),
         "memory": language.text("page-gpu-memory"),

@@ -45,7 +45,6 @@ def forecast(report: Report, language: Language, drawn: dict[str, Any] | None) -
         lines=others,
         assumptions=[one for one in assumptions if one not in others],
         drawn=drawn,
-        has_what_if=page_ahead.what_if_base(report) is not None,
         summary=summary,
         rows=rows,
         head=[language.text(f"backtest-column-{name}") for name in ("at", "said", "range", "took", "off")],

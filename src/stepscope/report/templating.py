@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 _NUMBER_UNIT = re.compile(r"(?<=\d) (?=(?:µs|ms|s|min|h|d|%|[kMG]|GiB|MiB|W|°C)(?!\w))")
 
-_FLAG = re.compile(r"(?<!\S)--[a-z][\w-]*(?:[ =][A-Z]+\b)?")
+_FLAG = re.compile(r"(?<!\S)--[a-z][\w-]*(?:=\S+| [A-Z]+\b)?")
 
 
 @cache

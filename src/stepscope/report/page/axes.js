@@ -1,4 +1,4 @@
-import { number, tick } from "./numbers.js";
+import { number } from "./numbers.js";
 // Axes that all charts share: one width on the left, so that lanes lie exactly above one another.
 export const LEFT = 64; // pixels
 export const RIGHT = 18;
@@ -9,10 +9,10 @@ const SHORT = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1].flatMap((size) => [1, 2, 5].m
 
 export function axisStyle(color, words) {
   const axis = { stroke: color("dim"), font: "11px system-ui, sans-serif", grid: { stroke: color("line"), width: 1 }, ticks: { show: false }, gap: 6 };
-  const count = { ...axis, size: 26, grid: { show: false }, values: (u, values) => values.map((v) => (Number.isInteger(v) ? number(v) : "")) };
+  const count = { ...axis, size: 26, grid: { show: false }, values: (u, values) => values.map((v) => (Number.isInteger(v) && v >= 0 ? number(v) : "")) };
   const named = { ...count, label: words ? words.iteration : "", labelSize: 16, labelFont: axis.font, labelGap: 0 };
   const none = { ...count, show: false };
-  const time = { ...axis, size: 26, incrs: TIMES, space: 70, values: (u, values) => values.map(tick) };
+  const time = { ...axis, size: 26, incrs: TIMES, space: 70, values: (u, values) => durationTicks(values) };
   return { axis: { ...axis, size: LEFT }, count, named, none, time };
 }
 

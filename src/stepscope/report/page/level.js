@@ -1,6 +1,6 @@
 import { number, unpack } from "./numbers.js";
 import { axisStyle, durationSteps, durationTicks } from "./axes.js";
-import { firstAt } from "./dom.js";
+import { firstAt, nearestAt } from "./dom.js";
 // The lane of the level: what an iteration takes without its stops, on a linear axis around the typical one.
 
 /** The printed iterations as columns; `plain` is their time without the parts that are stops. */
@@ -18,7 +18,12 @@ export function readRows(data) {
     if (steps[index] === last && own) plain[index] = own[1] / Math.max(1, last - first + 1);
     else if (steps[index] === last && parts.length && last - first + 1 === span(index) && first !== last) plain[index] = NaN;
   }
-  return { steps, seconds, plain, span, every: packed.every };
+  // The row that a step belongs to: the line that covers it, where lines cover several.
+  const at = (step) => {
+    const index = Math.min(steps.length - 1, firstAt(steps, Math.round(step)));
+    return span(index) > 1 ? index : nearestAt(steps, step);
+  };
+  return { steps, seconds, plain, span, at, every: packed.every };
 }
 
 // From a little below the usual to a little above: of a steady run the noise must not look like trouble.

@@ -63,7 +63,7 @@ export function timeline(data, color) {
       for (const [phase, seconds] of stop.parts) body.push([phase, data.words.phases[phase], (stop.isMeasured ? "" : "≈ ") + (seconds > 0 ? duration(seconds) : "?")]);
       step = stop.last;
     } else {
-      const index = nearestAt(rows.steps, step);
+      const index = rows.at(step);
       step = rows.steps[index];
       const span = rows.span(index);
       const took = duration(rows.seconds[index]);
@@ -126,7 +126,7 @@ export function timeline(data, color) {
     Promise.resolve().then(() => {
       const box = level.over.getBoundingClientRect();
       const left = level.valToPos(stop.last, "x");
-      level.setCursor({ left, top: 20 }, true);
+      level.setCursor({ left, top: 20 }, true, true);
       tip.show(say(stop.last, stop), box.left + left, box.top + 24);
     });
   }
