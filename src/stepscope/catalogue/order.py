@@ -40,6 +40,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("catboost", ["Learning rate set to ", "remaining: "]),
     ("catboost_info", []),
     ("chainer", ["      ", " epoch / ", " iterations", "e+"]),
+    ("chrome_trace", []),
     ("cleanrl", [" steps resulting in ", "SPS: ", "args.num_iterations=", "global_step=", "model saved to "]),
     (
         "colbert",
