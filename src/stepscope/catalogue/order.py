@@ -611,6 +611,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("torchtune", ["Model checkpoint ", "|Loss: "]),
     ("torchvision", ["MLL", "Namespace(", "Resumin", "Start training for ", "Total time: ", "poch: ["]),
     ("tpu_estimator", ["INFO:tensorflow:examples/sec: ", "INFO:tensorflow:global_step/sec: "]),
+    ("traceml", []),
     ("ultralytics", [" parameters", ": ", "Instances"]),
     (
         "verl",
