@@ -19,7 +19,7 @@ from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.phases import Price, SlowStep
 from stepscope.report import page_ahead, page_series
-from stepscope.report.page_series import extremes
+from stepscope.report.page_series import extremes as extremes  # noqa: PLC0414 (others take it from here)
 from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.slow import evidence_text
 from stepscope.run.model import Floats, Ints

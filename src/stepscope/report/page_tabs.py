@@ -110,7 +110,7 @@ def _slow_row(report: Report, slow: SlowStep, kept: set[int], language: Language
         "why": capital(evidence_text(report, slow, language)),
         "code": slow.code,
         "line": slow.line,
-        "links": [line for line in slow.evidence_lines if line in kept][:3],
+        "links": [line for line in sorted({slow.line, *slow.evidence_lines}) if line in kept][:4],
     }
 
 
