@@ -433,3 +433,16 @@ def test_a_log_without_times_still_makes_a_page(tmp_path, open_page, problems):
     page = open_page(saved(tmp_path, report))
     assert page.get_by_role("tab").count() >= 1
     assert problems == []
+
+
+def test_ranks_are_a_heat_strip_and_a_table(tmp_path, open_page, problems):
+    for rank in range(4):
+        lines = training(60, every=1, step_ms=160.0 if rank == 2 else 100.0 + rank)
+        (tmp_path / f"rank{rank}.log").write_text("\n".join(lines) + "\n")
+    page = open_page(saved(tmp_path, explain(read(*map(str, sorted(tmp_path.glob("*.log")))))))
+    open_panel(page, "ranks")
+    assert page.locator("#ranks canvas").is_visible()
+    slowest = page.locator("#panel-ranks tbody tr").nth(2).inner_text()
+    assert "160 ms" in plain(slowest)
+    assert "◀" in slowest
+    assert problems == []
