@@ -15,6 +15,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from stepscope.cli import _answer, _flags, _report
+from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from stepscope.analysis.report import Report
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _flags.add_forecast_arguments(parser)
     _flags.add_output_arguments(parser, formats=_flags.FORMATS + _flags.EXPORTS)
     _flags.add_full_argument(parser)
+    _flags.add_theme_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace, report: Report) -> None:
     """Write the report in the format asked for; only that format's renderer is imported."""
+    if args.theme is not None and args.format not in _flags.PICTURES:
+        raise UsageError("theme-without-picture", place=f"--theme {args.theme}")
     width, color = _answer.terminal_size(args)
     renderers: dict[str, _answer.Renderer] = {}
     if args.format == "terminal":
@@ -57,7 +61,8 @@ def show(args: argparse.Namespace, report: Report) -> None:
         import importlib
 
         export = importlib.import_module(f"stepscope.report.{args.format}")
-        renderers[args.format] = lambda r, language, _: export.render(r, language)
+        theme = {"theme": args.theme or "light"} if args.format in _flags.PICTURES else {}
+        renderers[args.format] = lambda r, language, _: export.render(r, language, **theme)
     else:
         from stepscope.report import note
 

@@ -1609,3 +1609,5 @@ page-best-loss = bester Validierungs-Loss { $loss } bei { $step }
 page-window-mark = Mittel der Iterationen, für die eine Zeile steht
 page-tokens-per-s = Tokens/s
 page-steps-per-s = Iterationen/s
+error-theme-without-picture = --theme gilt für Bilder
+    .hint = ergänze --format png oder --format svg

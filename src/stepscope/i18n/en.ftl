@@ -1610,3 +1610,5 @@ page-best-loss = best validation loss { $loss } at { $step }
 page-window-mark = mean of the iterations that one line covers
 page-tokens-per-s = tokens/s
 page-steps-per-s = iterations/s
+error-theme-without-picture = --theme is for pictures
+    .hint = add --format png or --format svg

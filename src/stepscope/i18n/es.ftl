@@ -1609,3 +1609,5 @@ page-best-loss = mejor loss de validación { $loss } en { $step }
 page-window-mark = media de las iteraciones que cubre una línea
 page-tokens-per-s = tokens/s
 page-steps-per-s = iteraciones/s
+error-theme-without-picture = --theme es para imágenes
+    .hint = añade --format png o --format svg

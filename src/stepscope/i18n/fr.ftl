@@ -1609,3 +1609,5 @@ page-best-loss = meilleur loss de validation { $loss } à { $step }
 page-window-mark = moyenne des itérations que couvre une ligne
 page-tokens-per-s = tokens/s
 page-steps-per-s = itérations/s
+error-theme-without-picture = --theme concerne les images
+    .hint = ajoutez --format png ou --format svg

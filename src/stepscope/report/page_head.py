@@ -29,6 +29,7 @@ from stepscope.report.wording.summary import DEAD, other_alarms, summary_lines
 _TONES = {"running": "good", "finished": "good", "stopped": "warn", "unknown": ""}
 _OTHER_FORMATS = ("markdown", "trace", "csv", "svg", "png")
 _SPARK = 48
+_MOST_CARDS = 4
 _SHOWN_ALARMS = 3
 _SHOWN_PHASES = 3
 _LEAST_SHARE = 0.001
@@ -77,6 +78,12 @@ def header(report: Report, language: Language, name: str | None) -> str:
 
 def cards(report: Report, language: Language) -> str:
     """The four figures, or the cause and the remedy."""
+    found = cards_of(report, language)
+    return templating.render("run_cards.html", language, cards=found, bar_name=language.text("section-time"))
+
+
+def cards_of(report: Report, language: Language) -> list[Card]:
+    """What the cards say."""
     found = _death_cards(report, language) if report.state.value in DEAD else [_end_card(report, language)]
     if len(report.run):
         found.append(_progress_card(report, language))
@@ -84,7 +91,7 @@ def cards(report: Report, language: Language) -> str:
         found.append(_speed_card(report, language))
     if report.has_times:
         found.append(_overhead_card(report, language))
-    return templating.render("run_cards.html", language, cards=found[:4], bar_name=language.text("section-time"))
+    return found[:_MOST_CARDS]
 
 
 def alarms(report: Report, language: Language) -> str:
