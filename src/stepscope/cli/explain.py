@@ -32,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain the log."""
+    if args.theme is not None and args.format not in _flags.PICTURES:
+        raise UsageError("theme-without-picture", place=f"--theme {args.theme}")
     report = _report.build_report(args, ask_gpu=True)
     show(args, report)
     return 0 if report.has_times else 3
@@ -39,8 +41,6 @@ def run(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace, report: Report) -> None:
     """Write the report in the format asked for; only that format's renderer is imported."""
-    if args.theme is not None and args.format not in _flags.PICTURES:
-        raise UsageError("theme-without-picture", place=f"--theme {args.theme}")
     width, color = _answer.terminal_size(args)
     renderers: dict[str, _answer.Renderer] = {}
     if args.format == "terminal":

@@ -8,7 +8,7 @@ from stepscope.analysis.report import Report
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.report.page_head import Card, cards_of
-from stepscope.report.palette import PHASES, SURFACES, Theme
+from stepscope.report.palette import PHASES, SURFACES, Color, Theme
 from stepscope.report.svg_lanes import EDGE, WIDTH, lanes
 
 _CARD_HEIGHT, _GAP = 96, 12
@@ -21,7 +21,8 @@ _BAD = frozenset({"crashed", "out_of_memory", "killed"})
 
 def render(report: Report, language: Language, theme: Theme = "light") -> str:
     """The picture as SVG."""
-    paint = {name: color.on(theme) for name, color in {**SURFACES, **PHASES}.items()}
+    named: dict[str, Color] = {**SURFACES, **{str(phase): color for phase, color in PHASES.items()}}
+    paint = {name: color.on(theme) for name, color in named.items()}
     head = _head(report, language, paint)
     cards = _cards(cards_of(report, language), paint)
     drawn, bottom = lanes(report, language, paint, 62 + _CARD_HEIGHT + 18 if cards else 62)
