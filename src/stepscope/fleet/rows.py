@@ -13,12 +13,12 @@ from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
 from stepscope.columns.statistics import median
 from stepscope.core.redact import redact
-from stepscope.fleet.listing import Listed
 from stepscope.fleet.losses import DIED, account, evaluation_excess_s, num_checkpoints, shows_checkpoints
 from stepscope.fleet.tables import Row, Rows
 from stepscope.forecast.finish import Forecast
 from stepscope.run.model import Run
 from stepscope.run.ranks import typical_s
+from stepscope.source.listing import Listed
 
 _MOST_SLOW = 50
 _MOST_TEXT = 400

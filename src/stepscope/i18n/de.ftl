@@ -1532,3 +1532,32 @@ error-fleet-store-busy = ein anderer Lauf schreibt gerade in diesen Speicher
     .hint = warte auf ihn oder nimm ein anderes --store
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
+
+# The runs of a folder
+runs-title = { $count } Läufe in { $path }, der neueste zuerst
+runs-column-run = Lauf
+runs-column-state = Zustand
+runs-column-done = Stand
+runs-column-time = Zeit
+runs-column-lost = verloren
+runs-column-cost = vor allem an
+runs-state-running = läuft
+runs-state-finished = beendet
+runs-state-stopped = verstummt
+runs-state-unknown = läuft?
+runs-state-crashed = abgestürzt
+runs-state-out_of_memory = Speicher voll
+runs-state-interrupted = unterbrochen
+runs-state-killed = getötet
+runs-left = noch { $left }
+runs-cost-after-best = nach Bestwert
+runs-cost-slower = langsam
+runs-cost-repeated = doppelte Arbeit
+runs-too-large = zu groß für diese Liste
+runs-open = Einen öffnen: { $command }
+runs-more = { $count ->
+    [one] Eine weitere, ältere Datei wurde nicht angesehen. Alle Läufe: stepscope serve { $path }
+   *[other] { $count } weitere, ältere Dateien wurden nicht angesehen. Alle Läufe: stepscope serve { $path }
+}
+error-several-runs = dieses Format ist für einen einzelnen Lauf, und der Ordner enthält { $count } oder mehr
+    .hint = nenne einen davon: stepscope { $path }

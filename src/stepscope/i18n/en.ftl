@@ -1533,3 +1533,32 @@ error-fleet-store-busy = another scan is writing this store
     .hint = wait for it, or use another --store
 error-fleet-too-slow = reading took more than { $minutes } minutes
     .hint = look at it alone: stepscope { $place }
+
+# The runs of a folder
+runs-title = { $count } runs in { $path }, newest first
+runs-column-run = run
+runs-column-state = state
+runs-column-done = done
+runs-column-time = time
+runs-column-lost = lost
+runs-column-cost = mostly to
+runs-state-running = running
+runs-state-finished = finished
+runs-state-stopped = stopped
+runs-state-unknown = running?
+runs-state-crashed = crashed
+runs-state-out_of_memory = out of memory
+runs-state-interrupted = interrupted
+runs-state-killed = killed
+runs-left = { $left } left
+runs-cost-after-best = past its best
+runs-cost-slower = slow stretch
+runs-cost-repeated = work done twice
+runs-too-large = too large for this list
+runs-open = Open one: { $command }
+runs-more = { $count ->
+    [one] One more file, older, was not looked at. For all runs: stepscope serve { $path }
+   *[other] { $count } more files, older, were not looked at. For all runs: stepscope serve { $path }
+}
+error-several-runs = this format is for one run, and the folder holds { $count } or more
+    .hint = name one of them: stepscope { $path }

@@ -1532,3 +1532,32 @@ error-fleet-store-busy = otro proceso está escribiendo en este almacén
     .hint = espera a que termine o usa otro --store
 error-fleet-too-slow = la lectura tardó más de { $minutes } minutos
     .hint = míralo por separado: stepscope { $place }
+
+# The runs of a folder
+runs-title = { $count } ejecuciones en { $path }, la más reciente primero
+runs-column-run = ejecución
+runs-column-state = estado
+runs-column-done = hecho
+runs-column-time = tiempo
+runs-column-lost = perdido
+runs-column-cost = sobre todo en
+runs-state-running = en curso
+runs-state-finished = terminada
+runs-state-stopped = parada
+runs-state-unknown = ¿en curso?
+runs-state-crashed = con error
+runs-state-out_of_memory = sin memoria
+runs-state-interrupted = interrumpida
+runs-state-killed = eliminada
+runs-left = faltan { $left }
+runs-cost-after-best = tras lo mejor
+runs-cost-slower = tramo lento
+runs-cost-repeated = trabajo repetido
+runs-too-large = demasiado grande para esta lista
+runs-open = Para abrir una: { $command }
+runs-more = { $count ->
+    [one] No se ha mirado un archivo más antiguo. Para verlas todas: stepscope serve { $path }
+   *[other] No se han mirado { $count } archivos más antiguos. Para verlas todas: stepscope serve { $path }
+}
+error-several-runs = este formato es para una sola ejecución, y la carpeta contiene { $count } o más
+    .hint = indica una de ellas: stepscope { $path }

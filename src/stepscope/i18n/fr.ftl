@@ -1532,3 +1532,32 @@ error-fleet-store-busy = un autre processus écrit dans ce magasin
     .hint = attendez qu’il finisse, ou choisissez un autre --store
 error-fleet-too-slow = la lecture a pris plus de { $minutes } minutes
     .hint = regardez-le seul : stepscope { $place }
+
+# The runs of a folder
+runs-title = { $count } exécutions dans { $path }, la plus récente d’abord
+runs-column-run = exécution
+runs-column-state = état
+runs-column-done = avancée
+runs-column-time = temps
+runs-column-lost = perdu
+runs-column-cost = surtout en
+runs-state-running = en cours
+runs-state-finished = terminée
+runs-state-stopped = arrêtée
+runs-state-unknown = en cours ?
+runs-state-crashed = plantée
+runs-state-out_of_memory = mémoire pleine
+runs-state-interrupted = interrompue
+runs-state-killed = tuée
+runs-left = reste { $left }
+runs-cost-after-best = après le mieux
+runs-cost-slower = passage lent
+runs-cost-repeated = travail refait
+runs-too-large = trop volumineux pour cette liste
+runs-open = Pour en ouvrir une : { $command }
+runs-more = { $count ->
+    [one] Un autre fichier, plus ancien, n’a pas été examiné. Pour toutes les voir : stepscope serve { $path }
+   *[other] { $count } autres fichiers, plus anciens, n’ont pas été examinés. Pour toutes les voir : stepscope serve { $path }
+}
+error-several-runs = ce format est fait pour une seule exécution, et le dossier en contient { $count } ou plus
+    .hint = indiquez l’une d’elles : stepscope { $path }

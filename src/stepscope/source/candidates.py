@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from stepscope import __version__
-from stepscope.fleet.listing import Listed, Listing
+from stepscope.source.listing import Listed, Listing
 from stepscope.source.recording import LOG, STAMPS
 from stepscope.source.trainer_records import STEPS
 
