@@ -65,6 +65,7 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         (["eta", LOG, "--deadline", "soon"], "bad-deadline", None),
         (["run", "--lang", "xx", "--", "true"], "bad-language", None),
         (["advise", LOG, "--may-lose", "much"], "bad-may-lose", "--may-lose much"),
+        (["compare", LOG, LOG, "--fail-on", "5"], "bad-fail-on", "--fail-on 5"),
         (["advise", LOG, "--change", "eval_interval"], "bad-change", "eval_interval"),
         (["why", LOG, "first"], "bad-step", "first"),
         (["replay", LOG, "--speed", "nan"], "bad-speed", "--speed nan"),

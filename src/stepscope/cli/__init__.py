@@ -1,6 +1,7 @@
 """The command line: one file per command, and here the table of them, errors and exit codes.
 
-Exit codes: 0 answered · 1 could not · 2 asked wrongly · 3 a training log, but not enough in it.
+Exit codes: 0 answered · 1 could not · 2 asked wrongly · 3 a training log, but not enough in it ·
+5 `compare --fail-on`: slower.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 
 from stepscope import __version__
-from stepscope.analysis.compare import num_steps
 from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
+from stepscope.analysis.run_figures import num_steps
 from stepscope.columns.statistics import median
 from stepscope.core.redact import redact
 from stepscope.fleet.losses import DIED, account, evaluation_excess_s, num_checkpoints, shows_checkpoints

@@ -1561,3 +1561,18 @@ runs-more = { $count ->
 }
 error-several-runs = dieses Format ist für einen einzelnen Lauf, und der Ordner enthält { $count } oder mehr
     .hint = nenne einen davon: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Bestanden: nicht langsamer.
+gate-passed-slower = Bestanden: { $change } langsamer, innerhalb der Grenze von { $limit }.
+gate-passed-faster = Bestanden: { $change } schneller.
+gate-slower = { $change } langsamer ({ $low } bis { $high }): mehr als die Grenze von { $limit } und mehr als Rauschen.
+gate-cannot-judge = Kein Urteil möglich: { $reason }.
+gate-noise = { $change } langsamer, aber das kann Rauschen sein
+gate-unsure = es ist nicht sicher, dass { $path } verstanden wurde
+gate-too-few = { $path } hat { $count } normale Iterationen mit einer Zeit, nötig sind { $least }
+gate-no-time = die Zeiten in { $path } sind für einen Vergleich zu grob
+error-bad-fail-on = --fail-on erwartet einen Prozentsatz
+    .hint = zum Beispiel: --fail-on 5%
+error-bad-baseline = diese gespeicherte Vergleichsbasis ist beschädigt ({ $reason })
+    .hint = speichere sie neu: stepscope compare LOG --save-baseline FILE

@@ -1562,3 +1562,18 @@ runs-more = { $count ->
 }
 error-several-runs = this format is for one run, and the folder holds { $count } or more
     .hint = name one of them: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Passed: no slower.
+gate-passed-slower = Passed: { $change } slower, within the limit of { $limit }.
+gate-passed-faster = Passed: { $change } faster.
+gate-slower = Slower by { $change } ({ $low } to { $high }): more than the limit of { $limit }, and more than noise.
+gate-cannot-judge = Cannot judge: { $reason }.
+gate-noise = { $change } slower, but that may be noise
+gate-unsure = it is not sure that { $path } was understood
+gate-too-few = { $path } has { $count } normal iterations with a time, and { $least } are needed
+gate-no-time = the times in { $path } are too coarse to compare
+error-bad-fail-on = --fail-on takes a percentage
+    .hint = for example: --fail-on 5%
+error-bad-baseline = this baseline is damaged ({ $reason })
+    .hint = save it again: stepscope compare LOG --save-baseline FILE

@@ -1561,3 +1561,18 @@ runs-more = { $count ->
 }
 error-several-runs = este formato es para una sola ejecución, y la carpeta contiene { $count } o más
     .hint = indica una de ellas: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Aprobado: no es más lento.
+gate-passed-slower = Aprobado: un { $change } más lento, dentro del límite de { $limit }.
+gate-passed-faster = Aprobado: un { $change } más rápido.
+gate-slower = Un { $change } más lento (de { $low } a { $high }): más que el límite de { $limit } y más que ruido.
+gate-cannot-judge = No se puede juzgar: { $reason }.
+gate-noise = un { $change } más lento, pero puede ser ruido
+gate-unsure = no es seguro que { $path } se haya entendido
+gate-too-few = { $path } tiene { $count } iteraciones normales con tiempo, y hacen falta { $least }
+gate-no-time = los tiempos de { $path } son demasiado gruesos para comparar
+error-bad-fail-on = --fail-on necesita un porcentaje
+    .hint = por ejemplo: --fail-on 5%
+error-bad-baseline = esta referencia guardada está dañada ({ $reason })
+    .hint = guárdala otra vez: stepscope compare LOG --save-baseline FILE

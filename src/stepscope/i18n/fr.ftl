@@ -1561,3 +1561,18 @@ runs-more = { $count ->
 }
 error-several-runs = ce format est fait pour une seule exécution, et le dossier en contient { $count } ou plus
     .hint = indiquez l’une d’elles : stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Réussi : pas plus lent.
+gate-passed-slower = Réussi : { $change } plus lent, dans la limite de { $limit }.
+gate-passed-faster = Réussi : { $change } plus rapide.
+gate-slower = { $change } plus lent (de { $low } à { $high }) : plus que la limite de { $limit }, et plus que du bruit.
+gate-cannot-judge = Impossible de juger : { $reason }.
+gate-noise = { $change } plus lent, mais c’est peut-être du bruit
+gate-unsure = il n’est pas sûr que { $path } ait été compris
+gate-too-few = { $path } a { $count } itérations normales avec un temps, il en faut { $least }
+gate-no-time = les temps de { $path } sont trop grossiers pour comparer
+error-bad-fail-on = --fail-on attend un pourcentage
+    .hint = par exemple : --fail-on 5%
+error-bad-baseline = cette référence enregistrée est endommagée ({ $reason })
+    .hint = enregistrez-la de nouveau : stepscope compare LOG --save-baseline FILE

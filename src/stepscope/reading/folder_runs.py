@@ -74,7 +74,7 @@ def _named_below(run: FoundRun, folder: str) -> FoundRun:
 
 def runs_of(candidate: Candidate) -> Iterator[FoundRun]:
     """The runs of a candidate, files that nobody can read last."""
-    sources = _sources(candidate)
+    sources = sources_of(candidate)
     if len(sources) == 1:
         yield FoundRun((sources[0],), None)
         return
@@ -83,7 +83,7 @@ def runs_of(candidate: Candidate) -> Iterator[FoundRun]:
 
 def _looked_at(candidate: Candidate, scores: Scores) -> Iterator[FoundRun]:
     """The runs of a candidate without the files that are no log of a training."""
-    sources = _sources(candidate)
+    sources = sources_of(candidate)
     if candidate.kind in {"mlflow", "recorded"}:
         yield FoundRun(tuple(sources), None)
         return
@@ -160,7 +160,8 @@ def _is_called_log(name: str) -> bool:
     return any(part in Path(name).name.lower() for part in ("log", "out", "train"))
 
 
-def _sources(candidate: Candidate) -> list[Source]:
+def sources_of(candidate: Candidate) -> list[Source]:
+    """What to read of a candidate."""
     pairs = [(file, Path(file.uri)) for file in candidate.files]
     if candidate.kind == "mlflow":
         folder = Path(candidate.folder)
