@@ -1576,3 +1576,11 @@ error-bad-fail-on = --fail-on erwartet einen Prozentsatz
     .hint = zum Beispiel: --fail-on 5%
 error-bad-baseline = diese gespeicherte Vergleichsbasis ist beschädigt ({ $reason })
     .hint = speichere sie neu: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } bei { $rate }
+with-money-of = { $text } · { $money } bei { $rate } × { $count } GPUs
+eta-line-left = { $left }
+error-price-needs-power = ein Preis je Kilowattstunde braucht die Leistung, die die GPU aufnimmt
+    .hint = gib --nvidia-smi FILE an, oder einen Preis je Stunde wie --price 2.10/h

@@ -1577,3 +1577,11 @@ error-bad-fail-on = --fail-on takes a percentage
     .hint = for example: --fail-on 5%
 error-bad-baseline = this baseline is damaged ({ $reason })
     .hint = save it again: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } at { $rate }
+with-money-of = { $text } · { $money } at { $rate } × { $count } GPUs
+eta-line-left = { $left }
+error-price-needs-power = a price per kilowatt-hour needs the power that the GPU draws
+    .hint = pass --nvidia-smi FILE, or a price per hour such as --price 2.10/h

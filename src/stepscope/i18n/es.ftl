@@ -1576,3 +1576,11 @@ error-bad-fail-on = --fail-on necesita un porcentaje
     .hint = por ejemplo: --fail-on 5%
 error-bad-baseline = esta referencia guardada está dañada ({ $reason })
     .hint = guárdala otra vez: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } a { $rate }
+with-money-of = { $text } · { $money } a { $rate } × { $count } GPU
+eta-line-left = { $left }
+error-price-needs-power = un precio por kilovatio hora necesita la potencia que consume la GPU
+    .hint = indica --nvidia-smi FILE, o un precio por hora como --price 2.10/h

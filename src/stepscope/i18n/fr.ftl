@@ -1576,3 +1576,11 @@ error-bad-fail-on = --fail-on attend un pourcentage
     .hint = par exemple : --fail-on 5%
 error-bad-baseline = cette référence enregistrée est endommagée ({ $reason })
     .hint = enregistrez-la de nouveau : stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } à { $rate }
+with-money-of = { $text } · { $money } à { $rate } × { $count } GPU
+eta-line-left = { $left }
+error-price-needs-power = un prix au kilowattheure demande la puissance que consomme le GPU
+    .hint = indiquez --nvidia-smi FILE, ou un prix à l’heure comme --price 2.10/h
