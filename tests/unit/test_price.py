@@ -43,7 +43,7 @@ def test_what_is_no_price_is_an_error(cli, command, text):
 
 def test_an_amount_is_written_as_the_language_does():
     said = {code: Language.load(code).money(Money(12.5, "$")) for code in ("en", "de")}
-    assert said == {"en": "$12.50", "de": "12,50\xa0$"} or said == {"en": "$12.50", "de": "12,50 $"}
+    assert said == {"en": "$12.50", "de": "12,50 $"}
     assert Language.load("en").money(Money(12345.6, "EUR")) == "12,346 EUR"
 
 

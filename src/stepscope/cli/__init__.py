@@ -27,7 +27,7 @@ GROUPS = {
     "Before a run": ("plan",),
     "Many runs": ("fleet",),
     "Train a network": ("train", "sample", "data", "bench", "export"),
-    "More": ("formats", "doc", "schema", "replay", "mcp", "demo", "help"),
+    "More": ("formats", "doc", "schema", "replay", "mcp", "demo", "completion", "help"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _DEFAULT = "explain"
