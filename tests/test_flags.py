@@ -231,7 +231,7 @@ INVOCATIONS = {
     "demo": lambda _: [[]],
     "help": lambda _: [["eta"]],
     "schema": lambda _: [["report"]],
-    "completion": lambda _: ["bash"],
+    "completion": lambda _: [["bash"]],
 }
 # The process ends before its log does, and there is no checkpoint to export.
 EXIT_CODES = {"attach": 4, "export": 1}

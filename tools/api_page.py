@@ -60,7 +60,7 @@ def _members(own: type) -> list[tuple[str, str, str]]:
     for name, value in vars(own).items():
         if name.startswith("_") and name not in _MAGIC:
             continue
-        function = value.fget if isinstance(value, property) else getattr(value, "func", value)
+        function: Any = value.fget if isinstance(value, property) else getattr(value, "func", value)
         if not inspect.isfunction(inspect.unwrap(function)) or not function.__doc__:
             continue
         result = str(inspect.signature(function).return_annotation)
