@@ -1584,3 +1584,9 @@ with-money-of = { $text } · { $money } bei { $rate } × { $count } GPUs
 eta-line-left = { $left }
 error-price-needs-power = ein Preis je Kilowattstunde braucht die Leistung, die die GPU aufnimmt
     .hint = gib --nvidia-smi FILE an, oder einen Preis je Stunde wie --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. So weiterzumachen hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Noch { $left } weiterzumachen hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.

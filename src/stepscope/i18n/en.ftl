@@ -1585,3 +1585,9 @@ with-money-of = { $text } · { $money } at { $rate } × { $count } GPUs
 eta-line-left = { $left }
 error-price-needs-power = a price per kilowatt-hour needs the power that the GPU draws
     .hint = pass --nvidia-smi FILE, or a price per hour such as --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing: the checkpoint of that iteration is saved.
+alarm-past-best-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing and saves { $left }: the checkpoint of that iteration is saved.
+alarm-past-best-unsaved = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. More of the same will not help; the log shows no checkpoint of that iteration.
+alarm-past-best-unsaved-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Going on for another { $left } will hardly help; the log shows no checkpoint of that iteration.

@@ -1584,3 +1584,9 @@ with-money-of = { $text } · { $money } a { $rate } × { $count } GPU
 eta-line-left = { $left }
 error-price-needs-power = un precio por kilovatio hora necesita la potencia que consume la GPU
     .hint = indica --nvidia-smi FILE, o un precio por hora como --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada: el checkpoint de esa iteración está guardado.
+alarm-past-best-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada y ahorra { $left }: el checkpoint de esa iteración está guardado.
+alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir igual no ayudará; el log no muestra ningún checkpoint de esa iteración.
+alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir otros { $left } apenas ayudará; el log no muestra ningún checkpoint de esa iteración.

@@ -1584,3 +1584,9 @@ with-money-of = { $text } · { $money } à { $rate } × { $count } GPU
 eta-line-left = { $left }
 error-price-needs-power = un prix au kilowattheure demande la puissance que consomme le GPU
     .hint = indiquez --nvidia-smi FILE, ou un prix à l’heure comme --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
+alarm-past-best-left = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
+alarm-past-best-unsaved = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best-unsaved-left = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
