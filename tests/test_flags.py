@@ -65,6 +65,7 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         (["eta", LOG, "--deadline", "soon"], "bad-deadline", None),
         (["run", "--lang", "xx", "--", "true"], "bad-language", None),
         (["advise", LOG, "--may-lose", "much"], "bad-may-lose", "--may-lose much"),
+        (["compare", LOG, LOG, "--fail-on", "5"], "bad-fail-on", "--fail-on 5"),
         (["advise", LOG, "--change", "eval_interval"], "bad-change", "eval_interval"),
         (["why", LOG, "first"], "bad-step", "first"),
         (["replay", LOG, "--speed", "nan"], "bad-speed", "--speed nan"),
@@ -230,6 +231,7 @@ INVOCATIONS = {
     "demo": lambda _: [[]],
     "help": lambda _: [["eta"]],
     "schema": lambda _: [["report"]],
+    "completion": lambda _: [["bash"]],
 }
 # The process ends before its log does, and there is no checkpoint to export.
 EXIT_CODES = {"attach": 4, "export": 1}

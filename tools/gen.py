@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import cldr
 import constants
+from api_page import api_page
 from shot import live_picture, picture
 from stepscope import advice, alarms, audit, causes
 from stepscope.catalogue.detect import catalogue, work_out_order
@@ -267,6 +268,7 @@ def wanted() -> dict[Path, str]:
     pages[DOCS / "cards.md"] = MADE + cards_page()
     pages[DOCS / "cli.md"] = MADE + help_page()
     pages[DOCS / "json.md"] = MADE + json_page()
+    pages[DOCS / "python.md"] = MADE + api_page()
     pages[DOCS / "demo.svg"] = picture()
     pages[DOCS / "live.svg"] = live_picture()
     pages[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))

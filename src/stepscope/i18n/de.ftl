@@ -1532,3 +1532,61 @@ error-fleet-store-busy = ein anderer Lauf schreibt gerade in diesen Speicher
     .hint = warte auf ihn oder nimm ein anderes --store
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
+
+# The runs of a folder
+runs-title = { $count } Läufe in { $path }, der neueste zuerst
+runs-column-run = Lauf
+runs-column-state = Zustand
+runs-column-done = Stand
+runs-column-time = Zeit
+runs-column-lost = verloren
+runs-column-cost = vor allem an
+runs-state-running = läuft
+runs-state-finished = beendet
+runs-state-stopped = verstummt
+runs-state-unknown = läuft?
+runs-state-crashed = abgestürzt
+runs-state-out_of_memory = Speicher voll
+runs-state-interrupted = unterbrochen
+runs-state-killed = getötet
+runs-left = noch { $left }
+runs-cost-after-best = nach Bestwert
+runs-cost-slower = langsam
+runs-cost-repeated = doppelte Arbeit
+runs-too-large = zu groß für diese Liste
+runs-open = Einen öffnen: { $command }
+runs-more = { $count ->
+    [one] Eine weitere, ältere Datei wurde nicht angesehen. Alle Läufe: stepscope serve { $path }
+   *[other] { $count } weitere, ältere Dateien wurden nicht angesehen. Alle Läufe: stepscope serve { $path }
+}
+error-several-runs = dieses Format ist für einen einzelnen Lauf, und der Ordner enthält { $count } oder mehr
+    .hint = nenne einen davon: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Bestanden: nicht langsamer.
+gate-passed-slower = Bestanden: { $change } langsamer, innerhalb der Grenze von { $limit }.
+gate-passed-faster = Bestanden: { $change } schneller.
+gate-slower = { $change } langsamer ({ $low } bis { $high }): mehr als die Grenze von { $limit } und mehr als Rauschen.
+gate-cannot-judge = Kein Urteil möglich: { $reason }.
+gate-noise = { $change } langsamer, aber das kann Rauschen sein
+gate-unsure = es ist nicht sicher, dass { $path } verstanden wurde
+gate-too-few = { $path } hat { $count } normale Iterationen mit einer Zeit, nötig sind { $least }
+gate-no-time = die Zeiten in { $path } sind für einen Vergleich zu grob
+error-bad-fail-on = --fail-on erwartet einen Prozentsatz
+    .hint = zum Beispiel: --fail-on 5%
+error-bad-baseline = diese gespeicherte Vergleichsbasis ist beschädigt ({ $reason })
+    .hint = speichere sie neu: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } bei { $rate }
+with-money-of = { $text } · { $money } bei { $rate } × { $count } GPUs
+eta-line-left = { $left }
+error-price-needs-power = ein Preis je Kilowattstunde braucht die Leistung, die die GPU aufnimmt
+    .hint = gib --nvidia-smi FILE an, oder einen Preis je Stunde wie --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. So weiterzumachen hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Noch { $left } weiterzumachen hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.

@@ -1533,3 +1533,61 @@ error-fleet-store-busy = another scan is writing this store
     .hint = wait for it, or use another --store
 error-fleet-too-slow = reading took more than { $minutes } minutes
     .hint = look at it alone: stepscope { $place }
+
+# The runs of a folder
+runs-title = { $count } runs in { $path }, newest first
+runs-column-run = run
+runs-column-state = state
+runs-column-done = done
+runs-column-time = time
+runs-column-lost = lost
+runs-column-cost = mostly to
+runs-state-running = running
+runs-state-finished = finished
+runs-state-stopped = stopped
+runs-state-unknown = running?
+runs-state-crashed = crashed
+runs-state-out_of_memory = out of memory
+runs-state-interrupted = interrupted
+runs-state-killed = killed
+runs-left = { $left } left
+runs-cost-after-best = past its best
+runs-cost-slower = slow stretch
+runs-cost-repeated = work done twice
+runs-too-large = too large for this list
+runs-open = Open one: { $command }
+runs-more = { $count ->
+    [one] One more file, older, was not looked at. For all runs: stepscope serve { $path }
+   *[other] { $count } more files, older, were not looked at. For all runs: stepscope serve { $path }
+}
+error-several-runs = this format is for one run, and the folder holds { $count } or more
+    .hint = name one of them: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Passed: no slower.
+gate-passed-slower = Passed: { $change } slower, within the limit of { $limit }.
+gate-passed-faster = Passed: { $change } faster.
+gate-slower = Slower by { $change } ({ $low } to { $high }): more than the limit of { $limit }, and more than noise.
+gate-cannot-judge = Cannot judge: { $reason }.
+gate-noise = { $change } slower, but that may be noise
+gate-unsure = it is not sure that { $path } was understood
+gate-too-few = { $path } has { $count } normal iterations with a time, and { $least } are needed
+gate-no-time = the times in { $path } are too coarse to compare
+error-bad-fail-on = --fail-on takes a percentage
+    .hint = for example: --fail-on 5%
+error-bad-baseline = this baseline is damaged ({ $reason })
+    .hint = save it again: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } at { $rate }
+with-money-of = { $text } · { $money } at { $rate } × { $count } GPUs
+eta-line-left = { $left }
+error-price-needs-power = a price per kilowatt-hour needs the power that the GPU draws
+    .hint = pass --nvidia-smi FILE, or a price per hour such as --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing: the checkpoint of that iteration is saved.
+alarm-past-best-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing and saves { $left }: the checkpoint of that iteration is saved.
+alarm-past-best-unsaved = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. More of the same will not help; the log shows no checkpoint of that iteration.
+alarm-past-best-unsaved-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Going on for another { $left } will hardly help; the log shows no checkpoint of that iteration.

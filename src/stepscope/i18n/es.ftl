@@ -1532,3 +1532,61 @@ error-fleet-store-busy = otro proceso está escribiendo en este almacén
     .hint = espera a que termine o usa otro --store
 error-fleet-too-slow = la lectura tardó más de { $minutes } minutos
     .hint = míralo por separado: stepscope { $place }
+
+# The runs of a folder
+runs-title = { $count } ejecuciones en { $path }, la más reciente primero
+runs-column-run = ejecución
+runs-column-state = estado
+runs-column-done = hecho
+runs-column-time = tiempo
+runs-column-lost = perdido
+runs-column-cost = sobre todo en
+runs-state-running = en curso
+runs-state-finished = terminada
+runs-state-stopped = parada
+runs-state-unknown = ¿en curso?
+runs-state-crashed = con error
+runs-state-out_of_memory = sin memoria
+runs-state-interrupted = interrumpida
+runs-state-killed = eliminada
+runs-left = faltan { $left }
+runs-cost-after-best = tras lo mejor
+runs-cost-slower = tramo lento
+runs-cost-repeated = trabajo repetido
+runs-too-large = demasiado grande para esta lista
+runs-open = Para abrir una: { $command }
+runs-more = { $count ->
+    [one] No se ha mirado un archivo más antiguo. Para verlas todas: stepscope serve { $path }
+   *[other] No se han mirado { $count } archivos más antiguos. Para verlas todas: stepscope serve { $path }
+}
+error-several-runs = este formato es para una sola ejecución, y la carpeta contiene { $count } o más
+    .hint = indica una de ellas: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Aprobado: no es más lento.
+gate-passed-slower = Aprobado: un { $change } más lento, dentro del límite de { $limit }.
+gate-passed-faster = Aprobado: un { $change } más rápido.
+gate-slower = Un { $change } más lento (de { $low } a { $high }): más que el límite de { $limit } y más que ruido.
+gate-cannot-judge = No se puede juzgar: { $reason }.
+gate-noise = un { $change } más lento, pero puede ser ruido
+gate-unsure = no es seguro que { $path } se haya entendido
+gate-too-few = { $path } tiene { $count } iteraciones normales con tiempo, y hacen falta { $least }
+gate-no-time = los tiempos de { $path } son demasiado gruesos para comparar
+error-bad-fail-on = --fail-on necesita un porcentaje
+    .hint = por ejemplo: --fail-on 5%
+error-bad-baseline = esta referencia guardada está dañada ({ $reason })
+    .hint = guárdala otra vez: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } a { $rate }
+with-money-of = { $text } · { $money } a { $rate } × { $count } GPU
+eta-line-left = { $left }
+error-price-needs-power = un precio por kilovatio hora necesita la potencia que consume la GPU
+    .hint = indica --nvidia-smi FILE, o un precio por hora como --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada: el checkpoint de esa iteración está guardado.
+alarm-past-best-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada y ahorra { $left }: el checkpoint de esa iteración está guardado.
+alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir igual no ayudará; el log no muestra ningún checkpoint de esa iteración.
+alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir otros { $left } apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
