@@ -14,6 +14,7 @@ from stepscope.core.errors import InputError, StepscopeError
 from stepscope.core.redact import redact
 from stepscope.fleet import rows
 from stepscope.fleet.candidates import Candidate
+from stepscope.fleet.header_facts import header_facts
 from stepscope.fleet.listing import Listed
 from stepscope.fleet.tables import TABLES, Row, Rows
 from stepscope.i18n import Language
@@ -88,9 +89,14 @@ def _explained(files: tuple[Listed, ...], own: list[tuple[Source, Head | None]],
     try:
         sources = [source for source, _ in own]
         run = read_sources(sources, heads=heads if len(heads) == len(own) else None, progress=_limit(files))
-        return rows.of_run(run, files, now)
+        row, others = rows.of_run(run, files, now)
+        return row | header_facts(_head(sources[0]), files[0].uri), others
     except Exception as problem:  # the same: a row with its reason
         return _failed(files, *_reason(problem)), {}
+
+
+def _head(source: Source) -> bytes:
+    return b"" if source.is_mlflow else next(source.chunks(), b"")
 
 
 def _split(sources: list[Source]) -> Iterator[list[tuple[Source, Head | None]]]:
