@@ -129,16 +129,19 @@ def _different(first: Report, other: Report) -> dict[str, tuple[Value | None, Va
 
 
 def _ratio(first: Report, other: Report, align: Align, confidence: float) -> tuple[float, float, float] | None:
-    """The ratio of the mean normal steps with its interval by block bootstrap; None with too few steps."""
-    samples = [_normal(report, align) for report in (first, other)]
-    if any(len(sample) < _LEAST_ROWS for sample in samples):
-        return None
+    """The ratio of the mean normal steps with its interval; None with too few steps."""
+    before, after = (_normal(report, align) for report in (first, other))
+    return None if min(len(before), len(after)) < _LEAST_ROWS else ratio_of_means(before, after, confidence)
+
+
+def ratio_of_means(before: Floats, after: Floats, confidence: float) -> tuple[float, float, float]:
+    """The mean of a series over that of another one, and the interval by block bootstrap that it lies in."""
     dice = np.random.default_rng(_SEED)
-    before, after = (_resampled_means(sample, dice) for sample in samples)
-    ratios = np.sort(after / before)
+    one, other = (_resampled_means(sample, dice) for sample in (before, after))
+    ratios = np.sort(other / one)
     tail = (1 - confidence) / 2
     low, high = quantiles(ratios, (tail, 1 - tail))
-    return float(samples[1].mean() / samples[0].mean()), float(low), float(high)
+    return float(after.mean() / before.mean()), float(low), float(high)
 
 
 def _normal(report: Report, align: Align) -> Floats:
