@@ -1,7 +1,7 @@
 """Hosts against the fleet: whose iterations take longer than those of the same configuration, and where runs crash.
 
 A run is held against runs of its configuration and commit, or those next to it in time, so that a regression makes no
-host look slow. A host is called a lemon where it is slow or crashes in three runs or more and chance does not explain it.
+host look slow. A host is a lemon where it is slow or crashes in three runs or more and chance does not explain it.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _MEMBERS = f"""
 CREATE OR REPLACE TEMP TABLE member AS
 WITH own AS (SELECT read_id, host, max(ratio) AS ratio FROM rank WHERE host IS NOT NULL GROUP BY ALL),
 placed AS (SELECT *, unnest(list_distinct(hosts)) AS host FROM run WHERE len(hosts) > 0)
-SELECT placed.host AS host, placed.read_id AS read_id, coalesce(own.ratio, speed.ratio) AS ratio, usual_s, num_steps, devices, price,
-       weight, len(hosts) AS num_hosts, coalesce(config_hash, uri) AS config, state IN {_CRASHES} AS is_crash
+SELECT placed.host AS host, placed.read_id AS read_id, coalesce(own.ratio, speed.ratio) AS ratio, usual_s,
+       num_steps, devices, price, len(hosts) AS num_hosts, coalesce(config_hash, uri) AS config, state IN {_CRASHES} AS is_crash
 FROM placed LEFT JOIN own ON own.read_id = placed.read_id AND own.host = placed.host
      LEFT JOIN speed ON speed.read_id = placed.read_id
 """

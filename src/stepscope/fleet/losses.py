@@ -97,7 +97,8 @@ def _after_last_checkpoint(report: Report) -> Loss | None:
     saved = [stop for stop in run.stops if stop.saved and stop.printed]
     at_s = 0.0
     if saved:
-        ends, row = row_ends(run, ledger), min(saved[-1].next_row, len(run) - 1)
+        last = saved[-1]
+        ends, row = row_ends(run, ledger), min(last.next_row if last.row is None else last.row, len(run) - 1)
         at_s = float(ends[row - 1]) if row else 0.0
     seconds = sum(
         min(one.seconds, one.start_s + one.seconds - at_s)

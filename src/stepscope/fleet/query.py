@@ -15,7 +15,7 @@ from stepscope.fleet.store import Store
 from stepscope.fleet.tables import TABLES, Row, arrow_schema
 
 if TYPE_CHECKING:
-    import duckdb
+    pass
 
 _OTHERS = {"findings": "finding", "advice": "advice", "phases": "phase", "alarms": "alarm", "ranks": "rank"}
 

@@ -1,7 +1,7 @@
 """Since when the same configuration takes longer: by commit where it is known, else by the day a run began.
 
-The runs of a configuration are put in order and cut in two where that explains most. A cut counts where chance, over all
-places and all configurations, does not explain it. How much slower is asked of the same block bootstrap as two runs.
+The runs of a configuration are put in order and cut in two where that explains most. A cut counts where chance, over
+all places and all configurations, does not explain it. How much slower is asked of the same block bootstrap as two runs.
 """
 
 from __future__ import annotations
@@ -210,7 +210,9 @@ def _extra(fleet: Fleet, row: Row, old_s: float) -> RunShare:
     run_s = max(0.0, sum(row[name] for name in _PHASES) - old_s * row["num_steps"])
     device_s = run_s * (row["devices"] or 0.0) if fleet.has_devices else None
     price = row["price"]
-    return RunShare(row["uri"], Amount(run_s, device_s, device_s * price / 3600 if device_s and price else None), row["read_id"])
+    return RunShare(
+        row["uri"], Amount(run_s, device_s, device_s * price / 3600 if device_s and price else None), row["read_id"]
+    )
 
 
 def _sum(shares: list[RunShare]) -> Amount:

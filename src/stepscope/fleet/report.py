@@ -90,9 +90,7 @@ def added(amounts: list[Amount]) -> Amount:
     """The sum of amounts of one fleet."""
     money = [one.money for one in amounts if one.money is not None]
     devices = [one.device_s for one in amounts if one.device_s is not None]
-    return Amount(
-        sum(one.run_s for one in amounts), sum(devices) if devices else None, sum(money) if money else None
-    )
+    return Amount(sum(one.run_s for one in amounts), sum(devices) if devices else None, sum(money) if money else None)
 
 
 def _counts(fleet: Fleet) -> Counts:
