@@ -118,7 +118,7 @@ class Regression(NamedTuple):
     ratio: Estimate
     per_step_s: tuple[float, float]
     phase: str
-    phase_ratio_share: float
+    phase_share: float
     num_before: int
     num_after: int
     extra: Amount

@@ -47,7 +47,8 @@ CREATE OR REPLACE TEMP TABLE member AS
 WITH own AS (SELECT read_id, host, max(ratio) AS ratio FROM rank WHERE host IS NOT NULL GROUP BY ALL),
 placed AS (SELECT *, unnest(list_distinct(hosts)) AS host FROM run WHERE len(hosts) > 0)
 SELECT placed.host AS host, placed.read_id AS read_id, coalesce(own.ratio, speed.ratio) AS ratio, usual_s,
-       num_steps, devices, price, len(hosts) AS num_hosts, coalesce(config_hash, uri) AS config, state IN {_CRASHES} AS is_crash
+       num_steps, devices, price, len(hosts) AS num_hosts, coalesce(config_hash, uri) AS config,
+       state IN {_CRASHES} AS is_crash
 FROM placed LEFT JOIN own ON own.read_id = placed.read_id AND own.host = placed.host
      LEFT JOIN speed ON speed.read_id = placed.read_id
 """

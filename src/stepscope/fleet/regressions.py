@@ -1,7 +1,7 @@
 """Since when the same configuration takes longer: by commit where it is known, else by the day a run began.
 
 The runs of a configuration are put in order and cut in two where that explains most. A cut counts where chance, over
-all places and all configurations, does not explain it. How much slower is asked of the same block bootstrap as two runs.
+all places and all configurations, does not explain it. The block bootstrap that compares two runs says how much slower.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def _regression(fleet: Fleet, series: _Series, change: _Change, confidence: floa
         ratio=Estimate(*ratio),
         per_step_s=(old_s, new_s),
         phase=phase,
-        phase_ratio_share=min(1.0, by_phase[phase] / (new_s - old_s)),
+        phase_share=min(1.0, by_phase[phase] / (new_s - old_s)),
         num_before=len(before),
         num_after=len(after),
         extra=_sum(shares),
