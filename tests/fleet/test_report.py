@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 import json
 import os
+import re
 import time
 from pathlib import Path
 
@@ -135,3 +138,35 @@ def test_the_newest_reading_of_a_log_counts(cli, tmp_path):
         found = json.loads(scanned(cli, tmp_path / "logs", "--format", "json")[1])
     assert found["runs"]["found"] == 1
     assert found["total"]["run_s"] == pytest.approx(50, rel=0.02)
+
+
+def test_a_page_is_whole_closed_to_strangers_and_escaped(cli, tmp_path):
+    """One file: its policy names its own script and style by hash, and a path that is markup is shown as text."""
+    job = tmp_path / "logs" / "<img src=x onerror=alert(1)>"
+    job.mkdir(parents=True)
+    (job / "job.out").write_text(nanogpt_log(seed=1))
+    status, page, err = scanned(cli, tmp_path / "logs", "--format", "html")
+    assert (status, err) == (0, "")
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1].replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    script = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]
+    assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
+    assert "<img" not in page
+    assert "&lt;img src=x" in page
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', page)
+
+
+def test_a_folder_gets_the_page_and_those_of_its_runs(cli, scanned_fleet, tmp_path, monkeypatch):
+    monkeypatch.setattr("stepscope.cli._fleet_pages._MOST_PAGES", 3)
+    ask(cli, scanned_fleet, "--format", "html", "-o", f"{tmp_path}/page/")
+    index = (tmp_path / "page" / "index.html").read_text()
+    links = set(re.findall(r'href="(runs/\d+\.html)"', index))
+    assert len(links) == 3
+    assert all("Megatron-LM" in (tmp_path / "page" / link).read_text() for link in links)
+
+
+@pytest.mark.parametrize("code", languages())
+def test_the_page_is_in_the_readers_language(cli, scanned_fleet, code):
+    page = ask(cli, scanned_fleet, "--format", "html", "--lang", code, "--by", "project")
+    assert f'<html lang="{code}">' in page

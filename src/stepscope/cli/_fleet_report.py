@@ -65,7 +65,7 @@ def report(args: argparse.Namespace, language: Language) -> int:
     if args.format == "html":
         from stepscope.cli._fleet_pages import write_pages
 
-        return write_pages(args, fleet, found, language)
+        return write_pages(args, found, language)
     text = _rendered(args, found, language)
     if args.output is None:
         _answer.put_out(text, args.format)

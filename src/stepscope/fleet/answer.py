@@ -168,6 +168,23 @@ class Group(NamedTuple):
     worst: str | None
 
 
+class Costly(NamedTuple):
+    """A run that lost much: how much of it, to what mostly, whose it was, and where it ran."""
+
+    uri: str
+    read_id: int
+    paths: tuple[str, ...]
+    amount: Amount
+    lost: Amount
+    goodput: float
+    state: str
+    worst: str | None
+    user: str | None
+    project: str | None
+    hosts: tuple[str, ...]
+    started_at: dt.datetime | None
+
+
 class Unread(NamedTuple):
     """Files that were not read, by reason, with one of them."""
 
@@ -214,6 +231,7 @@ class FleetReport(NamedTuple):
     running: tuple[Running, ...]
     by: str
     groups: tuple[Group, ...]
+    runs: tuple[Costly, ...]
     unread: tuple[Unread, ...]
 
     @property

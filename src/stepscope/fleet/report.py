@@ -7,6 +7,7 @@ from typing import NamedTuple
 from stepscope.fleet.answer import (
     Amount,
     Cause,
+    Costly,
     Counts,
     Estimate,
     FleetReport,
@@ -26,6 +27,7 @@ from stepscope.fleet.tables import Row
 
 _MOST_RUNS = 10
 _MOST_GROUPS = 1000
+_MOST_COSTLY = 200
 # Of what takes interruptions: the work that has to be done again, and the time until it goes on.
 _INTERRUPTIONS = ("lost_work", "gap", "died_after_checkpoint", "died_before_checkpoint")
 # The phase of the ledger that a cause of the same name is; a change that saves seconds of it is its remedy.
@@ -71,6 +73,7 @@ def fleet_report(fleet: Fleet, question: Question) -> FleetReport:
         running=find_running(fleet, question.confidence),
         by=question.by,
         groups=_groups(fleet, question.by),
+        runs=_costliest(fleet),
         unread=_unread(fleet),
     )
 
@@ -245,6 +248,40 @@ def _groups(fleet: Fleet, by: str) -> tuple[Group, ...]:
             lost=amount(fleet, {field: row[f"lost_{field}"] for field in Amount._fields}),
             goodput=row["goodput"],
             worst=row["worst"],
+        )
+        for row in rows
+    )
+
+
+def _costliest(fleet: Fleet) -> tuple[Costly, ...]:
+    """The runs that lost most."""
+    rows = fleet.rows(
+        f"""
+        WITH spent AS (
+            SELECT read_id, sum(seconds) AS seconds, arg_max(code, seconds) AS worst FROM finding GROUP BY read_id
+        )
+        SELECT uri, read_id, paths, wall_s AS run_s, wall_s * devices AS device_s,
+               wall_s * devices * price / 3600 AS money, seconds AS lost_run_s, seconds * devices AS lost_device_s,
+               seconds * devices * price / 3600 AS lost_money, productive_s / wall_s AS goodput, state, worst, "user",
+               project, hosts, epoch(started_at) AS at
+        FROM run JOIN spent USING (read_id) WHERE is_timed AND seconds > 0
+        ORDER BY coalesce(seconds * weight, 0) DESC, uri LIMIT {_MOST_COSTLY}
+        """
+    )
+    return tuple(
+        Costly(
+            uri=row["uri"],
+            read_id=row["read_id"],
+            paths=tuple(row["paths"] or ()),
+            amount=amount(fleet, row),
+            lost=amount(fleet, {field: row[f"lost_{field}"] for field in Amount._fields}),
+            goodput=row["goodput"],
+            state=row["state"],
+            worst=row["worst"],
+            user=row["user"],
+            project=row["project"],
+            hosts=tuple(row["hosts"] or ()),
+            started_at=moment(row["at"]),
         )
         for row in rows
     )

@@ -66,7 +66,7 @@ def _hosts(page: _Page, report: FleetReport, language: Language) -> None:
     page.title(language.text("fleet-section-hosts"))
     lemons = [host for host in report.hosts if host.is_lemon]
     if not lemons:
-        page.paragraph([language.text("fleet-no-lemon", count=len(report.hosts))])
+        page.paragraph([words.no_lemon(report, language)])
         return
     page.table(words.host_rows(lemons[:_MOST_HOSTS], language))
     page.more(len(lemons) - _MOST_HOSTS, language)

@@ -10,6 +10,7 @@ from stepscope.core.unseen import to_json
 from stepscope.fleet.answer import (
     Amount,
     Cause,
+    Costly,
     Estimate,
     FleetReport,
     Group,
@@ -55,6 +56,7 @@ def document(report: FleetReport) -> dict[str, Any]:
         "running": [_running(one) for one in report.running[:_MOST_ROWS]],
         "by": report.by,
         "groups": [_group(one) for one in report.groups[:_MOST_ROWS]],
+        "costliest": [_costly(one) for one in report.runs],
         "unread": [
             {"error": one.error, "count": one.num, "message": one.text, "example": one.example} for one in report.unread
         ],
@@ -147,6 +149,22 @@ def _group(one: Group) -> dict[str, Any]:
         "lost": _amount(one.lost),
         "goodput": one.goodput,
         "worst": one.worst,
+    }
+
+
+def _costly(one: Costly) -> dict[str, Any]:
+    return {
+        "uri": one.uri,
+        "read_id": one.read_id,
+        "total": _amount(one.amount),
+        "lost": _amount(one.lost),
+        "goodput": one.goodput,
+        "state": one.state,
+        "worst": one.worst,
+        "user": one.user,
+        "project": one.project,
+        "hosts": list(one.hosts),
+        "started_at": _moment(one.started_at),
     }
 
 

@@ -166,6 +166,11 @@ def host_rows(hosts: list[Host], language: Language) -> list[Row]:
     return found
 
 
+def no_lemon(report: FleetReport, language: Language) -> str:
+    """That no host stands out."""
+    return language.text("fleet-no-lemon", count=len(report.hosts))
+
+
 def running_rows(runs: list[Running], language: Language, name_width: int) -> list[Row]:
     """Runs that go on: the head first."""
     names = ("run", "left", "chance", "alarms")
