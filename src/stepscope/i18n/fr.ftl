@@ -1590,3 +1590,157 @@ alarm-past-best = La loss de validation était la plus basse à l’itération {
 alarm-past-best-left = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
 alarm-past-best-unsaved = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
 alarm-past-best-unsaved-left = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
+error-fleet-bad-pattern = un motif de chemin nomme entre accolades user, project, commit, gpu, hosts, devices, job_id ou price, chacun une fois
+    .hint = voir docs/fleet.md, "Facts that logs rarely hold"
+error-fleet-bad-facts = ceci n’est pas une table de données
+    .hint = un fichier CSV dont la première ligne nomme les colonnes : { $columns }
+error-fleet-bad-sacct = ceci n’est pas la sortie de sacct --parsable2
+    .hint = par exemple : sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
+fleet-gpu-hours = { $hours } heures-GPU
+fleet-run-hours = { $hours } heures
+fleet-with-cost = { $hours } (coût { $cost })
+fleet-unit-gpu = heures-GPU
+fleet-unit-run = heures
+fleet-head = { $runs ->
+    [one] Une exécution : { $amount }.
+   *[other] { $runs } exécutions : { $amount }.
+  }
+fleet-nothing-timed = { $count ->
+    [one] Une exécution, dont le log ne contient aucun temps.
+   *[other] { $count } exécutions, dont aucun log ne contient de temps.
+  }
+fleet-goodput = { $share } des heures-GPU ont servi à entraîner{ $range } ; les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois : { $runs }.
+fleet-goodput-runs = { $share } des heures ont servi à entraîner{ $range } ; les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois : { $runs }.
+fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
+fleet-first = D’abord : { $what }. Cela aurait économisé { $amount }.
+fleet-training = { $count ->
+    [one] Une exécution est morte ou a redémarré : après cette perte, il lui restait { $share } de son temps.
+   *[other] { $count } exécutions sont mortes ou ont redémarré : après cette perte, il leur restait { $share } de leur temps.
+  }
+fleet-column-cause = cause
+fleet-column-cost = coût
+fleet-column-share = part
+fleet-column-runs = exéc.
+fleet-column-each = moyenne par exéc.
+fleet-column-host = hôte
+fleet-column-ratio = itération
+fleet-column-slow = lentes
+fleet-column-crashed = plantées
+fleet-column-verdict = verdict
+fleet-column-run = exécution
+fleet-column-left = temps restant
+fleet-column-chance = finit à temps
+fleet-column-alarms = alarmes
+fleet-column-goodput = goodput
+fleet-column-lost = perdu
+fleet-column-worst = surtout
+fleet-cause-after_best = après la meilleure perte de validation
+fleet-cause-slower = passages plus lents
+fleet-cause-lost_work = refait après un redémarrage
+fleet-cause-died_after_checkpoint = mort après un checkpoint
+fleet-cause-died_before_checkpoint = mort avant le premier checkpoint
+fleet-cause-straggler = attente d’un rank lent
+fleet-remedy-evaluation = évaluez moins souvent, ou sur moins de lots
+fleet-remedy-checkpoint = sauvegardez moins souvent, ou en arrière-plan
+fleet-remedy-warmup = gardez le cache de compilation d’une exécution à l’autre
+fleet-remedy-data = chargez les lots avec plus de workers
+fleet-remedy-gc = ne ramassez les miettes qu’à des itérations fixes
+fleet-remedy-logging = écrivez moins souvent dans le log
+fleet-remedy-communication = regardez le réseau et la place des ranks
+fleet-remedy-stall = les logs ne l’expliquent pas : enregistrez un tel job avec stepscope run --trace
+fleet-remedy-gap = redémarrez les jobs aussitôt, sans intervention
+fleet-remedy-after_best = arrêtez quand la perte de validation a remonté
+fleet-remedy-slower = regardez la chaleur, les fréquences et les voisins de ces hôtes
+fleet-remedy-lost_work = sauvegardez plus souvent
+fleet-remedy-died_after_checkpoint = sauvegardez plus souvent et redémarrez les jobs morts
+fleet-remedy-died_before_checkpoint = essayez d’abord chaque job quelques itérations, et sauvegardez tôt
+fleet-remedy-straggler = retirez l’hôte lent
+fleet-would-save = { $what } ; aurait économisé { $amount }
+fleet-beyond = Là-dedans, { $amount } n’ont acheté aucune précision utile.
+fleet-most-in = surtout dans { $run } : { $amount }
+fleet-regression-commit = { $config } : depuis le commit { $since }, une itération prend { $share } de plus ({ $low } à { $high }) : { $before } → { $after }, surtout : { $phase }. { $count ->
+    [one] Une exécution depuis,
+   *[other] { $count } exécutions depuis,
+  } { $amount } de plus qu’avant.
+fleet-regression-day = { $config } : depuis le { $since }, une itération prend { $share } de plus ({ $low } à { $high }) : { $before } → { $after }, surtout : { $phase }. { $count ->
+    [one] Une exécution depuis,
+   *[other] { $count } exécutions depuis,
+  } { $amount } de plus qu’avant.
+fleet-since-range = { $since } (entre { $low } et { $high })
+fleet-lemon-slow = défectueux : lent
+fleet-lemon-crashing = défectueux : plante
+fleet-no-lemon = { $count ->
+    [one] Un hôte, ni plus lent ni plus souvent planté que le hasard ne l’explique.
+   *[other] { $count } hôtes, aucun plus lent ni plus souvent planté que le hasard ne l’explique.
+  }
+fleet-unknown = inconnu
+fleet-by-host = hôte
+fleet-by-user = utilisateur
+fleet-by-project = projet
+fleet-by-trainer = entraîneur
+fleet-by-gpu = GPU
+fleet-by-commit = commit
+fleet-section-causes = Où est passé le temps, le plus coûteux d’abord
+fleet-section-advice = Que faire
+fleet-section-regressions = Ce qui a ralenti
+fleet-section-hosts = Hôtes
+fleet-section-running = En cours ({ $count })
+fleet-section-by = Détail
+fleet-section-missing = Ce qui n’est pas connu
+fleet-unread = { $count ->
+    [one] Un fichier n’a pas été lu : { $reason }
+   *[other] { $count } fichiers n’ont pas été lus : { $reason }
+  }
+fleet-untimed = { $count ->
+    [one] Une exécution n’a pas de temps dans son log et reste de côté.
+   *[other] { $count } exécutions n’ont pas de temps dans leurs logs et restent de côté.
+  }
+fleet-without-devices = { $count ->
+    [one] Une exécution ne dit pas sur combien de GPU elle a tourné : elle ne compte dans aucune heure-GPU.
+   *[other] { $count } exécutions ne disent pas sur combien de GPU elles ont tourné : elles ne comptent dans aucune heure-GPU.
+  }
+fleet-without-price = { $count ->
+    [one] Une exécution n’a pas de prix : elle n’est dans aucun coût.
+   *[other] { $count } exécutions n’ont pas de prix : elles ne sont dans aucun coût.
+  }
+fleet-without-hosts = { $count ->
+    [one] Une exécution ne dit pas sur quels hôtes elle a tourné : elle ne compte pour aucun hôte.
+   *[other] { $count } exécutions ne disent pas sur quels hôtes elles ont tourné : elles ne comptent pour aucun hôte.
+  }
+fleet-without-commit = { $count ->
+    [one] Une exécution ne dit pas son commit : les changements de sa configuration sont datés au jour.
+   *[other] { $count } exécutions ne disent pas leur commit : les changements de leurs configurations sont datés au jour.
+  }
+fleet-without-user = { $count ->
+    [one] Une exécution sans utilisateur.
+   *[other] { $count } exécutions sans utilisateur.
+  }
+fleet-without-project = { $count ->
+    [one] Une exécution sans projet.
+   *[other] { $count } exécutions sans projet.
+  }
+fleet-without-gpu = { $count ->
+    [one] Une exécution sans modèle de GPU.
+   *[other] { $count } exécutions sans modèle de GPU.
+  }
+fleet-without-config_hash = { $count ->
+    [one] Une exécution n’indique aucun réglage : elle n’est comparée à aucune autre.
+   *[other] { $count } exécutions n’indiquent aucun réglage : elles ne sont comparées à aucune autre.
+  }
+error-fleet-no-store = il n’y a aucune exécution dans ce magasin
+    .hint = lisez-en d’abord : stepscope fleet scan /logs/slurm --store { $place }
+error-fleet-bad-price = --price est le prix d’un GPU pour une heure
+    .hint = par exemple : --price 2.10/h
+fleet-filter = Montrer les lignes avec
+fleet-other-causes = autres causes
+fleet-section-runs = Exécutions qui ont le plus perdu
+fleet-column-state = état
+fleet-column-whose = utilisateur / projet
+fleet-state-running = en cours
+fleet-state-finished = terminée
+fleet-state-crashed = plantée
+fleet-state-out_of_memory = mémoire pleine
+fleet-state-interrupted = interrompue
+fleet-state-killed = tuée
+fleet-state-stopped = arrêtée
+fleet-state-unknown = inconnu
