@@ -41,7 +41,7 @@ def format_page(fmt: Format) -> str:
     lines = [f"# {fmt.title}", "", f"<{fmt.url}>", "", inspect.cleandoc(_module_doc(fmt)), ""]
     lines += ["## What its time figure means", "", fmt.clock.note, ""]
     lines.append(f"In short: {clock_in_words(fmt)}.")
-    lines += ["", "## Lines it knows", "", "| kind | sample | values |", "|---|---|---|"]
+    lines += ["", "## Lines it recognises", "", "| kind | sample | values |", "|---|---|---|"]
     for sample in fmt.samples:
         kind = sample.kind or "*not claimed*"
         values = ", ".join(f"{name} = {value}" for name, value in sample.values.items())

@@ -142,8 +142,8 @@ def test_during_start_up_it_says_when_to_ask_again(tmp_path, cli):
     log.write_text("\n".join(training(10, every=10)), encoding="utf-8")
     status, out, err = cli("eta", str(log), "--max-steps", "2000", "--lang", "en")
     assert status == 0
-    assert "weak estimate" in out
-    assert "Ask again after iteration" in out + err
+    assert "rough estimate" in out
+    assert "Check again after iteration" in out + err
 
 
 def test_a_spread_is_read_both_ways():
