@@ -158,7 +158,7 @@ COVERS = {
     "step": "one step",
     "window": "the mean of the steps since the last line",
     "cumulative": "a running clock",
-    "stamp": "the time stamps of its lines",
+    "stamp": "the timestamps of its lines",
 }
 
 

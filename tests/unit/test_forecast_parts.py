@@ -224,7 +224,7 @@ def test_a_run_like_a_shipped_config_is_taken_to_evaluate_like_it(every, steps, 
     assert found is None or found.origin == "default"
 
 
-def test_what_befell_a_previous_run_once_is_not_foretold():
+def test_what_happened_to_a_previous_run_once_is_not_forecast():
     """The previous run lay still for an hour at one step; otherwise it went as this one does."""
     earlier = scheduled(1000)
     hung = [re.sub(r"^(iter 700: .*time )[\d.]+", r"\g<1>3600000.00", line) for line in earlier]

@@ -1532,3 +1532,15 @@ error-fleet-store-busy = ein anderer Scan schreibt gerade in diesen Speicher
     .hint = warte auf ihn oder nimm ein anderes --store
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
+
+## Was die ausgegebene Zeit bedeutet
+
+clock-step = Die ausgegebene Zeit ist die einer Iteration.
+clock-window = Die ausgegebene Zeit ist das Mittel der Iterationen seit der vorigen Zeile.
+clock-window-sum = Die ausgegebene Zeit ist die aller Iterationen seit der vorigen Zeile.
+clock-cumulative = Das Log gibt eine Uhr aus, die von Zeile zu Zeile weiterläuft.
+clock-cumulative-mean = Die ausgegebene Zeit ist das Mittel aller Iterationen seit der ersten.
+clock-stamp = Das Log gibt keine Zeit pro Iteration aus; die Zeiten sind die Abstände zwischen den Zeitstempeln der Zeilen.
+clock-arrival = Die Zeiten sind die aufgezeichnete Ankunft jeder Zeile; die Uhr in den Zeilen ist gröber.
+clock-includes = Darin enthalten: { $phases }.
+clock-more = Mehr über dieses Format: { $command }

@@ -1533,3 +1533,15 @@ error-fleet-store-busy = another scan is writing this store
     .hint = wait for it, or use another --store
 error-fleet-too-slow = reading took more than { $minutes } minutes
     .hint = try it alone: stepscope { $place }
+
+## What the printed time means
+
+clock-step = The printed time is that of one iteration.
+clock-window = The printed time is the mean of the iterations since the previous line.
+clock-window-sum = The printed time is that of all iterations since the previous line.
+clock-cumulative = The log prints a clock that runs on from line to line.
+clock-cumulative-mean = The printed time is the mean of all iterations since the first.
+clock-stamp = The log prints no time per iteration; the times are the differences between the timestamps of its lines.
+clock-arrival = The times are the recorded arrival of each line; the clock that the lines print is coarser.
+clock-includes = It includes: { $phases }.
+clock-more = More about this format: { $command }

@@ -1532,3 +1532,15 @@ error-fleet-store-busy = otro proceso está escribiendo en este almacén
     .hint = espera a que termine o usa otro --store
 error-fleet-too-slow = la lectura tardó más de { $minutes } minutos
     .hint = míralo por separado: stepscope { $place }
+
+## Qué significa el tiempo impreso
+
+clock-step = El tiempo impreso es el de una iteración.
+clock-window = El tiempo impreso es la media de las iteraciones desde la línea anterior.
+clock-window-sum = El tiempo impreso es el de todas las iteraciones desde la línea anterior.
+clock-cumulative = El log imprime un reloj que avanza de línea en línea.
+clock-cumulative-mean = El tiempo impreso es la media de todas las iteraciones desde la primera.
+clock-stamp = El log no imprime el tiempo por iteración; los tiempos son las diferencias entre las marcas de tiempo de sus líneas.
+clock-arrival = Los tiempos son la hora de llegada registrada de cada línea; el reloj que imprimen las líneas es menos preciso.
+clock-includes = Incluye: { $phases }.
+clock-more = Más sobre este formato: { $command }

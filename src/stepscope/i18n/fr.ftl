@@ -1532,3 +1532,15 @@ error-fleet-store-busy = un autre processus écrit dans ce magasin
     .hint = attendez qu’il finisse, ou choisissez un autre --store
 error-fleet-too-slow = la lecture a pris plus de { $minutes } minutes
     .hint = regardez-le seul : stepscope { $place }
+
+## Ce que signifie le temps affiché
+
+clock-step = Le temps affiché est celui d’une itération.
+clock-window = Le temps affiché est la moyenne des itérations depuis la ligne précédente.
+clock-window-sum = Le temps affiché est celui de toutes les itérations depuis la ligne précédente.
+clock-cumulative = Le log affiche une horloge qui avance de ligne en ligne.
+clock-cumulative-mean = Le temps affiché est la moyenne de toutes les itérations depuis la première.
+clock-stamp = Le log n’affiche pas de temps par itération ; les durées sont les écarts entre les horodatages de ses lignes.
+clock-arrival = Les temps sont l’heure d’arrivée enregistrée de chaque ligne ; l’horloge affichée sur les lignes est moins précise.
+clock-includes = Il comprend : { $phases }.
+clock-more = Plus sur ce format : { $command }
