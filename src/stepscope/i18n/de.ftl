@@ -252,7 +252,7 @@ advice-a102-evidence = Jede Evaluierung rechnet { $count } Batches { $splits ->
    *[other] aus jedem von { $splits } Splits
   }. Die Kosten wachsen mit der Zahl der Batches, die Genauigkeit nur mit deren Wurzel.
 advice-a103-costs = Der Trainings-Loss der Evaluierungen entfällt; die Iterationszeilen zeigen ihn ohnehin. Dazu musst du estimate_loss in train.py ändern.
-advice-a103-evidence = Die Hälfte jeder Evaluierung misst den Trainings-Split, dessen Loss die Iterationszeilen ohnehin ausgeben.
+advice-a103-evidence = Die Hälfte jeder Evaluierung misst den Trainings-Split.
 advice-a104-costs = Nach einem Absturz geht es beim besten Checkpoint weiter, nicht beim letzten.
 advice-a104-evidence = Checkpoints kosten { $share } der Zeit; von den letzten Evaluierungen haben { $improving } die bis dahin beste verbessert.
 
@@ -321,17 +321,13 @@ note-title = { $count ->
   }
 note-title-many = Warum { $count } Iterationen langsam waren
 note-title-none = Wo die Zeit eines Trainingslaufs geblieben ist
-note-title-eta = Geschätzte Trainingszeit: { $duration }
+note-title-eta = Geschätzte Trainingszeit: etwa { $duration }
 note-title-eta-none = Geschätzte Trainingszeit: noch nicht bekannt
 note-intro = { $count ->
     [one] In { $lines } Log-Zeilen fand sich eine langsame Iteration.
    *[other] In { $lines } Log-Zeilen fanden sich { $count } langsame Iterationen.
   }
 note-intro-none = In { $lines } Log-Zeilen fand sich keine langsame Iteration.
-note-explained = { $count ->
-    [one] Es ist kein langsamer Trainingsschritt: Die Uhr des Trainers läuft vom Ende einer Iteration bis zum Ende der nächsten, sodass eine Evaluierung, ein Checkpoint oder ein Kompilieren dazwischen bei der folgenden Iteration mitgezählt wird.
-   *[other] Es sind keine langsamen Trainingsschritte: Die Uhr des Trainers läuft vom Ende einer Iteration bis zum Ende der nächsten, sodass eine Evaluierung, ein Checkpoint oder ein Kompilieren dazwischen bei der folgenden Iteration mitgezählt wird.
-  }
 note-slow-lines = Das zeigt das Log an diesen Stellen:
 note-list-and = { $first } und { $last }
 section-progress = Stand
@@ -346,7 +342,6 @@ note-evaluation-unknown = Wie oft der Lauf evaluiert, ist nicht bekannt.
 note-total = Verbleibende Gesamtzeit: { $duration }.
 note-interval = Spanne: { $span }, bei { $confidence }.
 note-hardware-assumed = Laut nvidia-smi: { $details }.
-note-assumptions = Angenommen:
 
 ## Befehle
 
@@ -1544,3 +1539,46 @@ clock-stamp = Das Log gibt keine Zeit pro Iteration aus; die Zeiten sind die Abs
 clock-arrival = Die Zeiten sind die aufgezeichnete Ankunft jeder Zeile; die Uhr in den Zeilen ist gröber.
 clock-includes = Darin enthalten: { $phases }.
 clock-more = Mehr über dieses Format: { $command }
+
+## Die Notiz als Beitrag
+
+note-calm = { $count ->
+    [one] Dieser Sprung ist normal.
+   *[other] Diese Sprünge sind normal.
+}
+note-costly = Die langsamen Iterationen sind geplante Stopps, aber sie kosten { $share } der Zeit.
+note-unexplained = { $count ->
+    [one] Eine von { $total } langsamen Iterationen ist ungeklärt.
+   *[other] { $count } von { $total } langsamen Iterationen sind ungeklärt.
+}
+note-which = { $count ->
+    [one] Iteration { $steps } ist
+   *[other] Die Iterationen { $steps } sind
+} kein langsameres Training: { $trainer } hält dort an, um { $stops ->
+    [both] den Loss zu messen und einen Checkpoint zu speichern
+    [evaluation] den Loss zu messen
+   *[save] einen Checkpoint zu speichern
+}, und seine Uhr läuft weiter.
+note-which-many = { $count } davon sind kein langsameres Training: { $trainer } hält dort an, um { $stops ->
+    [both] den Loss zu messen und einen Checkpoint zu speichern
+    [evaluation] den Loss zu messen
+   *[save] einen Checkpoint zu speichern
+}, und seine Uhr läuft weiter.
+note-micro = Eine Iteration besteht aus { $accumulation } Mikro-Batches zu { $batch } Sequenzen, Forward und Backward.
+note-took = Iteration { $step } dauerte { $duration }: { $parts }.
+note-alike = { $count ->
+    [one] Eine weitere dieser Art dauerte { $span }.
+   *[other] { $count } weitere dieser Art dauerten { $span }.
+}
+note-every = Sie kommen alle { $every } Iterationen.
+note-batches = Eine Evaluierung rechnet { $count } Batches { $splits ->
+    [one] durch, ohne darauf zu trainieren.
+   *[other] aus jedem von { $splits } Splits durch, ohne darauf zu trainieren.
+}
+note-section-first = Warum Iteration { $step } so lange dauert ({ $duration })
+note-first = Das Warm-up fällt einmal pro Start an: Kompilieren und erste GPU-Nutzung.
+note-section-summary = Zusammenfassung
+note-sum-planned = Die langsamen Iterationen sind geplante Stopps, kein langsames Training: Evaluierungen und Checkpoints kosten { $share } der Zeit.
+note-sum-normal = Eine normale Iteration dauert { $duration }. Diese Zahl bestimmt das Tempo.
+note-at-most = { $phase } höchstens { $duration }
+note-closing = Voraussichtliches Ende des Trainings, etwa: { $time } ({ $low } – { $high }).

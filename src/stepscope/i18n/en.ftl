@@ -254,7 +254,7 @@ advice-a102-evidence = Each evaluation runs { $count } batches on { $splits ->
    *[other] each of { $splits } splits
   }. Cost grows with the number of batches, precision only with its square root.
 advice-a103-costs = You lose the train loss printed at evaluations; the iteration lines show it anyway. Requires editing estimate_loss in train.py.
-advice-a103-evidence = Half of every evaluation measures the training split, whose loss the iteration lines print anyway.
+advice-a103-evidence = Half of every evaluation measures the training split.
 advice-a104-costs = After a crash, the run resumes from the best checkpoint, not the latest.
 advice-a104-evidence = Checkpoints take { $share } of the time; of the last evaluations, { $improving } improved on the best before them.
 
@@ -323,17 +323,13 @@ note-title = { $count ->
   }
 note-title-many = Why { $count } iterations were slow
 note-title-none = Where the time of a training run went
-note-title-eta = Estimated training time: { $duration }
+note-title-eta = Estimated training time: about { $duration }
 note-title-eta-none = Estimated training time: not known yet
 note-intro = { $count ->
     [one] One slow iteration was found in { $lines } log lines.
    *[other] { $count } slow iterations were found in { $lines } log lines.
   }
 note-intro-none = No slow iteration was found in { $lines } log lines.
-note-explained = { $count ->
-    [one] It is not a slow training step: the trainer’s clock runs from the end of one iteration to the end of the next, so an evaluation, a checkpoint or a compilation in between is counted with the iteration that follows.
-   *[other] They are not slow training steps: the trainer’s clock runs from the end of one iteration to the end of the next, so an evaluation, a checkpoint or a compilation in between is counted with the iteration that follows.
-  }
 note-slow-lines = Here is what the log shows around them:
 note-list-and = { $first } and { $last }
 section-progress = Progress
@@ -348,7 +344,6 @@ note-evaluation-unknown = How often the run evaluates is not known.
 note-total = Total time left: { $duration }.
 note-interval = Range: { $span }, at { $confidence }.
 note-hardware-assumed = Shown by nvidia-smi: { $details }.
-note-assumptions = Assumed:
 
 ## Commands
 
@@ -1545,3 +1540,46 @@ clock-stamp = The log prints no time per iteration; the times are the difference
 clock-arrival = The times are the recorded arrival of each line; the clock that the lines print is coarser.
 clock-includes = It includes: { $phases }.
 clock-more = More about this format: { $command }
+
+## The note as a post
+
+note-calm = { $count ->
+    [one] That jump is normal.
+   *[other] Those jumps are normal.
+}
+note-costly = The slow iterations are planned stops, but they take { $share } of the time.
+note-unexplained = { $count ->
+    [one] One of { $total } slow iterations is unexplained.
+   *[other] { $count } of { $total } slow iterations are unexplained.
+}
+note-which = { $count ->
+    [one] Iteration { $steps } is
+   *[other] Iterations { $steps } are
+} not slower training: { $trainer } stops there to { $stops ->
+    [both] measure the loss and save a checkpoint
+    [evaluation] measure the loss
+   *[save] save a checkpoint
+}, and its timer keeps running.
+note-which-many = { $count } of them are not slower training: { $trainer } stops there to { $stops ->
+    [both] measure the loss and save a checkpoint
+    [evaluation] measure the loss
+   *[save] save a checkpoint
+}, and its timer keeps running.
+note-micro = An iteration is { $accumulation } micro-batches of { $batch } sequences, forward and backward.
+note-took = Iteration { $step } took { $duration }: { $parts }.
+note-alike = { $count ->
+    [one] One more like them took { $span }.
+   *[other] { $count } more like them took { $span }.
+}
+note-every = They come every { $every } iterations.
+note-batches = An evaluation runs { $count } batches { $splits ->
+    [one] without training on them.
+   *[other] on each of { $splits } splits, without training on them.
+}
+note-section-first = Why iteration { $step } takes { $duration }
+note-first = Its warm-up is paid once per start: compilation and first use of the GPU.
+note-section-summary = Summary
+note-sum-planned = The slow iterations are planned stops, not slow training: evaluations and checkpoints take { $share } of the time.
+note-sum-normal = A normal iteration takes { $duration }. That figure sets the pace.
+note-at-most = { $phase } at most { $duration }
+note-closing = The training should finish at about { $time } ({ $low } – { $high }).

@@ -252,7 +252,7 @@ advice-a102-evidence = Cada evaluación usa { $count } batches { $splits ->
    *[other] de cada una de las { $splits } particiones
   }. El coste crece con el número de batches; la precisión, solo con su raíz cuadrada.
 advice-a103-costs = Dejas de ver la pérdida de entrenamiento en las evaluaciones; las líneas de iteración la muestran igualmente. Hay que editar estimate_loss en train.py.
-advice-a103-evidence = La mitad de cada evaluación mide la partición de entrenamiento, cuya pérdida ya imprimen las líneas de iteración.
+advice-a103-evidence = La mitad de cada evaluación mide la partición de entrenamiento.
 advice-a104-costs = Tras un fallo, la ejecución se reanuda desde el mejor checkpoint, no desde el último.
 advice-a104-evidence = Los checkpoints ocupan el { $share } del tiempo; de las últimas evaluaciones, { $improving } mejoraron la mejor anterior.
 
@@ -321,17 +321,13 @@ note-title = { $count ->
   }
 note-title-many = Por qué fueron lentas { $count } iteraciones
 note-title-none = En qué se fue el tiempo de un entrenamiento
-note-title-eta = Tiempo estimado de entrenamiento: { $duration }
+note-title-eta = Tiempo estimado de entrenamiento: { $duration } aproximadamente
 note-title-eta-none = Tiempo estimado de entrenamiento: aún desconocido
 note-intro = { $count ->
     [one] En { $lines } líneas de log hay una iteración lenta.
    *[other] En { $lines } líneas de log hay { $count } iteraciones lentas.
   }
 note-intro-none = En { $lines } líneas de log no hay ninguna iteración lenta.
-note-explained = { $count ->
-    [one] No es un paso de entrenamiento lento: el reloj del programa va del final de una iteración al final de la siguiente, de modo que una evaluación, un checkpoint o una compilación entre medias se cuenta con la iteración que sigue.
-   *[other] No son pasos de entrenamiento lentos: el reloj del programa va del final de una iteración al final de la siguiente, de modo que una evaluación, un checkpoint o una compilación entre medias se cuenta con la iteración que sigue.
-  }
 note-slow-lines = Esto es lo que muestra el log alrededor:
 note-list-and = { $first } y { $last }
 section-progress = Progreso actual
@@ -346,7 +342,6 @@ note-evaluation-unknown = No se sabe cada cuánto evalúa la ejecución.
 note-total = Tiempo total restante: { $duration }.
 note-interval = Intervalo: { $span }, al { $confidence }.
 note-hardware-assumed = Según nvidia-smi: { $details }.
-note-assumptions = Se supone:
 
 ## Comandos
 
@@ -1544,3 +1539,46 @@ clock-stamp = El log no imprime el tiempo por iteración; los tiempos son las di
 clock-arrival = Los tiempos son la hora de llegada registrada de cada línea; el reloj que imprimen las líneas es menos preciso.
 clock-includes = Incluye: { $phases }.
 clock-more = Más sobre este formato: { $command }
+
+## La nota como artículo
+
+note-calm = { $count ->
+    [one] Ese salto es normal.
+   *[other] Esos saltos son normales.
+}
+note-costly = Las iteraciones lentas son paradas previstas, pero ocupan el { $share } del tiempo.
+note-unexplained = { $count ->
+    [one] Una de { $total } iteraciones lentas queda sin explicar.
+   *[other] { $count } de { $total } iteraciones lentas quedan sin explicar.
+}
+note-which = { $count ->
+    [one] La iteración { $steps } no es un entrenamiento más lento
+   *[other] Las iteraciones { $steps } no son un entrenamiento más lento
+}: { $trainer } se detiene ahí para { $stops ->
+    [both] medir la pérdida y guardar un checkpoint
+    [evaluation] medir la pérdida
+   *[save] guardar un checkpoint
+}, y su cronómetro sigue en marcha.
+note-which-many = { $count } de ellas no son un entrenamiento más lento: { $trainer } se detiene ahí para { $stops ->
+    [both] medir la pérdida y guardar un checkpoint
+    [evaluation] medir la pérdida
+   *[save] guardar un checkpoint
+}, y su cronómetro sigue en marcha.
+note-micro = Una iteración son { $accumulation } micro-batches de { $batch } secuencias, forward y backward.
+note-took = La iteración { $step } tardó { $duration }: { $parts }.
+note-alike = { $count ->
+    [one] Otra como ellas tardó { $span }.
+   *[other] Otras { $count } como ellas tardaron { $span }.
+}
+note-every = Llegan cada { $every } iteraciones.
+note-batches = Una evaluación calcula { $count } batches { $splits ->
+    [one] sin entrenar con ellos.
+   *[other] de cada una de las { $splits } particiones, sin entrenar con ellos.
+}
+note-section-first = Por qué la iteración { $step } tarda { $duration }
+note-first = El calentamiento se paga una vez por arranque: compilación y primer uso de la GPU.
+note-section-summary = Resumen
+note-sum-planned = Las iteraciones lentas son paradas previstas, no un entrenamiento lento: las evaluaciones y los checkpoints ocupan el { $share } del tiempo.
+note-sum-normal = Una iteración normal tarda { $duration }. Esa cifra marca el ritmo.
+note-at-most = { $phase } { $duration } como mucho
+note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).

@@ -252,7 +252,7 @@ advice-a102-evidence = Chaque évaluation calcule { $count } batches { $splits -
    *[other] de chacun des { $splits } jeux de données
   }. Le coût croît avec le nombre de batches, la précision seulement avec sa racine carrée.
 advice-a103-costs = Vous n’avez plus la perte d’entraînement des évaluations ; les lignes d’itération l’affichent de toute façon. Il faut modifier estimate_loss dans train.py.
-advice-a103-evidence = La moitié de chaque évaluation mesure le jeu d’entraînement, dont les lignes d’itération affichent déjà la perte.
+advice-a103-evidence = La moitié de chaque évaluation mesure le jeu d’entraînement.
 advice-a104-costs = Après un plantage, l’exécution reprend au meilleur checkpoint, pas au dernier.
 advice-a104-evidence = Les checkpoints prennent { $share } du temps ; parmi les dernières évaluations, { $improving } ont amélioré la meilleure d’avant.
 
@@ -321,17 +321,13 @@ note-title = { $count ->
   }
 note-title-many = Pourquoi { $count } itérations étaient lentes
 note-title-none = Où est passé le temps d’un entraînement
-note-title-eta = Durée d’entraînement estimée : { $duration }
+note-title-eta = Durée d’entraînement estimée : environ { $duration }
 note-title-eta-none = Durée d’entraînement estimée : encore inconnue
 note-intro = { $count ->
     [one] Une itération lente a été trouvée dans { $lines } lignes de log.
    *[other] { $count } itérations lentes ont été trouvées dans { $lines } lignes de log.
   }
 note-intro-none = Aucune itération lente n’a été trouvée dans { $lines } lignes de log.
-note-explained = { $count ->
-    [one] Ce n’est pas une étape d’entraînement lente : l’horloge du programme va de la fin d’une itération à la fin de la suivante, si bien qu’une évaluation, un checkpoint ou une compilation entre les deux est compté avec l’itération qui suit.
-   *[other] Ce ne sont pas des étapes d’entraînement lentes : l’horloge du programme va de la fin d’une itération à la fin de la suivante, si bien qu’une évaluation, un checkpoint ou une compilation entre les deux est compté avec l’itération qui suit.
-  }
 note-slow-lines = Voici ce que montre le log autour d’elles :
 note-list-and = { $first } et { $last }
 section-progress = Progression
@@ -346,7 +342,6 @@ note-evaluation-unknown = On ignore à quelle fréquence l’exécution évalue.
 note-total = Temps total restant : { $duration }.
 note-interval = Intervalle : { $span }, à { $confidence }.
 note-hardware-assumed = D’après nvidia-smi : { $details }.
-note-assumptions = On suppose :
 
 ## Commandes
 
@@ -1544,3 +1539,46 @@ clock-stamp = Le log n’affiche pas de temps par itération ; les durées sont 
 clock-arrival = Les temps sont l’heure d’arrivée enregistrée de chaque ligne ; l’horloge affichée sur les lignes est moins précise.
 clock-includes = Il comprend : { $phases }.
 clock-more = Plus sur ce format : { $command }
+
+## La note comme article
+
+note-calm = { $count ->
+    [one] Ce saut est normal.
+   *[other] Ces sauts sont normaux.
+}
+note-costly = Les itérations lentes sont des arrêts prévus, mais elles prennent { $share } du temps.
+note-unexplained = { $count ->
+    [one] Une des { $total } itérations lentes reste inexpliquée.
+   *[other] { $count } des { $total } itérations lentes restent inexpliquées.
+}
+note-which = { $count ->
+    [one] L’itération { $steps } n’est pas
+   *[other] Les itérations { $steps } ne sont pas
+} un entraînement plus lent : { $trainer } s’y arrête pour { $stops ->
+    [both] mesurer la perte et enregistrer un checkpoint
+    [evaluation] mesurer la perte
+   *[save] enregistrer un checkpoint
+}, et son chronomètre continue de tourner.
+note-which-many = { $count } d’entre elles ne sont pas un entraînement plus lent : { $trainer } s’y arrête pour { $stops ->
+    [both] mesurer la perte et enregistrer un checkpoint
+    [evaluation] mesurer la perte
+   *[save] enregistrer un checkpoint
+}, et son chronomètre continue de tourner.
+note-micro = Une itération, ce sont { $accumulation } micro-batches de { $batch } séquences, forward et backward.
+note-took = L’itération { $step } a pris { $duration } : { $parts }.
+note-alike = { $count ->
+    [one] Une autre du même genre a pris { $span }.
+   *[other] { $count } autres du même genre ont pris { $span }.
+}
+note-every = Elles reviennent toutes les { $every } itérations.
+note-batches = Une évaluation calcule { $count } batches { $splits ->
+    [one] sans entraîner dessus.
+   *[other] de chacun des { $splits } jeux de données, sans entraîner dessus.
+}
+note-section-first = Pourquoi l’itération { $step } prend { $duration }
+note-first = Le préchauffage ne se paie qu’une fois par lancement : compilation et première utilisation du GPU.
+note-section-summary = Résumé
+note-sum-planned = Les itérations lentes sont des arrêts prévus, pas un entraînement lent : les évaluations et les checkpoints prennent { $share } du temps.
+note-sum-normal = Une itération normale prend { $duration }. C’est ce chiffre qui donne le rythme.
+note-at-most = { $phase } { $duration } au plus
+note-closing = Fin prévue de l’entraînement, environ : { $time } ({ $low } – { $high }).

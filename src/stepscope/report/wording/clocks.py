@@ -29,9 +29,8 @@ def _kind(report: Report) -> str:
     clock = report.run.clock
     if report.run.by_arrival:
         return "arrival"
-    if clock.covers == "window" and (clock.is_sum or report.run.is_interval):
-        return "window-sum"
-    return "cumulative-mean" if clock.covers == "cumulative" and clock.is_mean else clock.covers
+    kind = "-sum" if clock.is_sum or report.run.is_interval else "-mean" if clock.is_mean else ""
+    return f"{clock.covers}{kind}"
 
 
 def clock_remarks(report: Report, language: Language) -> list[str]:
