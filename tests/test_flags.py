@@ -36,7 +36,7 @@ def test_a_bad_confidence_is_a_message_in_every_command(cli, command, value):
         status, out, err = cli(command, *flag)
         assert (status, out) == (2, "")
         assert err == (
-            "error[bad-confidence]: --confidence lies between 0.5 and 0.99\n  try: for example: --confidence 0.9\n"
+            "error[bad-confidence]: --confidence must be between 0.5 and 0.99\n  try: for example: --confidence 0.9\n"
         )
 
 

@@ -92,6 +92,6 @@ def _pattern(name: str) -> str:
 
 
 def number_of(text: str) -> int:
-    """A number of 63 bits that stands for a text."""
+    """A number of 63 bits made from a text."""
     found = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).digest()
     return int.from_bytes(found, "big") >> 1
