@@ -284,6 +284,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("llm_c_main_log", [" eval:", " tel:", " trl:"]),
+    ("mappo", [" episodes, total num timesteps "]),
     (
         "marian",
         [
@@ -548,6 +549,7 @@ ORDER: list[tuple[str, list[str]]] = [
         "tf_estimator",
         [
             ", step = ",
+            "Num steps = ",
             "Restoring parameters from ",
             "Saving checkpoints for ",
             "Saving dict for global step ",

@@ -144,6 +144,7 @@ class Unprinted:
 
     def add_trailing_steps(self) -> None:
         """The log ends with an evaluation: the steps up to it were done, though none of them is printed."""
+        self._add_unticked()
         last = int(self.run.steps.step[-1])
         trailing = [stop.step for stop in self.stops if stop.row is None and stop.next_row == len(self.run)]
         num = max(trailing, default=0) - last - 1
@@ -152,6 +153,19 @@ class Unprinted:
             sd = float(self.baseline.jitter[-1]) * num**0.5
             self.books["step"].add(num * level, "inferred", sd=sd, num=num)
             self.books["step"].doubt("trailing", 0.02 * num * level, 0.02 * num * level)
+
+
+    def _add_unticked(self) -> None:
+        """The steps since a coarse running clock has moved on for the last time: they were done, too."""
+        steps = self.run.steps
+        ticked = np.flatnonzero(steps.span > 0)
+        if not self.run.clock.is_running or len(ticked) < _LEAST_GAPS or ticked[-1] == len(steps) - 1:
+            return
+        if steps.segment[ticked[-1]] != steps.segment[-1]:
+            return
+        num = int(steps.step[-1] - steps.step[ticked[-1]])
+        if num > 0:
+            self.books["step"].add(num * float(self.baseline.level[-1]), "inferred", num=num)
 
 
 def _every_kth(seconds: Floats) -> npt.NDArray[np.bool_]:

@@ -26,6 +26,11 @@ _PATTERNS = (
     ),
     # Of an epoch or an evaluation, more is on the line.
     LazyPattern(rf"^\[?(?P<name>{_TOTAL})\s*+(?:[:=]\s*+)?(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
+    # `After Train 1000 Iterations Needs Time: Time passes 22.1 seconds`
+    LazyPattern(
+        rf"^\W*(?P<name>(?i:after|for|total)\b.{{0,30}}?(?i:iterations|steps|epochs)\b\D{{0,40}}?(?i:time|took|needs?|passe[sd])\D{{0,20}}?)"
+        rf"[\s:=]\s*(?:{_CLOCK}|{_NUMBER}{_UNIT})[\s.!]*$"
+    ),
     LazyPattern(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
     LazyPattern(rf"^DEEPMD INFO +(?P<name>wall time): {_NUMBER}{_UNIT}\s*$"),
     LazyPattern(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),
@@ -42,6 +47,8 @@ WORDS = (
     "lapsed",
     "otal ",
     " after ",
+    "After ",
+    "teration",
     "wall time",
     "时",
     "ремя",

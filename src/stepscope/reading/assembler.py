@@ -144,6 +144,9 @@ class RunAssembler:
             known = self._prefix_shape.match(found.text)
             if known is not None and known.end() < len(found.text):
                 found = claim(self.format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
+        is_inside = found.match is not None and (found.match.start() > 0 or found.text != text)
+        if is_inside and found.prefix is None and behind_bar(text) is not None:
+            return Claim(None, None, None, text)  # the bar is taken off first: a timestamp may come behind it
         return found
 
     def apply(self, index: int, groups: Groups, text: str, prefix: Prefix | None) -> None:
