@@ -154,7 +154,6 @@ class Unprinted:
             self.books["step"].add(num * level, "inferred", sd=sd, num=num)
             self.books["step"].doubt("trailing", 0.02 * num * level, 0.02 * num * level)
 
-
     def _add_unticked(self) -> None:
         """The steps since a coarse running clock has moved on for the last time: they were done, too."""
         steps = self.run.steps

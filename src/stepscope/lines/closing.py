@@ -65,7 +65,27 @@ _STOP_WORD = "topp"  # stopping, stopped
 _DONE_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "exiting", "ended", "ENDED", " over", " OVER"),
     *("nding ", "NDING ", "nd of ", "ND OF ", "succeeded", "SUCCEEDED", "stopped:", "run_stop", "onclu", "inaliz"),
-    *("ermin", "chev", "шен", "чен", "elesai", "ompletato", "inito", "amamland", "itti", "akończ", "schlossen", "SCHLOSSEN", "eendet", "EENDET", "完", "结束", "結束", "終了", "학습"),
+    *(
+        "ermin",
+        "chev",
+        "шен",
+        "чен",
+        "elesai",
+        "ompletato",
+        "inito",
+        "amamland",
+        "itti",
+        "akończ",
+        "schlossen",
+        "SCHLOSSEN",
+        "eendet",
+        "EENDET",
+        "完",
+        "结束",
+        "結束",
+        "終了",
+        "학습",
+    ),
 )
 _CLOSING_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "XIT", "inal", "INAL"),

@@ -387,6 +387,8 @@ class RunAssembler:
         rank = so_far.writers.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
         is_bar = bool(groups.get("took_clock") or groups.get("took_samples"))
         loss = number(groups.get("val_loss"))
+        if kind == "evaluation" and took_ns(groups) is None and (took_s := self.step_lines.take_duration()) is not None:
+            groups = {**groups, "took_s": f"{took_s:.9f}"}
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
         if so_far.events.continue_last(kind, groups, row):
