@@ -10,6 +10,7 @@ from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import templating
 from stepscope.report.wording.change import change_lines, change_scope, change_texts, no_change_text
+from stepscope.report.wording.money import with_money
 from stepscope.report.wording.summary import DEAD, summary_lines
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _card(report: Report, found: CostFinding, changes: list[dict[str, Any]], lan
         "seconds": language.duration(found.seconds),
         "share": language.percent(found.share),
         "width": found.share,
-        "text": language.say(found.message),
+        "text": language.say(with_money(report, found.message, found.seconds)),
         "changes": changes,
         "view": _view(report, found),
     }

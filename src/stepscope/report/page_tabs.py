@@ -16,6 +16,7 @@ from stepscope.report import page_future, templating
 from stepscope.report.gpu import samples_line, verdict_lines
 from stepscope.report.inferred import inferred_lines
 from stepscope.report.log_lines import log_lines
+from stepscope.report.wording.clocks import clock_text
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import normal_lines, settings_line, unread_text
 from stepscope.report.wording.phases import phase_cells
@@ -140,7 +141,7 @@ def _log(report: Report, language: Language) -> str:
 def _read(report: Report, language: Language) -> str:
     reading = report.reading
     lines = [unread_text(report, language), *inferred_lines(report, language)]
-    lines += filter(None, [settings_line(report, language), report.run.clock.note])
+    lines += filter(None, [settings_line(report, language), clock_text(report, language)])
     checks = [
         {
             "code": check.code,
