@@ -1212,9 +1212,6 @@ backtest-summary = { $count ->
     [one] The forecast of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of 1.
    *[other] Forecasts of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of { $count }.
 }
-page-tokens-rate = tokens a second, evaluations and saves included
-page-steps-rate = iterations a second, evaluations and saves included
-page-throughput = throughput
 page-tokens-rate = tokens per second, evaluations and checkpoints included
 page-steps-rate = iterations per second, evaluations and checkpoints included
 page-gpu = GPU
@@ -1234,10 +1231,6 @@ page-whatif-more = { $duration } more than now
 page-whatif-evaluations = evaluations left: { $number }
 page-whatif-error = validation loss ± { $error }
 ## What the card says while it runs
-page-more-slow = { $count ->
-    [one] One more slow iteration
-   *[other] { $count } more slow iterations
-}
 ## What the GPU reports while it runs
 
 gpu-power-of = { $power } of { $limit } W
