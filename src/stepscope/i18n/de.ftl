@@ -3,6 +3,7 @@
 ## Zahlen
 
 number-least-grouped = 1000
+statements-separator = …; …
 clock-with-date = { $date }, { $time }
 
 ## Phasen, Belege, Herkunft

@@ -5,6 +5,7 @@
 
 # From here on, thousands are set apart.
 number-least-grouped = 1000
+statements-separator = …; …
 clock-with-date = { $date }, { $time }
 
 ## Phases, evidence, origins

@@ -3,6 +3,7 @@
 ## Números
 
 number-least-grouped = 10000
+statements-separator = …; …
 clock-with-date = { $date }, { $time }
 
 ## Fases, evidencia, orígenes

@@ -3,6 +3,7 @@
 ## Nombres
 
 number-least-grouped = 1000
+statements-separator = … ; …
 clock-with-date = { $date }, { $time }
 
 ## Phases, preuves, origines

@@ -29,7 +29,7 @@ def finish_lines(report: Report, language: Language) -> list[str]:
         return lines
     if end.is_finished:
         return [language.text("finish-complete", step=end.schedule.last_step, total=end.schedule.max_steps)]
-    lines = [left_text(end, language) if report.has_ended else eta_line(report, end, language)]
+    lines = [capital(left_text(end, language)) if report.has_ended else eta_line(report, end, language)]
     lines.append(language.text("left-line", items=", ".join(left_items(end, language))))
     if report.has_ended:
         lines.append(language.text("finish-ended"))
@@ -105,7 +105,7 @@ def eta_line(report: Report, end: Forecast, language: Language) -> str:
     """Time left and clock time, on one line."""
     left = left_text(end, language)
     finish = language.text("finish-ended") if report.has_ended else finish_text(report, end, language)
-    return language.text("eta-line", left=left, finish=finish) if finish else left
+    return capital(language.text("eta-line", left=left, finish=finish) if finish else left)
 
 
 def left_text(end: Forecast, language: Language) -> str:
