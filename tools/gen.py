@@ -23,15 +23,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 import accuracy_chart
 import cldr
 import constants
+from api_page import api_page
 from shot import annotated_picture, live_picture, picture
 from stepscope import advice, alarms, audit, causes
 from stepscope.catalogue.detect import catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
-from stepscope.core.documents import kinds, schema
 from stepscope.lines.format import Format
 from stepscope.lines.sieve import certain_words
 from stepscope.plan.gpus import GPUS
+from stepscope.report.documents import kinds, schema
 from trainer_pages import trainer_pages
 
 ROOT = Path(__file__).parent.parent
@@ -269,6 +270,7 @@ def wanted() -> dict[Path, str]:
     pages[DOCS / "cards.md"] = MADE + cards_page()
     pages[DOCS / "cli.md"] = MADE + help_page()
     pages[DOCS / "json.md"] = MADE + json_page()
+    pages[DOCS / "python.md"] = MADE + api_page()
     words = {fmt.name: clock_in_words(fmt) for fmt in catalogue()}
     pages |= trainer_pages(DOCS / "trainers", {fmt.name: fmt for fmt in catalogue()}, words)
     pages[DOCS / "demo.svg"] = picture()

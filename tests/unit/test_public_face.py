@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from html import unescape
 
 import pytest
 
@@ -67,6 +68,9 @@ def test_a_report_is_a_document_and_a_page(report):
     json.dumps(document)
     page = report._repr_html_()
     assert page.startswith("<iframe srcdoc=")
+    held = unescape(page.partition('srcdoc="')[2].partition('" style')[0])
+    assert held.startswith("<!DOCTYPE html>")
+    assert "</html>" in held
     assert "<script>" not in page  # all of the page is inside the attribute
 
 

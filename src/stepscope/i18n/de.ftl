@@ -1513,7 +1513,7 @@ screen-more-lines = { $count ->
     [one] … und eine weitere
    *[other] … und { $count } weitere
   }
-screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence } sicher)
+screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence } sicher): stepscope formats try { $path } --suggest
 ## Flotten
 
 fleet-listing = { $found } Logs bisher gefunden
@@ -1529,6 +1529,217 @@ error-fleet-store-busy = ein anderer Scan schreibt gerade in diesen Speicher
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
 
+# The runs of a folder
+runs-title = { $count } Läufe in { $path }, der neueste zuerst
+runs-column-run = Lauf
+runs-column-state = Zustand
+runs-column-done = Stand
+runs-column-time = Zeit
+runs-column-lost = verloren
+runs-column-cost = größter Posten
+runs-state-running = läuft
+runs-state-finished = fertig
+runs-state-stopped = ohne Meldung
+runs-state-unknown = läuft?
+runs-state-crashed = abgestürzt
+runs-state-out_of_memory = Speicher voll
+runs-state-interrupted = unterbrochen
+runs-state-killed = von außen beendet
+runs-left = noch { $left }
+runs-cost-after-best = nach Bestwert
+runs-cost-slower = langsam
+runs-cost-repeated = doppelte Arbeit
+runs-too-large = zu groß für diese Liste
+runs-open = Einen öffnen: { $command }
+runs-more = { $count ->
+    [one] Eine weitere, ältere Datei wurde nicht angesehen. Alle Läufe: stepscope serve { $path }
+   *[other] { $count } weitere, ältere Dateien wurden nicht angesehen. Alle Läufe: stepscope serve { $path }
+}
+error-several-runs = dieses Format ist für einen einzelnen Lauf, und der Ordner enthält { $count } oder mehr
+    .hint = nenne einen davon: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Bestanden: nicht langsamer.
+gate-passed-slower = Bestanden: { $change } langsamer, innerhalb der Grenze von { $limit }.
+gate-passed-faster = Bestanden: { $change } schneller.
+gate-slower = { $change } langsamer ({ $low } bis { $high }): mehr als die Grenze von { $limit } und mehr als Rauschen.
+gate-cannot-judge = Kein Urteil möglich: { $reason }.
+gate-noise = { $change } langsamer, aber das kann Rauschen sein
+gate-unsure = es ist nicht sicher, dass { $path } verstanden wurde
+gate-too-few = { $path } hat { $count } normale Iterationen mit einer Zeit, nötig sind { $least }
+gate-no-time = die Zeiten in { $path } sind für einen Vergleich zu grob
+error-bad-fail-on = --fail-on erwartet einen Prozentsatz
+    .hint = zum Beispiel: --fail-on 5%
+error-bad-baseline = diese gespeicherte Vergleichsbasis ist beschädigt ({ $reason })
+    .hint = speichere sie neu: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } bei { $rate }
+with-money-of = { $text } · { $money } bei { $rate } × { $count } GPUs
+eta-line-left = { $left }
+error-price-needs-power = ein Preis je Kilowattstunde braucht die Leistung, die die GPU aufnimmt
+    .hint = gib --nvidia-smi FILE an, oder einen Preis je Stunde wie --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. So weiterzumachen hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Noch { $left } weiterzumachen hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
+error-fleet-bad-pattern = ein Pfadmuster nennt in geschweiften Klammern user, project, commit, gpu, hosts, devices, job_id oder price, jedes einmal
+    .hint = siehe docs/fleet.md, "Facts that logs rarely hold"
+error-fleet-bad-facts = das ist keine Tabelle mit Angaben
+    .hint = eine CSV-Datei, deren erste Zeile die Spalten nennt: { $columns }
+error-fleet-bad-sacct = das ist keine Ausgabe von sacct --parsable2
+    .hint = zum Beispiel: sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
+fleet-gpu-hours = { $hours } GPU-Stunden
+fleet-run-hours = { $hours } Stunden
+fleet-with-cost = { $hours } (Kosten { $cost })
+fleet-unit-gpu = GPU-Stunden
+fleet-unit-run = Stunden
+fleet-head = { $runs ->
+    [one] Ein Lauf: { $amount }.
+   *[other] { $runs } Läufe: { $amount }.
+  }
+fleet-nothing-timed = { $count ->
+    [one] Ein Lauf, und sein Log enthält keine Zeiten.
+   *[other] { $count } Läufe, und kein Log enthält Zeiten.
+  }
+fleet-goodput = { $share } der GPU-Stunden wurde trainiert{ $range }; { $unexplained } erklären die Logs nicht. Jeder Lauf einmal gezählt: { $runs }.
+fleet-goodput-runs = { $share } der Stunden wurde trainiert{ $range }; { $unexplained } erklären die Logs nicht. Jeder Lauf einmal gezählt: { $runs }.
+fleet-lost = Verloren: { $amount }, am meisten durch: { $cause }, { $most }.
+fleet-first = Zuerst: { $what }. Das hätte { $amount } gespart.
+fleet-training = { $count ->
+    [one] Ein Lauf starb oder startete neu: Nach diesem Verlust blieb { $share } seiner Zeit.
+   *[other] { $count } Läufe starben oder starteten neu: Nach diesem Verlust blieb { $share } ihrer Zeit.
+  }
+fleet-column-cause = Ursache
+fleet-column-cost = Kosten
+fleet-column-share = Anteil
+fleet-column-runs = Läufe
+fleet-column-each = Mittel je Lauf
+fleet-column-host = Host
+fleet-column-ratio = Iteration
+fleet-column-slow = langsam
+fleet-column-crashed = abgestürzt
+fleet-column-verdict = Urteil
+fleet-column-run = Lauf
+fleet-column-left = Restzeit
+fleet-column-chance = rechtzeitig
+fleet-column-alarms = Alarme
+fleet-column-goodput = Goodput
+fleet-column-lost = verloren
+fleet-column-worst = vor allem
+fleet-cause-after_best = nach dem besten Validierungs-Loss
+fleet-cause-slower = langsamere Abschnitte
+fleet-cause-lost_work = nach Neustarts doppelt getan
+fleet-cause-died_after_checkpoint = nach einem Checkpoint abgestürzt
+fleet-cause-died_before_checkpoint = vor dem ersten Checkpoint abgestürzt
+fleet-cause-straggler = Warten auf einen langsamen Rank
+fleet-remedy-evaluation = evaluiere seltener oder auf weniger Batches
+fleet-remedy-checkpoint = speichere Checkpoints seltener oder im Hintergrund
+fleet-remedy-warmup = behalte den Compile-Cache von Lauf zu Lauf
+fleet-remedy-data = lade Batches mit mehr Workern
+fleet-remedy-gc = rufe die Garbage Collection nur bei festen Iterationen auf
+fleet-remedy-logging = logge seltener
+fleet-remedy-communication = sieh dir das Netz an und wo die Ranks laufen
+fleet-remedy-stall = die Logs erklären es nicht: zeichne so einen Job mit stepscope run --trace auf
+fleet-remedy-gap = starte Jobs sofort und automatisch neu
+fleet-remedy-after_best = hör auf, wenn der Validierungs-Loss gestiegen ist
+fleet-remedy-slower = prüfe Hitze, Takt und andere Jobs auf diesen Hosts
+fleet-remedy-lost_work = speichere öfter Checkpoints
+fleet-remedy-died_after_checkpoint = speichere öfter Checkpoints und starte abgestürzte Jobs neu
+fleet-remedy-died_before_checkpoint = teste jeden Job zuerst einige Iterationen und speichere früh einen Checkpoint
+fleet-remedy-straggler = nimm den langsamen Host heraus
+fleet-would-save = { $what }; hätte { $amount } gespart
+fleet-beyond = Davon brachten { $amount } keine Genauigkeit, die es wert ist.
+fleet-most-in = am meisten in { $run }: { $amount }
+fleet-regression-commit = { $config }: seit Commit { $since } dauert eine Iteration { $share } länger ({ $low } bis { $high }): { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
+    [one] Ein Lauf seitdem,
+   *[other] { $count } Läufe seitdem,
+  } { $amount } mehr als vorher.
+fleet-regression-day = { $config }: seit { $since } dauert eine Iteration { $share } länger ({ $low } bis { $high }): { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
+    [one] Ein Lauf seitdem,
+   *[other] { $count } Läufe seitdem,
+  } { $amount } mehr als vorher.
+fleet-since-range = { $since } (zwischen { $low } und { $high })
+fleet-lemon-slow = Montagsgerät: langsam
+fleet-lemon-crashing = Montagsgerät: stürzt ab
+fleet-no-lemon = { $count ->
+    [one] Ein Host, nicht langsamer und nicht öfter abgestürzt, als Zufall erklärt.
+   *[other] { $count } Hosts, keiner langsamer oder öfter abgestürzt, als Zufall erklärt.
+  }
+fleet-unknown = unbekannt
+fleet-by-host = Host
+fleet-by-user = Person
+fleet-by-project = Projekt
+fleet-by-trainer = Trainer
+fleet-by-gpu = GPU
+fleet-by-commit = Commit
+fleet-section-causes = Wohin die Zeit ging, das Teuerste zuerst
+fleet-section-advice = Was zu tun ist
+fleet-section-regressions = Was langsamer wurde
+fleet-section-hosts = Hosts
+fleet-section-running = Läuft gerade ({ $count })
+fleet-section-by = Aufschlüsselung
+fleet-section-missing = Was nicht bekannt ist
+fleet-unread = { $count ->
+    [one] Eine Datei wurde nicht gelesen: { $reason }
+   *[other] { $count } Dateien wurden nicht gelesen: { $reason }
+  }
+fleet-untimed = { $count ->
+    [one] Ein Lauf hat keine Zeiten im Log und bleibt außen vor.
+   *[other] { $count } Läufe haben keine Zeiten in ihren Logs und bleiben außen vor.
+  }
+fleet-without-devices = { $count ->
+    [one] Ein Lauf sagt nicht, auf wie vielen GPUs er lief: Er zählt in keinen GPU-Stunden.
+   *[other] { $count } Läufe sagen nicht, auf wie vielen GPUs sie liefen: Sie zählen in keinen GPU-Stunden.
+  }
+fleet-without-price = { $count ->
+    [one] Ein Lauf hat keinen Preis: Er ist in keinen Kosten.
+   *[other] { $count } Läufe haben keinen Preis: Sie sind in keinen Kosten.
+  }
+fleet-without-hosts = { $count ->
+    [one] Ein Lauf sagt nicht, auf welchen Hosts er lief: Er zählt für keinen Host.
+   *[other] { $count } Läufe sagen nicht, auf welchen Hosts sie liefen: Sie zählen für keinen Host.
+  }
+fleet-without-commit = { $count ->
+    [one] Ein Lauf nennt seinen Commit nicht: Änderungen seiner Config werden auf den Tag datiert.
+   *[other] { $count } Läufe nennen ihre Commits nicht: Änderungen ihrer Configs werden auf den Tag datiert.
+  }
+fleet-without-user = { $count ->
+    [one] Ein Lauf ohne Person.
+   *[other] { $count } Läufe ohne Person.
+  }
+fleet-without-project = { $count ->
+    [one] Ein Lauf ohne Projekt.
+   *[other] { $count } Läufe ohne Projekt.
+  }
+fleet-without-gpu = { $count ->
+    [one] Ein Lauf ohne GPU-Modell.
+   *[other] { $count } Läufe ohne GPU-Modell.
+  }
+fleet-without-config_hash = { $count ->
+    [one] Ein Lauf nennt keine Einstellungen: Er wird mit keinem anderen verglichen.
+   *[other] { $count } Läufe nennen keine Einstellungen: Sie werden mit keinem anderen verglichen.
+  }
+error-fleet-no-store = in diesem Speicher sind keine Läufe
+    .hint = lies zuerst welche ein: stepscope fleet scan /logs/slurm --store { $place }
+error-fleet-bad-price = --price ist der Preis einer GPU für eine Stunde
+    .hint = zum Beispiel: --price 2.10/h
+fleet-filter = Zeilen zeigen mit
+fleet-other-causes = andere Ursachen
+fleet-section-runs = Läufe, die am meisten verloren
+fleet-column-state = Zustand
+fleet-column-whose = Person / Projekt
+fleet-state-running = läuft
+fleet-state-finished = fertig
+fleet-state-crashed = abgestürzt
+fleet-state-out_of_memory = Speicher voll
+fleet-state-interrupted = unterbrochen
+fleet-state-killed = von außen beendet
+fleet-state-stopped = ohne Meldung
+fleet-state-unknown = unbekannt
 ## Was die ausgegebene Zeit bedeutet
 
 clock-step = Die ausgegebene Zeit ist die einer Iteration.

@@ -1514,7 +1514,7 @@ screen-more-lines = { $count ->
     [one] … and one more
    *[other] … and { $count } more
   }
-screen-inferred = Unknown format, read by its structure ({ $confidence } sure)
+screen-inferred = Unknown format, read by its structure ({ $confidence } sure): stepscope formats try { $path } --suggest
 ## Fleets
 
 fleet-listing = { $found } logs found so far
@@ -1529,6 +1529,218 @@ error-fleet-store-busy = another scan is writing this store
     .hint = wait for it, or use another --store
 error-fleet-too-slow = reading took more than { $minutes } minutes
     .hint = try it alone: stepscope { $place }
+
+# The runs of a folder
+runs-title = { $count } runs in { $path }, newest first
+runs-column-run = run
+runs-column-state = state
+runs-column-done = done
+runs-column-time = time
+runs-column-lost = lost
+runs-column-cost = mostly to
+runs-state-running = running
+runs-state-finished = finished
+runs-state-stopped = stopped
+runs-state-unknown = running?
+runs-state-crashed = crashed
+runs-state-out_of_memory = out of memory
+runs-state-interrupted = interrupted
+runs-state-killed = killed
+runs-left = { $left } left
+runs-cost-after-best = past its best
+runs-cost-slower = slow stretch
+runs-cost-repeated = work done twice
+runs-too-large = too large for this list
+runs-open = Open one: { $command }
+runs-more = { $count ->
+    [one] One more file, older, was not looked at. For all runs: stepscope serve { $path }
+   *[other] { $count } more files, older, were not looked at. For all runs: stepscope serve { $path }
+}
+error-several-runs = this format is for one run, and the folder holds { $count } or more
+    .hint = name one of them: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Passed: no slower.
+gate-passed-slower = Passed: { $change } slower, within the limit of { $limit }.
+gate-passed-faster = Passed: { $change } faster.
+gate-slower = Slower by { $change } ({ $low } to { $high }): more than the limit of { $limit }, and more than noise.
+gate-cannot-judge = Cannot judge: { $reason }.
+gate-noise = { $change } slower, but that may be noise
+gate-unsure = { $path } may be misread
+gate-too-few = { $path } has { $count } normal iterations with a time, and { $least } are needed
+gate-no-time = the times in { $path } are too coarse to compare
+error-bad-fail-on = --fail-on takes a percentage
+    .hint = for example: --fail-on 5%
+error-bad-baseline = this baseline is damaged ({ $reason })
+    .hint = save it again: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } at { $rate }
+with-money-of = { $text } · { $money } at { $rate } × { $count } GPUs
+eta-line-left = { $left }
+error-price-needs-power = a price per kilowatt-hour needs the power that the GPU draws
+    .hint = pass --nvidia-smi FILE, or a price per hour such as --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing: the checkpoint of that iteration is saved.
+alarm-past-best-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing and saves { $left }: the checkpoint of that iteration is saved.
+alarm-past-best-unsaved = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. More of the same will not help; the log shows no checkpoint of that iteration.
+alarm-past-best-unsaved-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Going on for another { $left } will hardly help; the log shows no checkpoint of that iteration.
+error-fleet-bad-pattern = a path pattern names the facts user, project, commit, gpu, hosts, devices, job_id or price in braces, each once
+    .hint = see docs/fleet.md, "Facts that logs rarely hold"
+error-fleet-bad-facts = not a table of facts
+    .hint = a CSV file whose first line names its columns: { $columns }
+error-fleet-bad-sacct = not the output of sacct --parsable2
+    .hint = for example: sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
+fleet-gpu-hours = { $hours } GPU-hours
+fleet-run-hours = { $hours } hours
+fleet-with-cost = { $hours } (cost { $cost })
+fleet-unit-gpu = GPU-hours
+fleet-unit-run = hours
+fleet-head = { $runs ->
+    [one] One run: { $amount }.
+   *[other] { $runs } runs: { $amount }.
+  }
+fleet-nothing-timed = { $count ->
+    [one] One run, and its log holds no times.
+   *[other] { $count } runs, and no log holds times.
+  }
+fleet-goodput = { $share } of the GPU-hours trained{ $range }; the logs do not explain { $unexplained }. Each run counted once: { $runs }.
+fleet-goodput-runs = { $share } of the hours trained{ $range }; the logs do not explain { $unexplained }. Each run counted once: { $runs }.
+fleet-lost = Lost: { $amount }, most of it to { $cause }: { $most }.
+fleet-first = First: { $what }. That would have saved { $amount }.
+fleet-training = { $count ->
+    [one] One run died or restarted: { $share } of its time was left after what was lost to that.
+   *[other] { $count } runs died or restarted: { $share } of their time was left after what was lost to that.
+  }
+fleet-column-cause = cause
+fleet-column-cost = cost
+fleet-column-share = share
+fleet-column-runs = runs
+fleet-column-each = mean of runs
+fleet-column-host = host
+fleet-column-ratio = iteration
+fleet-column-slow = slow
+fleet-column-crashed = crashed
+fleet-column-verdict = verdict
+fleet-column-run = run
+fleet-column-left = time left
+fleet-column-chance = ends in time
+fleet-column-alarms = alarms
+fleet-column-goodput = goodput
+fleet-column-lost = lost
+fleet-column-worst = mostly to
+fleet-cause-after_best = after the best validation loss
+fleet-cause-slower = slower stretches
+fleet-cause-lost_work = done twice after restarts
+fleet-cause-died_after_checkpoint = crashed after a checkpoint
+fleet-cause-died_before_checkpoint = crashed before the first checkpoint
+fleet-cause-straggler = waiting for a slow rank
+fleet-remedy-evaluation = evaluate less often, or on fewer batches
+fleet-remedy-checkpoint = save checkpoints less often, or in the background
+fleet-remedy-warmup = keep the compile cache from run to run
+fleet-remedy-data = load batches with more workers
+fleet-remedy-gc = run the garbage collector at fixed iterations only
+fleet-remedy-logging = log less often
+fleet-remedy-communication = check the network and the placement of the ranks
+fleet-remedy-stall = the logs cannot explain it: record such a job with stepscope run --trace
+fleet-remedy-gap = restart jobs at once and automatically
+fleet-remedy-after_best = stop when the validation loss has risen
+fleet-remedy-slower = check heat, clocks and other jobs on these hosts
+fleet-remedy-lost_work = save checkpoints more often
+fleet-remedy-died_after_checkpoint = save checkpoints more often, and restart jobs that crash
+fleet-remedy-died_before_checkpoint = try each job for a few iterations first, and save a checkpoint early
+fleet-remedy-straggler = take the slow host out
+fleet-would-save = { $what }; would have saved { $amount }
+fleet-beyond = Of this, { $amount } bought no precision worth having.
+fleet-most-in = most in { $run }: { $amount }
+fleet-regression-commit = { $config }: since commit { $since } an iteration takes { $share } longer ({ $low } to { $high }): { $before } → { $after }, most of it in { $phase }. { $count ->
+    [one] One run since,
+   *[other] { $count } runs since,
+  } { $amount } more than before.
+fleet-regression-day = { $config }: since { $since } an iteration takes { $share } longer ({ $low } to { $high }): { $before } → { $after }, most of it in { $phase }. { $count ->
+    [one] One run since,
+   *[other] { $count } runs since,
+  } { $amount } more than before.
+fleet-since-range = { $since } (between { $low } and { $high })
+fleet-lemon-slow = lemon: slow
+fleet-lemon-crashing = lemon: crashes
+fleet-no-lemon = { $count ->
+    [one] One host, and it is no slower and crashes no more often than chance explains.
+   *[other] { $count } hosts, none slower or crashing more often than chance explains.
+  }
+fleet-unknown = not known
+fleet-by-host = host
+fleet-by-user = user
+fleet-by-project = project
+fleet-by-trainer = trainer
+fleet-by-gpu = GPU
+fleet-by-commit = commit
+fleet-section-causes = Where the time went, costliest first
+fleet-section-advice = What to do about it
+fleet-section-regressions = What got slower
+fleet-section-hosts = Hosts
+fleet-section-running = Running now ({ $count })
+fleet-section-by = Breakdown
+fleet-section-missing = What is not known
+fleet-unread = { $count ->
+    [one] One file was not read: { $reason }
+   *[other] { $count } files were not read: { $reason }
+  }
+fleet-untimed = { $count ->
+    [one] One run has no times in its log and is left out.
+   *[other] { $count } runs have no times in their logs and are left out.
+  }
+fleet-without-devices = { $count ->
+    [one] One run does not say on how many GPUs it ran: it counts in no GPU-hours.
+   *[other] { $count } runs do not say on how many GPUs they ran: they count in no GPU-hours.
+  }
+fleet-without-price = { $count ->
+    [one] One run has no price: it is in no cost.
+   *[other] { $count } runs have no price: they are in no cost.
+  }
+fleet-without-hosts = { $count ->
+    [one] One run does not say on which hosts it ran: it is held against no host.
+   *[other] { $count } runs do not say on which hosts they ran: they are held against no host.
+  }
+fleet-without-commit = { $count ->
+    [one] One run does not say its commit: changes of its configuration are dated by day.
+   *[other] { $count } runs do not say their commits: changes of their configurations are dated by day.
+  }
+fleet-without-user = { $count ->
+    [one] One run without a user.
+   *[other] { $count } runs without a user.
+  }
+fleet-without-project = { $count ->
+    [one] One run without a project.
+   *[other] { $count } runs without a project.
+  }
+fleet-without-gpu = { $count ->
+    [one] One run without a GPU model.
+   *[other] { $count } runs without a GPU model.
+  }
+fleet-without-config_hash = { $count ->
+    [one] One run states no settings: it is compared with no other.
+   *[other] { $count } runs state no settings: they are compared with no other.
+  }
+error-fleet-no-store = there are no runs in this store
+    .hint = read some first: stepscope fleet scan /logs/slurm --store { $place }
+error-fleet-bad-price = --price is the price of one GPU for an hour
+    .hint = for example: --price 2.10/h
+fleet-filter = Show rows with
+fleet-other-causes = other causes
+fleet-section-runs = Runs that lost most
+fleet-column-state = state
+fleet-column-whose = user / project
+fleet-state-running = running
+fleet-state-finished = finished
+fleet-state-crashed = crashed
+fleet-state-out_of_memory = out of memory
+fleet-state-interrupted = interrupted
+fleet-state-killed = killed
+fleet-state-stopped = stopped
+fleet-state-unknown = unknown
 
 ## What the printed time means
 

@@ -1513,7 +1513,7 @@ screen-more-lines = { $count ->
     [one] … y una más
    *[other] … y { $count } más
   }
-screen-inferred = Formato desconocido, leído por su estructura ({ $confidence } de seguridad)
+screen-inferred = Formato desconocido, leído por su estructura ({ $confidence } de seguridad): stepscope formats try { $path } --suggest
 ## Flotas
 
 fleet-listing = { $found } logs encontrados hasta ahora
@@ -1529,6 +1529,217 @@ error-fleet-store-busy = otro proceso está escribiendo en este almacén
 error-fleet-too-slow = la lectura tardó más de { $minutes } minutos
     .hint = míralo por separado: stepscope { $place }
 
+# The runs of a folder
+runs-title = { $count } ejecuciones en { $path }, la más reciente primero
+runs-column-run = ejecución
+runs-column-state = estado
+runs-column-done = hecho
+runs-column-time = tiempo
+runs-column-lost = perdido
+runs-column-cost = sobre todo en
+runs-state-running = en curso
+runs-state-finished = terminada
+runs-state-stopped = parada
+runs-state-unknown = ¿en curso?
+runs-state-crashed = con error
+runs-state-out_of_memory = sin memoria
+runs-state-interrupted = interrumpida
+runs-state-killed = eliminada
+runs-left = { $left } restantes
+runs-cost-after-best = tras el mejor punto
+runs-cost-slower = tramo lento
+runs-cost-repeated = trabajo repetido
+runs-too-large = demasiado grande para esta lista
+runs-open = Para abrir una: { $command }
+runs-more = { $count ->
+    [one] No se ha mirado un archivo más antiguo. Para verlas todas: stepscope serve { $path }
+   *[other] No se han mirado { $count } archivos más antiguos. Para verlas todas: stepscope serve { $path }
+}
+error-several-runs = este formato es para una sola ejecución, y la carpeta contiene { $count } o más
+    .hint = indica una de ellas: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Aprobado: no es más lento.
+gate-passed-slower = Aprobado: un { $change } más lento, dentro del límite de { $limit }.
+gate-passed-faster = Aprobado: un { $change } más rápido.
+gate-slower = Un { $change } más lento (de { $low } a { $high }): más que el límite de { $limit } y más que ruido.
+gate-cannot-judge = No se puede juzgar: { $reason }.
+gate-noise = un { $change } más lento, pero puede ser ruido
+gate-unsure = no es seguro que { $path } se haya entendido
+gate-too-few = { $path } tiene { $count } iteraciones normales con tiempo, y hacen falta { $least }
+gate-no-time = los tiempos de { $path } son demasiado imprecisos para comparar
+error-bad-fail-on = --fail-on necesita un porcentaje
+    .hint = por ejemplo: --fail-on 5%
+error-bad-baseline = esta referencia guardada está dañada ({ $reason })
+    .hint = guárdala otra vez: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } a { $rate }
+with-money-of = { $text } · { $money } a { $rate } × { $count } GPU
+eta-line-left = { $left }
+error-price-needs-power = un precio por kilovatio hora necesita la potencia que consume la GPU
+    .hint = indica --nvidia-smi FILE, o un precio por hora como --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada: el checkpoint de esa iteración está guardado.
+alarm-past-best-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada y ahorra { $left }: el checkpoint de esa iteración está guardado.
+alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir igual no ayudará; el log no muestra ningún checkpoint de esa iteración.
+alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir otros { $left } apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
+error-fleet-bad-pattern = un patrón de ruta nombra entre llaves los datos user, project, commit, gpu, hosts, devices, job_id o price, cada uno una vez
+    .hint = mira docs/fleet.md, "Facts that logs rarely hold"
+error-fleet-bad-facts = esto no es una tabla de datos
+    .hint = un archivo CSV cuya primera línea nombra sus columnas: { $columns }
+error-fleet-bad-sacct = esto no es la salida de sacct --parsable2
+    .hint = por ejemplo: sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
+fleet-gpu-hours = { $hours } horas de GPU
+fleet-run-hours = { $hours } horas
+fleet-with-cost = { $hours } (coste { $cost })
+fleet-unit-gpu = horas de GPU
+fleet-unit-run = horas
+fleet-head = { $runs ->
+    [one] Una ejecución: { $amount }.
+   *[other] { $runs } ejecuciones: { $amount }.
+  }
+fleet-nothing-timed = { $count ->
+    [one] Una ejecución, y su log no contiene tiempos.
+   *[other] { $count } ejecuciones, y ningún log contiene tiempos.
+  }
+fleet-goodput = El { $share } de las horas de GPU entrenó{ $range }; los logs no explican el { $unexplained }. Contando cada ejecución una vez: { $runs }.
+fleet-goodput-runs = El { $share } de las horas entrenó{ $range }; los logs no explican el { $unexplained }. Contando cada ejecución una vez: { $runs }.
+fleet-lost = Perdido: { $amount }; lo que más, { $cause }: { $most }.
+fleet-first = Lo primero: { $what }. Eso habría ahorrado { $amount }.
+fleet-training = { $count ->
+    [one] Una ejecución murió o se reinició: tras esa pérdida le quedó el { $share } de su tiempo.
+   *[other] { $count } ejecuciones murieron o se reiniciaron: tras esa pérdida les quedó el { $share } de su tiempo.
+  }
+fleet-column-cause = causa
+fleet-column-cost = coste
+fleet-column-share = parte
+fleet-column-runs = ejec.
+fleet-column-each = media por ejec.
+fleet-column-host = host
+fleet-column-ratio = iteración
+fleet-column-slow = lentas
+fleet-column-crashed = caídas
+fleet-column-verdict = veredicto
+fleet-column-run = ejecución
+fleet-column-left = tiempo restante
+fleet-column-chance = acaba a tiempo
+fleet-column-alarms = alarmas
+fleet-column-goodput = goodput
+fleet-column-lost = perdido
+fleet-column-worst = sobre todo
+fleet-cause-after_best = tras la mejor pérdida de validación
+fleet-cause-slower = tramos más lentos
+fleet-cause-lost_work = repetido tras reinicios
+fleet-cause-died_after_checkpoint = falló tras un checkpoint
+fleet-cause-died_before_checkpoint = falló antes del primer checkpoint
+fleet-cause-straggler = espera a un rank lento
+fleet-remedy-evaluation = evalúa menos a menudo, o con menos batches
+fleet-remedy-checkpoint = guarda checkpoints menos a menudo, o en segundo plano
+fleet-remedy-warmup = conserva la caché de compilación entre ejecuciones
+fleet-remedy-data = carga los batches con más workers
+fleet-remedy-gc = ejecuta el recolector de basura solo en iteraciones fijas
+fleet-remedy-logging = escribe menos a menudo en el log
+fleet-remedy-communication = mira la red y dónde corren los ranks
+fleet-remedy-stall = los logs no lo explican: graba un trabajo así con stepscope run --trace
+fleet-remedy-gap = reinicia los trabajos de inmediato y de forma automática
+fleet-remedy-after_best = para cuando la pérdida de validación haya subido
+fleet-remedy-slower = revisa el calor, las frecuencias y los demás trabajos de estos hosts
+fleet-remedy-lost_work = guarda checkpoints más a menudo
+fleet-remedy-died_after_checkpoint = guarda checkpoints más a menudo y reinicia los trabajos que fallan
+fleet-remedy-died_before_checkpoint = prueba antes cada trabajo unas iteraciones y guarda pronto un checkpoint
+fleet-remedy-straggler = retira el host lento
+fleet-would-save = { $what }; habría ahorrado { $amount }
+fleet-beyond = De ello, { $amount } no compraron una precisión que valga la pena.
+fleet-most-in = lo que más, en { $run }: { $amount }
+fleet-regression-commit = { $config }: desde el commit { $since } una iteración tarda un { $share } más (de { $low } a { $high }): { $before } → { $after }, sobre todo en { $phase }. { $count ->
+    [one] Una ejecución desde entonces,
+   *[other] { $count } ejecuciones desde entonces,
+  } { $amount } más que antes.
+fleet-regression-day = { $config }: desde el { $since } una iteración tarda un { $share } más (de { $low } a { $high }): { $before } → { $after }, sobre todo en { $phase }. { $count ->
+    [one] Una ejecución desde entonces,
+   *[other] { $count } ejecuciones desde entonces,
+  } { $amount } más que antes.
+fleet-since-range = { $since } (entre { $low } y { $high })
+fleet-lemon-slow = defectuoso: lento
+fleet-lemon-crashing = defectuoso: se cae
+fleet-no-lemon = { $count ->
+    [one] Un host, ni más lento ni con más caídas de lo que explica el azar.
+   *[other] { $count } hosts, ninguno más lento ni con más caídas de lo que explica el azar.
+  }
+fleet-unknown = desconocido
+fleet-by-host = host
+fleet-by-user = usuario
+fleet-by-project = proyecto
+fleet-by-trainer = programa
+fleet-by-gpu = GPU
+fleet-by-commit = commit
+fleet-section-causes = A dónde fue el tiempo, lo más caro primero
+fleet-section-advice = Qué hacer
+fleet-section-regressions = Qué se volvió más lento
+fleet-section-hosts = Hosts
+fleet-section-running = En marcha ({ $count })
+fleet-section-by = Desglose
+fleet-section-missing = Lo que no se sabe
+fleet-unread = { $count ->
+    [one] No se leyó un archivo: { $reason }
+   *[other] No se leyeron { $count } archivos: { $reason }
+  }
+fleet-untimed = { $count ->
+    [one] Una ejecución no tiene tiempos en su log y queda fuera.
+   *[other] { $count } ejecuciones no tienen tiempos en sus logs y quedan fuera.
+  }
+fleet-without-devices = { $count ->
+    [one] Una ejecución no dice en cuántas GPU corrió: no cuenta en las horas de GPU.
+   *[other] { $count } ejecuciones no dicen en cuántas GPU corrieron: no cuentan en las horas de GPU.
+  }
+fleet-without-price = { $count ->
+    [one] Una ejecución no tiene precio: no está en los costes.
+   *[other] { $count } ejecuciones no tienen precio: no están en los costes.
+  }
+fleet-without-hosts = { $count ->
+    [one] Una ejecución no dice en qué hosts corrió: no se compara por hosts.
+   *[other] { $count } ejecuciones no dicen en qué hosts corrieron: no se comparan por hosts.
+  }
+fleet-without-commit = { $count ->
+    [one] Una ejecución no dice su commit: los cambios de su configuración se fechan por día.
+   *[other] { $count } ejecuciones no dicen su commit: los cambios de sus configuraciones se fechan por día.
+  }
+fleet-without-user = { $count ->
+    [one] Una ejecución sin usuario.
+   *[other] { $count } ejecuciones sin usuario.
+  }
+fleet-without-project = { $count ->
+    [one] Una ejecución sin proyecto.
+   *[other] { $count } ejecuciones sin proyecto.
+  }
+fleet-without-gpu = { $count ->
+    [one] Una ejecución sin modelo de GPU.
+   *[other] { $count } ejecuciones sin modelo de GPU.
+  }
+fleet-without-config_hash = { $count ->
+    [one] Una ejecución no indica ajustes: no se compara con ninguna otra.
+   *[other] { $count } ejecuciones no indican ajustes: no se comparan con ninguna otra.
+  }
+error-fleet-no-store = no hay ejecuciones en este almacén
+    .hint = lee algunas primero: stepscope fleet scan /logs/slurm --store { $place }
+error-fleet-bad-price = --price es el precio de una GPU por hora
+    .hint = por ejemplo: --price 2.10/h
+fleet-filter = Mostrar filas con
+fleet-other-causes = otras causas
+fleet-section-runs = Ejecuciones que más perdieron
+fleet-column-state = estado
+fleet-column-whose = usuario / proyecto
+fleet-state-running = en marcha
+fleet-state-finished = terminada
+fleet-state-crashed = con error
+fleet-state-out_of_memory = sin memoria
+fleet-state-interrupted = interrumpida
+fleet-state-killed = eliminada
+fleet-state-stopped = parada
+fleet-state-unknown = desconocido
 ## Qué significa el tiempo impreso
 
 clock-step = El tiempo impreso es el de una iteración.

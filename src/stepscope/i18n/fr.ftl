@@ -1513,7 +1513,7 @@ screen-more-lines = { $count ->
     [one] … et une de plus
    *[other] … et { $count } de plus
   }
-screen-inferred = Format inconnu, lu d’après sa structure (sûr à { $confidence })
+screen-inferred = Format inconnu, lu d’après sa structure (sûr à { $confidence }) : stepscope formats try { $path } --suggest
 ## Flottes
 
 fleet-listing = { $found } logs trouvés pour l’instant
@@ -1529,6 +1529,217 @@ error-fleet-store-busy = un autre processus écrit dans ce magasin
 error-fleet-too-slow = la lecture a pris plus de { $minutes } minutes
     .hint = regardez-le seul : stepscope { $place }
 
+# The runs of a folder
+runs-title = { $count } exécutions dans { $path }, la plus récente d’abord
+runs-column-run = exécution
+runs-column-state = état
+runs-column-done = avancée
+runs-column-time = temps
+runs-column-lost = perdu
+runs-column-cost = surtout en
+runs-state-running = en cours
+runs-state-finished = terminée
+runs-state-stopped = arrêtée
+runs-state-unknown = en cours ?
+runs-state-crashed = plantée
+runs-state-out_of_memory = mémoire saturée
+runs-state-interrupted = interrompue
+runs-state-killed = tuée
+runs-left = { $left } restantes
+runs-cost-after-best = après le meilleur point
+runs-cost-slower = passage lent
+runs-cost-repeated = travail refait
+runs-too-large = trop volumineux pour cette liste
+runs-open = Pour en ouvrir une : { $command }
+runs-more = { $count ->
+    [one] Un autre fichier, plus ancien, n’a pas été examiné. Pour toutes les voir : stepscope serve { $path }
+   *[other] { $count } autres fichiers, plus anciens, n’ont pas été examinés. Pour toutes les voir : stepscope serve { $path }
+}
+error-several-runs = ce format est fait pour une seule exécution, et le dossier en contient { $count } ou plus
+    .hint = indiquez l’une d’elles : stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Réussi : pas plus lent.
+gate-passed-slower = Réussi : { $change } plus lent, dans la limite de { $limit }.
+gate-passed-faster = Réussi : { $change } plus rapide.
+gate-slower = { $change } plus lent (de { $low } à { $high }) : plus que la limite de { $limit }, et plus que du bruit.
+gate-cannot-judge = Impossible de juger : { $reason }.
+gate-noise = { $change } plus lent, mais c’est peut-être du bruit
+gate-unsure = il n’est pas sûr que { $path } ait été compris
+gate-too-few = { $path } a { $count } itérations normales avec un temps, il en faut { $least }
+gate-no-time = les temps de { $path } sont trop grossiers pour comparer
+error-bad-fail-on = --fail-on attend un pourcentage
+    .hint = par exemple : --fail-on 5%
+error-bad-baseline = cette référence enregistrée est endommagée ({ $reason })
+    .hint = enregistrez-la de nouveau : stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } à { $rate }
+with-money-of = { $text } · { $money } à { $rate } × { $count } GPU
+eta-line-left = { $left }
+error-price-needs-power = un prix au kilowattheure demande la puissance que consomme le GPU
+    .hint = indiquez --nvidia-smi FILE, ou un prix à l’heure comme --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
+alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
+alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
+error-fleet-bad-pattern = un motif de chemin nomme entre accolades user, project, commit, gpu, hosts, devices, job_id ou price, chacun une fois
+    .hint = voir docs/fleet.md, "Facts that logs rarely hold"
+error-fleet-bad-facts = ceci n’est pas une table de données
+    .hint = un fichier CSV dont la première ligne nomme les colonnes : { $columns }
+error-fleet-bad-sacct = ceci n’est pas la sortie de sacct --parsable2
+    .hint = par exemple : sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
+fleet-gpu-hours = { $hours } heures-GPU
+fleet-run-hours = { $hours } heures
+fleet-with-cost = { $hours } (coût { $cost })
+fleet-unit-gpu = heures-GPU
+fleet-unit-run = heures
+fleet-head = { $runs ->
+    [one] Une exécution : { $amount }.
+   *[other] { $runs } exécutions : { $amount }.
+  }
+fleet-nothing-timed = { $count ->
+    [one] Une exécution, dont le log ne contient aucun temps.
+   *[other] { $count } exécutions, dont aucun log ne contient de temps.
+  }
+fleet-goodput = { $share } des heures-GPU ont servi à entraîner{ $range } ; les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois : { $runs }.
+fleet-goodput-runs = { $share } des heures ont servi à entraîner{ $range } ; les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois : { $runs }.
+fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
+fleet-first = D’abord : { $what }. Cela aurait économisé { $amount }.
+fleet-training = { $count ->
+    [one] Une exécution est morte ou a redémarré : après cette perte, il lui restait { $share } de son temps.
+   *[other] { $count } exécutions sont mortes ou ont redémarré : après cette perte, il leur restait { $share } de leur temps.
+  }
+fleet-column-cause = cause
+fleet-column-cost = coût
+fleet-column-share = part
+fleet-column-runs = exéc.
+fleet-column-each = moyenne par exéc.
+fleet-column-host = hôte
+fleet-column-ratio = itération
+fleet-column-slow = lentes
+fleet-column-crashed = plantées
+fleet-column-verdict = verdict
+fleet-column-run = exécution
+fleet-column-left = temps restant
+fleet-column-chance = finit à temps
+fleet-column-alarms = alarmes
+fleet-column-goodput = goodput
+fleet-column-lost = perdu
+fleet-column-worst = surtout
+fleet-cause-after_best = après la meilleure perte de validation
+fleet-cause-slower = passages plus lents
+fleet-cause-lost_work = refait après un redémarrage
+fleet-cause-died_after_checkpoint = planté après un checkpoint
+fleet-cause-died_before_checkpoint = planté avant le premier checkpoint
+fleet-cause-straggler = attente d’un rank lent
+fleet-remedy-evaluation = évaluez moins souvent, ou sur moins de batches
+fleet-remedy-checkpoint = enregistrez des checkpoints moins souvent, ou en arrière-plan
+fleet-remedy-warmup = gardez le cache de compilation d’une exécution à l’autre
+fleet-remedy-data = chargez les batches avec plus de workers
+fleet-remedy-gc = ne lancez le ramasse-miettes qu’à des itérations fixes
+fleet-remedy-logging = écrivez moins souvent dans le log
+fleet-remedy-communication = regardez le réseau et la place des ranks
+fleet-remedy-stall = les logs ne l’expliquent pas : enregistrez un tel job avec stepscope run --trace
+fleet-remedy-gap = redémarrez les jobs aussitôt et automatiquement
+fleet-remedy-after_best = arrêtez quand la perte de validation a remonté
+fleet-remedy-slower = vérifiez la chaleur, les fréquences et les autres jobs de ces hôtes
+fleet-remedy-lost_work = enregistrez des checkpoints plus souvent
+fleet-remedy-died_after_checkpoint = enregistrez des checkpoints plus souvent et redémarrez les jobs plantés
+fleet-remedy-died_before_checkpoint = essayez d’abord chaque job sur quelques itérations, et enregistrez tôt un checkpoint
+fleet-remedy-straggler = retirez l’hôte lent
+fleet-would-save = { $what } ; aurait économisé { $amount }
+fleet-beyond = Là-dedans, { $amount } n’ont acheté aucune précision utile.
+fleet-most-in = surtout dans { $run } : { $amount }
+fleet-regression-commit = { $config } : depuis le commit { $since }, une itération prend { $share } de plus ({ $low } à { $high }) : { $before } → { $after }, surtout : { $phase }. { $count ->
+    [one] Une exécution depuis,
+   *[other] { $count } exécutions depuis,
+  } { $amount } de plus qu’avant.
+fleet-regression-day = { $config } : depuis le { $since }, une itération prend { $share } de plus ({ $low } à { $high }) : { $before } → { $after }, surtout : { $phase }. { $count ->
+    [one] Une exécution depuis,
+   *[other] { $count } exécutions depuis,
+  } { $amount } de plus qu’avant.
+fleet-since-range = { $since } (entre { $low } et { $high })
+fleet-lemon-slow = défectueux : lent
+fleet-lemon-crashing = défectueux : plante
+fleet-no-lemon = { $count ->
+    [one] Un hôte, ni plus lent ni plus souvent planté que le hasard ne l’explique.
+   *[other] { $count } hôtes, aucun plus lent ni plus souvent planté que le hasard ne l’explique.
+  }
+fleet-unknown = inconnu
+fleet-by-host = hôte
+fleet-by-user = utilisateur
+fleet-by-project = projet
+fleet-by-trainer = programme
+fleet-by-gpu = GPU
+fleet-by-commit = commit
+fleet-section-causes = Où est passé le temps, le plus coûteux d’abord
+fleet-section-advice = Que faire
+fleet-section-regressions = Ce qui a ralenti
+fleet-section-hosts = Hôtes
+fleet-section-running = En cours ({ $count })
+fleet-section-by = Détail
+fleet-section-missing = Ce qui n’est pas connu
+fleet-unread = { $count ->
+    [one] Un fichier n’a pas été lu : { $reason }
+   *[other] { $count } fichiers n’ont pas été lus : { $reason }
+  }
+fleet-untimed = { $count ->
+    [one] Une exécution n’a pas de temps dans son log et reste de côté.
+   *[other] { $count } exécutions n’ont pas de temps dans leurs logs et restent de côté.
+  }
+fleet-without-devices = { $count ->
+    [one] Une exécution ne dit pas sur combien de GPU elle a tourné : elle ne compte dans aucune heure-GPU.
+   *[other] { $count } exécutions ne disent pas sur combien de GPU elles ont tourné : elles ne comptent dans aucune heure-GPU.
+  }
+fleet-without-price = { $count ->
+    [one] Une exécution n’a pas de prix : elle n’est dans aucun coût.
+   *[other] { $count } exécutions n’ont pas de prix : elles ne sont dans aucun coût.
+  }
+fleet-without-hosts = { $count ->
+    [one] Une exécution ne dit pas sur quels hôtes elle a tourné : elle ne compte pour aucun hôte.
+   *[other] { $count } exécutions ne disent pas sur quels hôtes elles ont tourné : elles ne comptent pour aucun hôte.
+  }
+fleet-without-commit = { $count ->
+    [one] Une exécution ne dit pas son commit : les changements de sa configuration sont datés au jour.
+   *[other] { $count } exécutions ne disent pas leur commit : les changements de leurs configurations sont datés au jour.
+  }
+fleet-without-user = { $count ->
+    [one] Une exécution sans utilisateur.
+   *[other] { $count } exécutions sans utilisateur.
+  }
+fleet-without-project = { $count ->
+    [one] Une exécution sans projet.
+   *[other] { $count } exécutions sans projet.
+  }
+fleet-without-gpu = { $count ->
+    [one] Une exécution sans modèle de GPU.
+   *[other] { $count } exécutions sans modèle de GPU.
+  }
+fleet-without-config_hash = { $count ->
+    [one] Une exécution n’indique aucun réglage : elle n’est comparée à aucune autre.
+   *[other] { $count } exécutions n’indiquent aucun réglage : elles ne sont comparées à aucune autre.
+  }
+error-fleet-no-store = il n’y a aucune exécution dans ce magasin
+    .hint = lisez-en d’abord : stepscope fleet scan /logs/slurm --store { $place }
+error-fleet-bad-price = --price est le prix d’un GPU pour une heure
+    .hint = par exemple : --price 2.10/h
+fleet-filter = Montrer les lignes avec
+fleet-other-causes = autres causes
+fleet-section-runs = Exécutions qui ont le plus perdu
+fleet-column-state = état
+fleet-column-whose = utilisateur / projet
+fleet-state-running = en cours
+fleet-state-finished = terminée
+fleet-state-crashed = plantée
+fleet-state-out_of_memory = mémoire saturée
+fleet-state-interrupted = interrompue
+fleet-state-killed = tuée
+fleet-state-stopped = arrêtée
+fleet-state-unknown = inconnu
 ## Ce que signifie le temps affiché
 
 clock-step = Le temps affiché est celui d’une itération.
