@@ -28,10 +28,10 @@ from stepscope import advice, alarms, audit, causes
 from stepscope.catalogue.detect import catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
-from stepscope.core.documents import kinds, schema
 from stepscope.lines.format import Format
 from stepscope.lines.sieve import certain_words
 from stepscope.plan.gpus import GPUS
+from stepscope.report.documents import kinds, schema
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from stepscope.core.installing import install_command
 from stepscope.trainer import device as device_module
 from stepscope.trainer.config import TrainerError, build
 from stepscope.trainer.device import pick_precision, pick_threads, probe_bfloat16
@@ -77,7 +78,7 @@ def test_without_pytorch_it_says_what_to_install(cli, monkeypatch, command):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else real(name))
     code, _, err = cli(command, "--lang=en")
     assert code == 1
-    assert "stepscope[train]" in err
+    assert install_command("train") in err
 
 
 def test_a_nanogpt_config_and_flags_over_it(cli, tmp_path, corpus):

@@ -162,6 +162,9 @@ def test_every_report_says_what_was_assumed(cli, tmp_path, language, form):
     path.write_text(STYLES["evaluations_and_saves"]().text, encoding="utf-8")
     status, out, _ = cli(path, "--format", form, "--lang", language)
     assert status == 0
+    if form == "terminal":  # the screen has one line of it, everything is in the whole report
+        assert f"formatstry{path}--suggest" in "".join(out.split())
+        status, out, _ = cli(path, "--full", "--lang", language)
     assert Language.load(language).text("section-inferred") in out
     assert "--suggest" in out
     status, out, err = cli("eta", path, "--format", form, "--lang", language)

@@ -1517,7 +1517,7 @@ screen-more-lines = { $count ->
     [one] … und eine weitere
    *[other] … und { $count } weitere
   }
-screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence } sicher)
+screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence } sicher): stepscope formats try { $path } --suggest
 ## Flotten
 
 fleet-listing = { $found } Logs bisher gefunden

@@ -1518,7 +1518,7 @@ screen-more-lines = { $count ->
     [one] … and one more
    *[other] … and { $count } more
   }
-screen-inferred = Unknown format, read by its structure ({ $confidence } sure)
+screen-inferred = Unknown format, read by its structure ({ $confidence } sure): stepscope formats try { $path } --suggest
 ## Fleets
 
 fleet-listing = { $found } logs found so far

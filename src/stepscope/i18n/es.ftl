@@ -1517,7 +1517,7 @@ screen-more-lines = { $count ->
     [one] … y una más
    *[other] … y { $count } más
   }
-screen-inferred = Formato desconocido, leído por su estructura ({ $confidence } de seguridad)
+screen-inferred = Formato desconocido, leído por su estructura ({ $confidence } de seguridad): stepscope formats try { $path } --suggest
 ## Flotas
 
 fleet-listing = { $found } logs encontrados hasta ahora

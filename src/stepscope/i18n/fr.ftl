@@ -1517,7 +1517,7 @@ screen-more-lines = { $count ->
     [one] … et une de plus
    *[other] … et { $count } de plus
   }
-screen-inferred = Format inconnu, lu d’après sa structure (sûr à { $confidence })
+screen-inferred = Format inconnu, lu d’après sa structure (sûr à { $confidence }) : stepscope formats try { $path } --suggest
 ## Flottes
 
 fleet-listing = { $found } logs trouvés pour l’instant
