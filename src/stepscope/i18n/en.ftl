@@ -1591,3 +1591,8 @@ alarm-past-best = The validation loss was lowest at iteration { $step } ({ $loss
 alarm-past-best-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing and saves { $left }: the checkpoint of that iteration is saved.
 alarm-past-best-unsaved = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. More of the same will not help; the log shows no checkpoint of that iteration.
 alarm-past-best-unsaved-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Going on for another { $left } will hardly help; the log shows no checkpoint of that iteration.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = { $wall } so far, { $level } per iteration on average; finish time: pass --max-steps N
+summary-each-no-end-mean = { $wall } so far, { $level } per iteration on average; no finish time yet
+state-last-written-only = the log ends without a word; it was last written at { $at }
