@@ -47,7 +47,7 @@ def test_a_secret_in_an_error_is_masked(tmp_path):
 
 def test_a_message_is_a_sentence():
     report = stepscope.explain(stepscope.read(str(DEMO / "train.log")))
-    assert str(report.forecast.reason).startswith("the log does not say how many iterations")
+    assert str(report.forecast.reason).startswith("the log does not give the total number of iterations")
 
 
 def test_a_run_and_a_report_are_one_line_each(report):

@@ -115,18 +115,21 @@ def _different(first: RunFigures, other: RunFigures) -> dict[str, tuple[Value | 
 
 
 def _ratio(first: RunFigures, other: RunFigures, align: Align, confidence: float) -> tuple[float, float, float] | None:
-    """The ratio of the mean normal steps with its interval by block bootstrap; None with too few steps."""
-    samples = [_normal(run, align) for run in (first, other)]
-    if any(len(sample) < LEAST_ROWS for sample in samples):
-        return None
-    dice = np.random.default_rng(_SEED)
-    before, after = (resampled_means(sample, dice) for sample in samples)
-    low, high = interval_of(after / before, confidence)
-    return float(samples[1].mean() / samples[0].mean()), low, high
+    """The ratio of the mean normal steps with its interval; None with too few steps."""
+    before, after = (_normal(run, align) for run in (first, other))
+    return None if min(len(before), len(after)) < LEAST_ROWS else ratio_of_means(before, after, confidence)
 
 
 def _normal(run: RunFigures, align: Align) -> Floats:
     return run.normal_s / (run.tokens or 1.0) if align == "tokens" else run.normal_s
+
+
+def ratio_of_means(before: Floats, after: Floats, confidence: float) -> tuple[float, float, float]:
+    """The mean of a series over that of another one, and the interval by block bootstrap that it lies in."""
+    dice = np.random.default_rng(_SEED)
+    one, other = (resampled_means(sample, dice) for sample in (before, after))
+    low, high = interval_of(other / one, confidence)
+    return float(after.mean() / before.mean()), low, high
 
 
 def interval_of(drawn: Floats, confidence: float) -> tuple[float, float]:

@@ -12,12 +12,14 @@ from stepscope.core import clock
 from stepscope.core.errors import InputError, StepscopeError
 from stepscope.core.redact import redact
 from stepscope.fleet import rows
+from stepscope.fleet.header_facts import header_facts
 from stepscope.fleet.tables import TABLES, Row, Rows
 from stepscope.i18n import Language
 from stepscope.i18n.plain import error_text
 from stepscope.reading.folder_runs import FoundRun, runs_of
 from stepscope.reading.reader import read_sources
 from stepscope.source.candidates import Candidate
+from stepscope.source.files import Source
 from stepscope.source.listing import Listed
 
 # An archive may hold a thousand times its size, and a log may be made to be slow to read: one file is not a fleet.
@@ -81,9 +83,14 @@ def _readings(candidate: Candidate, now: dt.datetime) -> Iterator[tuple[Row, Row
 def _explained(files: tuple[Listed, ...], found: FoundRun, now: dt.datetime) -> tuple[Row, Rows]:
     try:
         run = read_sources(found.sources, heads=found.heads, progress=_limit(files))
-        return rows.of_run(run, files, now)
+        row, others = rows.of_run(run, files, now)
+        return row | header_facts(_head(found.sources[0]), files[0].uri), others
     except Exception as problem:  # the same: a row with its reason
         return _failed(files, *_reason(problem)), {}
+
+
+def _head(source: Source) -> bytes:
+    return b"" if source.is_mlflow else next(source.chunks(), b"")
 
 
 def _limit(files: tuple[Listed, ...]) -> Callable[[int], None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope.alarms._base import Alarm
 from stepscope.analysis.report import Report
-from stepscope.core.message import Decimal, Seconds, Share, say
+from stepscope.core.message import Argument, Decimal, Seconds, Share, say
 from stepscope.forecast.finish import Forecast
 
 # A finding may be of two evaluations; to tell somebody to stop a run takes more, and a fair share of the run.
@@ -29,7 +29,7 @@ def past_best_alarms(report: Report) -> list[Alarm]:
     later = _num_later(report, best.step)
     if later < _LEAST_LATER:
         return []
-    said = {"step": best.step, "loss": Decimal(best.val_loss, 4), "count": later}
+    said: dict[str, Argument] = {"step": best.step, "loss": Decimal(best.val_loss, 4), "count": later}
     end = report.forecast
     is_saved = any(stop.saved and stop.step == best.step for stop in report.run.stops)
     if isinstance(end, Forecast) and not end.is_finished:

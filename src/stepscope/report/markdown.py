@@ -40,7 +40,7 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
     blocks = doubt_blocks(report, language, level=level)
     if report.alarms:
         blocks.append(f"{mark} {language.text('section-alarms')}")
-        blocks.append("\n".join(f"- {_alarm(alarm, language)}" for alarm in told_alarms(report)))
+        blocks.append(alarm_list(report, language))
     normal = [*normal_lines(report, language), *speed_lines(report, language), *verdict_lines(report, language)]
     if normal:
         blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
@@ -79,6 +79,11 @@ def _inert(text: str) -> str:
 def fence(lines: list[str]) -> str:
     """Log lines as a code block that they cannot close."""
     return "\n".join(["```", *(line.replace("`", "'") for line in lines), "```"])
+
+
+def alarm_list(report: Report, language: Language) -> str:
+    """Every alarm with the line that it is about, one for a death."""
+    return "\n".join(f"- {_alarm(alarm, language)}" for alarm in told_alarms(report))
 
 
 def _alarm(alarm: Alarm, language: Language) -> str:
