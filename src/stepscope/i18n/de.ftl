@@ -1586,6 +1586,11 @@ alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigst
 alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
 alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. So weiterzumachen hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
 alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Noch { $left } weiterzumachen hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; für das Ende: --max-steps N
+summary-each-no-end-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; Ende noch nicht abzusehen
+state-last-written-only = das Log endet ohne Meldung; zuletzt geschrieben: { $at }
 error-fleet-bad-pattern = ein Pfadmuster nennt in geschweiften Klammern user, project, commit, gpu, hosts, devices, job_id oder price, jedes einmal
     .hint = siehe docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = das ist keine Tabelle mit Angaben

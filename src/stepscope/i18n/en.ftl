@@ -1587,6 +1587,11 @@ alarm-past-best = The validation loss was lowest at iteration { $step } ({ $loss
 alarm-past-best-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing and saves { $left }: the checkpoint of that iteration is saved.
 alarm-past-best-unsaved = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. More of the same will not help; the log shows no checkpoint of that iteration.
 alarm-past-best-unsaved-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Going on for another { $left } will hardly help; the log shows no checkpoint of that iteration.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = { $wall } so far, { $level } per iteration on average; finish time: pass --max-steps N
+summary-each-no-end-mean = { $wall } so far, { $level } per iteration on average; no finish time yet
+state-last-written-only = the log ends without a message; it was last written at { $at }
 error-fleet-bad-pattern = a path pattern names the facts user, project, commit, gpu, hosts, devices, job_id or price in braces, each once
     .hint = see docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = not a table of facts

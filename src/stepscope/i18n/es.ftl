@@ -1586,6 +1586,11 @@ alarm-past-best = La pérdida de validación fue mínima en la iteración { $ste
 alarm-past-best-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada y ahorra { $left }: el checkpoint de esa iteración está guardado.
 alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir igual no ayudará; el log no muestra ningún checkpoint de esa iteración.
 alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir otros { $left } apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración en promedio; hora de fin: pasa --max-steps N
+summary-each-no-end-mean = { $wall } hasta ahora, { $level } por iteración en promedio; aún sin hora de fin
+state-last-written-only = el log termina sin ningún mensaje; última escritura: { $at }
 error-fleet-bad-pattern = un patrón de ruta nombra entre llaves los datos user, project, commit, gpu, hosts, devices, job_id o price, cada uno una vez
     .hint = mira docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = esto no es una tabla de datos

@@ -1540,7 +1540,7 @@ runs-column-cost = surtout en
 runs-state-running = en cours
 runs-state-finished = terminée
 runs-state-stopped = arrêtée
-runs-state-unknown = en cours ?
+runs-state-unknown = en cours ?
 runs-state-crashed = plantée
 runs-state-out_of_memory = mémoire saturée
 runs-state-interrupted = interrompue
@@ -1550,28 +1550,28 @@ runs-cost-after-best = après le meilleur point
 runs-cost-slower = passage lent
 runs-cost-repeated = travail refait
 runs-too-large = trop volumineux pour cette liste
-runs-open = Pour en ouvrir une : { $command }
+runs-open = Pour en ouvrir une : { $command }
 runs-more = { $count ->
-    [one] Un autre fichier, plus ancien, n’a pas été examiné. Pour toutes les voir : stepscope serve { $path }
-   *[other] { $count } autres fichiers, plus anciens, n’ont pas été examinés. Pour toutes les voir : stepscope serve { $path }
+    [one] Un autre fichier, plus ancien, n’a pas été examiné. Pour toutes les voir : stepscope serve { $path }
+   *[other] { $count } autres fichiers, plus anciens, n’ont pas été examinés. Pour toutes les voir : stepscope serve { $path }
 }
 error-several-runs = ce format est fait pour une seule exécution, et le dossier en contient { $count } ou plus
-    .hint = indiquez l’une d’elles : stepscope { $path }
+    .hint = indiquez l’une d’elles : stepscope { $path }
 
 # compare --fail-on
-gate-passed-same = Réussi : pas plus lent.
-gate-passed-slower = Réussi : { $change } plus lent, dans la limite de { $limit }.
-gate-passed-faster = Réussi : { $change } plus rapide.
-gate-slower = { $change } plus lent (de { $low } à { $high }) : plus que la limite de { $limit }, et plus que du bruit.
-gate-cannot-judge = Impossible de juger : { $reason }.
+gate-passed-same = Réussi : pas plus lent.
+gate-passed-slower = Réussi : { $change } plus lent, dans la limite de { $limit }.
+gate-passed-faster = Réussi : { $change } plus rapide.
+gate-slower = { $change } plus lent (de { $low } à { $high }) : plus que la limite de { $limit }, et plus que du bruit.
+gate-cannot-judge = Impossible de juger : { $reason }.
 gate-noise = { $change } plus lent, mais c’est peut-être du bruit
 gate-unsure = il n’est pas sûr que { $path } ait été compris
 gate-too-few = { $path } a { $count } itérations normales avec un temps, il en faut { $least }
 gate-no-time = les temps de { $path } sont trop grossiers pour comparer
 error-bad-fail-on = --fail-on attend un pourcentage
-    .hint = par exemple : --fail-on 5%
+    .hint = par exemple : --fail-on 5%
 error-bad-baseline = cette référence enregistrée est endommagée ({ $reason })
-    .hint = enregistrez-la de nouveau : stepscope compare LOG --save-baseline FILE
+    .hint = enregistrez-la de nouveau : stepscope compare LOG --save-baseline FILE
 
 # --price
 with-amount = { $text } · { $money }
@@ -1586,6 +1586,15 @@ alarm-past-best = La perte de validation était la plus basse à l’itération 
 alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
 alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
 alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
+alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
+alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; fin : passez --max-steps N
+summary-each-no-end-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; pas encore d’heure de fin
+state-last-written-only = le log s’arrête sans message ; dernière écriture : { $at }
 error-fleet-bad-pattern = un motif de chemin nomme entre accolades user, project, commit, gpu, hosts, devices, job_id ou price, chacun une fois
     .hint = voir docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = ceci n’est pas une table de données
