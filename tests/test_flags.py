@@ -36,7 +36,7 @@ def test_a_bad_confidence_is_a_message_in_every_command(cli, command, value):
         status, out, err = cli(command, *flag)
         assert (status, out) == (2, "")
         assert err == (
-            "error[bad-confidence]: --confidence lies between 0.5 and 0.99\n  try: for example: --confidence 0.9\n"
+            "error[bad-confidence]: --confidence must be between 0.5 and 0.99\n  try: for example: --confidence 0.9\n"
         )
 
 
@@ -65,6 +65,7 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         (["eta", LOG, "--deadline", "soon"], "bad-deadline", None),
         (["run", "--lang", "xx", "--", "true"], "bad-language", None),
         (["advise", LOG, "--may-lose", "much"], "bad-may-lose", "--may-lose much"),
+        (["compare", LOG, LOG, "--fail-on", "5"], "bad-fail-on", "--fail-on 5"),
         (["advise", LOG, "--change", "eval_interval"], "bad-change", "eval_interval"),
         (["why", LOG, "first"], "bad-step", "first"),
         (["replay", LOG, "--speed", "nan"], "bad-speed", "--speed nan"),
@@ -235,6 +236,7 @@ INVOCATIONS = {
     "demo": lambda _: [[]],
     "help": lambda _: [["eta"]],
     "schema": lambda _: [["report"]],
+    "completion": lambda _: [["bash"]],
 }
 # The process ends before its log does, and there is no checkpoint to export.
 EXIT_CODES = {"attach": 4, "export": 1}

@@ -31,7 +31,7 @@ def test_without_arguments_it_trains_samples_and_ends_with_the_ledger(cli, tmp_p
     assert opening.count("\n") == 3  # what it is going to do, not a list of settings
     assert "4 iterations on cpu" in opening
     assert "Overriding: recipe" not in out
-    assert "What it wrote before it had learned anything:" in rest
+    assert "What it writes before it has learned anything:" in rest
     assert "What it writes after 5 iterations:" in rest
     assert "start-up" in err  # the ledger; this process is old, so that is most of it
     assert "stepscope sample" in err

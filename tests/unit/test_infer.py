@@ -179,8 +179,8 @@ def test_json_says_it_too(cli, tmp_path):
     assert source["format"] == "generic"
     assert source["inferred"]["confidence"] == pytest.approx(0.62, abs=0.02)
     assert source["inferred"]["assumptions"][1] == {
-        "text": "“dt=3.411” is taken for the time of one iteration, in s. It has no unit, and for a number of this "
-        "size seconds are the likeliest.",
+        "text": "“dt=3.411” is read as the time of one iteration, in s. It has no unit; for a number of this "
+        "size, seconds are most likely.",
         "confidence": 0.65,
     }
 

@@ -8,12 +8,11 @@ import math
 from collections.abc import Sequence
 
 from stepscope import __version__
-from stepscope.analysis.compare import num_steps
 from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
+from stepscope.analysis.run_figures import num_steps
 from stepscope.columns.statistics import median
 from stepscope.core.redact import redact
-from stepscope.fleet.listing import Listed
 from stepscope.fleet.losses import (
     DIED,
     account,
@@ -26,6 +25,7 @@ from stepscope.fleet.tables import Row, Rows
 from stepscope.forecast.finish import Forecast
 from stepscope.run.model import Run
 from stepscope.run.ranks import typical_s
+from stepscope.source.listing import Listed
 
 _MOST_SLOW = 50
 _MOST_TEXT = 400

@@ -18,6 +18,7 @@ from stepscope.report.drawing import ALARM_STYLE, glued, head, ledger_rows, pape
 from stepscope.report.inferred import inferred_in_short
 from stepscope.report.wording.change import change_texts
 from stepscope.report.wording.headline import normal_lines, unread_text
+from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import eta_doubt
 from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.slow import group_cells
@@ -166,7 +167,8 @@ class _Screen:
     def _notes(self) -> _Block:
         """What else is worth a line: costs that no phase shows, a changing speed, the normal iteration."""
         report, language = self.report, self.language
-        texts = [language.say(one.message) for one in report.findings[1:] if one.code in _UNSEEN]
+        unseen = [one for one in report.findings[1:] if one.code in _UNSEEN]
+        texts = [language.say(with_money(report, one.message, one.seconds)) for one in unseen]
         texts += [*normal_lines(report, language)[:1], *speed_lines(report, language)]
         if report.run.num_unread > _MUCH_UNREAD * report.run.num_lines:
             texts.append(unread_text(report, language) + ".")
