@@ -14,19 +14,14 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from pyarrow import parquet
-
 from stepscope.fleet.candidates import candidates
 from stepscope.fleet.engines import Inline, Pool
 from stepscope.fleet.listing import listings
 from stepscope.fleet.scan import scan
 from stepscope.fleet.store import Store
-from stepscope.fleet.tables import TABLES
 from stepscope.fleet.work import explain_chunk
 from tests.fleet.logs import nanogpt_log
-
-# Of one reading, not of a run.
-OF_A_READING = {"read_id", "scanned_at"}
+from tests.fleet.stores import content, rows
 
 
 @pytest.fixture(autouse=True)
@@ -41,22 +36,6 @@ def write(path: Path, text: str, *, age_s: float = 10 * 86_400) -> Path:
     moment = time.time() - age_s
     os.utime(path, (moment, moment))
     return path
-
-
-def rows(store: Store, table: str) -> list[dict]:
-    return [row for path in store.parts(table) for row in parquet.read_table(path).to_pylist()]
-
-
-def content(store: Store) -> dict[str, list]:
-    """What a store says, in an order of its own and without what belongs to a reading."""
-    uris = {row["read_id"]: row["uri"] for row in rows(store, "runs")}
-    return {
-        table: sorted(
-            repr((uris[row["read_id"]], {key: row[key] for key in row if key not in OF_A_READING}))
-            for row in rows(store, table)
-        )
-        for table in TABLES
-    }
 
 
 def uris_of(store: Store) -> list[str]:

@@ -1,6 +1,7 @@
 """Say where the hours of many runs went: a folder, a cluster.
 
     stepscope fleet scan /logs/slurm --store fleet/
+    stepscope fleet scan s3://logs/2026 --store fleet/
 
 `scan` finds the runs below the paths, explains each and keeps tables of them in a folder of Parquet files. What is
 there already is not read again; a scan that was interrupted goes on where it was. Needs the extra `fleet`.
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, with which runs."""
     parser.add_argument("action", choices=tuple(_ACTIONS), help="Action: scan reads runs into a store")
-    parser.add_argument("place", nargs="*", metavar="PATH", help="For scan: folders or logs")
+    parser.add_argument(
+        "place", nargs="*", metavar="PATH", help="For scan: folders, logs, buckets (s3://, gs://, az://)"
+    )
     parser.add_argument("--store", metavar="DIR", required=True, help="Folder that keeps the tables")
     parser.add_argument(
         "--workers",

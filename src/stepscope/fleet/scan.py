@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.core import clock
+from stepscope.fleet.bucket_listing import bucket_listings
+from stepscope.fleet.buckets import is_bucket
 from stepscope.fleet.candidates import Candidate, candidates
 from stepscope.fleet.engines import Chunk, Done, Engine
 from stepscope.fleet.listing import Listing, listings
@@ -96,7 +98,7 @@ def scan(
 
 def list_any(place: str, note: Callable[[str], None]) -> Iterator[Listing]:
     """The folders of a place, on this machine or in a bucket."""
-    return listings(place, note)
+    return bucket_listings(place, note) if is_bucket(place) else listings(place, note)
 
 
 def _rounds(engine: Engine, chunks: Iterator[Chunk], singles: list[Chunk]) -> Iterator[Done]:

@@ -13,6 +13,7 @@ from stepscope.core import clock
 from stepscope.core.errors import InputError, StepscopeError
 from stepscope.core.redact import redact
 from stepscope.fleet import rows
+from stepscope.fleet.at_hand import at_hand
 from stepscope.fleet.candidates import Candidate
 from stepscope.fleet.listing import Listed
 from stepscope.fleet.tables import TABLES, Row, Rows
@@ -75,10 +76,10 @@ def _identity(candidate: Candidate, row: Row, scanned_at: dt.datetime) -> Row:
 
 def _readings(candidate: Candidate, now: dt.datetime) -> Iterator[tuple[Row, Rows]]:
     try:
-        by_name = {file.uri: file for file in candidate.files}
-        for own in _split(_sources(candidate)):
-            files = tuple(by_name[source.name] for source, _ in own if source.name in by_name) or candidate.files
-            yield _explained(files, own, now)
+        with at_hand(candidate) as (here, listed):
+            for own in _split(_sources(here)):
+                files = tuple(listed[source.name] for source, _ in own if source.name in listed) or candidate.files
+                yield _explained(files, own, now)
     except Exception as problem:  # a file that breaks us must not take the fleet with it
         yield _failed(candidate.files, *_reason(problem)), {}
 
