@@ -70,6 +70,8 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         (["replay", LOG, "--speed", "nan"], "bad-speed", "--speed nan"),
         (["fleet", "scan", "--store", "s", "--workers", "0"], "bad-workers", "--workers 0"),
         (["fleet", "scan", "--store", "s"], "fleet-needs-place", None),
+        (["fleet", "scan", LOG, "--store", "s", "--engine", "spark"], "bad-engine", "--engine spark"),
+        (["fleet", "scan", "s3://", "--store", "s"], "bucket-without-name", "s3://"),
         (["serve", "--port", "http"], "bad-port", "--port http"),
         (["sample", "--top_k", "0"], "train-range", "--top_k"),
         (["sample", "--seed", "9" * 30], "train-range", "--seed"),

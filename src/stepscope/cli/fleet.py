@@ -1,7 +1,7 @@
 """Say where the hours of many runs went: a folder, a cluster.
 
     stepscope fleet scan /logs/slurm --store fleet/
-    stepscope fleet scan s3://logs/2026 --store fleet/
+    stepscope fleet scan s3://logs/2026 --store fleet/ --engine ray://head:10001
 
 `scan` finds the runs below the paths, explains each and keeps tables of them in a folder of Parquet files. What is
 there already is not read again; a scan that was interrupted goes on where it was. Needs the extra `fleet`.
@@ -10,6 +10,7 @@ there already is not read again; a scan that was interrupted goes on where it wa
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--store", metavar="DIR", required=True, help="Folder that keeps the tables")
     parser.add_argument(
+        "--engine",
+        metavar="ENGINE",
+        default="pool",
+        help="For scan: pool, ray[://ADDRESS] or dask[://SCHEDULER], where logs are read (default: pool)",
+    )
+    parser.add_argument(
         "--workers",
         metavar="N",
         type=_flags.whole_number("--workers", "bad-workers", below=4096),
@@ -45,16 +52,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _scan(args: argparse.Namespace, language: Language) -> int:
-    from stepscope.fleet.engines import Inline, Pool
+    from stepscope.fleet.engines import engine_named
     from stepscope.fleet.scan import scan
     from stepscope.fleet.store import Store
 
     if not args.place:
         raise UsageError("fleet-needs-place")
     line = _Line(language)
-    engine = Inline() if args.workers == 1 else Pool(args.workers)
+    store = Store(Path(args.store))
     try:
-        scanned = scan(args.place, Store(Path(args.store)), engine, show=line)
+        with contextlib.closing(engine_named(args.engine, args.workers)) as engine:
+            scanned = scan(args.place, store, engine, show=line)
     finally:
         line.clear()
     at = scanned.progress

@@ -1,54 +1,22 @@
-"""Where chunks are worked on: the processes of this machine, or somebody's cluster.
-
-An engine yields the results of chunks in any order, never holds more of them than its workers need, and gives back a
-chunk that its worker died of, so that it can be taken apart.
-"""
+"""The processes of this machine. A pool that one of them broke is replaced."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import NamedTuple, Protocol
 
-from stepscope.fleet.candidates import Candidate
+from stepscope.fleet.engines.base import AHEAD, Chunk, Done, Work
 from stepscope.fleet.work import Result, explain_chunk
-
-Chunk = tuple[Candidate, ...]
-# Chunks in hand for each worker: one in work, one waiting.
-AHEAD = 2
-
-
-class Done(NamedTuple):
-    """A chunk and its result; None where the worker died of it."""
-
-    chunk: Chunk
-    result: Result | None
-
-
-class Engine(Protocol):
-    """Works on chunks."""
-
-    def map(self, chunks: Iterator[Chunk]) -> Iterator[Done]:
-        """The results of chunks, as they come."""
-
-
-class Inline:
-    """In this process: for one processor, and as the measure of what the others cost."""
-
-    def map(self, chunks: Iterator[Chunk]) -> Iterator[Done]:
-        """The results of chunks, one after the other."""
-        for chunk in chunks:
-            yield Done(chunk, explain_chunk(chunk))
 
 
 class Pool:
     """The processes of this machine."""
 
-    def __init__(self, workers: int | None = None, work: Callable[[Chunk], Result] = explain_chunk) -> None:
+    def __init__(self, workers: int | None = None, work: Work = explain_chunk) -> None:
         self.workers = workers or num_processors()
         self._work = work
 
@@ -70,6 +38,9 @@ class Pool:
                     yield from self._until_broken(executor, iter((chunk,)), guilty)
                     for bad in guilty:
                         yield Done(bad, None)
+
+    def close(self) -> None:
+        """Nothing to end: each `map` ends its own processes."""
 
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
