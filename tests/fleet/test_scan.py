@@ -20,6 +20,7 @@ from stepscope.fleet.listing import listings
 from stepscope.fleet.scan import scan
 from stepscope.fleet.store import Store
 from stepscope.fleet.work import explain_chunk
+from tests.conftest import ROOT
 from tests.fleet.logs import nanogpt_log
 from tests.fleet.stores import content, rows
 
@@ -171,41 +172,18 @@ def test_the_command_says_what_it_found(tmp_path, cli):
 
 
 # How often a scan is killed: STEPSCOPE_KILLS=50 looks further.
-KILLS = int(os.environ.get("STEPSCOPE_KILLS", "5"))
-PROGRAM = """
-import sys
-from pathlib import Path
-from stepscope.fleet import candidates
-from stepscope.fleet.engines import Inline
-from stepscope.fleet.scan import scan
-from stepscope.fleet.store import Store
-candidates._MOST_TOGETHER = 4
-scan([sys.argv[1]], Store(Path(sys.argv[2])), Inline(), chunk_size=2)
-"""
+KILLS = int(os.environ.get("STEPSCOPE_KILLS", "12"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_a_scan_that_is_killed_and_taken_up_again_says_what_one_that_was_not_says(tmp_path):
-    for job in range(12):
+    for job in range(KILLS):
         write(tmp_path / "logs" / f"job-{job}.out", nanogpt_log(seed=job, steps=50))
     expected, store = Store(tmp_path / "whole"), Store(tmp_path / "killed")
     scan([str(tmp_path / "logs")], expected, Inline())
-    num_killed, before = 0, 0
-    for attempt in range(KILLS):
-        command = [sys.executable, "-c", PROGRAM, str(tmp_path / "logs"), str(store.folder)]
-        process = subprocess.Popen(command)
-        # At another number of files each time, then a little later: between two of them, or in the middle of one.
-        until = time.monotonic() + 120
-        goal = before + 1 + attempt % 3
-        while process.poll() is None and time.monotonic() < until:
-            if len(list(store.folder.glob("*/*"))) >= goal:
-                break
-            time.sleep(0.002)
-        time.sleep(0.003 * (attempt % 7))
-        process.kill()
-        num_killed += process.wait() == -signal.SIGKILL
-        before = len(list(store.folder.glob("*/*")))
-    assert num_killed
-    scan([str(tmp_path / "logs")], store, Inline(), chunk_size=2)
+    command = [sys.executable, "-m", "tests.fleet.killed", tmp_path / "logs", store.folder, str(KILLS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert int(done.stdout) >= KILLS // 2
+    scan([str(tmp_path / "logs")], store, Inline(), chunk_size=1)
     assert content(store) == content(expected)
-    assert not list(store.folder.glob("*/*.aside"))
+    assert not list(store.folder.glob("*/.*"))
