@@ -127,7 +127,8 @@ def _mlflow_figures(folder: Path) -> tuple[Listed, ...]:
     """The metrics and parameters of an MLflow run's folder; none where it is not one."""
     if not (folder / "meta.yaml").is_file() or not (folder / "metrics").is_dir():
         return ()
-    found = [file for kind in ("metrics", "params") for file in files_below(folder / kind)]
+    kinds = (folder / kind for kind in ("metrics", "params"))
+    found = [file for kind in kinds if kind.is_dir() for file in files_below(kind)]
     return tuple(sorted(_listed(str(file.path), file.status) for file in found))
 
 

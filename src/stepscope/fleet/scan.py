@@ -17,6 +17,7 @@ from stepscope.fleet.buckets import is_bucket
 from stepscope.fleet.candidates import Candidate, candidates
 from stepscope.fleet.engines import Chunk, Done, Engine
 from stepscope.fleet.listing import Listing, listings
+from stepscope.fleet.sources import remember_sources
 from stepscope.fleet.store import Store
 from stepscope.fleet.work import failed_rows
 
@@ -77,6 +78,7 @@ def scan(
         lister = list_place or list_any
         for place in dict.fromkeys(places):
             todo.add(one for listing in lister(place, unreadable.append) for one in candidates(listing))
+        remember_sources(store.folder, places)
         start = time.monotonic()
         num_done = num_bytes = 0
         singles: list[Chunk] = []
@@ -101,6 +103,12 @@ def list_any(place: str, note: Callable[[str], None]) -> Iterator[Listing]:
     return bucket_listings(place, note) if is_bucket(place) else listings(place, note)
 
 
+def is_known(known: npt.NDArray[np.int64], candidate: Candidate) -> bool:
+    """Whether a candidate's digest is among those of a store, sorted."""
+    at = int(np.searchsorted(known, candidate.digest))
+    return at < len(known) and int(known[at]) == candidate.digest
+
+
 def _rounds(engine: Engine, chunks: Iterator[Chunk], singles: list[Chunk]) -> Iterator[Done]:
     yield from engine.map(chunks)
     while singles:
@@ -123,8 +131,7 @@ class _Todo:
         chunk: list[Candidate] = []
         for candidate in found:
             self.num_found += 1
-            at = int(np.searchsorted(self._known, candidate.digest))
-            if at < len(self._known) and self._known[at] == candidate.digest:
+            if is_known(self._known, candidate):
                 self.num_known += 1
             else:
                 if chunk and sum(one.size for one in chunk) + candidate.size > _MOST_BYTES:

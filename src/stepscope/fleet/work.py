@@ -77,7 +77,7 @@ def _identity(candidate: Candidate, row: Row, scanned_at: dt.datetime) -> Row:
 def _readings(candidate: Candidate, now: dt.datetime) -> Iterator[tuple[Row, Rows]]:
     try:
         with at_hand(candidate) as (here, listed):
-            for own in _split(_sources(here)):
+            for own in runs_of(here):
                 files = tuple(listed[source.name] for source, _ in own if source.name in listed) or candidate.files
                 yield _explained(files, own, now)
     except Exception as problem:  # a file that breaks us must not take the fleet with it
@@ -94,8 +94,9 @@ def _explained(files: tuple[Listed, ...], own: list[tuple[Source, Head | None]],
         return _failed(files, *_reason(problem)), {}
 
 
-def _split(sources: list[Source]) -> Iterator[list[tuple[Source, Head | None]]]:
+def runs_of(candidate: Candidate) -> Iterator[list[tuple[Source, Head | None]]]:
     """The sources of each run of a candidate, those of one that nobody can read last."""
+    sources = _sources(candidate)
     if len(sources) == 1:
         yield [(sources[0], None)]
         return

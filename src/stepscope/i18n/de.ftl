@@ -1552,3 +1552,7 @@ error-engine-unreachable = keine Verbindung zum Cluster: { $reason }
     .hint = prüfe die Adresse und ob er läuft
 error-worker-without-us = ein Worker kann Stepscope nicht importieren: { $reason }
     .hint = installiere auf den Workern dieselbe Version, mit dem Extra fleet
+fleet-watching = { $count } verfolgt · { $stalled } stehen still · { $ended } beendet · { $alarms } Alarme
+fleet-not-followed = Warnung: { $path } wird nicht verfolgt: { $reason }
+error-fleet-without-sources = dieser Speicher weiß nicht, wo seine Logs liegen
+    .hint = lies sie zuerst ein: stepscope fleet scan /logs/slurm --store { $place }

@@ -1553,3 +1553,7 @@ error-engine-unreachable = no connection to the cluster: { $reason }
     .hint = check its address, and that it runs
 error-worker-without-us = a worker cannot import Stepscope: { $reason }
     .hint = install the same version on the workers, with the extra fleet
+fleet-watching = { $count } followed · { $stalled } stalled · { $ended } ended · { $alarms } alarms
+fleet-not-followed = warning: { $path } is not followed: { $reason }
+error-fleet-without-sources = this store does not know where its logs are
+    .hint = scan them first: stepscope fleet scan /logs/slurm --store { $place }

@@ -1552,3 +1552,7 @@ error-engine-unreachable = no hay conexión con el clúster: { $reason }
     .hint = comprueba la dirección y que esté en marcha
 error-worker-without-us = un worker no puede importar Stepscope: { $reason }
     .hint = instala la misma versión en los workers, con el extra fleet
+fleet-watching = { $count } en seguimiento · { $stalled } atascados · { $ended } terminados · { $alarms } alarmas
+fleet-not-followed = aviso: no se puede seguir { $path }: { $reason }
+error-fleet-without-sources = este almacén no sabe dónde están sus logs
+    .hint = léelos primero: stepscope fleet scan /logs/slurm --store { $place }

@@ -1552,3 +1552,7 @@ error-engine-unreachable = pas de connexion au cluster : { $reason }
     .hint = vérifiez l’adresse et qu’il fonctionne
 error-worker-without-us = un worker ne peut pas importer Stepscope : { $reason }
     .hint = installez la même version sur les workers, avec l’extra fleet
+fleet-watching = { $count } suivis · { $stalled } bloqués · { $ended } terminés · { $alarms } alarmes
+fleet-not-followed = attention : { $path } n’est pas suivi : { $reason }
+error-fleet-without-sources = ce magasin ne sait pas où sont ses logs
+    .hint = lisez-les d’abord : stepscope fleet scan /logs/slurm --store { $place }
