@@ -23,6 +23,7 @@ from stepscope.fleet.work import explain_chunk
 from tests.conftest import ROOT
 from tests.fleet.logs import nanogpt_log
 from tests.fleet.stores import content, rows
+from tests.unit.test_tables import wandb_file
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +78,28 @@ def test_ranks_below_folders_of_their_own_are_one_run(tmp_path):
     store = Store(tmp_path / "store")
     scan([str(tmp_path / "logs")], store, Inline())
     assert len(rows(store, "runs")) == 1
+
+
+def test_folders_of_mlflow_and_wandb_are_a_run_each(tmp_path):
+    """Metrics, output, settings, artifacts and debug logs of a run are in its folder, and are no runs."""
+    for number in range(2):
+        run = tmp_path / "logs" / "mlruns" / "0" / (f"{number}f" * 16)
+        write(run / "meta.yaml", "run_id: x\n")
+        for name in ("loss", "val/loss"):
+            values = (f"{1_700_000_000_000 + 500 * step} {3 - step / 100} {step}\n" for step in range(60))
+            write(run / "metrics" / name, "".join(values))
+        write(run / "artifacts" / "train.log", nanogpt_log(seed=1))
+        run = tmp_path / "logs" / "wandb" / f"run-20260101_12000{number}-ab12cd3{number}"
+        write(run / f"run-ab12cd3{number}.wandb", "").write_bytes(wandb_file(num_rows=30))
+        write(run / "files" / "output.log", nanogpt_log(seed=2))
+        write(run / "logs" / "debug-internal.log", "2026-01-01 12:00:00 INFO started\n" * 50)
+    # Its own file has not been uploaded: the output is the run.
+    write(tmp_path / "logs" / "wandb" / "run-20260101_130000-ef" / "files" / "output.log", nanogpt_log(seed=3))
+    store = Store(tmp_path / "store")
+    scanned = scan([str(tmp_path / "logs")], store, Inline())
+    found = sorted((row["format"], row["last_step"]) for row in rows(store, "runs"))
+    assert found == [("mlflow_run", 59)] * 2 + [("nanogpt", 400)] + [("wandb_binary", 290)] * 2
+    assert scanned.num_failed == 0
 
 
 def test_a_file_that_is_no_log_is_a_row_with_its_reason(tmp_path):
