@@ -23,6 +23,8 @@ from stepscope.fleet.work import failed_rows
 
 # Candidates of a chunk: enough that handing it over does not show, few enough to lose.
 CHUNK = 64
+# The last chunks are handed over in quarters: nobody waits long for the last of them.
+_LAST, _PARTS = 8, 4
 # A chunk ends at these many bytes, too.
 _MOST_BYTES = 64 << 20
 
@@ -149,9 +151,11 @@ class _Todo:
     def chunks(self) -> Iterator[Chunk]:
         """What was kept, in its order."""
         self._spool.seek(0)
-        for _ in range(self._num_chunks):
+        for number in range(self._num_chunks):
             chunk: Chunk = pickle.load(self._spool)  # a file without a name, written above
-            yield chunk
+            is_last = self._num_chunks - number <= _LAST
+            size = max(1, -(-self._size // _PARTS)) if is_last else self._size
+            yield from (chunk[start : start + size] for start in range(0, len(chunk), size))
 
     def _put(self, chunk: list[Candidate]) -> None:
         pickle.dump(tuple(chunk), self._spool, protocol=pickle.HIGHEST_PROTOCOL)

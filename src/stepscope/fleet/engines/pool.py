@@ -19,19 +19,23 @@ class Pool:
     def __init__(self, workers: int | None = None, work: Work = explain_chunk) -> None:
         self.workers = workers or num_processors()
         self._work = work
+        self._context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+        if os.name == "posix":
+            from multiprocessing import forkserver
+
+            # Workers begin with everything imported, once for all of them, and while files are still being listed.
+            self._context.set_forkserver_preload([explain_chunk.__module__])
+            forkserver.ensure_running()
 
     def map(self, chunks: Iterator[Chunk]) -> Iterator[Done]:
         """The results of chunks, as they come. Workers that died are replaced."""
-        source = iter(chunks)
-        again: list[Chunk] = []
         while True:
             lost: list[Chunk] = []
             with self._executor(self.workers) as executor:
-                yield from self._until_broken(executor, _chain(again, source), lost)
+                yield from self._until_broken(executor, chunks, lost)
             if not lost:
                 return
             # Which of the chunks in work killed its worker is not known: each is tried in a pool of its own.
-            again = []
             for chunk in lost:
                 with self._executor(1) as executor:
                     guilty: list[Chunk] = []
@@ -43,8 +47,7 @@ class Pool:
         """Nothing to end: each `map` ends its own processes."""
 
     def _executor(self, workers: int) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
+        return ProcessPoolExecutor(workers, mp_context=self._context, initializer=_end_with_parent)
 
     def _until_broken(
         self, executor: ProcessPoolExecutor, chunks: Iterator[Chunk], lost: list[Chunk]
@@ -77,12 +80,6 @@ def num_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _chain(first: list[Chunk], then: Iterator[Chunk]) -> Iterator[Chunk]:
-    while first:
-        yield first.pop(0)
-    yield from then
 
 
 def _end_with_parent() -> None:
