@@ -30,13 +30,13 @@ from pathlib import Path
 import psutil
 
 from stepscope.core import clock
-from stepscope.fleet.candidates import Candidate, candidates
 from stepscope.fleet.engines import Chunk, Done, Engine, Inline, Pool
-from stepscope.fleet.listing import Listed, Listing, listings
 from stepscope.fleet.scan import CHUNK, scan
 from stepscope.fleet.store import Store
 from stepscope.fleet.tables import Rows
 from stepscope.fleet.work import Result, explain_candidate, explain_chunk, failed_rows
+from stepscope.source.candidates import Candidate, candidates
+from stepscope.source.listing import Listed, Listing, listings
 
 USED = "STEPSCOPE_BENCH_USED"
 LONG_AGO = 1_700_000_000

@@ -13,9 +13,10 @@ import sys
 import time
 from pathlib import Path
 
-from stepscope.fleet import candidates, store
+from stepscope.fleet import store
 from stepscope.fleet.engines import Inline
 from stepscope.fleet.scan import scan
+from stepscope.source import candidates
 
 # One run a chunk, parts put together by four: many files are written, renamed and removed.
 CHUNK, MANY = 1, 4

@@ -11,11 +11,11 @@ pytest.importorskip("pyarrow")
 
 from stepscope.core.errors import InputError, UsageError
 from stepscope.fleet import bucket_listing, buckets
-from stepscope.fleet.candidates import candidates
 from stepscope.fleet.engines import Inline
-from stepscope.fleet.listing import Listed
 from stepscope.fleet.scan import scan
 from stepscope.fleet.store import Store
+from stepscope.source.candidates import candidates
+from stepscope.source.listing import Listed
 from tests.fleet.logs import nanogpt_log
 from tests.fleet.servers import KEYS_PER_PAGE, put
 from tests.fleet.stores import content, rows

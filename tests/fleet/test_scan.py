@@ -14,12 +14,12 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from stepscope.fleet.candidates import candidates
 from stepscope.fleet.engines import Inline, Pool
-from stepscope.fleet.listing import listings
 from stepscope.fleet.scan import scan
 from stepscope.fleet.store import Store
 from stepscope.fleet.work import explain_chunk
+from stepscope.source.candidates import candidates
+from stepscope.source.listing import listings
 from tests.conftest import ROOT
 from tests.fleet.logs import nanogpt_log
 from tests.fleet.stores import content, rows
@@ -29,7 +29,7 @@ from tests.unit.test_tables import wandb_file
 @pytest.fixture(autouse=True)
 def _small_collections(monkeypatch):
     """A folder of more than four files is a collection here, so that few logs make one."""
-    monkeypatch.setattr("stepscope.fleet.candidates._MOST_TOGETHER", 4)
+    monkeypatch.setattr("stepscope.source.candidates._MOST_TOGETHER", 4)
 
 
 def write(path: Path, text: str, *, age_s: float = 10 * 86_400) -> Path:

@@ -2,11 +2,13 @@
 
     stepscope fleet scan /logs/slurm --store fleet/
     stepscope fleet scan s3://logs/2026 --store fleet/ --engine ray://head:10001
+    stepscope fleet report --store fleet/ --price 2.10/h --sacct jobs.txt
     stepscope fleet watch --store fleet/ --notify slack://…
 
 `scan` finds the runs below the paths, explains each and keeps tables of them in a folder of Parquet files. What is
-there already is not read again; a scan that was interrupted goes on where it was.
-`watch` follows all runs below these paths that go on, and sends their alarms. Needs the extra `fleet`.
+there already is not read again; a scan that was interrupted goes on where it was. `report` says of a store which causes
+took most GPU-hours, what got slower, and which hosts are slow. `watch` follows all runs below these paths that go on,
+and sends their alarms. Needs the extra `fleet`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _answer, _flags, _fleet_watch
+from stepscope.cli import _answer, _flags, _fleet_report, _fleet_watch
 from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, with which runs."""
     parser.add_argument(
-        "action", choices=tuple(_ACTIONS), help="Action: scan reads runs into a store, watch follows those that run"
+        "action",
+        choices=tuple(_ACTIONS),
+        help="Action: scan reads runs into a store, report says where hours went, watch follows those that run",
     )
     parser.add_argument(
         "place", nargs="*", metavar="PATH", help="For scan: folders, logs, buckets (s3://, gs://, az://)"
@@ -46,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_flags.whole_number("--workers", "bad-workers", below=4096),
         help="Processes that read logs (default: one per processor)",
     )
+    _fleet_report.add_arguments(parser)
     _fleet_watch.add_arguments(parser)
-    _flags.add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -107,4 +111,4 @@ class _Line:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-_ACTIONS = {"scan": _scan, "watch": _fleet_watch.watch}
+_ACTIONS = {"scan": _scan, "report": _fleet_report.report, "watch": _fleet_watch.watch}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from stepscope.core.errors import InputError
 from stepscope.fleet import buckets
-from stepscope.fleet.candidates import Candidate
-from stepscope.fleet.listing import Listed
+from stepscope.source.candidates import Candidate
+from stepscope.source.listing import Listed
 from stepscope.source.trainer_records import STEPS
 
 # What a folder of one run holds beside its log (spans, an exit code, a ledger) is fetched up to these limits.

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 from stepscope.core.errors import InputError
 from stepscope.fleet.buckets import address, objects
-from stepscope.fleet.listing import Listed, Listing, is_passed, of_same_run, owner_of
 from stepscope.source.files import is_no_log
+from stepscope.source.listing import Listed, Listing, is_passed, of_same_run, owner_of
 
 # Folders that are one run as a whole, by the names that MLflow and W&B give them: what is below waits for the rest.
 _WHOLE = re.compile(r"[0-9a-f]{32}|(?:offline-)?run-\d{8}_\d{6}-\w+")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stepscope.core.errors import InputError, UsageError
-from stepscope.fleet.listing import Listed
+from stepscope.source.listing import Listed
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -20,13 +20,13 @@ from stepscope.core.clock import ClockSource
 from stepscope.core.errors import InputError
 from stepscope.fleet.at_hand import at_hand
 from stepscope.fleet.buckets import is_bucket
-from stepscope.fleet.candidates import Candidate, candidates
 from stepscope.fleet.scan import is_known, list_any
 from stepscope.fleet.sources import sources
 from stepscope.fleet.store import SETTLED_S, Store
 from stepscope.fleet.tails import AnyTail, ObjectTail, tail_of
-from stepscope.fleet.work import runs_of
 from stepscope.live.watch import Facts, View, Watch
+from stepscope.reading.folder_runs import runs_of
+from stepscope.source.candidates import Candidate, candidates
 
 # The sources are listed again after this long, and listing takes at most a twentieth of the time.
 _LIST_EVERY_S, _LIST_SHARE = 60.0, 0.05
@@ -236,14 +236,14 @@ def _newest_of_runs(candidate: Candidate, since: float) -> Iterator[_Begin]:
         return  # a file per metric: there is no end to follow
     with at_hand(candidate) as (here, listed):
         for own in runs_of(here):
-            pairs = [(listed[source.name], source) for source, _ in own if source.name in listed]
+            pairs = [(listed[source.name], source) for source in own.sources if source.name in listed]
             files = [file for file, _ in pairs] or list(candidate.files)
             newest = max(file.mtime for file in files)
             if newest < since:
                 continue
             # Ranks are written together: the first of them. Of parts, the last.
             number = next(at for at, file in enumerate(files) if newest - file.mtime <= _SAME_TIME_S)
-            source = pairs[number][1] if pairs else own[0][0]
+            source = pairs[number][1] if pairs else own.sources[0]
             tail = tail_of(source, files[number])
             yield _Begin(files[0].uri, files[number].uri, tail, frozenset(file.uri for file in files))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from stepscope.fleet import buckets
 from stepscope.fleet.buckets import is_bucket
-from stepscope.fleet.listing import Listed
 from stepscope.source.files import Source
+from stepscope.source.listing import Listed
 from stepscope.source.mlflow import last_written, run_document
 from stepscope.source.recording import RecordingTail
 from stepscope.source.tail import FileTail, News

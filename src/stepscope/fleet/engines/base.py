@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
-from stepscope.fleet.candidates import Candidate
 from stepscope.fleet.work import Result, explain_chunk
+from stepscope.source.candidates import Candidate
 
 Chunk = tuple[Candidate, ...]
 Work = Callable[[Chunk], Result]
