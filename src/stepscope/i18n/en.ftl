@@ -1524,11 +1524,36 @@ fleet-unreadable-folder = warning: the folder { $path } cannot be listed
 error-bad-workers = --workers is a whole number from 1 to 4095
     .hint = for example: --workers 8
 error-fleet-needs-place = nothing to scan
-    .hint = name folders or logs: stepscope fleet scan /logs/slurm --store fleet/
+    .hint = name folders, logs or buckets: stepscope fleet scan /logs/slurm --store fleet/
 error-fleet-store-busy = another scan is writing this store
     .hint = wait for it, or use another --store
 error-fleet-too-slow = reading took more than { $minutes } minutes
     .hint = try it alone: stepscope { $place }
+    .hint = look at it alone: stepscope { $place }
+error-bucket-without-name = no bucket is named
+    .hint = for example: s3://logs/runs
+error-no-bucket = there is no such bucket
+    .hint = check its name and, for another service than the provider's own, AWS_ENDPOINT_URL
+error-no-such-object = nothing is there
+    .hint = check the key: a prefix ends where a folder would
+error-bucket-no-credentials = no credentials for this bucket
+    .hint = set them as for the provider's own tools, or AWS_SKIP_SIGNATURE=true for a public bucket
+error-bucket-refused = these credentials may not read this
+    .hint = listing and reading must be allowed
+error-bucket-unreachable = the bucket cannot be read: { $reason }
+    .hint = check the endpoint, the region and the network
+error-bucket-unsorted = this bucket lists its keys in no order
+    .hint = S3 directory buckets do so: copy the logs into a general purpose one, or scan them from a disk
+error-bad-engine = not an engine
+    .hint = for example: --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
+error-engine-unreachable = no connection to the cluster: { $reason }
+    .hint = check its address, and that it runs
+error-worker-without-us = a worker cannot import Stepscope: { $reason }
+    .hint = install the same version on the workers, with the extra fleet
+fleet-watching = { $count } followed · { $stalled } stalled · { $ended } ended · { $alarms } alarms
+fleet-not-followed = warning: { $path } is not followed: { $reason }
+error-fleet-without-sources = this store does not know where its logs are
+    .hint = scan them first: stepscope fleet scan /logs/slurm --store { $place }
 
 # The runs of a folder
 runs-title = { $count } runs in { $path }, newest first

@@ -1523,11 +1523,35 @@ fleet-unreadable-folder = aviso: no se puede listar la carpeta { $path }
 error-bad-workers = --workers es un número entero de 1 a 4095
     .hint = por ejemplo: --workers 8
 error-fleet-needs-place = no hay nada que leer
-    .hint = indica carpetas o logs: stepscope fleet scan /logs/slurm --store fleet/
+    .hint = indica carpetas, logs o buckets: stepscope fleet scan /logs/slurm --store fleet/
 error-fleet-store-busy = otro proceso está escribiendo en este almacén
     .hint = espera a que termine o usa otro --store
 error-fleet-too-slow = la lectura tardó más de { $minutes } minutos
     .hint = míralo por separado: stepscope { $place }
+error-bucket-without-name = no se indica ningún bucket
+    .hint = por ejemplo: s3://logs/runs
+error-no-bucket = ese bucket no existe
+    .hint = comprueba el nombre y, si no es el servicio del propio proveedor, AWS_ENDPOINT_URL
+error-no-such-object = ahí no hay nada
+    .hint = comprueba la clave: un prefijo termina donde terminaría una carpeta
+error-bucket-no-credentials = no hay credenciales para este bucket
+    .hint = configúralas como para las herramientas del proveedor, o AWS_SKIP_SIGNATURE=true si el bucket es público
+error-bucket-refused = estas credenciales no permiten leerlo
+    .hint = deben permitir listar y leer
+error-bucket-unreachable = no se puede leer el bucket: { $reason }
+    .hint = comprueba el endpoint, la región y la red
+error-bucket-unsorted = este bucket lista sus claves sin orden
+    .hint = ocurre con los buckets de directorio de S3: copia los logs a uno de uso general o léelos desde un disco
+error-bad-engine = no es un motor
+    .hint = por ejemplo: --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
+error-engine-unreachable = no hay conexión con el clúster: { $reason }
+    .hint = comprueba la dirección y que esté en marcha
+error-worker-without-us = un worker no puede importar Stepscope: { $reason }
+    .hint = instala la misma versión en los workers, con el extra fleet
+fleet-watching = { $count } en seguimiento · { $stalled } atascados · { $ended } terminados · { $alarms } alarmas
+fleet-not-followed = aviso: no se puede seguir { $path }: { $reason }
+error-fleet-without-sources = este almacén no sabe dónde están sus logs
+    .hint = léelos primero: stepscope fleet scan /logs/slurm --store { $place }
 
 # The runs of a folder
 runs-title = { $count } ejecuciones en { $path }, la más reciente primero

@@ -1523,11 +1523,35 @@ fleet-unreadable-folder = attention : impossible de lister le dossier { $path }
 error-bad-workers = --workers est un nombre entier de 1 à 4095
     .hint = par exemple : --workers 8
 error-fleet-needs-place = rien à lire
-    .hint = indiquez des dossiers ou des logs : stepscope fleet scan /logs/slurm --store fleet/
+    .hint = indiquez des dossiers, des logs ou des buckets : stepscope fleet scan /logs/slurm --store fleet/
 error-fleet-store-busy = un autre processus écrit dans ce magasin
     .hint = attendez qu’il finisse, ou choisissez un autre --store
 error-fleet-too-slow = la lecture a pris plus de { $minutes } minutes
     .hint = regardez-le seul : stepscope { $place }
+error-bucket-without-name = aucun bucket n’est indiqué
+    .hint = par exemple : s3://logs/runs
+error-no-bucket = ce bucket n’existe pas
+    .hint = vérifiez son nom et, si ce n’est pas le service du fournisseur lui-même, AWS_ENDPOINT_URL
+error-no-such-object = il n’y a rien à cet endroit
+    .hint = vérifiez la clé : un préfixe se termine là où finirait un dossier
+error-bucket-no-credentials = aucun identifiant pour ce bucket
+    .hint = configurez-les comme pour les outils du fournisseur, ou AWS_SKIP_SIGNATURE=true si le bucket est public
+error-bucket-refused = ces identifiants ne permettent pas de le lire
+    .hint = il faut le droit de lister et de lire
+error-bucket-unreachable = impossible de lire le bucket : { $reason }
+    .hint = vérifiez le point d’accès, la région et le réseau
+error-bucket-unsorted = ce bucket liste ses clés sans ordre
+    .hint = c’est le cas des buckets d’annuaire de S3 : copiez les logs dans un bucket ordinaire, ou lisez-les depuis un disque
+error-bad-engine = ce n’est pas un moteur
+    .hint = par exemple : --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
+error-engine-unreachable = pas de connexion au cluster : { $reason }
+    .hint = vérifiez l’adresse et qu’il fonctionne
+error-worker-without-us = un worker ne peut pas importer Stepscope : { $reason }
+    .hint = installez la même version sur les workers, avec l’extra fleet
+fleet-watching = { $count } suivis · { $stalled } bloqués · { $ended } terminés · { $alarms } alarmes
+fleet-not-followed = attention : { $path } n’est pas suivi : { $reason }
+error-fleet-without-sources = ce magasin ne sait pas où sont ses logs
+    .hint = lisez-les d’abord : stepscope fleet scan /logs/slurm --store { $place }
 
 # The runs of a folder
 runs-title = { $count } exécutions dans { $path }, la plus récente d’abord
