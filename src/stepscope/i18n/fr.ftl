@@ -993,8 +993,7 @@ error-compare-needs-two = compare demande deux logs ou plus
 
 ## La page
 
-page-strip = Chaque itération
-page-strip-hint = Glissez pour agrandir, double-cliquez pour tout voir. Une fois le graphique choisi : + et − ou la molette agrandissent, les flèches déplacent, N et P vont d’une itération lente à l’autre, Début montre tout.
+page-strip-hint = Glissez pour zoomer, double-cliquez pour tout voir. Une fois la chronologie sélectionnée : + et − ou la molette zooment, les flèches déplacent, N et P vont d’un arrêt à l’autre, Origine montre tout.
 page-whatif = Et si
 
 ## L’application web
@@ -1195,7 +1194,6 @@ page-zoom-left = Vers la gauche
 page-zoom-right = Vers la droite
 page-zoom-all = Tout voir
 page-normal = itération normale
-page-outside = { $phase } entre deux itérations
 page-level = niveau des itérations normales
 page-tip = Itération { $step } : { $took }
 page-validation = perte de validation
@@ -1214,6 +1212,8 @@ backtest-summary = { $count ->
     [one] La prévision du temps jusqu’à l’itération { $step }, recalculée avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur 1.
    *[other] Prévisions du temps jusqu’à l’itération { $step }, recalculées avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur { $count }.
 }
+page-tokens-rate = tokens par seconde, évaluations et sauvegardes comprises
+page-steps-rate = itérations par seconde, évaluations et sauvegardes comprises
 page-throughput = débit
 page-tokens-rate = tokens par seconde, évaluations et checkpoints compris
 page-steps-rate = itérations par seconde, évaluations et checkpoints compris
@@ -1232,6 +1232,8 @@ page-whatif-done = fin : { $time }
 page-whatif-less = { $duration } de moins que maintenant
 page-whatif-more = { $duration } de plus que maintenant
 page-whatif-evaluations = évaluations à venir : { $number }
+page-whatif-error = loss de validation ± { $error }
+## Ce que dit la carte pendant ce temps
 page-whatif-error = perte de validation ± { $error }
 page-more-slow = { $count ->
     [one] Une autre itération lente
@@ -1553,6 +1555,91 @@ fleet-not-followed = attention : { $path } n’est pas suivi : { $reason }
 error-fleet-without-sources = ce magasin ne sait pas où sont ses logs
     .hint = lisez-les d’abord : stepscope fleet scan /logs/slurm --store { $place }
 
+## La page d’un entraînement
+
+state-name-running = En cours
+state-name-finished = Terminé
+state-name-crashed = Planté
+state-name-out_of_memory = Mémoire insuffisante
+state-name-interrupted = Interrompu
+state-name-killed = Tué
+state-name-stopped = Arrêté
+state-name-unknown = État inconnu
+page-last-line = dernière ligne
+page-export = Exporter
+page-export-summary = Copier le résumé
+page-export-json = Enregistrer les données (JSON)
+page-export-link = Copier un lien vers cette vue
+page-export-print = Imprimer
+page-export-more = D’autres formats, depuis un terminal :
+page-copy = Copier
+page-copied = Copié
+page-card-do = Que faire
+page-card-done = Fin prévue
+page-card-left = Temps restant
+page-card-left-if = Temps restant, si l’entraînement continue
+page-card-took = Durée
+page-card-progress = Progression
+page-card-speed = Vitesse
+page-card-overhead = Temps hors entraînement
+page-ended-at = terminé : { $time }
+page-elapsed = { $duration } jusqu’ici
+page-no-total = total inconnu : passez --max-steps N
+page-iterations = itérations
+page-per-iteration = par itération
+page-speed-range = { $share } prennent { $span }
+page-speed-tokens = { $tokens } tokens/s
+page-overhead-none = tout est de l’entraînement
+section-findings = Ce qui a coûté du temps
+page-why = Pourquoi, et ce que cela coûte
+page-more-advice = À changer aussi
+page-more-changes = { $count ->
+    [one] Une autre possibilité
+   *[other] { $count } autres possibilités
+}
+page-timeline = Chronologie
+page-lane-level = temps par itération
+page-lane-stops = itérations lentes et arrêts, par parties
+page-unprinted = non affichées (1 sur { $count } l’est)
+page-training-loss = loss d’entraînement
+page-best = meilleur : { $loss } à { $step }
+page-tip-window = Itérations { $first }–{ $last } ({ $count }) : { $took } chacune
+page-strip-hint-touch = Touchez pour voir les valeurs ; les boutons ci-dessus zooment et déplacent.
+page-tabs = Détails
+page-tab-forecast = Prévision
+page-tab-ranks = Rangs
+page-tab-log = Log
+page-column-count = nombre
+page-column-each = chacune
+page-column-extra = en plus
+page-column-cause = cause
+page-column-rank = rang
+page-column-host = hôte
+page-column-format = format
+page-slow-groups = Par type
+page-slow-each = Une par une
+page-window = { $first }–{ $last } ({ $count } itérations)
+page-fan-changed = si vous changez
+page-reset = Réinitialiser
+page-copy-flags = Copier comme options
+page-ranks-hint = Chaque ligne est un rang, chaque colonne une portion de l’entraînement. La couleur est son temps par itération comparé à la médiane de tous les rangs à cet endroit.
+page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin et les lignes non comprises.
+page-log-find = Chercher
+page-sure = Confiance dans cette lecture
+page-candidates = Formats essayés
+page-verdict-agrees = concorde
+page-verdict-disagrees = contredit
+page-verdict-cannot-tell = indécis
+page-card-lost = Ce qui est perdu
+page-card-so-far = Jusqu’ici
+page-more-alarms = { $count } de plus
+page-show = Voir dans la chronologie
+page-best-loss = meilleur loss de validation { $loss } à { $step }
+page-window-mark = moyenne des itérations que couvre une ligne
+page-tokens-per-s = tokens/s
+page-steps-per-s = itérations/s
+error-theme-without-picture = --theme concerne les images
+    .hint = ajoutez --format png ou --format svg
 # The runs of a folder
 runs-title = { $count } exécutions dans { $path }, la plus récente d’abord
 runs-column-run = exécution
