@@ -5,6 +5,7 @@
 
 # From here on, thousands are set apart.
 number-least-grouped = 1000
+statements-separator = …; …
 clock-with-date = { $date }, { $time }
 
 ## Phases, evidence, origins
@@ -1517,11 +1518,36 @@ fleet-unreadable-folder = warning: the folder { $path } cannot be listed
 error-bad-workers = --workers is a whole number from 1 to 4095
     .hint = for example: --workers 8
 error-fleet-needs-place = nothing to scan
-    .hint = name folders or logs: stepscope fleet scan /logs/slurm --store fleet/
+    .hint = name folders, logs or buckets: stepscope fleet scan /logs/slurm --store fleet/
 error-fleet-store-busy = another scan is writing this store
     .hint = wait for it, or use another --store
 error-fleet-too-slow = reading took more than { $minutes } minutes
+    .hint = try it alone: stepscope { $place }
     .hint = look at it alone: stepscope { $place }
+error-bucket-without-name = no bucket is named
+    .hint = for example: s3://logs/runs
+error-no-bucket = there is no such bucket
+    .hint = check its name and, for another service than the provider's own, AWS_ENDPOINT_URL
+error-no-such-object = nothing is there
+    .hint = check the key: a prefix ends where a folder would
+error-bucket-no-credentials = no credentials for this bucket
+    .hint = set them as for the provider's own tools, or AWS_SKIP_SIGNATURE=true for a public bucket
+error-bucket-refused = these credentials may not read this
+    .hint = listing and reading must be allowed
+error-bucket-unreachable = the bucket cannot be read: { $reason }
+    .hint = check the endpoint, the region and the network
+error-bucket-unsorted = this bucket lists its keys in no order
+    .hint = S3 directory buckets do so: copy the logs into a general purpose one, or scan them from a disk
+error-bad-engine = not an engine
+    .hint = for example: --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
+error-engine-unreachable = no connection to the cluster: { $reason }
+    .hint = check its address, and that it runs
+error-worker-without-us = a worker cannot import Stepscope: { $reason }
+    .hint = install the same version on the workers, with the extra fleet
+fleet-watching = { $count } followed · { $stalled } stalled · { $ended } ended · { $alarms } alarms
+fleet-not-followed = warning: { $path } is not followed: { $reason }
+error-fleet-without-sources = this store does not know where its logs are
+    .hint = scan them first: stepscope fleet scan /logs/slurm --store { $place }
 
 ## The run page
 
@@ -1644,7 +1670,7 @@ gate-passed-faster = Passed: { $change } faster.
 gate-slower = Slower by { $change } ({ $low } to { $high }): more than the limit of { $limit }, and more than noise.
 gate-cannot-judge = Cannot judge: { $reason }.
 gate-noise = { $change } slower, but that may be noise
-gate-unsure = it is not sure that { $path } was understood
+gate-unsure = { $path } may be misread
 gate-too-few = { $path } has { $count } normal iterations with a time, and { $least } are needed
 gate-no-time = the times in { $path } are too coarse to compare
 error-bad-fail-on = --fail-on takes a percentage
@@ -1665,11 +1691,16 @@ alarm-past-best = The validation loss was lowest at iteration { $step } ({ $loss
 alarm-past-best-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing and saves { $left }: the checkpoint of that iteration is saved.
 alarm-past-best-unsaved = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. More of the same will not help; the log shows no checkpoint of that iteration.
 alarm-past-best-unsaved-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Going on for another { $left } will hardly help; the log shows no checkpoint of that iteration.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = { $wall } so far, { $level } per iteration on average; finish time: pass --max-steps N
+summary-each-no-end-mean = { $wall } so far, { $level } per iteration on average; no finish time yet
+state-last-written-only = the log ends without a message; it was last written at { $at }
 error-fleet-bad-pattern = a path pattern names the facts user, project, commit, gpu, hosts, devices, job_id or price in braces, each once
     .hint = see docs/fleet.md, "Facts that logs rarely hold"
-error-fleet-bad-facts = this is no table of facts
+error-fleet-bad-facts = not a table of facts
     .hint = a CSV file whose first line names its columns: { $columns }
-error-fleet-bad-sacct = this is not the output of sacct --parsable2
+error-fleet-bad-sacct = not the output of sacct --parsable2
     .hint = for example: sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
 fleet-gpu-hours = { $hours } GPU-hours
 fleet-run-hours = { $hours } hours
@@ -1712,23 +1743,23 @@ fleet-column-worst = mostly to
 fleet-cause-after_best = after the best validation loss
 fleet-cause-slower = slower stretches
 fleet-cause-lost_work = done twice after restarts
-fleet-cause-died_after_checkpoint = died after a checkpoint
-fleet-cause-died_before_checkpoint = died before the first checkpoint
+fleet-cause-died_after_checkpoint = crashed after a checkpoint
+fleet-cause-died_before_checkpoint = crashed before the first checkpoint
 fleet-cause-straggler = waiting for a slow rank
 fleet-remedy-evaluation = evaluate less often, or on fewer batches
-fleet-remedy-checkpoint = save less often, or in the background
+fleet-remedy-checkpoint = save checkpoints less often, or in the background
 fleet-remedy-warmup = keep the compile cache from run to run
 fleet-remedy-data = load batches with more workers
-fleet-remedy-gc = collect garbage at fixed iterations only
+fleet-remedy-gc = run the garbage collector at fixed iterations only
 fleet-remedy-logging = log less often
-fleet-remedy-communication = look at the network and at where the ranks run
+fleet-remedy-communication = check the network and the placement of the ranks
 fleet-remedy-stall = the logs cannot explain it: record such a job with stepscope run --trace
-fleet-remedy-gap = restart jobs at once, without a person
+fleet-remedy-gap = restart jobs at once and automatically
 fleet-remedy-after_best = stop when the validation loss has risen
-fleet-remedy-slower = look at heat, clocks and neighbours of these hosts
-fleet-remedy-lost_work = save more often
-fleet-remedy-died_after_checkpoint = save more often, and restart jobs that die
-fleet-remedy-died_before_checkpoint = try each job for a few iterations first, and save early
+fleet-remedy-slower = check heat, clocks and other jobs on these hosts
+fleet-remedy-lost_work = save checkpoints more often
+fleet-remedy-died_after_checkpoint = save checkpoints more often, and restart jobs that crash
+fleet-remedy-died_before_checkpoint = try each job for a few iterations first, and save a checkpoint early
 fleet-remedy-straggler = take the slow host out
 fleet-would-save = { $what }; would have saved { $amount }
 fleet-beyond = Of this, { $amount } bought no precision worth having.
@@ -1819,7 +1850,6 @@ fleet-state-interrupted = interrupted
 fleet-state-killed = killed
 fleet-state-stopped = stopped
 fleet-state-unknown = unknown
-    .hint = try it alone: stepscope { $place }
 
 ## What the printed time means
 
