@@ -1523,7 +1523,6 @@ error-fleet-store-busy = another scan is writing this store
     .hint = wait for it, or use another --store
 error-fleet-too-slow = reading took more than { $minutes } minutes
     .hint = try it alone: stepscope { $place }
-    .hint = look at it alone: stepscope { $place }
 error-bucket-without-name = no bucket is named
     .hint = for example: s3://logs/runs
 error-no-bucket = there is no such bucket
