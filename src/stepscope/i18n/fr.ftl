@@ -1798,3 +1798,14 @@ note-sum-planned = Les itérations lentes sont des arrêts prévus, pas un entra
 note-sum-normal = Une itération normale prend { $duration }. C’est ce chiffre qui donne le rythme.
 note-at-most = { $phase } { $duration } au plus
 note-closing = Fin prévue de l’entraînement, environ : { $time } ({ $low } – { $high }).
+
+# Keys of the live view
+live-keys = q quitter · p pause · l lignes du log · ? aide
+live-held = En pause : l’exécution continue et les alarmes sont toujours envoyées. p pour reprendre.
+live-key-quit = q   quitter ; l’exécution continue
+live-key-pause = p   figer l’image ou la laisser continuer (espace fait de même)
+live-key-log = l   afficher ou masquer les dernières lignes du log
+live-key-help = ?   fermer cette aide
+
+# Both ends of the interval in one minute
+finish-at-one = fin prévue : { $time }

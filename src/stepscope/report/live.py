@@ -59,8 +59,13 @@ def screen(view: View, language: Language, *, width: int = 80) -> list[str]:
     return [drawn.plain for drawn in draw(view, language, width=width)]
 
 
-def draw(view: View, language: Language, *, width: int = 80, height: int | None = None) -> list[Text]:
-    """The screen in colours, which add to the words and replace none; `height` leaves out the lines that do not fit."""
+def draw(
+    view: View, language: Language, *, width: int = 80, height: int | None = None, has_log: bool = True
+) -> list[Text]:
+    """The screen in colours, which add to the words and replace none.
+
+    `height` leaves out the lines that do not fit, and fills rows that are free with lines of the log.
+    """
     report = view.report
     rows: list[Row] = []
     lines: list[Text] = []
@@ -80,12 +85,21 @@ def draw(view: View, language: Language, *, width: int = 80, height: int | None 
     for alarm in view.alarms[:_SHOWN_ALARMS]:
         text = Text(alarm_text(alarm, language), style=_ALARM_STYLE[alarm.severity])
         lines += [_cut(piece, width) for piece in _wrapped(text, width, indent=2)]
-    room = _SHOWN_LINES if height is None else min(_SHOWN_LINES, height - len(lines) - 1)
-    if view.last_lines and room > 0:
+    room = _SHOWN_LINES if height is None else height - len(lines) - 1
+    if view.last_lines and room > 0 and has_log:
         for index, printed in enumerate(view.last_lines[-room:]):
             label = language.text("live-log") if not index else ""
             lines += _labelled(label, Text(redact(printed, width), style="bright_black"), column, width)[:1]
     return lines if height is None else lines[: max(1, height - 1)]
+
+
+def keys_lines(language: Language, width: int, *, is_held: bool, has_help: bool) -> list[Text]:
+    """What the keys do: in a line, or in sentences."""
+    held = [Text(language.text("live-held"), style="bold yellow")] if is_held else []
+    if not has_help:
+        return [_cut(one, width) for one in (*held, Text(language.text("live-keys"), style="dim"))]
+    names = ("quit", "pause", "log", "help")
+    return [_cut(one, width) for one in (*held, *(Text(language.text(f"live-key-{name}")) for name in names))]
 
 
 def _now_left(end: Forecast, view: View) -> Forecast:
