@@ -64,3 +64,16 @@ def test_footers_fit_a_narrow_screen(code):
         lines = live.keys_lines(Language.load(code), 60, is_held=True, has_help=has_help)
         assert all(line.cell_len <= 60 for line in lines)
         assert "q" in lines[1].plain
+
+
+def test_at_the_end_the_three_lines_stay_behind(tmp_path):
+    lines = (DEMO / "train.log").read_text().splitlines()
+    (tmp_path / "train.log").write_text("\n".join([*lines, 'File "train.py", line 1', "KeyboardInterrupt"]) + "\n")
+    command = [*WATCH, "--lang", "en"]
+    found = Terminal(["bash", "--norc", "--noprofile", "-c", f"{' '.join(command)}; echo code $?; sleep 60"], tmp_path)
+    text = found.see("code ")
+    found.close()
+    last = text[-400:]
+    assert "Interrupted after " in last
+    assert "KeyboardInterrupt" in last
+    assert "\ue000" not in text

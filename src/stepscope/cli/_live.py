@@ -244,7 +244,9 @@ class ScreenShow:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
         if self._last is not None:
-            self._console.print(self._drawn(self._last, height=None))
+            width = max(40, min(_WIDEST, self._console.width))
+            for line in live.end_lines(self._last, self._language, width=width):
+                self._console.print(line)
         self._sender.close()
 
 

@@ -19,10 +19,11 @@ from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.live.pulse import Pulse
 from stepscope.live.watch import View
-from stepscope.report.drawing import STYLE, bar
+from stepscope.report.drawing import STYLE, bar, head, unglued
 from stepscope.report.wording.finish import deadline_lines, finish_lines, finish_text, left_text
 from stepscope.report.wording.hardware import hardware_text, hardware_trouble
 from stepscope.report.wording.headline import headline
+from stepscope.report.wording.summary import other_alarms
 from stepscope.run.model import Run
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -91,6 +92,17 @@ def draw(
             label = language.text("live-log") if not index else ""
             lines += _labelled(label, Text(redact(printed, width), style="bright_black"), column, width)[:1]
     return lines if height is None else lines[: max(1, height - 1)]
+
+
+def end_lines(view: View, language: Language, *, width: int = 80) -> list[Text]:
+    """What stays behind when the view is over: the answer in three lines, and the alarms that it does not name."""
+    if view.report is None or not len(view.report.run):
+        return draw(view, language, width=width)
+    lines = [piece for text in head(view.report, language, width) for piece in _wrapped(text, width, indent=2)]
+    for alarm in [alarm for alarm in other_alarms(view.report) if alarm.code != "finished"][:_SHOWN_ALARMS]:
+        text = Text(alarm_text(alarm, language), style=_ALARM_STYLE[alarm.severity])
+        lines += _wrapped(text, width, indent=2)
+    return [unglued(_cut(line, width)) for line in lines]
 
 
 def keys_lines(language: Language, width: int, *, is_held: bool, has_help: bool) -> list[Text]:
