@@ -25,7 +25,7 @@ from stepscope.report.wording.sentence import capital
 from stepscope.run.deaths import Death, final_death
 from stepscope.run.stops import last_stops
 
-_DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
+DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
 # Alarms that only say how a run ended, which the state does already.
 _SAID_BY_STATE = frozenset({"crash", "oom", "interrupted", "killed", "ended_early"})
 _DEATHS = frozenset({"crash", "interrupted", "hang", "oom", "killed"})
@@ -45,14 +45,14 @@ def summary_lines(report: Report, language: Language) -> list[str]:
 
 def summary(report: Report) -> list[Message]:
     """How the run is, the time that matters, and what cost most or has to be done."""
-    if report.state.value in _DEAD:
+    if report.state.value in DEAD:
         return [_state(report), *_death(report)]
     return [_state(report), _priced_time(report), _loss(report)]
 
 
 def _state(report: Report) -> Message:
     value = report.state.value
-    if value not in _DEAD:
+    if value not in DEAD:
         return say(f"summary-{value}", where=progress(report))
     if not len(report.run):
         return say(f"summary-{value}-early")
@@ -180,7 +180,7 @@ def told_alarms(report: Report) -> list[Alarm]:
 
 def other_alarms(report: Report) -> list[Alarm]:
     """The alarms that the three lines do not say already."""
-    is_dead, lead = report.state.value in _DEAD, leading_alarm(report)
+    is_dead, lead = report.state.value in DEAD, leading_alarm(report)
     said = lead if not is_dead or report.has_times else None
     return [
         alarm
