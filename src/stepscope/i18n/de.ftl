@@ -1902,3 +1902,14 @@ note-sum-planned = Die langsamen Iterationen sind geplante Stopps, kein langsame
 note-sum-normal = Eine normale Iteration dauert { $duration }. Diese Zahl bestimmt das Tempo.
 note-at-most = { $phase } höchstens { $duration }
 note-closing = Voraussichtliches Ende des Trainings, etwa: { $time } ({ $low } – { $high }).
+
+# Keys of the live view
+live-keys = q beenden · p anhalten · l Log-Zeilen · ? Hilfe
+live-held = Angehalten: Der Lauf geht weiter, Alarme werden weiter gesendet. Weiter mit p.
+live-key-quit = q   beenden; der Lauf geht weiter
+live-key-pause = p   das Bild anhalten oder weiterlaufen lassen (auch mit der Leertaste)
+live-key-log = l   die letzten Zeilen des Logs zeigen oder verbergen
+live-key-help = ?   diese Hilfe schließen
+
+# Both ends of the interval in one minute
+finish-at-one = Ende: { $time }

@@ -1904,3 +1904,14 @@ note-sum-planned = The slow iterations are planned stops, not slow training: eva
 note-sum-normal = A normal iteration takes { $duration }. That figure sets the pace.
 note-at-most = { $phase } at most { $duration }
 note-closing = The training should finish at about { $time } ({ $low } – { $high }).
+
+# Keys of the live view
+live-keys = q quit · p pause · l log lines · ? help
+live-held = Paused: the run goes on, and alarms are still sent. p goes on.
+live-key-quit = q   quit; the run goes on
+live-key-pause = p   hold the picture, or let it go on (space does the same)
+live-key-log = l   show or hide the last lines of the log
+live-key-help = ?   close this help
+
+# Both ends of the interval in one minute
+finish-at-one = done at { $time }

@@ -1902,3 +1902,14 @@ note-sum-planned = Las iteraciones lentas son paradas previstas, no un entrenami
 note-sum-normal = Una iteración normal tarda { $duration }. Esa cifra marca el ritmo.
 note-at-most = { $phase } { $duration } como mucho
 note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).
+
+# Keys of the live view
+live-keys = q salir · p pausa · l líneas del log · ? ayuda
+live-held = En pausa: la ejecución sigue y las alarmas se envían igualmente. p para continuar.
+live-key-quit = q   salir; la ejecución sigue
+live-key-pause = p   congelar la imagen o seguir (también con espacio)
+live-key-log = l   mostrar u ocultar las últimas líneas del log
+live-key-help = ?   cerrar esta ayuda
+
+# Both ends of the interval in one minute
+finish-at-one = fin previsto: { $time }

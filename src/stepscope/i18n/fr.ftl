@@ -1685,6 +1685,10 @@ error-price-needs-power = un prix au kilowattheure demande la puissance que cons
     .hint = indiquez --nvidia-smi FILE, ou un prix à l’heure comme --price 2.10/h
 
 # Live: the best model lies long behind
+alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
+alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
+alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
 alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
 alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
 alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
@@ -1902,3 +1906,14 @@ note-sum-planned = Les itérations lentes sont des arrêts prévus, pas un entra
 note-sum-normal = Une itération normale prend { $duration }. C’est ce chiffre qui donne le rythme.
 note-at-most = { $phase } { $duration } au plus
 note-closing = Fin prévue de l’entraînement, environ : { $time } ({ $low } – { $high }).
+
+# Keys of the live view
+live-keys = q quitter · p pause · l lignes du log · ? aide
+live-held = En pause : l’exécution continue et les alarmes sont toujours envoyées. p pour reprendre.
+live-key-quit = q   quitter ; l’exécution continue
+live-key-pause = p   figer l’image ou la laisser continuer (espace fait de même)
+live-key-log = l   afficher ou masquer les dernières lignes du log
+live-key-help = ?   fermer cette aide
+
+# Both ends of the interval in one minute
+finish-at-one = fin prévue : { $time }
