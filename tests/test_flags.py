@@ -71,7 +71,7 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         (["replay", LOG, "--speed", "nan"], "bad-speed", "--speed nan"),
         (["fleet", "scan", "--store", "s", "--workers", "0"], "bad-workers", "--workers 0"),
         (["fleet", "scan", "--store", "s"], "fleet-needs-place", None),
-        (["fleet", "report", "--store", "s", "--price", "much"], "fleet-bad-price", "--price much"),
+        (["fleet", "report", "--store", "s", "--price", "0.3/kWh"], "fleet-bad-price", "--price 0.3/kWh"),
         (["fleet", "report", "--store", "s", "--path-pattern", "x"], "fleet-bad-pattern", "--path-pattern x"),
         (["serve", "--port", "http"], "bad-port", "--port http"),
         (["sample", "--top_k", "0"], "train-range", "--top_k"),

@@ -1639,7 +1639,7 @@ fleet-remedy-evaluation = werte seltener aus oder auf weniger Batches
 fleet-remedy-checkpoint = speichere seltener oder im Hintergrund
 fleet-remedy-warmup = behalte den Compile-Cache von Lauf zu Lauf
 fleet-remedy-data = lade Batches mit mehr Workern
-fleet-remedy-gc = räume den Speicher nur bei festen Iterationen auf
+fleet-remedy-gc = lass die Garbage Collection nur bei festen Iterationen laufen
 fleet-remedy-logging = logge seltener
 fleet-remedy-communication = sieh dir das Netz an und wo die Ranks laufen
 fleet-remedy-stall = die Logs erklären es nicht: zeichne so einen Job mit stepscope run --trace auf
@@ -1703,8 +1703,8 @@ fleet-without-hosts = { $count ->
    *[other] { $count } Läufe sagen nicht, auf welchen Hosts sie liefen: Sie zählen für keinen Host.
   }
 fleet-without-commit = { $count ->
-    [one] Ein Lauf nennt seinen Commit nicht: Änderungen seiner Konfiguration werden auf den Tag datiert.
-   *[other] { $count } Läufe nennen ihre Commits nicht: Änderungen ihrer Konfigurationen werden auf den Tag datiert.
+    [one] Ein Lauf nennt seinen Commit nicht: Änderungen seiner Config werden auf den Tag datiert.
+   *[other] { $count } Läufe nennen ihre Commits nicht: Änderungen ihrer Configs werden auf den Tag datiert.
   }
 fleet-without-user = { $count ->
     [one] Ein Lauf ohne Person.
@@ -1724,7 +1724,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = in diesem Speicher sind keine Läufe
     .hint = lies zuerst welche ein: stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price ist der Preis einer GPU für eine Stunde
+error-fleet-bad-price = eine Flotte hat einen Preis pro GPU und Stunde
     .hint = zum Beispiel: --price 2.10/h
 fleet-filter = Zeilen zeigen mit
 fleet-other-causes = andere Ursachen

@@ -1725,7 +1725,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = there are no runs in this store
     .hint = read some first: stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price is the price of one GPU for an hour
+error-fleet-bad-price = a fleet is priced by the hour of one GPU
     .hint = for example: --price 2.10/h
 fleet-filter = Show rows with
 fleet-other-causes = other causes
@@ -1740,7 +1740,6 @@ fleet-state-interrupted = interrupted
 fleet-state-killed = killed
 fleet-state-stopped = stopped
 fleet-state-unknown = unknown
-    .hint = try it alone: stepscope { $place }
 
 ## What the printed time means
 
