@@ -23,8 +23,8 @@ def render(report: FleetReport) -> str:
         longer = change.ratio.value - 1
         writer.writerow(_row("regression", change.config, change.num_after, change.extra, share=longer, note=note))
     for host in report.hosts:
-        slower = None if host.ratio is None else host.ratio - 1
-        writer.writerow(_row("host", host.name, host.num_runs, host.extra, share=slower, note="lemon" * host.is_lemon))
+        more = None if host.ratio is None else host.ratio - 1
+        writer.writerow(_row("host", host.name, host.num_runs, host.extra, share=more, note="lemon" * host.is_lemon))
     for group in report.groups:
         writer.writerow(_row(report.by, group.name or "", group.num_runs, group.amount, share=group.goodput))
     for own in report.runs:
