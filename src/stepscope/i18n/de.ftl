@@ -1212,6 +1212,7 @@ backtest-summary = { $count ->
     [one] Die Prognose der Zeit bis Iteration { $step }, neu berechnet aus dem damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von 1.
    *[other] Prognosen der Zeit bis Iteration { $step }, neu berechnet aus dem jeweils damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von { $count }.
 }
+page-throughput = Durchsatz
 page-tokens-rate = Tokens pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-steps-rate = Iterationen pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-gpu = GPU
@@ -1833,7 +1834,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = in diesem Speicher sind keine Läufe
     .hint = lies zuerst welche ein: stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price ist der Preis einer GPU für eine Stunde
+error-fleet-bad-price = eine Flotte hat einen Preis pro GPU und Stunde
     .hint = zum Beispiel: --price 2.10/h
 fleet-filter = Zeilen zeigen mit
 fleet-other-causes = andere Ursachen

@@ -1213,6 +1213,7 @@ backtest-summary = { $count ->
     [one] The forecast of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of 1.
    *[other] Forecasts of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of { $count }.
 }
+page-throughput = throughput
 page-tokens-rate = tokens per second, evaluations and checkpoints included
 page-steps-rate = iterations per second, evaluations and checkpoints included
 page-gpu = GPU
@@ -1834,7 +1835,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = there are no runs in this store
     .hint = read some first: stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price is the price of one GPU for an hour
+error-fleet-bad-price = a fleet is priced by the hour of one GPU
     .hint = for example: --price 2.10/h
 fleet-filter = Show rows with
 fleet-other-causes = other causes

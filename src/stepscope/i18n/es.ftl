@@ -994,6 +994,8 @@ error-compare-needs-two = compare necesita dos logs o más
 ## La página
 
 page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
+page-strip = Cada iteración
+page-strip-hint = Arrastra para ampliar, haz doble clic para verlo todo. Con el gráfico elegido: + y − o la rueda amplían, las flechas mueven, N y P van de una iteración lenta a otra, Inicio lo muestra todo.
 page-whatif = Qué pasaría si
 
 ## La aplicación web
@@ -1212,6 +1214,7 @@ backtest-summary = { $count ->
     [one] El pronóstico del tiempo hasta la iteración { $step }, recalculado con el log de entonces. Tiempos reales dentro del intervalo: { $held } de 1.
    *[other] Pronósticos del tiempo hasta la iteración { $step }, recalculados con el log de entonces. Tiempos reales dentro del intervalo: { $held } de { $count }.
 }
+page-throughput = rendimiento
 page-tokens-rate = tokens por segundo, evaluaciones y checkpoints incluidos
 page-steps-rate = iteraciones por segundo, evaluaciones y checkpoints incluidos
 page-gpu = GPU
@@ -1833,7 +1836,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = no hay ejecuciones en este almacén
     .hint = lee algunas primero: stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price es el precio de una GPU por hora
+error-fleet-bad-price = el precio de una flota es por hora de una GPU
     .hint = por ejemplo: --price 2.10/h
 fleet-filter = Mostrar filas con
 fleet-other-causes = otras causas

@@ -1212,6 +1212,7 @@ backtest-summary = { $count ->
     [one] La prévision du temps jusqu’à l’itération { $step }, recalculée avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur 1.
    *[other] Prévisions du temps jusqu’à l’itération { $step }, recalculées avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur { $count }.
 }
+page-throughput = débit
 page-tokens-rate = tokens par seconde, évaluations et checkpoints compris
 page-steps-rate = itérations par seconde, évaluations et checkpoints compris
 page-gpu = GPU
@@ -1685,10 +1686,6 @@ error-price-needs-power = un prix au kilowattheure demande la puissance que cons
     .hint = indiquez --nvidia-smi FILE, ou un prix à l’heure comme --price 2.10/h
 
 # Live: the best model lies long behind
-alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
-alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
-alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
-alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
 alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
 alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
 alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
@@ -1837,7 +1834,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = il n’y a aucune exécution dans ce magasin
     .hint = lisez-en d’abord : stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price est le prix d’un GPU pour une heure
+error-fleet-bad-price = le prix d’une flotte est celui d’un GPU par heure
     .hint = par exemple : --price 2.10/h
 fleet-filter = Montrer les lignes avec
 fleet-other-causes = autres causes
