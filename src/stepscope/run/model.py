@@ -148,6 +148,8 @@ class EventTable:
 
     def before(self, row: int) -> list[int]:
         """The events of one row, by their indices. Asked for row by row, it searches and looks through nothing."""
+        if not self.kind:
+            return []
         order, rows = self._by_row
         first, last = np.searchsorted(rows, (row, row + 1)).tolist()
         found: list[int] = order[first:last].tolist()
@@ -519,7 +521,7 @@ class Run:
         if self.is_interval:
             return self.format.clock._replace(
                 covers="window",
-                note="The time stamps show that the printed time is that of all steps since the last line, not of one.",
+                note="The timestamps show that the printed time is that of all steps since the last line, not of one.",
             )
         if self.by_arrival:
             return self.format.clock._replace(
