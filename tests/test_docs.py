@@ -84,7 +84,11 @@ def _pieces(line):
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in PAGES if path.parent.name != "formats" and path.name not in {"cli.md", "rules.md", "constants.md"}],
+    [
+        path
+        for path in PAGES
+        if path.parent.name != "formats" and path.name not in {"cli.md", "rules.md", "constants.md"}
+    ],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_every_command_parses(path):

@@ -20,7 +20,11 @@ def trainer_pages(folder: Path, formats: Mapping[str, Format], words: Mapping[st
         text = path.read_text(encoding="utf-8")
         pages[path] = _BLOCK.sub(lambda found: found[1] + _block(formats[found["name"]], words) + found[3], text)
     index = folder / "README.md"
-    rows = "\n| trainer | its log's clock |\n|---|---|\n" + "".join(_row(path, text, words) for path, text in pages.items() if path != index) + "\n"
+    rows = (
+        "\n| trainer | its log's clock |\n|---|---|\n"
+        + "".join(_row(path, text, words) for path, text in pages.items() if path != index)
+        + "\n"
+    )
     listed = re.compile(r"(<!-- trainers -->\n).*?(<!-- end -->)", re.DOTALL)
     pages[index] = listed.sub(lambda found: found[1] + rows + found[2], pages[index])
     return pages
