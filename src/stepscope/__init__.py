@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.core import outlets as _outlets
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "InputError",
     "Recorder",
@@ -75,6 +75,13 @@ def _find_outlet(name: str) -> Callable[..., Any]:
 
 
 _outlets.install(_find_outlet)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext stepscope` in a notebook: `%stepscope train.log` shows the report."""
+    from stepscope.cli._notebook import load
+
+    load(shell)
 
 
 def __getattr__(name: str) -> object:

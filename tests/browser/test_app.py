@@ -58,7 +58,7 @@ def test_a_run_is_called_by_its_name_below_the_folder(shelf, client):
     for route in ("/run", "/fragment"):
         text = client.get(route, params={"path": "a.log"}).text
         head = text.partition("<h1>")[2].partition("</h1>")[0]
-        assert head == "nanoGPT · a.log"
+        assert head == "a.log"
         assert str(shelf) not in head
 
 
@@ -80,7 +80,7 @@ def test_runs_are_compared(address, open_page, problems):
     assert "B − A" in table.inner_text()
     assert page.locator(".pair svg").count() == 2
     page.get_by_role("link", name="per million tokens").click()
-    assert "Not every log tells its tokens" in page.locator("main").inner_text()
+    assert "Not every log gives its tokens" in page.locator("main").inner_text()
     assert problems == []
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
+import stepscope
 from tests.consistency import breaches
 from tests.unit.logs import full, report_of, training
 
@@ -66,6 +69,15 @@ def test_a_slower_stretch_counts_what_is_above_the_normal_level():
     assert not breaches(report)
 
 
+def test_a_slower_stretch_ends_where_its_process_does():
+    """The steps of a run that was started again go back; no stretch goes from 100 to 50."""
+    again = ["Resuming training from out", *steps(0, 60, 250), *steps(61, 2000, 100.5)]
+    report = report_of([*steps(0, 99, 100), *steps(100, 800, 250), *again])
+    slower = [one.message.args for one in report.findings if one.code == "slower"]
+    assert slower
+    assert all(one["first"] < one["last"] for one in slower)
+
+
 def test_iterations_done_twice_are_lost_work():
     again = ["Resuming training from out", *steps(600, 2000, 100.5)]
     report = report_of([*steps(0, 1000, 100), *again])
@@ -79,7 +91,37 @@ def test_findings_are_in_the_document_and_the_terminal_says_what_no_phase_shows(
     document = report.to_dict()
     assert document["findings"][0]["code"] == "after_best"
     assert set(document["findings"][0]) == {
-        *("code", "seconds", "low_s", "high_s", "share", "basis", "message", "setting"),
+        *("code", "seconds", "low_s", "high_s", "share", "basis", "message", "setting", "money"),
     }
     assert document["best"]["step"] == 200
     assert document["findings"][0]["message"].split(".")[0] in full(report)
+
+
+def megatron_past_its_best() -> str:
+    """100 iterations of 10 s, every 20th evaluated (60 s) and saved (30 s) outside the rows' clock; best at 40."""
+    at = dt.datetime(2026, 2, 3, 4, 0, 0)
+    lines = []
+    for step in range(1, 101):
+        at += dt.timedelta(seconds=10)
+        lines.append(
+            f" [{at:%Y-%m-%d %H:%M:%S}.000000] iteration {step:8d}/     100 | consumed samples: 9 | "
+            "elapsed time per iteration (ms): 10000.0 | learning rate: 1.0E-04 | lm loss: 3.0E+00 |"
+        )
+        if step % 20 == 0 and step < 100:
+            at += dt.timedelta(seconds=90)
+            loss = 3 + abs(step - 40) / 20
+            lines += [
+                f"    evaluate {'.' * 40}: (59999.00, 60000.00)",
+                f" validation loss at iteration {step} | lm loss value: {loss:.6E} | lm loss PPL: 2.0E+01 | ",
+                f"saving checkpoint at iteration {step:8d} to /ckpt in torch format",
+                f"    save-checkpoint {'.' * 33}: (29999.00, 30000.00)",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def test_what_a_stopped_clock_leaves_out_counts_before_or_after_the_best_evaluation_but_not_twice(tmp_path):
+    """The evaluations lie between rows: two of four, and their checkpoints, come after the best one."""
+    path = tmp_path / "train.log"
+    path.write_text(megatron_past_its_best())
+    found = {one.code: one.seconds for one in stepscope.explain(stepscope.read(str(path))).findings}
+    assert found == pytest.approx({"after_best": 60 * 10 + 2 * 90, "evaluation": 120, "checkpoint": 60})

@@ -19,9 +19,11 @@ from hypothesis import strategies as st
 from pyarrow import parquet as parquet_file
 
 from stepscope.cli import main
+from stepscope.core.installing import install_command
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
 from stepscope.report import csv, mllog, palette, parquet, png, svg, trace
+from stepscope.report.page_head import cards_of
 from tests.unit.logs import report_of, training
 
 ENGLISH = Language.load("en")
@@ -122,6 +124,27 @@ def test_parquet_has_the_columns_and_values_of_the_csv(tmp_path):
     assert table.schema.metadata[b"format"] == report.run.format.name.encode()
 
 
+def test_a_picture_may_be_dark(tmp_path, capsys):
+    report = slices(training(300, every=10, evaluate=50))[0]
+    picture = svg.render(report, ENGLISH, "dark")
+    assert f'fill="{palette.SURFACES["canvas"].dark}"' in picture
+    assert palette.PHASES["step"].light not in picture
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(training(300, every=10, evaluate=50)) + "\n")
+    assert main([str(log), "--format", "svg", "--theme", "dark", "--lang", "en"]) == 0
+    assert palette.SURFACES["canvas"].dark in capsys.readouterr().out
+    assert main([str(log), "--theme", "dark", "--lang", "en"]) == 2
+    assert "--format png" in capsys.readouterr().err
+
+
+def test_the_picture_says_what_the_cards_of_the_page_say():
+    report = slices(training(300, every=10, evaluate=50), max_steps=1000)[0]
+    picture = svg.render(report, ENGLISH)
+    for card in cards_of(report, ENGLISH):
+        assert f">{card.name}<" in picture
+        assert f">{card.value}<" in picture
+
+
 def test_png_is_the_picture_in_dots():
     report, _ = slices(training(300, every=10, evaluate=50))
     dots = png.render(report, ENGLISH)
@@ -153,7 +176,7 @@ def test_without_its_extra_a_format_says_what_to_install(tmp_path, monkeypatch, 
     monkeypatch.setitem(sys.modules, package, None)
     target = tmp_path / f"out.{name}"
     assert main([str(log), "--format", name, "--lang", "en", "-o", str(target)]) == 2
-    assert f"pip install 'stepscope[{name}]'" in capsys.readouterr().err
+    assert install_command(name) in capsys.readouterr().err
     assert not target.exists()
 
 

@@ -81,7 +81,7 @@ def test_an_archive_is_read_only_so_far(tmp_path, monkeypatch):
     assert listed["bomb.log.gz"] is None
     assert listed["fine.log.gz"] is not None
     assert folder.open("fine.log.gz").has_steps
-    with pytest.raises(InputError, match="come out of this file"):
+    with pytest.raises(InputError, match="this file unpacks to more"):
         folder.open("bomb.log.gz")
 
 

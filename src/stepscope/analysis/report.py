@@ -1,4 +1,4 @@
-"""The Report: everything a renderer may say about a run. It is frozen and reads no file."""
+"""The Report: everything a renderer may say about a run. It is frozen; only `slow_lines` looks into the log again."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from stepscope.analysis.side_files import SideFiles
 from stepscope.analysis.state import State, find_state
 from stepscope.causes._diagnose import attribute_with_causes
 from stepscope.core.outlets import outlet
+from stepscope.core.price import StatedPrice
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger, SlowStep
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 # Samples of the GPU count from this long before the first line to this long after the last.
 _MARGIN_S = 60.0
+_MOST_QUOTED = 100
 
 
 class Ask(NamedTuple):
@@ -53,6 +55,8 @@ class Ask(NamedTuple):
         The moment that the run should be done by.
     may_lose_s
         The work that may be lost in a crash.
+    price
+        What an hour of a GPU or a kilowatt-hour costs.
     """
 
     now: dt.datetime | None = None
@@ -61,6 +65,7 @@ class Ask(NamedTuple):
     confidence: float = 0.9
     deadline: dt.datetime | None = None
     may_lose_s: float | None = None
+    price: StatedPrice | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -181,6 +186,13 @@ class Report:
         from stepscope.analysis.findings import find_costs
 
         return find_costs(self.run, self.ledger, self.best)
+
+    @cached_property
+    def slow_lines(self) -> dict[int, str]:
+        """The log's own lines of the costliest slow steps, secrets not masked; empty where it cannot be looked into."""
+        from stepscope.reading.again import lines_again
+
+        return lines_again(self.run, [slow.line for slow in self.ledger.slow[:_MOST_QUOTED]])
 
     @cached_property
     def reading(self) -> Reading:

@@ -40,6 +40,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("catboost", ["Learning rate set to ", "remaining: "]),
     ("catboost_info", []),
     ("chainer", ["      ", " epoch / ", " iterations", "e+"]),
+    ("chrome_trace", []),
     ("cleanrl", [" steps resulting in ", "SPS: ", "args.num_iterations=", "global_step=", "model saved to "]),
     (
         "colbert",
@@ -284,6 +285,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("llm_c_main_log", [" eval:", " tel:", " trl:"]),
+    ("mappo", [" episodes, total num timesteps "]),
     (
         "marian",
         [
@@ -457,10 +459,11 @@ ORDER: list[tuple[str, list[str]]] = [
         "olmo",
         [
             "CLI environment prepared",
+            "Loading checkpoint from ",
             "Running evaluation for '",
             "Total number of parameters: ",
             "[step=",
-            "checkpoint",
+            "checkpoint...",
             "train/CrossEntropyLoss=",
         ],
     ),
@@ -519,7 +522,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("rvc", ["====> Epoch: ", "Loaded checkpoint '", "Saving model and optimizer state at epoch "]),
     ("sb3_progress", []),
     ("sb3_table", ["TimeElapsed", "TimestepsSoFar", "fps ", "loss ", "time_elapsed", "timesteps"]),
-    ("ssd_pytorch", [" || Loss:", "Saving state, iter:", "imer: "]),
+    ("ssd_pytorch", [" || Loss:", "Saving state, iter:", "imer: ", "test epoch:"]),
     ("stepscope_spans", []),
     (
         "stepscope_train",
@@ -548,6 +551,7 @@ ORDER: list[tuple[str, list[str]]] = [
         "tf_estimator",
         [
             ", step = ",
+            "Num steps = ",
             "Restoring parameters from ",
             "Saving checkpoints for ",
             "Saving dict for global step ",
@@ -610,6 +614,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("torchtune", ["Model checkpoint ", "|Loss: "]),
     ("torchvision", ["MLL", "Namespace(", "Resumin", "Start training for ", "Total time: ", "poch: ["]),
     ("tpu_estimator", ["INFO:tensorflow:examples/sec: ", "INFO:tensorflow:global_step/sec: "]),
+    ("traceml", []),
     ("ultralytics", [" parameters", ": ", "Instances"]),
     (
         "verl",

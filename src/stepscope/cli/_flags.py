@@ -15,11 +15,13 @@ from collections.abc import Callable
 from stepscope.core import units
 from stepscope.core.errors import UsageError
 from stepscope.core.nearest import nearest
+from stepscope.core.price import parse_price
 from stepscope.core.settings import COUNTS, Value, parse_value
 from stepscope.i18n import languages
 
 FORMATS = ("terminal", "json", "markdown", "note")
 EXPORTS = ("html", "trace", "csv", "parquet", "mllog", "svg", "png")
+PICTURES = ("svg", "png")
 # Settings that count something: those of a run, and those of a model.
 _RUN_COUNTS = frozenset({*COUNTS, "max_iters", "num_workers", "steps_per_epoch"})
 _MODEL_COUNTS = frozenset({"n_layer", "n_head", "n_embd", "vocab_size"})
@@ -137,6 +139,16 @@ def add_forecast_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_price_argument(parser: argparse.ArgumentParser) -> None:
+    """What the run's time costs."""
+    _group(parser, _FACTS).add_argument(
+        "--price",
+        metavar="P[/h|/kWh]",
+        type=parse_price,
+        help="Price of one GPU for an hour, such as 2.10/h or $2.10/h, or of a kilowatt-hour: says costs in money too",
+    )
+
+
 def add_output_arguments(parser: argparse.ArgumentParser, *, formats: tuple[str, ...] = FORMATS) -> None:
     """How to answer, in which languages, and where to."""
     group = _group(parser, _ANSWER)
@@ -156,6 +168,13 @@ def add_full_argument(parser: argparse.ArgumentParser) -> None:
     """All there is to say, instead of one screen."""
     parser.add_argument(
         "--full", action="store_true", help="Everything: ranges, reasons and evidence (default: one screen)"
+    )
+
+
+def add_theme_argument(parser: argparse.ArgumentParser) -> None:
+    """The paper of a picture."""
+    _group(parser, _ANSWER).add_argument(
+        "--theme", choices=("light", "dark"), metavar="THEME", help="Picture (svg, png): light or dark (default: light)"
     )
 
 

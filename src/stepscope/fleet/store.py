@@ -27,7 +27,7 @@ _LOCK = ".lock"
 # Parts of less than this are put together, so many at a time.
 _SMALL_BYTES, _MANY = 4 << 20, 64
 # A log that has fallen silent may go on; after this long it does not, and is not read again.
-_SETTLED_S = 86_400.0
+SETTLED_S = 86_400.0
 _OPEN_STATES = ("running", "unknown")
 
 
@@ -81,7 +81,7 @@ class Store:
         for path in self.parts("runs"):
             table = parquet.read_table(path, columns=["digest", "state", "written_at"])
             is_open = compute.fill_null(compute.is_in(table["state"], value_set=_strings(_OPEN_STATES)), False)
-            before = now.astimezone(dt.UTC) - dt.timedelta(seconds=_SETTLED_S)
+            before = now.astimezone(dt.UTC) - dt.timedelta(seconds=SETTLED_S)
             is_new = compute.greater(table["written_at"], before)
             kept = table.filter(compute.invert(compute.and_(is_open, is_new)))
             # A candidate with one open run is read again as a whole.
@@ -101,7 +101,10 @@ class Store:
         import pyarrow as arrow
         from pyarrow import compute, parquet
 
-        runs = arrow.concat_tables([parquet.read_table(self.folder / "runs" / name) for name in names])
+        # Parts of an older version may lack columns.
+        runs = arrow.concat_tables(
+            [parquet.read_table(self.folder / "runs" / name) for name in names], promote_options="default"
+        )
         readings = list(zip(runs["candidate"].to_pylist(), runs["scanned_at"].to_pylist(), strict=True))
         newest = dict(sorted(readings))
         runs = runs.filter(arrow.array([newest[candidate] == at for candidate, at in readings])).sort_by("uri")
@@ -109,7 +112,7 @@ class Store:
         for table in TABLES:
             paths = [self.folder / table / name for name in names if (self.folder / table / name).is_file()]
             if table != "runs" and paths:
-                rows = arrow.concat_tables([parquet.read_table(path) for path in paths])
+                rows = arrow.concat_tables([parquet.read_table(path) for path in paths], promote_options="default")
                 tables[table] = rows.filter(compute.is_in(rows["read_id"], value_set=runs["read_id"].combine_chunks()))
         self._write_tables(tables, names)
         for name in names:

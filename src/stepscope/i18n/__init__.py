@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from stepscope.core import units
-from stepscope.core.message import About, Argument, Decimal, Message, Moment, Range, Seconds, Share
+from stepscope.core.message import About, Argument, Decimal, Message, Moment, Money, Range, Seconds, Share
 from stepscope.core.unseen import visible
 from stepscope.i18n._fluent import Entry
 from stepscope.i18n.cldr import CLDR
@@ -101,6 +101,8 @@ class Language:
             return self._joined(units.doubtful_parts(value.value, value.low, value.high))
         if isinstance(value, Share):
             return self.percent(value.value)
+        if isinstance(value, Money):
+            return self.money(value)
         if isinstance(value, Moment):
             return self.clock(value.value, value.near)
         if isinstance(value, Message):
@@ -136,6 +138,17 @@ class Language:
         before, after = self._cldr.percent
         return before + self._cldr.number(hundredths, is_grouped=True) + after
 
+    def money(self, amount: Money) -> str:
+        """An amount with its currency, in cents where that is not far too exact."""
+        number = self.number(amount.value, 2 if abs(amount.value) < 1000 else 0)
+        if not amount.currency:
+            return number
+        return (
+            f"{amount.currency}{number}"
+            if self.code == "en" and len(amount.currency) == 1
+            else f"{number} {amount.currency}"
+        )
+
     def duration(self, seconds: float, scale: float | None = None) -> str:
         """A duration with about three digits."""
         return self._joined(units.duration_parts(seconds, scale))
@@ -146,6 +159,10 @@ class Language:
     def is_range(self, low: float, high: float) -> bool:
         """Whether the two ends look different when they are written."""
         return self.duration(low, high) != self.duration(high)
+
+    def joined(self, texts: list[str]) -> str:
+        """Statements in a row, separated as the language does it."""
+        return self.text("statements-separator").replace("…", "").join(texts)
 
     def span(self, low: float, high: float) -> str:
         """A range of durations; the unit only once where both ends have just that one."""

@@ -144,6 +144,9 @@ class RunAssembler:
             known = self._prefix_shape.match(found.text)
             if known is not None and known.end() < len(found.text):
                 found = claim(self.format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
+        is_inside = found.match is not None and (found.match.start() > 0 or found.text != text)
+        if is_inside and found.prefix is None and behind_bar(text) is not None:
+            return Claim(None, None, None, text)  # the bar is taken off first: a timestamp may come behind it
         return found
 
     def apply(self, index: int, groups: Groups, text: str, prefix: Prefix | None) -> None:
@@ -384,6 +387,8 @@ class RunAssembler:
         rank = so_far.writers.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
         is_bar = bool(groups.get("took_clock") or groups.get("took_samples"))
         loss = number(groups.get("val_loss"))
+        if kind == "evaluation" and took_ns(groups) is None and (took_s := self.step_lines.take_duration()) is not None:
+            groups = {**groups, "took_s": f"{took_s:.9f}"}
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
         if so_far.events.continue_last(kind, groups, row):

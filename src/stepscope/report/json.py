@@ -9,8 +9,10 @@ from operator import attrgetter
 from typing import Any
 
 from stepscope import __version__
+from stepscope.analysis.money import cost_of, num_devices
 from stepscope.analysis.report import Report
 from stepscope.analysis.settle import what_would_settle
+from stepscope.analysis.slow_groups import extra_s, group_slow
 from stepscope.core.redact import redact
 from stepscope.core.settings import COUNTS, Setting
 from stepscope.core.unseen import to_json
@@ -20,6 +22,7 @@ from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.report.gpu import samples_data
 from stepscope.report.inferred import assumption_text
+from stepscope.report.log_lines import log_lines
 from stepscope.report.reasons import as_data, level_data, rhythm_data
 from stepscope.report.wording.slow import evidence_text
 from stepscope.report.wording.trend import trend_lines
@@ -55,6 +58,7 @@ def document(report: Report) -> dict[str, Any]:
         **_causes(report, english),
         **_ledger(report),
         "findings": _findings(report, english),
+        "price": _price(report),
         "best": _best(report),
         "cadence": _cadence(report, english),
         "forecast": _forecast(report, english),
@@ -91,6 +95,7 @@ def _source(report: Report, english: Language) -> dict[str, Any]:
         "other_writer_steps": run.num_other_rows,
         "inferred": _inferred(run, english),
         "first_unread": [{"line": line, "text": text} for line, text in run.first_unread],
+        "kept_lines": log_lines(report),
     }
 
 
@@ -191,6 +196,7 @@ def _slow(report: Report, english: Language) -> dict[str, Any]:
                 "step": slow.step,
                 "line": slow.line,
                 "seconds": slow.seconds,
+                "extra_s": extra_s(slow.parts),
                 "cause": slow.cause,
                 "confidence": slow.confidence,
                 "parts": [_part(part) for part in slow.parts],
@@ -199,6 +205,17 @@ def _slow(report: Report, english: Language) -> dict[str, Any]:
                 "candidates": [as_data(finding, english) for finding in slow.candidates],
             }
             for slow in slow_steps[:MAX_SLOW]
+        ],
+        "slow_groups": [
+            {
+                "every": group.every,
+                "count": len(group.steps),
+                "each_s": group.each_s,
+                "lost_s": group.lost_s,
+                "cause": group.steps[0].cause,
+                "parts": [_part(part) for part in group.parts],
+            }
+            for group in group_slow(report.run, slow_steps)[:MAX_SLOW]
         ],
         "slow_count": len(slow_steps),
         "slow_s": math.fsum(slow.seconds for slow in slow_steps),
@@ -233,7 +250,26 @@ def _ledger(report: Report) -> dict[str, Any]:
 
 def _findings(report: Report, english: Language) -> list[dict[str, Any]]:
     """What cost most time, most first."""
-    return [{**one._asdict(), "message": english.say(one.message)} for one in report.findings]
+    return [
+        {**one._asdict(), "message": english.say(one.message), "money": cost_of(report, one.seconds)}
+        for one in report.findings
+    ]
+
+
+def _price(report: Report) -> dict[str, Any] | None:
+    """What the user says that time costs, and what the run has cost so far."""
+    price = report.ask.price
+    if price is None:
+        return None
+    spent = cost_of(report, report.ledger.wall_s) if report.has_times else None
+    per = "kWh" if price.per_kwh else "h"
+    return {
+        "value": price.value,
+        "per": per,
+        "currency": price.currency or None,
+        "devices": num_devices(report),
+        "spent": spent,
+    }
 
 
 def _best(report: Report) -> dict[str, Any] | None:
@@ -297,6 +333,7 @@ def _forecast(report: Report, english: Language) -> dict[str, Any]:
         "low_s": end.low_s,
         "high_s": end.high_s,
         "confidence": end.confidence,
+        "money": cost_of(report, end.remaining_s),
         "finish_at": None if report.has_ended else _iso(report.finish(end.remaining_s)),
         "finish_low_at": None if report.has_ended else _iso(report.finish(end.low_s)),
         "finish_high_at": None if report.has_ended else _iso(report.finish(end.high_s)),
@@ -368,6 +405,7 @@ def _advice(report: Report, english: Language) -> list[dict[str, Any]]:
             "basis": "measured" if advice.assumed is None else "assumed",
             "precision": english.say(advice.precision) if advice.precision else None,
             "saves_bytes": advice.saves_bytes,
+            "saves_money": cost_of(report, advice.saves_s),
             "paste": advice.paste,
         }
         for advice in report.advice

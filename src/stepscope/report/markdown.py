@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stepscope.alarms._base import Alarm
 from stepscope.analysis.report import Report
 from stepscope.analysis.settle import TIMESTAMP_COMMAND
 from stepscope.core.redact import redact
@@ -16,6 +17,7 @@ from stepscope.report.wording.headline import headline, normal_lines, settings_l
 from stepscope.report.wording.phases import phase_cells
 from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
+from stepscope.report.wording.summary import told_alarms
 from stepscope.report.wording.trend import no_slow_text, speed_lines
 
 _SHOWN_SLOW = 10
@@ -38,7 +40,7 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
     blocks = doubt_blocks(report, language, level=level)
     if report.alarms:
         blocks.append(f"{mark} {language.text('section-alarms')}")
-        blocks.append("\n".join(f"- {_alarm(report, index, language)}" for index in range(len(report.alarms))))
+        blocks.append(alarm_list(report, language))
     normal = [*normal_lines(report, language), *speed_lines(report, language), *verdict_lines(report, language)]
     if normal:
         blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
@@ -79,8 +81,12 @@ def fence(lines: list[str]) -> str:
     return "\n".join(["```", *(line.replace("`", "'") for line in lines), "```"])
 
 
-def _alarm(report: Report, index: int, language: Language) -> str:
-    alarm = report.alarms[index]
+def alarm_list(report: Report, language: Language) -> str:
+    """Every alarm with the line that it is about, one for a death."""
+    return "\n".join(f"- {_alarm(alarm, language)}" for alarm in told_alarms(report))
+
+
+def _alarm(alarm: Alarm, language: Language) -> str:
     where = f" ({language.text('alarm-line', line=alarm.line)})" if alarm.line else ""
     return f"**{alarm.code}**: {escape(language.say(alarm.message))}{where}"
 

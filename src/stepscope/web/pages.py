@@ -38,7 +38,7 @@ def page(title: str, content: str, language: Language) -> str:
 
 
 def run_page(key: str, name: str, report: Report, language: Language) -> str:
-    """A run's page, which keeps itself up to date; `key` stands for it in addresses."""
+    """A run's page, which keeps itself up to date; `key` is its name in addresses."""
     back = f'<nav><a href="./">{escape(language.text("web-all-runs"))}</a></nav>'
     live = f'<div id="live" data-path="{escape(key, quote=True)}" hidden></div>'
     return page(

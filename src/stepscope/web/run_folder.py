@@ -37,7 +37,7 @@ class ListedRun(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What stands for the log in addresses and forms: its name, or a code for it where a browser would change it.
+        """The log's key in addresses and forms: its name, or a code for it where a browser would change it.
 
         A name below the folder never starts with a slash, so a code is never taken for a name.
         """
@@ -98,7 +98,7 @@ class RunFolder:
         return [source.path for source in newest if source.path is not None][:_MOST_RUNS]
 
     def path(self, key: str) -> Path:
-        """The file that a key or a name stands for; an error when it is not there or lies elsewhere."""
+        """The file of a key or a name; an error when it is not there or lies elsewhere."""
         name = unquote(key[1:], errors="surrogateescape") if key.startswith("/") else key
         path = self._home / name
         with confined_to(self._home):

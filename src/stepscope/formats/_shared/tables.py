@@ -162,6 +162,7 @@ def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -
     held: Row | None = None  # the last step, for as long as rows of the same step may complete it
     held_step = 0
     after: list[str] = []
+    first: int | None = None  # the first step: a table that begins above 0 counts up to its total
     for line in lines:
         if line is None or isinstance(line, str):
             after.append(line or "")
@@ -178,15 +179,16 @@ def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -
             held = {**line, **{key: value for key, value in held.items() if value not in (None, "")}}
             after.append(evaluation or "")
             continue
+        first = step if first is None else first
         if held is not None:
-            yield _step(name, held_step, held, columns)
+            yield _step(name, held_step, held, columns, beyond=int(bool(first)))
         yield from after
         after = []
         if evaluation is not None:
             yield evaluation
         held, held_step = line, step
     if held is not None:
-        yield _step(name, held_step, held, columns)
+        yield _step(name, held_step, held, columns, beyond=int(bool(first)))
     yield from after
 
 
@@ -214,11 +216,11 @@ def _is_step(row: Row, step: int | None, columns: Columns, *, evaluated: bool) -
     )
 
 
-def _step(name: str, step: int, row: Row, columns: Columns) -> str:
+def _step(name: str, step: int, row: Row, columns: Columns, *, beyond: int) -> str:
     text = f"{name}: step {step}"
     total = columns.total and step_of(row, columns._replace(step=columns.total))
     if total:
-        text += f" of {total}"
+        text += f" of {total + beyond}"
     if columns.kind in {"elapsed", "duration"}:
         label = "elapsed_s" if columns.kind == "elapsed" else "dur_s"
         text += f" {label} {seconds_of(row, columns.clock) or 0.0:.9f}"

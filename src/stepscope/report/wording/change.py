@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from stepscope.analysis.report import Report
 from stepscope.audit._lacks import lacks_evaluations, may_say
-from stepscope.core.message import About, Decimal, Seconds, Share
+from stepscope.core.message import About, Decimal, Seconds, Share, say
 from stepscope.core.settings import Value
 from stepscope.i18n import Language
+from stepscope.report.wording.money import with_money
 from stepscope.report.wording.sentence import capital
 
 if TYPE_CHECKING:
@@ -34,12 +35,9 @@ def change_lines(
     for advice in report.advice[:most]:
         change = _change_text(report, advice, language, code)
         if advice.saves_s or advice.saves_bytes is None:
-            line = language.text(
-                "change-line",
-                change=change,
-                duration=Seconds(advice.saves_s),
-                span=language.span(advice.saves_low_s, advice.saves_high_s),
-            )
+            span = language.span(advice.saves_low_s, advice.saves_high_s)
+            text = say("change-line", change=change, duration=Seconds(advice.saves_s), span=span)
+            line = language.say(with_money(report, text, advice.saves_s))
         else:
             line = language.text("change-frees", change=change, size=Decimal(advice.saves_bytes / 1e9, 0))
         found.append((line, language.say(advice.evidence), language.say(advice.costs)))
@@ -53,7 +51,8 @@ def change_texts(report: Report, language: Language, *, most: int) -> list[str]:
         change = _change_text(report, advice, language, str)
         if advice.saves_s or advice.saves_bytes is None:
             saved = About(advice.saves_s, advice.saves_low_s, advice.saves_high_s)
-            found.append(language.text("change-short", change=change, duration=saved))
+            text = say("change-short", change=change, duration=saved)
+            found.append(language.say(with_money(report, text, advice.saves_s)))
         else:
             found.append(language.text("change-frees", change=change, size=Decimal(advice.saves_bytes / 1e9, 0)))
     return found
@@ -91,9 +90,8 @@ def no_change_text(report: Report, language: Language) -> str:
     if not report.has_steps or not ledger.wall_s:
         return language.text("change-no-steps")
     situation = report.situation
-    stops_s = ledger.seconds("evaluation") + ledger.seconds("checkpoint")
-    if situation.is_future:
-        stops_s = situation.evaluations_s + situation.checkpoints_s
+    past = (ledger.seconds("evaluation") + ledger.seconds("checkpoint")) / ledger.wall_s
+    ahead = situation.evaluations_s + situation.checkpoints_s if situation.is_future and situation.horizon_s else 0.0
     if not ledger.seconds("evaluation") and run.events.kind.count("evaluation"):
         return language.text("change-unknown")
     if not ledger.seconds("evaluation") + ledger.seconds("checkpoint"):
@@ -103,7 +101,7 @@ def no_change_text(report: Report, language: Language) -> str:
             if found is None
             else language.say(may_say("change-none-seen-unread", found))
         )
-    share = Share(stops_s / situation.horizon_s if situation.horizon_s else 0.0)
+    share = Share(max(past, ahead / situation.horizon_s if ahead else 0.0))  # the ledger beside it has the past
     return language.text("change-none" if share.value < _CHEAP else "change-none-few", share=share)
 
 

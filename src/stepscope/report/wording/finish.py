@@ -8,6 +8,7 @@ from stepscope.analysis.report import Report
 from stepscope.core.message import Message, Moment, Range, Seconds, Share, say
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
+from stepscope.report.wording.money import with_money
 from stepscope.report.wording.sentence import capital
 
 _INTERVAL_UNKNOWN = ("assume-default-interval", "assume-evaluations-unannounced")
@@ -29,7 +30,7 @@ def finish_lines(report: Report, language: Language) -> list[str]:
         return lines
     if end.is_finished:
         return [language.text("finish-complete", step=end.schedule.last_step, total=end.schedule.max_steps)]
-    lines = [left_text(end, language) if report.has_ended else eta_line(report, end, language)]
+    lines = [capital(left_text(end, language)) if report.has_ended else eta_line(report, end, language)]
     lines.append(language.text("left-line", items=", ".join(left_items(end, language))))
     if report.has_ended:
         lines.append(language.text("finish-ended"))
@@ -105,7 +106,8 @@ def eta_line(report: Report, end: Forecast, language: Language) -> str:
     """Time left and clock time, on one line."""
     left = left_text(end, language)
     finish = language.text("finish-ended") if report.has_ended else finish_text(report, end, language)
-    return language.text("eta-line", left=left, finish=finish) if finish else left
+    line = say("eta-line", left=left, finish=finish) if finish else say("eta-line-left", left=left)
+    return capital(language.say(with_money(report, line, end.remaining_s, with_rate=True)))
 
 
 def left_text(end: Forecast, language: Language) -> str:
