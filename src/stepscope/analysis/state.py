@@ -45,7 +45,11 @@ def find_state(
         return State("unknown", step, line, say("state-silent"))
     silent_s = max(0.0, (present - written).total_seconds())
     usual_s = _usual_gap(run, level_s)
-    evidence = say("state-last-written", at=Moment(written, present), usual=Seconds(usual_s or 0.0))
+    at = Moment(written, present)
+    # Stamps in whole seconds may be too coarse to tell what is usual.
+    evidence = (
+        say("state-last-written", at=at, usual=Seconds(usual_s)) if usual_s else say("state-last-written-only", at=at)
+    )
     if silent_s <= max(_RECENT_LEAST_S, _RECENT_FACTOR * (usual_s or 0.0)):
         return State("running", step, line, evidence)
     over = silent_end(run)

@@ -993,8 +993,7 @@ error-compare-needs-two = compare braucht mindestens zwei Logs
 
 ## Die Seite
 
-page-strip = Jede Iteration
-page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles. Ist das Diagramm gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einer langsamen Iteration zur nächsten, Pos1 zeigt alles.
+page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles. Ist der Verlauf gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einem Stopp zum nächsten, Pos1 zeigt alles.
 page-whatif = Was wäre, wenn
 
 ## Die Web-App
@@ -1195,7 +1194,6 @@ page-zoom-left = Nach links
 page-zoom-right = Nach rechts
 page-zoom-all = Alles zeigen
 page-normal = normale Iteration
-page-outside = { $phase } zwischen zwei Iterationen
 page-level = Niveau normaler Iterationen
 page-tip = Iteration { $step }: { $took }
 page-validation = Validierungs-Loss
@@ -1214,6 +1212,8 @@ backtest-summary = { $count ->
     [one] Die Prognose der Zeit bis Iteration { $step }, neu berechnet aus dem damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von 1.
    *[other] Prognosen der Zeit bis Iteration { $step }, neu berechnet aus dem jeweils damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von { $count }.
 }
+page-tokens-rate = Tokens pro Sekunde, mit Evaluierungen und Speichern
+page-steps-rate = Iterationen pro Sekunde, mit Evaluierungen und Speichern
 page-throughput = Durchsatz
 page-tokens-rate = Tokens pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-steps-rate = Iterationen pro Sekunde, einschließlich Evaluierungen und Checkpoints
@@ -1233,6 +1233,7 @@ page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
 page-whatif-evaluations = Evaluierungen, die noch kommen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
+## Was die Karte währenddessen sagt
 page-more-slow = { $count ->
     [one] Eine weitere langsame Iteration
    *[other] { $count } weitere langsame Iterationen
@@ -1522,13 +1523,122 @@ fleet-scanned = { $found } Kandidaten gefunden: { $known } schon bekannt, { $don
 fleet-unreadable-folder = Warnung: Der Ordner { $path } lässt sich nicht auflisten
 error-bad-workers = --workers ist eine ganze Zahl von 1 bis 4095
     .hint = zum Beispiel: --workers 8
+error-bucket-without-name = kein Bucket angegeben
+    .hint = zum Beispiel: s3://logs/runs
+error-no-bucket = diesen Bucket gibt es nicht
+    .hint = prüfe den Namen und, wenn es nicht der Dienst des Anbieters selbst ist, AWS_ENDPOINT_URL
+error-no-such-object = dort liegt nichts
+    .hint = prüfe den Schlüssel: Ein Präfix endet, wo ein Ordner enden würde
+error-bucket-no-credentials = keine Zugangsdaten für diesen Bucket
+    .hint = richte sie ein wie für die Werkzeuge des Anbieters, oder AWS_SKIP_SIGNATURE=true, wenn der Bucket öffentlich ist
+error-bucket-refused = mit diesen Zugangsdaten ist das Lesen nicht erlaubt
+    .hint = Auflisten und Lesen müssen erlaubt sein
+error-bucket-unreachable = der Bucket lässt sich nicht lesen: { $reason }
+    .hint = prüfe Endpunkt, Region und Netz
+error-bucket-unsorted = dieser Bucket listet seine Schlüssel ungeordnet auf
+    .hint = das tun Verzeichnis-Buckets von S3: kopiere die Logs in einen gewöhnlichen Bucket oder lies sie von einer Platte
+error-bad-engine = keine Engine
+    .hint = zum Beispiel: --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
+error-engine-unreachable = keine Verbindung zum Cluster: { $reason }
+    .hint = prüfe die Adresse und ob er läuft
+error-worker-without-us = ein Worker kann Stepscope nicht importieren: { $reason }
+    .hint = installiere auf den Workern dieselbe Version, mit dem Extra fleet
+fleet-watching = { $count } verfolgt · { $stalled } stehen still · { $ended } beendet · { $alarms } Alarme
+fleet-not-followed = Warnung: { $path } wird nicht verfolgt: { $reason }
+error-fleet-without-sources = dieser Speicher weiß nicht, wo seine Logs liegen
+    .hint = lies sie zuerst ein: stepscope fleet scan /logs/slurm --store { $place }
 error-fleet-needs-place = nichts zum Einlesen angegeben
-    .hint = nenne Ordner oder Logs: stepscope fleet scan /logs/slurm --store fleet/
+    .hint = nenne Ordner, Logs oder Buckets: stepscope fleet scan /logs/slurm --store fleet/
 error-fleet-store-busy = ein anderer Scan schreibt gerade in diesen Speicher
     .hint = warte auf ihn oder nimm ein anderes --store
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
 
+## Die Seite eines Laufs
+
+state-name-running = Läuft
+state-name-finished = Fertig
+state-name-crashed = Abgestürzt
+state-name-out_of_memory = Speicher voll
+state-name-interrupted = Unterbrochen
+state-name-killed = Beendet (kill)
+state-name-stopped = Stehen geblieben
+state-name-unknown = Zustand unklar
+page-last-line = letzte Zeile
+page-export = Exportieren
+page-export-summary = Zusammenfassung kopieren
+page-export-json = Daten speichern (JSON)
+page-export-link = Link zu dieser Ansicht kopieren
+page-export-print = Drucken
+page-export-more = Weitere Formate, im Terminal:
+page-copy = Kopieren
+page-copied = Kopiert
+page-card-do = Was zu tun ist
+page-card-done = Fertig um
+page-card-left = Restzeit
+page-card-left-if = Restzeit, wenn es weitergeht
+page-card-took = Dauer
+page-card-progress = Fortschritt
+page-card-speed = Tempo
+page-card-overhead = Zeit ohne Training
+page-ended-at = beendet: { $time }
+page-elapsed = bisher { $duration }
+page-no-total = Gesamtzahl unbekannt: --max-steps N angeben
+page-iterations = Iterationen
+page-per-iteration = pro Iteration
+page-speed-range = { $share } brauchen { $span }
+page-speed-tokens = { $tokens } Tokens/s
+page-overhead-none = alles ist Training
+section-findings = Was Zeit gekostet hat
+page-why = Warum, und was es kostet
+page-more-advice = Auch lohnend
+page-more-changes = { $count ->
+    [one] Eine weitere Möglichkeit
+   *[other] { $count } weitere Möglichkeiten
+}
+page-timeline = Verlauf
+page-lane-level = Zeit pro Iteration
+page-lane-stops = langsame Iterationen und Stopps, in ihren Teilen
+page-unprinted = nicht gedruckt (1 von { $count } ist es)
+page-training-loss = Trainings-Loss
+page-best = Bestwert: { $loss } bei { $step }
+page-tip-window = Iterationen { $first }–{ $last } ({ $count }): je { $took }
+page-strip-hint-touch = Tippen zeigt Werte; die Knöpfe oben vergrößern und verschieben.
+page-tabs = Einzelheiten
+page-tab-forecast = Vorhersage
+page-tab-ranks = Ranks
+page-tab-log = Log
+page-column-count = Anzahl
+page-column-each = je
+page-column-extra = zusätzlich
+page-column-cause = Ursache
+page-column-rank = Rank
+page-column-host = Host
+page-column-format = Format
+page-slow-groups = Nach Art
+page-slow-each = Einzeln
+page-window = { $first }–{ $last } ({ $count } Iterationen)
+page-fan-changed = was wäre, wenn
+page-reset = Zurücksetzen
+page-copy-flags = Als Optionen kopieren
+page-ranks-hint = Jede Zeile ist ein Rank, jede Spalte ein Abschnitt des Laufs. Die Farbe ist seine Zeit pro Iteration gegen den Median aller Ranks in diesem Abschnitt.
+page-log-hint = Die Zeilen, aus denen die Zahlen stammen, soweit sie sich zitieren lassen: langsame Iterationen, Evaluierungen, Checkpoints, Hinweise, das Ende und Zeilen, die nicht verstanden wurden.
+page-log-find = Suchen
+page-sure = Sicherheit dieser Lesart
+page-candidates = Formate, die probiert wurden
+page-verdict-agrees = passt
+page-verdict-disagrees = widerspricht
+page-verdict-cannot-tell = unklar
+page-card-lost = Was verloren ist
+page-card-so-far = Bisher
+page-more-alarms = { $count } weitere
+page-show = Im Verlauf zeigen
+page-best-loss = bester Validierungs-Loss { $loss } bei { $step }
+page-window-mark = Mittel der Iterationen, für die eine Zeile steht
+page-tokens-per-s = Tokens/s
+page-steps-per-s = Iterationen/s
+error-theme-without-picture = --theme gilt für Bilder
+    .hint = ergänze --format png oder --format svg
 # The runs of a folder
 runs-title = { $count } Läufe in { $path }, der neueste zuerst
 runs-column-run = Lauf
@@ -1586,6 +1696,11 @@ alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigst
 alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
 alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. So weiterzumachen hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
 alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Noch { $left } weiterzumachen hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; für das Ende: --max-steps N
+summary-each-no-end-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; Ende noch nicht abzusehen
+state-last-written-only = das Log endet ohne Meldung; zuletzt geschrieben: { $at }
 error-fleet-bad-pattern = ein Pfadmuster nennt in geschweiften Klammern user, project, commit, gpu, hosts, devices, job_id oder price, jedes einmal
     .hint = siehe docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = das ist keine Tabelle mit Angaben

@@ -19,10 +19,11 @@ def render(entries: list[ListedRun]) -> str:
     return render_reports([(entry.name, entry.report) for entry in entries if entry.report is not None])
 
 
-def render_reports(reports: list[tuple[str, Report]]) -> str:
-    """The metrics of runs by their names."""
+def render_reports(reports: list[tuple[str, Report]], *others: Collector) -> str:
+    """The metrics of runs by their names, and other metrics."""
     registry = CollectorRegistry()
-    registry.register(_Runs(reports))
+    for collector in (_Runs(reports), *others):
+        registry.register(collector)
     return generate_latest(registry).decode()
 
 
