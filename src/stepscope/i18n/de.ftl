@@ -1212,9 +1212,6 @@ backtest-summary = { $count ->
     [one] Die Prognose der Zeit bis Iteration { $step }, neu berechnet aus dem damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von 1.
    *[other] Prognosen der Zeit bis Iteration { $step }, neu berechnet aus dem jeweils damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von { $count }.
 }
-page-tokens-rate = Tokens pro Sekunde, mit Evaluierungen und Speichern
-page-steps-rate = Iterationen pro Sekunde, mit Evaluierungen und Speichern
-page-throughput = Durchsatz
 page-tokens-rate = Tokens pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-steps-rate = Iterationen pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-gpu = GPU
@@ -1234,10 +1231,6 @@ page-whatif-more = { $duration } mehr als jetzt
 page-whatif-evaluations = Evaluierungen, die noch kommen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
 ## Was die Karte währenddessen sagt
-page-more-slow = { $count ->
-    [one] Eine weitere langsame Iteration
-   *[other] { $count } weitere langsame Iterationen
-}
 ## Was die GPU währenddessen sagt
 
 gpu-power-of = { $power } von { $limit } W
@@ -1573,8 +1566,8 @@ page-export-print = Drucken
 page-export-more = Weitere Formate, im Terminal:
 page-copy = Kopieren
 page-copied = Kopiert
-page-card-do = Was zu tun ist
-page-card-done = Fertig um
+page-card-do = Was jetzt hilft
+page-card-done = Ende
 page-card-left = Restzeit
 page-card-left-if = Restzeit, wenn es weitergeht
 page-card-took = Dauer
@@ -1605,7 +1598,7 @@ page-best = Bestwert: { $loss } bei { $step }
 page-tip-window = Iterationen { $first }–{ $last } ({ $count }): je { $took }
 page-strip-hint-touch = Tippen zeigt Werte; die Knöpfe oben vergrößern und verschieben.
 page-tabs = Einzelheiten
-page-tab-forecast = Vorhersage
+page-tab-forecast = Prognose
 page-tab-ranks = Ranks
 page-tab-log = Log
 page-column-count = Anzahl

@@ -994,9 +994,6 @@ error-compare-needs-two = compare necesita dos logs o más
 ## La página
 
 page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
-page-whatif = Y si
-page-strip = Cada iteración
-page-strip-hint = Arrastra para ampliar, haz doble clic para verlo todo. Con el gráfico elegido: + y − o la rueda amplían, las flechas mueven, N y P van de una iteración lenta a otra, Inicio lo muestra todo.
 page-whatif = Qué pasaría si
 
 ## La aplicación web
@@ -1215,9 +1212,6 @@ backtest-summary = { $count ->
     [one] El pronóstico del tiempo hasta la iteración { $step }, recalculado con el log de entonces. Tiempos reales dentro del intervalo: { $held } de 1.
    *[other] Pronósticos del tiempo hasta la iteración { $step }, recalculados con el log de entonces. Tiempos reales dentro del intervalo: { $held } de { $count }.
 }
-page-tokens-rate = tokens por segundo, evaluaciones y guardados incluidos
-page-steps-rate = iteraciones por segundo, evaluaciones y guardados incluidos
-page-throughput = rendimiento
 page-tokens-rate = tokens por segundo, evaluaciones y checkpoints incluidos
 page-steps-rate = iteraciones por segundo, evaluaciones y checkpoints incluidos
 page-gpu = GPU
@@ -1235,13 +1229,8 @@ page-whatif-done = fin: { $time }
 page-whatif-less = { $duration } menos que ahora
 page-whatif-more = { $duration } más que ahora
 page-whatif-evaluations = evaluaciones pendientes: { $number }
-page-whatif-error = loss de validación ± { $error }
 ## Lo que dice la tarjeta mientras tanto
 page-whatif-error = pérdida de validación ± { $error }
-page-more-slow = { $count ->
-    [one] Una iteración lenta más
-   *[other] { $count } iteraciones lentas más
-}
 ## Lo que dice la GPU mientras tanto
 
 gpu-power-of = { $power } de { $limit } W
@@ -1577,15 +1566,15 @@ page-export-print = Imprimir
 page-export-more = Más formatos, desde una terminal:
 page-copy = Copiar
 page-copied = Copiado
-page-card-do = Qué hacer
-page-card-done = Termina
+page-card-do = Qué conviene hacer
+page-card-done = Fin previsto
 page-card-left = Tiempo restante
 page-card-left-if = Tiempo restante, si continúa
 page-card-took = Duración
 page-card-progress = Progreso
 page-card-speed = Velocidad
-page-card-overhead = Tiempo sin entrenar
-page-ended-at = terminó a las { $time }
+page-card-overhead = Sobrecarga
+page-ended-at = fin: { $time }
 page-elapsed = { $duration } hasta ahora
 page-no-total = total desconocido: indica --max-steps N
 page-iterations = iteraciones
@@ -1602,9 +1591,9 @@ page-more-changes = { $count ->
 }
 page-timeline = Cronología
 page-lane-level = tiempo por iteración
-page-lane-stops = iteraciones lentas y pausas, por partes
+page-lane-stops = iteraciones lentas y paradas, por partes
 page-unprinted = sin imprimir (se imprime 1 de cada { $count })
-page-training-loss = loss de entrenamiento
+page-training-loss = pérdida de entrenamiento
 page-best = mejor: { $loss } en { $step }
 page-tip-window = Iteraciones { $first }–{ $last } ({ $count }): { $took } cada una
 page-strip-hint-touch = Toca para ver los valores; los botones de arriba amplían y desplazan.
@@ -1612,7 +1601,7 @@ page-tabs = Detalles
 page-tab-forecast = Pronóstico
 page-tab-ranks = Ranks
 page-tab-log = Log
-page-column-count = cuántas
+page-column-count = número
 page-column-each = cada una
 page-column-extra = de más
 page-column-cause = causa
@@ -1622,7 +1611,7 @@ page-column-format = formato
 page-slow-groups = Por tipos
 page-slow-each = Una por una
 page-window = { $first }–{ $last } ({ $count } iteraciones)
-page-fan-changed = si cambias algo
+page-fan-changed = con el cambio
 page-reset = Restablecer
 page-copy-flags = Copiar como opciones
 page-ranks-hint = Cada fila es un rank, cada columna un tramo. El color es su tiempo por iteración frente a la mediana de todos los ranks en ese tramo.
@@ -1637,7 +1626,7 @@ page-card-lost = Qué se pierde
 page-card-so-far = Hasta ahora
 page-more-alarms = { $count } más
 page-show = Ver en la cronología
-page-best-loss = mejor loss de validación { $loss } en { $step }
+page-best-loss = mejor pérdida de validación { $loss } en { $step }
 page-window-mark = media de las iteraciones que cubre una línea
 page-tokens-per-s = tokens/s
 page-steps-per-s = iteraciones/s
