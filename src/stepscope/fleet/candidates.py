@@ -81,7 +81,7 @@ def _candidate(folder: str, files: tuple[Listed, ...], kind: Kind) -> Candidate:
     # The folder's own list of files may change; a group is known by what its names have in common.
     name = folder if kind != "group" else folder + "\0" + _pattern(files[0].uri[len(folder) :])
     parts = [_VERSION, kind, *(part for file in files for part in (file.uri, file.version))]
-    return Candidate(folder, files, kind, _number(name), _number("\0".join(parts)))
+    return Candidate(folder, files, kind, number_of(name), number_of("\0".join(parts)))
 
 
 def _pattern(name: str) -> str:
@@ -91,7 +91,7 @@ def _pattern(name: str) -> str:
     return _NUMBER_FOLDER.sub("#", _COUNTED.sub(r"\1\2#", name))
 
 
-def _number(text: str) -> int:
+def number_of(text: str) -> int:
     """A number of 63 bits that stands for a text."""
     found = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).digest()
     return int.from_bytes(found, "big") >> 1

@@ -76,7 +76,7 @@ def _identity(candidate: Candidate, row: Row, scanned_at: dt.datetime) -> Row:
 def _readings(candidate: Candidate, now: dt.datetime) -> Iterator[tuple[Row, Rows]]:
     try:
         by_name = {file.uri: file for file in candidate.files}
-        for own in _split(_sources(candidate)):
+        for own in split(sources_of(candidate)):
             files = tuple(by_name[source.name] for source, _ in own if source.name in by_name) or candidate.files
             yield _explained(files, own, now)
     except Exception as problem:  # a file that breaks us must not take the fleet with it
@@ -93,12 +93,14 @@ def _explained(files: tuple[Listed, ...], own: list[tuple[Source, Head | None]],
         return _failed(files, *_reason(problem)), {}
 
 
-def _split(sources: list[Source]) -> Iterator[list[tuple[Source, Head | None]]]:
-    """The sources of each run of a candidate, those of one that nobody can read last."""
+def split(
+    sources: list[Source], look: Callable[[list[Source]], list[Head]] = read_heads
+) -> Iterator[list[tuple[Source, Head | None]]]:
+    """The sources of each run of a candidate, those of one that nobody can read last; `look` reads their heads."""
     if len(sources) == 1:
         yield [(sources[0], None)]
         return
-    heads = read_heads(sources)
+    heads = look(sources)
     runs = split_runs(heads)
     claimed = {head.source.name for run in runs for head in run}
     for run in _without_side_tables(runs):
@@ -132,7 +134,8 @@ def _is_called_log(name: str) -> bool:
     return any(part in Path(name).name.lower() for part in ("log", "out", "train"))
 
 
-def _sources(candidate: Candidate) -> list[Source]:
+def sources_of(candidate: Candidate) -> list[Source]:
+    """What to read of a candidate."""
     pairs = [(file, Path(file.uri)) for file in candidate.files]
     if candidate.kind == "mlflow":
         folder = Path(candidate.folder)

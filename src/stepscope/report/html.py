@@ -39,9 +39,11 @@ def render(report: Report, language: Language) -> str:
     return page(title, body(report, language), language)
 
 
-def page(title: str, content: str, language: Language, *, extra_script: str = "", policy: str = "") -> str:
+def page(
+    title: str, content: str, language: Language, *, extra_script: str = "", extra_style: str = "", policy: str = ""
+) -> str:
     """A whole page around `content`, which is markup already."""
-    script, style = assets.scripts() + extra_script, assets.styles()
+    script, style = assets.scripts() + extra_script, assets.styles() + extra_style
     return templating.render(
         "base.html",
         language,
