@@ -120,7 +120,7 @@ class _App:
 
     async def compare(self, request: Request) -> Response:
         """Two runs or more side by side."""
-        keys = request.query_params.getlist("path")[:pages.MOST_COMPARED]
+        keys = request.query_params.getlist("path")[: pages.MOST_COMPARED]
         try:
             reports = [await anyio.to_thread.run_sync(self._folder.open, key) for key in keys]
             names = [self._folder.name(key) for key in keys]

@@ -1,4 +1,4 @@
-"""Curves of several runs for one picture: the time of an iteration, and the losses, over iterations, tokens and time."""
+"""Curves of several runs for one picture: normal iterations and losses, over iterations, tokens and time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def curves(report: Report) -> dict[str, Any]:
         found["tokens"] = [step * tokens for step in found["step"]] if tokens else []
         return found
 
-    timed = _in_order(run.steps.step, np.flatnonzero((run.steps.span > 0) & (run.steps.dur_ns > 0)))
+    # Without the slow ones, which are in the bars of the phases: a level has to be seen, not hidden by a stop.
+    normal = ledger.step.rows[ledger.step.rows < len(run)] if ledger.step is not None else np.zeros(0, dtype=np.int64)
+    timed = _in_order(run.steps.step, normal)
     edges = distinct(np.linspace(0, len(timed), min(_MOST_STRETCHES, len(timed)) + 1).astype(np.int64)).tolist()
     pieces = [timed[low:high] for low, high in itertools.pairwise(edges)]
     middles = np.array([float(np.median(run.steps.dur_ns[piece])) / NS for piece in pieces])

@@ -41,7 +41,6 @@ _FRAMES = {
     "app-unreadable": ("count",),
     "app-chosen": ("count",),
     "app-files": ("count",),
-    "app-now-iteration": ("step",),
     "app-progress": ("step", "total"),
     "app-left-at": ("time",),
     "app-ran": ("duration",),
@@ -51,16 +50,18 @@ _FRAMES = {
     "live-usual": ("duration",),
 }
 _WORDS = (
-    *("app-all", "app-ended", "app-now-live", "app-now-off", "app-offline", "app-most", "app-choose-more"),
+    *("app-all", "app-now-live", "app-now-off", "app-offline", "app-most", "app-choose-more"),
     *("app-no-match", "app-alarms", "app-notify-on", "app-notify-off", "app-notify-denied", "app-dismiss"),
-    *("web-failed", "app-large", "app-copied", "app-no-folder", "app-overdue", "app-beat", "app-sorted"),
+    *("web-failed", "app-copied", "app-no-folder", "app-overdue", "app-no-total"),
 )
 
 
 @cache
 def script() -> str:
     """What the app's pages do beyond the report's."""
-    return f"(() => {{\n{assets.bundle(_HERE / 'page' / 'app.js')}}})();\n"  # the page's own modules have the same names
+    return (
+        f"(() => {{\n{assets.bundle(_HERE / 'page' / 'app.js')}}})();\n"  # the page's own modules have the same names
+    )
 
 
 @cache

@@ -49,7 +49,7 @@ class ListedRun(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far the reading is: candidates found and read, those that hold no training log, folders not readable."""
+    """How far the reading is: files found and read, those that hold no training log, folders not readable."""
 
     num_found: int
     num_read: int
@@ -71,6 +71,7 @@ class _Known(NamedTuple):
     """What was made of a candidate."""
 
     digest: int
+    num_others: int  # its files that hold no training log
     keys: tuple[str, ...]
     cost_s: float
     at: float
@@ -116,9 +117,9 @@ class RunList:
             time.sleep(0.05)
 
     def _progress(self) -> Progress:
-        others = sum(not known.keys for known in self._known.values())
-        num_read = self._num_found - len(self._waiting)
-        return Progress(self._num_found, num_read, others, self._num_unreadable, self._is_searched)
+        others = sum(known.num_others for known in self._known.values())
+        num_waiting = sum(len(one.files) for one in self._waiting.values())
+        return Progress(self._num_found, self._num_found - num_waiting, others, self._num_unreadable, self._is_searched)
 
     # -- the thread ---------------------------------------------------------------------------------------
 
@@ -155,7 +156,8 @@ class RunList:
             for key in self._known.keys() - found.keys():
                 self._drop(self._known.pop(key).keys)
             self._waiting = changed
-            self._num_found, self._num_unreadable = len(found), len(unreadable)
+            self._num_found = sum(len(candidate.files) for candidate in found.values())
+            self._num_unreadable = len(unreadable)
         for start in range(0, len(fresh), _TOGETHER):
             self._recall(sorted(fresh, key=lambda one: -_mtime(one))[start : start + _TOGETHER])
         self._is_searched = True
@@ -234,7 +236,8 @@ class RunList:
             keys = tuple(run.key for run in runs)
             if before is not None:
                 self._drop(tuple(key for key in before.keys if key not in keys))
-            self._known[candidate.key] = _Known(candidate.digest, keys, cost_s, time.monotonic())
+            others = max(0, len(candidate.files) - sum(run.num_files for run in runs))
+            self._known[candidate.key] = _Known(candidate.digest, others, keys, cost_s, time.monotonic())
             self._waiting.pop(candidate.key, None)
 
     def _show_one(self, run: ListedRun) -> None:

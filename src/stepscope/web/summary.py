@@ -176,13 +176,11 @@ def _levels(report: Report, each_s: float) -> tuple[int | None, ...]:
     rows = step.rows[step.rows < len(run)]
     seconds = run.steps.dur_ns[rows] / NS
     places = np.minimum(_STRETCHES - 1, (row_ends(run, report.ledger)[rows] / each_s).astype(np.int64))
-    middles = [
-        float(np.median(own)) if len(own := seconds[places == place]) else None for place in range(_STRETCHES)
-    ]
+    middles = [float(np.median(own)) if len(own := seconds[places == place]) else None for place in range(_STRETCHES)]
     known = [value for value in middles if value is not None]
     if not known:
         return ()
-    top = max(max(known), _ROOM * float(np.median(known))) or 1.0
+    top = max(*known, _ROOM * float(np.median(known))) or 1.0
     return tuple(None if value is None else round(100 * value / top) for value in middles)
 
 

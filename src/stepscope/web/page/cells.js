@@ -1,5 +1,5 @@
 import { number, duration } from "../../report/page/numbers.js";
-import { ago, chip, clockTime, day, doingText, make, say, stateOf, words } from "./common.js";
+import { ago, chip, clockTime, day, doingText, make, passing, say, stateOf, words } from "./common.js";
 // A row of the list, cell by cell.
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 28;
@@ -58,9 +58,9 @@ function progress(row) {
   return [make("span", { class: "one" }, percent(share) + "\u202f%", make("span", { class: "of" }, say("app-progress", { step: number(row.step), total: number(row.total) }))), picture];
 }
 
-/** Seconds left of a run that is going, counted down since its last line; null where nobody knows. */
+/** Seconds left of a run that is going, counted down since its last line; null where nobody knows its total. */
 export function leftOf(row, now) {
-  if (row.remaining_s == null || row.moment == null) return row.remaining_s;
+  if (!row.total || row.remaining_s == null || row.moment == null) return row.total ? row.remaining_s : null;
   return row.remaining_s - Math.max(0, now - row.moment);
 }
 
@@ -68,10 +68,10 @@ function left(row, state, now) {
   const isGoing = state === "running" || state === "stalled";
   if (isGoing) {
     const seconds = leftOf(row, now);
-    if (seconds == null) return ["–"];
+    if (seconds == null) return two("–", words["app-no-total"]);
     const at = say("app-left-at", { time: clockTime(now + Math.max(0, seconds), now) });
     const span = row.low_s != null && row.high_s != null ? duration(Math.max(0, seconds + row.low_s - row.remaining_s)) + " – " + duration(Math.max(0, seconds + row.high_s - row.remaining_s)) : "";
-    return two(seconds > 0 ? duration(seconds < 120 ? Math.round(seconds) : seconds) : words["app-overdue"], at, span);
+    return two(seconds > 0 ? passing(seconds) : words["app-overdue"], at, span);
   }
   const end = row.moment != null ? row.moment : row.written;
   if (end == null) return ["–"];

@@ -59,10 +59,13 @@ export function pulseOf(row, now) {
   return { doing, since: Math.max(0, quiet - begun), usual };
 }
 
+/** Seconds that pass while one looks: whole ones. */
+export const passing = (seconds) => (seconds < 99.5 ? number(Math.round(seconds)) + " s" : duration(seconds));
+
 export function doingText(row, now) {
   const pulse = pulseOf(row, now);
   if (!pulse) return "";
-  const text = fill(words.doing[pulse.doing], { duration: duration(Math.round(pulse.since)) });
+  const text = fill(words.doing[pulse.doing], { duration: passing(pulse.since) });
   const has = pulse.usual && (pulse.doing === "evaluation" || pulse.doing === "checkpoint");
   return has ? text + " " + say("live-usual", { duration: duration(pulse.usual) }) : text;
 }
