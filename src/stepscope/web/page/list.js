@@ -23,6 +23,7 @@ export function start(app) {
   let order = []; // what is shown: {row} or {folder, count}
   let offsets = [0];
   let version = 0;
+  let isKnown = false; // whether anything can be said of the folder yet
   let progress = null;
   let isFailing = false;
   let clock = 0; // the server's clock is ours: it runs on this machine or the logs' times are its own
@@ -122,7 +123,7 @@ export function start(app) {
   }
 
   function draw() {
-    if (!version) return; // the skeleton stays until something is known
+    if (!isKnown) return; // the skeleton stays until something is known
     const top = -rowsNode.getBoundingClientRect().top;
     const first = Math.max(0, firstBelow(top) - EXTRA);
     const last = Math.min(order.length, firstBelow(top + window.innerHeight) + EXTRA);
@@ -238,7 +239,7 @@ export function start(app) {
     const text = parts.join(" · ");
     if (find("count").textContent !== text) find("count").textContent = text;
     table.setAttribute("aria-busy", String(Boolean(isReading)));
-    const isEmpty = version > 0 && !total && !isReading;
+    const isEmpty = isKnown && !total && !isReading;
     find("empty").hidden = !isEmpty;
     table.hidden = isEmpty;
     find("states").parentElement.hidden = isEmpty;
@@ -284,7 +285,7 @@ export function start(app) {
 
   function take(found) {
     const before = progress;
-    const isNew = found.rows.length || found.gone.length || !version || JSON.stringify(before) !== JSON.stringify(found.progress);
+    const isNew = found.rows.length || found.gone.length || !isKnown || JSON.stringify(before) !== JSON.stringify(found.progress);
     progress = found.progress;
     if (found.version < version) rows.clear(); // another server at the same address
     for (const key of found.gone) {
@@ -297,7 +298,8 @@ export function start(app) {
       rows.set(row.key, row);
       if (chosen.has(row.key)) chosen.set(row.key, row);
     }
-    version = Math.max(found.version, found.rows.length || found.progress.is_searched ? 1 : 0);
+    version = found.version;
+    isKnown = isKnown || found.rows.length > 0 || found.progress.is_searched;
     if (found.rows.length) {
       choices("trainer", new Set(found.rows.map((row) => row.title).filter(Boolean)), (one) => one);
       choices("folder", new Set(found.rows.map((row) => "/" + names(row).folder)), (one) => one.slice(1) || words["app-no-folder"]);
