@@ -87,7 +87,7 @@ def test_runs_are_compared(address, open_page, problems):
 def test_one_run_alone_is_not_compared(client):
     answer = client.get("/compare", params={"path": "a.log"})
     assert answer.status_code == 422
-    assert "two logs" in answer.text
+    assert "two rows" in answer.text
 
 
 def test_an_open_page_follows_its_log(tmp_path, open_page, problems):

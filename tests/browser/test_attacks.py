@@ -157,7 +157,7 @@ def test_what_is_pasted_or_asked_for_runs_nothing(address, open_page, problems):
         page.goto(inside)
     problems.clear()  # that a text is no log is an answer of the 400s, which the console repeats
     page.goto(f"{inside}run?path={quote(bad)}")
-    assert "no such file" in page.locator("main").inner_text()
+    assert "not below the folder" in page.locator("main").inner_text()
     assert page.evaluate("window.owned") is None
     assert not [problem for problem in problems if "404" not in problem]
 

@@ -74,7 +74,7 @@ class _App:
         """The list of runs, empty: its rows come by `rows`."""
         del request
         self._runs.changes(0)  # reading begins while the page is drawn
-        return HTMLResponse(pages.list_page(str(self._folder.root), self._language))
+        return HTMLResponse(pages.list_page(self._folder.root, self._language))
 
     async def rows(self, request: Request) -> Response:
         """What has changed in the list since a version of it."""

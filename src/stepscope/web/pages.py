@@ -30,7 +30,7 @@ STATES = ("running", "stalled", *get_args(DeathKind), "finished", "stopped", "un
 _EARLY = dt.datetime(2000, 1, 1, 3, 27)
 _INSTEAD = (
     *("reason-no-total", "reason-implausible-total", "reason-no-total-unread"),
-    *("summary-so-far-no-total", "summary-each-no-total"),
+    *("summary-so-far-no-total", "summary-each-no-total", "error-no-such-file", "error-compare-needs-two"),
 )
 _DOING = ("waiting", "warmup", "training", "evaluation", "checkpoint", "stalled", "closing", "finished", "ended")
 # Messages with holes that the browser fills.
@@ -75,13 +75,14 @@ def page(title: str, content: str, language: Language) -> str:
     return html.page(title, content, language, extra_script=script(), extra_style=style(), policy=_POLICY)
 
 
-def list_page(folder: str, language: Language) -> str:
+def list_page(folder: Path, language: Language) -> str:
     """The list of runs as it is before any is known: the script fills it."""
     content = templating.render(
         "list.html",
         language,
         folders=_TEMPLATES,
-        folder=visible(folder),
+        folder=visible(folder.name or str(folder)),
+        path=visible(str(folder)),
         words=html.embedded("words", words(language)),
         columns=("state", "run", "trainer", "progress", "step", "left", "overhead", "loss", "time", "updated"),
         facts=Facts(),
@@ -157,8 +158,10 @@ def comparison_page(comparison: Comparison, keys: list[str], names: list[str], a
 
 def error_page(problem: StepscopeError, language: Language) -> str:
     """A page that says what is wrong and leads back."""
-    back = f'<nav><a href="./">{escape(language.text("web-all-runs"))}</a></nav>'
-    return page("Stepscope", back + error_text(problem, language), language)
+    content = templating.render(
+        "error.html", language, folders=_TEMPLATES, said=error_text(problem, language)
+    )
+    return page("Stepscope", content, language)
 
 
 def error_text(problem: StepscopeError, language: Language) -> str:

@@ -6,5 +6,6 @@ import { copyButtons } from "./common.js";
 const app = document.getElementById("app");
 if (app) {
   copyButtons(app);
-  ({ list: startList, run: startRun, compare: startOverlay })[app.dataset.view](app);
+  const start = { list: startList, run: startRun, compare: startOverlay }[app.dataset.view];
+  if (start) start(app);
 }

@@ -29,21 +29,18 @@ export function names(row) {
 function run(row, state, now, isGrouped) {
   const { folder, name } = names(row);
   const link = make("a", { href: address(row), title: row.name }, name);
-  let below = isGrouped ? "" : folder;
-  let kind = "two";
-  if (row.problem) {
-    below = row.problem;
-  } else if (state === "running" || state === "stalled") {
-    below = doingText(row, now);
-    kind = "two doing";
-  } else if (row.evidence && state !== "finished") {
-    below = row.evidence;
-  } else if (row.files > 1) {
-    below = [below, say("app-files", { count: number(row.files) })].filter(Boolean).join(" · ");
-  }
+  const where = isGrouped ? "" : folder;
+  const parts = [];
+  if (row.problem) parts.push(row.problem);
+  else if (state === "running" || state === "stalled") parts.push(make("span", { class: "doing" }, doingText(row, now)));
+  else if (row.evidence && state !== "finished") parts.push(row.evidence);
+  if (where) parts.push(make("span", { class: "where" }, where));
+  if (row.files > 1) parts.push(say("app-files", { count: number(row.files) }));
+  if (row.title) parts.push(make("span", { class: "via" }, row.title));
+  const below = parts.flatMap((part, index) => (index ? [make("span", { class: part.className || false }, " · "), part] : [part]));
   const alarm = (row.alarms || []).find(([, severity]) => severity !== "info");
   const mark = alarm && state !== "finished" ? make("span", { class: "mark", "data-severity": alarm[1], title: alarm[2] }, "!", make("span", { class: "hidden" }, alarm[2])) : null;
-  return [make("span", { class: "one" }, link, mark), make("span", { class: kind, title: below || false }, below, kind === "two" && row.title ? make("span", { class: "via" }, (below ? " · " : "") + row.title) : null)];
+  return [make("span", { class: "one" }, link, mark), below.length ? make("span", { class: "two", title: row.evidence || row.problem || false }, ...below) : null];
 }
 
 /** Never 100 before the end, never 0 after the start. */
@@ -119,7 +116,7 @@ export function cells(row, now, box, isGrouped) {
 export function refresh(node, row, now) {
   const state = stateOf(row, now);
   const doing = node.querySelector(".doing");
-  if (doing) doing.textContent = doing.title = doingText(row, now);
+  if (doing) doing.textContent = doingText(row, now);
   if (state === "running" || state === "stalled") node.querySelector(".c-left").replaceChildren(...left(row, state, now));
   node.querySelector(".c-updated span").textContent = ago(row.written || row.mtime, now);
 }

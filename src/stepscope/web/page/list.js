@@ -228,7 +228,7 @@ export function start(app) {
 
   function summary(shown) {
     const total = rows.size;
-    const parts = [say("app-count", { shown: number(shown), total: number(total) })];
+    const parts = total ? [say("app-count", { shown: number(shown), total: number(total) })] : [];
     const isReading = progress && (!progress.is_searched || progress.num_read < progress.num_found);
     if (progress) {
       if (isReading) parts.push(progress.is_searched ? say("app-reading", { read: number(progress.num_read), found: number(progress.num_found) }) : say("app-reading", { read: number(progress.num_read), found: "…" }));
