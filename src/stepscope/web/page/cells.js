@@ -81,12 +81,14 @@ export function spark(row) {
   const count = row.levels.length;
   const picture = draw("svg", { class: "spark", viewBox: `0 0 ${count * 4} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const tops = new Map();
+  const shapes = new Map(); // one shape a phase: thousands of small ones would make scrolling slow
   for (const [stretch, phase, share] of row.losses) {
     const below = tops.get(stretch) || 0;
     const height = Math.min(HEIGHT - below, (share * HEIGHT) / 100);
     tops.set(stretch, below + height);
-    picture.append(draw("rect", { class: phase, x: stretch * 4, y: (HEIGHT - below - height).toFixed(1), width: 3, height: height.toFixed(1) }));
+    shapes.set(phase, (shapes.get(phase) || "") + `M${stretch * 4} ${(HEIGHT - below).toFixed(1)}v-${height.toFixed(1)}h3v${height.toFixed(1)}z`);
   }
+  for (const [phase, shape] of shapes) picture.append(draw("path", { class: phase, d: shape }));
   const points = row.levels.map((level, index) => (level == null ? null : `${index * 4 + 2},${((HEIGHT - 3) * (1 - level / 100) + 1.5).toFixed(1)}`)).filter(Boolean);
   if (points.length > 1) picture.append(draw("polyline", { points: points.join(" ") }));
   return picture;

@@ -28,17 +28,20 @@ export function ago(moment, now) {
   return unit ? relative.format(Math.trunc(seconds / unit[1] - 0.005), unit[0]) : relative.format(Math.min(0, Math.trunc(seconds)), "second");
 }
 
+// Made once: a formatter takes longer to make than all else in a row.
+const TIME = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+const clocks = [{ ...TIME }, { day: "numeric", month: "short", ...TIME }, { day: "numeric", month: "short", year: "numeric", ...TIME }].map((options) => new Intl.DateTimeFormat(lang, options));
+const whole = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium" });
+
 /** A moment on this reader's clock; with the day where that is another one. */
 export function clockTime(moment, now) {
   const at = new Date(moment * 1000);
-  const isToday = at.toDateString() === new Date(now * 1000).toDateString();
-  const day = { day: "numeric", month: "short", year: at.getFullYear() === new Date(now * 1000).getFullYear() ? undefined : "numeric" };
-  return new Intl.DateTimeFormat(lang, { ...(isToday ? {} : day), hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(at);
+  const today = new Date(now * 1000);
+  const isToday = at.toDateString() === today.toDateString();
+  return clocks[isToday ? 0 : at.getFullYear() === today.getFullYear() ? 1 : 2].format(at);
 }
 
-export function day(moment) {
-  return new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium" }).format(new Date(moment * 1000));
-}
+export const day = (moment) => whole.format(new Date(moment * 1000));
 
 /** What a run is at this moment: as its log says, or by how long it has been silent. */
 export function stateOf(row, now) {
