@@ -2,7 +2,7 @@
 
     python bench/attribution.py [RUNS]            imagined nanoGPT runs (tests/synthetic/phases.py), 400 unless you say
     python bench/attribution.py FOLDER            runs with their truth beside them: NAME.log, NAME.phases.json and,
-                                                  with time stamps, NAME.arrivals.tsv
+                                                  with timestamps, NAME.arrivals.tsv
 
 With `--runs`, one row per run instead: each phase's error without stamps and with them.
 

@@ -83,7 +83,7 @@ def forecast_at(moment: Moment, *, alone: bool) -> Forecast | None:
 
 
 def _sawtooth(moments: tuple[Moment, ...], *, alone: bool) -> dict[str, float]:
-    """Largest to smallest finish time foretold within one interval, counted from its start."""
+    """Largest to smallest forecast finish time within one interval, counted from its start."""
     if not moments:
         return {}
     found = {}
@@ -184,7 +184,7 @@ def beaten(scores: list[Score]) -> list[str]:
 
 
 def sawtooth_table(saws: list[dict[str, float]]) -> list[str]:
-    """Largest to smallest finish foretold within one evaluation interval."""
+    """Largest to smallest forecast finish within one evaluation interval."""
     lines = ["| sawtooth | median | 90 % of runs | largest |", "|---|---:|---:|---:|"]
     for name in (OURS, *RIVALS):
         values = sorted(saw[name] for saw in saws if name in saw and math.isfinite(saw[name]))

@@ -2,7 +2,7 @@
 
     python bench/live.py [LINES]
 
-1. A reader is fed a log of so many lines (10 million by default) as `watch` feeds it. Then it and a young one, which
+1. A reader is fed a log of that many lines (10 million by default) as `watch` feeds it. Then it and a young one, which
    has seen a hundred thousand, get the same new lines in turn, a thousand at a time: the ratio of what they take,
    whatever else the machine does.
 2. The recorder records steps and batches, timed alone, as a share of a 10 ms step.

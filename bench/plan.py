@@ -1,7 +1,7 @@
 """How well `stepscope plan` predicts step times that people have published.
 
     python bench/plan.py
-    python bench/plan.py --fit     finds the fitted constants of `plan/speed.py` anew: are they still those?
+    python bench/plan.py --fit     finds the fitted constants of `plan/speed.py` again: are they still those?
 
 No GPU needed. Every published row of grade A (log lines quoted) and B (a figure stated by who ran it) is listed:
 `scored`, `fitted` (constants were fitted to it; scored apart), or left out with its reason. Rows are numbered as in our

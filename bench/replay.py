@@ -1,6 +1,6 @@
 """Complete logs as a clock saw them: what a run's log would have said at any moment, and how long was really left.
 
-The truth is the log's own: its time stamps where it has them, else its printed times with unprinted steps at their
+The truth is the log's own: its timestamps where it has them, else its printed times with unprinted steps at their
 neighbours' level, and what it says its evaluations and saves took. It shares the reader with Stepscope, and nothing of
 the ledger or the forecast.
 """

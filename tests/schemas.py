@@ -8,7 +8,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from stepscope.core.documents import kinds, schema
+from stepscope.report.documents import kinds, schema
 
 
 @cache

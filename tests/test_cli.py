@@ -272,7 +272,7 @@ def test_formats_lists_shows_and_tries(cli, tmp_path):
     assert "20 of 20 lines" in out
     status, out, err = cli("formats", "try", write(tmp_path / "x.log", b"hello\n"))
     assert status == 1
-    assert "No format" in err
+    assert "No known format" in err
 
 
 def test_the_demo(cli):

@@ -36,7 +36,7 @@ def test_a_bad_confidence_is_a_message_in_every_command(cli, command, value):
         status, out, err = cli(command, *flag)
         assert (status, out) == (2, "")
         assert err == (
-            "error[bad-confidence]: --confidence lies between 0.5 and 0.99\n  try: for example: --confidence 0.9\n"
+            "error[bad-confidence]: --confidence must be between 0.5 and 0.99\n  try: for example: --confidence 0.9\n"
         )
 
 
@@ -65,11 +65,14 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         (["eta", LOG, "--deadline", "soon"], "bad-deadline", None),
         (["run", "--lang", "xx", "--", "true"], "bad-language", None),
         (["advise", LOG, "--may-lose", "much"], "bad-may-lose", "--may-lose much"),
+        (["compare", LOG, LOG, "--fail-on", "5"], "bad-fail-on", "--fail-on 5"),
         (["advise", LOG, "--change", "eval_interval"], "bad-change", "eval_interval"),
         (["why", LOG, "first"], "bad-step", "first"),
         (["replay", LOG, "--speed", "nan"], "bad-speed", "--speed nan"),
         (["fleet", "scan", "--store", "s", "--workers", "0"], "bad-workers", "--workers 0"),
         (["fleet", "scan", "--store", "s"], "fleet-needs-place", None),
+        (["fleet", "report", "--store", "s", "--price", "much"], "fleet-bad-price", "--price much"),
+        (["fleet", "report", "--store", "s", "--path-pattern", "x"], "fleet-bad-pattern", "--path-pattern x"),
         (["serve", "--port", "http"], "bad-port", "--port http"),
         (["sample", "--top_k", "0"], "train-range", "--top_k"),
         (["sample", "--seed", "9" * 30], "train-range", "--seed"),
@@ -208,7 +211,10 @@ INVOCATIONS = {
         ["--gpu", "4070", "--layers", "12", "--hidden", "768"],
     ],
     "compare": lambda _: [[LOG, LOG]],
-    "fleet": lambda folder: [["scan", LOG, "--store", folder / "fleet", "--workers", "1"]],
+    "fleet": lambda folder: [
+        ["scan", LOG, "--store", folder / "fleet", "--workers", "1"],
+        ["report", "--store", folder / "fleet"],
+    ],
     "run": lambda folder: [["--dir", folder, "--", "true"]],
     "watch": lambda _: [[LOG, "--max-steps", "1300"]],
     "attach": lambda _: [[sleeping_process(), "--log", LOG]],
@@ -230,6 +236,7 @@ INVOCATIONS = {
     "demo": lambda _: [[]],
     "help": lambda _: [["eta"]],
     "schema": lambda _: [["report"]],
+    "completion": lambda _: [["bash"]],
 }
 # The process ends before its log does, and there is no checkpoint to export.
 EXIT_CODES = {"attach": 4, "export": 1}

@@ -36,7 +36,7 @@ def test_a_secret_is_masked(line, secret):
         "tokens per iteration will be: 32,768",
         "step 500: train loss 5.6502, val loss 5.6834",
         "saving checkpoint to out-shakespeare-char",
-        "192,753 tokens a second",
+        "192,753 tokens per second",
         "found vocab_size = 65 (inside data/shakespeare_char/meta.pkl)",
         "use_auth_token = False",
         "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 48.00 MiB.",

@@ -20,17 +20,20 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import accuracy_chart
 import cldr
 import constants
-from shot import live_picture, picture
+from api_page import api_page
+from shot import annotated_picture, live_picture, picture
 from stepscope import advice, alarms, audit, causes
 from stepscope.catalogue.detect import catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
-from stepscope.core.documents import kinds, schema
 from stepscope.lines.format import Format
 from stepscope.lines.sieve import certain_words
 from stepscope.plan.gpus import GPUS
+from stepscope.report.documents import kinds, schema
+from trainer_pages import trainer_pages
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -41,7 +44,7 @@ def format_page(fmt: Format) -> str:
     lines = [f"# {fmt.title}", "", f"<{fmt.url}>", "", inspect.cleandoc(_module_doc(fmt)), ""]
     lines += ["## What its time figure means", "", fmt.clock.note, ""]
     lines.append(f"In short: {clock_in_words(fmt)}.")
-    lines += ["", "## Lines it knows", "", "| kind | sample | values |", "|---|---|---|"]
+    lines += ["", "## Lines it recognises", "", "| kind | sample | values |", "|---|---|---|"]
     for sample in fmt.samples:
         kind = sample.kind or "*not claimed*"
         values = ", ".join(f"{name} = {value}" for name, value in sample.values.items())
@@ -134,15 +137,15 @@ def _type_in_words(part: dict[str, Any], whole: dict[str, Any]) -> str:
 
 def cards_page() -> str:
     lines = [
-        "# Cards",
+        "# GPUs",
         "",
         "What `stepscope plan`, `--gpu` and the MFU of a report count with. TFLOPS are those of 16-bit inputs with "
-        "32-bit accumulation, dense: what training uses, and on GeForce cards half of what is advertised. The rate is "
+        "32-bit accumulation, dense: what training uses, and on GeForce GPUs half of what is advertised. The rate is "
         "units × operations per clock and unit × boost clock; a test holds each figure against that. *Compared* rates "
         "agree with a published one as well, the others rest on units and clock alone. *Reached* is the share that "
-        "large matrix products get in public measurements. *Source* names where units, clock, memory and power stand.",
+        "large matrix products get in public measurements. *Source* names for units, clock, memory and power.",
         "",
-        "| card | TFLOPS | units × operations × MHz | GB/s | GB | W | bf16 | reached | compared | source |",
+        "| GPU | TFLOPS | units × operations × MHz | GB/s | GB | W | bf16 | reached | compared | source |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for card in GPUS:
@@ -158,7 +161,7 @@ COVERS = {
     "step": "one step",
     "window": "the mean of the steps since the last line",
     "cumulative": "a running clock",
-    "stamp": "the time stamps of its lines",
+    "stamp": "the timestamps of its lines",
 }
 
 
@@ -267,7 +270,12 @@ def wanted() -> dict[Path, str]:
     pages[DOCS / "cards.md"] = MADE + cards_page()
     pages[DOCS / "cli.md"] = MADE + help_page()
     pages[DOCS / "json.md"] = MADE + json_page()
+    pages[DOCS / "python.md"] = MADE + api_page()
+    words = {fmt.name: clock_in_words(fmt) for fmt in catalogue()}
+    pages |= trainer_pages(DOCS / "trainers", {fmt.name: fmt for fmt in catalogue()}, words)
     pages[DOCS / "demo.svg"] = picture()
+    pages[DOCS / "report.svg"] = annotated_picture()
+    pages[DOCS / "accuracy.svg"] = accuracy_chart.chart((DOCS / "accuracy.md").read_text(encoding="utf-8"))
     pages[DOCS / "live.svg"] = live_picture()
     pages[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))
     return pages

@@ -46,7 +46,7 @@ _PULL = np.array([0.001, 0.3, 0.001, 0.3, *([0.001] * len(PARTS))])
 # No part makes a forecast worse than this many times itself: more would be another part's doing.
 _MOST = 4.0
 _TURNS = 500
-# Quantiles of their own rest on at least so many programs.
+# Quantiles of their own rest on at least this many programs.
 _LEAST_PROGRAMS = 8
 _ONE_SIDED = 2.0
 # What a 90 % interval should hold.
@@ -54,7 +54,7 @@ _COVERED = 0.9
 
 
 class Sample(NamedTuple):
-    """One forecast of a complete run, and how far off it was: log(actual / foretold)."""
+    """One forecast of a complete run, and how far off it was: log(actual / forecast)."""
 
     signs: Signs
     error: float

@@ -36,6 +36,10 @@ _SINCE_S = 0.3
 
 def picture() -> str:
     """The SVG text of the report."""
+    return _svg(_demo_text(), "stepscope demo")
+
+
+def _demo_text() -> Text:
     from stepscope.cli.demo import FOLDER
     from stepscope.core.configfile import read_config
     from stepscope.source.nvidia_smi import read_nvidia_smi
@@ -44,7 +48,24 @@ def picture() -> str:
     hardware = read_nvidia_smi(FOLDER / "nvidia-smi.txt")
     report = explain(run, config=read_config(FOLDER / "config.py"), hardware=hardware)
     text = terminal.render(report, Language.load("en"), width=WIDTH, color=True)
-    return _svg(Text.from_ansi(text), "stepscope demo")
+    return Text.from_ansi(text)
+
+
+# The lines of the demo that the docs explain, by how they begin: see docs/reading-the-report.md.
+_NOTED = ("Running", "57 min left", "Biggest cost", "Where the time", "every", "1. eval_interval", "A normal iteration")
+_MARKS = "①②③④⑤⑥⑦"
+
+
+def annotated_picture() -> str:
+    """The report with a number beside each line that the docs explain."""
+    text = _demo_text()
+    lines, marks = [], dict(zip(_NOTED, _MARKS, strict=True))
+    for line in text.split("\n"):
+        begins = next((words for words in marks if line.plain.strip().startswith(words)), None)
+        line.truncate(WIDTH, pad=True)
+        lines.append(line + Text(f"  {marks.pop(begins)}" if begins else "   ", style="bold yellow"))
+    assert not marks, f"not in the demo any more: {list(marks)}"
+    return _svg(Text("\n").join(lines), "stepscope demo", width=WIDTH + 4)
 
 
 def live_picture() -> str:
@@ -99,8 +120,8 @@ def _last_stamp() -> float:
     return float((_RECORDING / "stamps.tsv").read_text().splitlines()[-1].split("\t")[1])
 
 
-def _svg(text: Text, title: str) -> str:
-    console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True, color_system="standard")
+def _svg(text: Text, title: str, *, width: int = WIDTH) -> str:
+    console = Console(record=True, width=width, file=StringIO(), force_terminal=True, color_system="standard")
     console.print(text)
     svg = console.export_svg(title=title, theme=MONOKAI, unique_id="stepscope")
     # The template loads a font from a server; any monospace font will do, and a picture should need no network.

@@ -77,6 +77,13 @@ def _find_outlet(name: str) -> Callable[..., Any]:
 _outlets.install(_find_outlet)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext stepscope` in a notebook: `%stepscope train.log` shows the report."""
+    from stepscope.cli._notebook import load
+
+    load(shell)
+
+
 def __getattr__(name: str) -> object:
     if name in _HOMES:
         return _load(_HOMES[name])

@@ -80,7 +80,7 @@ def test_runs_are_compared(address, open_page, problems):
     assert "B − A" in table.inner_text()
     assert page.locator(".pair svg").count() == 2
     page.get_by_role("link", name="per million tokens").click()
-    assert "Not every log tells its tokens" in page.locator("main").inner_text()
+    assert "Not every log gives its tokens" in page.locator("main").inner_text()
     assert problems == []
 
 

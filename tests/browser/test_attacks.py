@@ -71,7 +71,7 @@ def address(shelf, errors):
     with serving(shelf, errors=errors) as found:
         yield found
     # After all that is asked here: nothing but the hint of the start.
-    assert errors.read_text() == "Ctrl-C stops it. The address carries the token that lets a browser in.\n"
+    assert errors.read_text() == "Press Ctrl-C to stop. The link contains your access token.\n"
 
 
 @pytest.fixture

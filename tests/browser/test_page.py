@@ -191,7 +191,7 @@ def test_earlier_forecasts_stand_beside_what_happened(tmp_path, open_page, probl
     report = report_of(training(2000, every=10, evaluate=100, compile_ms=4000.0), max_steps=5000)
     page = open_page(saved(tmp_path, report))
     assert page.locator("#ahead canvas").count() == 1
-    rows = page.get_by_role("region", name="What would have been said earlier").locator("tr")
+    rows = page.get_by_role("region", name="Earlier forecasts, checked").locator("tr")
     assert rows.count() == 1 + len(report.backtests) == 5
     english = Language.load("en")
     for number, one in enumerate(report.backtests, start=1):

@@ -27,7 +27,7 @@ def test_a_disk_that_fills_up(tmp_path, small_disk):
     run = Recorded(tmp_path, "full", runs=small_disk.path)
     run.wait_until_started()
     small_disk.fill()
-    is_said(run, "takes no more of the log: No space left on device")
+    is_said(run, ": No space left on device. The command continues")
     assert not (run.folder / "exit.json").exists()  # it was said while the command was running
     run.finish()
     assert run.code() == CODE
@@ -48,7 +48,7 @@ def test_a_disk_that_is_full_for_a_while(tmp_path, small_disk):
     run = Recorded(tmp_path, "gap", runs=small_disk.path)
     run.wait_until_started()
     small_disk.fill()
-    is_said(run, "takes no more")
+    is_said(run, "can no longer be written")
     kill(run.pid("recorder"))
     small_disk.empty()
     before = len(run.log)
@@ -71,7 +71,7 @@ def test_another_reason_than_a_full_disk(tmp_path):
     run.wait_until_started()
     limit = max(4096, len(run.log))
     resource.prlimit(run.pid("recorder"), resource.RLIMIT_FSIZE, (limit, limit))
-    is_said(run, "takes no more of the log: File too large")
+    is_said(run, ": File too large. The command continues")
     run.finish()
     assert run.code() == CODE
     assert run.out.read_bytes() == run.wanted
@@ -83,7 +83,7 @@ def test_a_disk_that_fails_and_becomes_read_only(tmp_path, failing_disk):
     run = Recorded(tmp_path, "failed", runs=failing_disk.path)
     run.wait_until_started()
     failing_disk.fail()
-    is_said(run, "takes no more of the log: Read-only file system")
+    is_said(run, ": Read-only file system. The command continues")
     run.finish()
     assert run.code() == CODE
     assert run.out.read_bytes() == run.wanted

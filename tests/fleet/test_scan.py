@@ -16,13 +16,13 @@ pytest.importorskip("pyarrow")
 
 from pyarrow import parquet
 
-from stepscope.fleet.candidates import candidates
 from stepscope.fleet.engines import Inline, Pool
-from stepscope.fleet.listing import listings
 from stepscope.fleet.scan import scan
 from stepscope.fleet.store import Store
 from stepscope.fleet.tables import TABLES
 from stepscope.fleet.work import explain_chunk
+from stepscope.source.candidates import candidates
+from stepscope.source.listing import listings
 from tests.fleet.logs import nanogpt_log
 
 # Of one reading, not of a run.
@@ -32,7 +32,7 @@ OF_A_READING = {"read_id", "scanned_at"}
 @pytest.fixture(autouse=True)
 def _small_collections(monkeypatch):
     """A folder of more than four files is a collection here, so that few logs make one."""
-    monkeypatch.setattr("stepscope.fleet.candidates._MOST_TOGETHER", 4)
+    monkeypatch.setattr("stepscope.source.candidates._MOST_TOGETHER", 4)
 
 
 def write(path: Path, text: str, *, age_s: float = 10 * 86_400) -> Path:
@@ -196,7 +196,7 @@ KILLS = int(os.environ.get("STEPSCOPE_KILLS", "5"))
 PROGRAM = """
 import sys
 from pathlib import Path
-from stepscope.fleet import candidates
+from stepscope.source import candidates
 from stepscope.fleet.engines import Inline
 from stepscope.fleet.scan import scan
 from stepscope.fleet.store import Store

@@ -93,7 +93,7 @@ def test_while_it_compiles_there_is_no_stall_and_no_forecast():
     report = explain(run_of(["tokens per iteration will be: 32,768", "compiling the model... (takes a ~minute)"]))
     pulse = feel(report, 600.0)
     assert pulse.doing == "warmup"
-    assert "no forecast" in live.pulse_text(pulse, Language.load("en"))
+    assert "forecast follows" in live.pulse_text(pulse, Language.load("en"))
 
 
 def test_the_numbers_are_those_of_explain():

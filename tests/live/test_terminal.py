@@ -147,7 +147,7 @@ def test_a_shell_under_it_stops_its_own_jobs(shell):
     shell.type("\x03")
     time.sleep(1.0)
     shell.type("exit 3\n")
-    shell.see("log and stamps")
+    shell.see("Saved to ")
     shell.type("echo code=$?\n")
     shell.see("code=3")
 

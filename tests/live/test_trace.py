@@ -160,4 +160,5 @@ def test_a_hook_that_torch_does_not_take_is_said(tmp_path):
     trace = read_trace(tmp_path / "r")
     # `Module.train` itself was hooked; this Module has no parameters to tell what is trained.
     assert {name.partition(":")[0] for name in trace.skipped} == {"backward", "optimizer steps", "Module.train"}
-    assert [one.kind for one in trace.totals] == ["checkpoint"]
+    # Whether Python collects garbage in so short a program is its own affair.
+    assert [one.kind for one in trace.totals if one.kind != "gc"] == ["checkpoint"]

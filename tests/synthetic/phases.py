@@ -1,7 +1,7 @@
 """nanoGPT logs out of thin air, with the true seconds of every phase beside them.
 
 Everything that decides what a log can tell is drawn anew from wide ranges: the forward pass's share of a step, the
-disk, noise, drift, how often lines are printed, what is saved and when, compile, restarts, time stamps, whether the
+disk, noise, drift, how often lines are printed, what is saved and when, compile, restarts, timestamps, whether the
 header with the settings survived. `draw(seed)` always gives the same run for the same seed.
 """
 

@@ -144,7 +144,7 @@ def test_export_writes_nanogpts_file(run, capsys):
     assert exported["model"]["lm_head.weight"].data_ptr() == exported["model"]["transformer.wte.weight"].data_ptr()
     shutil.rmtree(folder / "ckpt.dist")
     assert main(["export", f"--out_dir={folder}", "--lang=en"]) == 1
-    assert "no checkpoint in slices" in capsys.readouterr().err
+    assert "no sharded checkpoint" in capsys.readouterr().err
 
 
 def test_the_younger_of_file_and_folder_counts(run):

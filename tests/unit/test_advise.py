@@ -327,7 +327,7 @@ def test_may_lose_is_a_duration(capsys):
     assert document["saves"]["may_lose_s"] == 180
     assert document["saves"]["at_stake_s"] == pytest.approx(500 * document["step"]["typical_s"])
     assert main([*arguments, "1min"]) == 0
-    assert "save at least every" in " ".join(capsys.readouterr().out.split())
+    assert "save a checkpoint at least every" in " ".join(capsys.readouterr().out.split())
     for wrong in ("soon", "0", "-5min", "1e30h", ""):
         assert main([*arguments[:-1], f"--may-lose={wrong}"]) == 2
         assert "bad-may-lose" in capsys.readouterr().err

@@ -22,8 +22,9 @@ READERS = ("core", "source", "formats", "lines", "infer", "run", "reading", "led
 OPENING = {"open", "read_text", "read_bytes", "fdopen", "fromfile", "memmap"}
 # How a permitted path is opened; `boundary.py` alone asks for it.
 UNCHECKED = {"open_regular", "open_pipe", "read_named"}
-# Not by a path: the unpackers are given an open file, and an opener what `open_file` permits.
-OTHERS = {"gzip.open", "lzma.open", "zstd.open", "os.open"}
+# Not by a path: the unpackers are given an open file, an opener what `open_file` permits, and pip noted where this
+# package came from.
+OTHERS = {"gzip.open", "lzma.open", "zstd.open", "os.open", "metadata.distribution(_NAME).read_text"}
 
 
 @pytest.mark.parametrize("package", READERS)

@@ -168,7 +168,7 @@ def test_a_spacing_known_to_many_steps_only_is_no_exact_one():
     report = report_of(lines)
     assert [rhythm.guess.code for rhythm in report.ledger.rhythms] == ["C10"]
     assert report.ledger.rhythms[0].guess.confidence < SURE
-    assert "nothing says for sure why" in " ".join(rhythm_lines(report, Language.load("en")))
+    assert "nothing settles why" in " ".join(rhythm_lines(report, Language.load("en")))
 
 
 def silent_rhythm(every, excess_ms, *, offset=0, **flags):

@@ -36,7 +36,7 @@ def test_a_printed_wait_is_a_phase(tmp_path):
 
 def test_a_short_wait_is_said_to_be_none_of_the_trouble(tmp_path):
     report = report_of(tmp_path, "".join(epoch_line(10 * i, 4.0 + 0.01 * (i % 3), 0.02) for i in range(20)))
-    assert "loading is not what slows this run down" in said(report)
+    assert "data loading is not the bottleneck" in said(report)
     assert not report.advice
 
 

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from stepscope.analysis.explain import explain
+from stepscope.reading.folder_runs import runs_below
 from stepscope.reading.reader import read
 from stepscope.report.json import document
 from tests.unit.logs import training
@@ -67,7 +68,8 @@ def test_the_same_lines_in_two_files_count_once(tmp_path):
 @pytest.mark.parametrize("name", ["log_rank{}.txt", "worker.{}", "rank_{}/stdout.log", "train.{}.log.gz"])
 def test_one_file_per_rank(tmp_path, name):
     paths = [write(tmp_path, name.format(rank), noisy(0, 60, extra=60 if rank == 2 else rank)) for rank in range(4)]
-    for chosen in ([*reversed(paths)], [str(tmp_path)]):
+    # Names of a folder that only count may be those of runs.
+    for chosen in ([*reversed(paths)], [str(tmp_path)])[: 1 if name.startswith("train") else 2]:
         run = read(*chosen)
         answer = document(explain(run))
         assert (len(run), len(run.segments)) == (61, 1)
@@ -98,6 +100,14 @@ def test_a_folder_of_resumed_parts_is_one_run(tmp_path):
     write(tmp_path, "slurm-102.out", noisy(90, 199, base=120))
     run = read(str(tmp_path))
     assert [segment.num_rows for segment in run.segments] == [100, 110]
+
+
+def test_runs_of_a_sweep_are_no_ranks(tmp_path):
+    """Files that print the same iterations without a time stamp, and whose names only count."""
+    for number in range(3):
+        write(tmp_path, f"run{number:04}.log", noisy(0, 60, base=100 + 30 * number))
+    assert len(read(str(tmp_path)).paths) == 1
+    assert [len(run.sources) for run in runs_below(str(tmp_path), most=10).runs] == [1, 1, 1]
 
 
 def test_a_folder_of_other_runs_is_not_mixed_up(tmp_path):

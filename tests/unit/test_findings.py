@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
+import stepscope
 from tests.consistency import breaches
 from tests.unit.logs import full, report_of, training
 
@@ -83,3 +86,33 @@ def test_findings_are_in_the_document_and_the_terminal_says_what_no_phase_shows(
     }
     assert document["best"]["step"] == 200
     assert document["findings"][0]["message"].split(".")[0] in full(report)
+
+
+def megatron_past_its_best() -> str:
+    """100 iterations of 10 s, every 20th evaluated (60 s) and saved (30 s) outside the rows' clock; best at 40."""
+    at = dt.datetime(2026, 2, 3, 4, 0, 0)
+    lines = []
+    for step in range(1, 101):
+        at += dt.timedelta(seconds=10)
+        lines.append(
+            f" [{at:%Y-%m-%d %H:%M:%S}.000000] iteration {step:8d}/     100 | consumed samples: 9 | "
+            "elapsed time per iteration (ms): 10000.0 | learning rate: 1.0E-04 | lm loss: 3.0E+00 |"
+        )
+        if step % 20 == 0 and step < 100:
+            at += dt.timedelta(seconds=90)
+            loss = 3 + abs(step - 40) / 20
+            lines += [
+                f"    evaluate {'.' * 40}: (59999.00, 60000.00)",
+                f" validation loss at iteration {step} | lm loss value: {loss:.6E} | lm loss PPL: 2.0E+01 | ",
+                f"saving checkpoint at iteration {step:8d} to /ckpt in torch format",
+                f"    save-checkpoint {'.' * 33}: (29999.00, 30000.00)",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def test_what_a_stopped_clock_leaves_out_counts_before_or_after_the_best_evaluation_but_not_twice(tmp_path):
+    """The evaluations lie between rows: two of four, and their checkpoints, come after the best one."""
+    path = tmp_path / "train.log"
+    path.write_text(megatron_past_its_best())
+    found = {one.code: one.seconds for one in stepscope.explain(stepscope.read(str(path))).findings}
+    assert found == pytest.approx({"after_best": 60 * 10 + 2 * 90, "evaluation": 120, "checkpoint": 60})

@@ -142,8 +142,8 @@ def test_during_start_up_it_says_when_to_ask_again(tmp_path, cli):
     log.write_text("\n".join(training(10, every=10)), encoding="utf-8")
     status, out, err = cli("eta", str(log), "--max-steps", "2000", "--lang", "en")
     assert status == 0
-    assert "weak estimate" in out
-    assert "Ask again after iteration" in out + err
+    assert "rough estimate" in out
+    assert "Check again after iteration" in out + err
 
 
 def test_a_spread_is_read_both_ways():
@@ -224,7 +224,7 @@ def test_a_run_like_a_shipped_config_is_taken_to_evaluate_like_it(every, steps, 
     assert found is None or found.origin == "default"
 
 
-def test_what_befell_a_previous_run_once_is_not_foretold():
+def test_what_happened_to_a_previous_run_once_is_not_forecast():
     """The previous run lay still for an hour at one step; otherwise it went as this one does."""
     earlier = scheduled(1000)
     hung = [re.sub(r"^(iter 700: .*time )[\d.]+", r"\g<1>3600000.00", line) for line in earlier]

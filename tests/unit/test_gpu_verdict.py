@@ -46,7 +46,7 @@ def test_without_a_size_the_sizes_are_told_that_would_be_normal():
     sizes = report.fitting_sizes
     assert sizes.low < 123.59e6 < sizes.high
     text = " ".join(verdict_lines(report, Language.load("en")))
-    assert "Is that normal for RTX 4090?" in text
+    assert "normal on the RTX 4090?" in text
     assert explain(run_of(HEAD + steps(4620)), flags=FLAGS, gpu="4090").fitting_sizes is None
 
 

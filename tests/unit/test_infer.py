@@ -162,6 +162,9 @@ def test_every_report_says_what_was_assumed(cli, tmp_path, language, form):
     path.write_text(STYLES["evaluations_and_saves"]().text, encoding="utf-8")
     status, out, _ = cli(path, "--format", form, "--lang", language)
     assert status == 0
+    if form == "terminal":  # the screen has one line of it, everything is in the whole report
+        assert f"formatstry{path}--suggest" in "".join(out.split())
+        status, out, _ = cli(path, "--full", "--lang", language)
     assert Language.load(language).text("section-inferred") in out
     assert "--suggest" in out
     status, out, err = cli("eta", path, "--format", form, "--lang", language)
@@ -176,8 +179,8 @@ def test_json_says_it_too(cli, tmp_path):
     assert source["format"] == "generic"
     assert source["inferred"]["confidence"] == pytest.approx(0.62, abs=0.02)
     assert source["inferred"]["assumptions"][1] == {
-        "text": "“dt=3.411” is taken for the time of one iteration, in s. It has no unit, and for a number of this "
-        "size seconds are the likeliest.",
+        "text": "“dt=3.411” is read as the time of one iteration, in s. It has no unit; for a number of this "
+        "size, seconds are most likely.",
         "confidence": 0.65,
     }
 

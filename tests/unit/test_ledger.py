@@ -157,7 +157,7 @@ def test_a_contrast_of_few_evaluations_says_how_many_it_needs():
     assert any("about 20 evaluations" in remark and "has 6" in remark for remark in remarks)
 
 
-NO_SAVE = "Nothing is saved at iteration 0"
+NO_SAVE = "No checkpoint is saved at iteration 0"
 
 
 def maxtext(*before):

@@ -16,6 +16,7 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from stepscope.cli import main
 from stepscope.cli.mcp import make_server
+from stepscope.core.installing import install_command
 from tests.unit.logs import training
 
 
@@ -347,4 +348,4 @@ def test_an_interrupt_ends_it_at_once(root):
 def test_without_its_extra_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "mcp", None)
     assert main(["mcp"]) == 2
-    assert "pip install 'stepscope[mcp]'" in capsys.readouterr().err
+    assert install_command("mcp") in capsys.readouterr().err

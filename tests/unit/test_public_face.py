@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from html import unescape
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_a_secret_in_an_error_is_masked(tmp_path):
 
 def test_a_message_is_a_sentence():
     report = stepscope.explain(stepscope.read(str(DEMO / "train.log")))
-    assert str(report.forecast.reason).startswith("the log does not say how many iterations")
+    assert str(report.forecast.reason).startswith("the log does not give the total number of iterations")
 
 
 def test_a_run_and_a_report_are_one_line_each(report):
@@ -67,6 +68,9 @@ def test_a_report_is_a_document_and_a_page(report):
     json.dumps(document)
     page = report._repr_html_()
     assert page.startswith("<iframe srcdoc=")
+    held = unescape(page.partition('srcdoc="')[2].partition('" style')[0])
+    assert held.startswith("<!DOCTYPE html>")
+    assert "</html>" in held
     assert "<script>" not in page  # all of the page is inside the attribute
 
 

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import stepscope
-from stepscope.core.documents import kinds, schema
+from stepscope.report.documents import kinds, schema
 from tests.conftest import DEMO
 from tests.schemas import check
 

@@ -221,7 +221,7 @@ def test_saves_that_say_how_long_they_took_are_no_guess():
     report = explain(read_lines(*lines))
     save = next(total for total in report.ledger.phases if total.phase == "checkpoint")
     assert save.basis == "measured"
-    assert "cannot be told apart" not in render(report, Language.load("en"))
+    assert "cannot separate" not in render(report, Language.load("en"))
 
 
 def test_the_trainers_state_of_a_finished_run_tells_where_its_time_went():

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet as parquet_file
 
 from stepscope.cli import main
+from stepscope.core.installing import install_command
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
 from stepscope.report import csv, mllog, palette, parquet, png, svg, trace
@@ -153,7 +154,7 @@ def test_without_its_extra_a_format_says_what_to_install(tmp_path, monkeypatch, 
     monkeypatch.setitem(sys.modules, package, None)
     target = tmp_path / f"out.{name}"
     assert main([str(log), "--format", name, "--lang", "en", "-o", str(target)]) == 2
-    assert f"pip install 'stepscope[{name}]'" in capsys.readouterr().err
+    assert install_command(name) in capsys.readouterr().err
     assert not target.exists()
 
 

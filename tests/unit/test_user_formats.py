@@ -266,7 +266,7 @@ def test_trying_a_file_says_who_reads_it_and_where_others_give_up(tmp_path, ask)
     out = ask("formats", "try", log)
     assert out.code == 0
     assert out.out.startswith("Read as generic: 30 iterations.")
-    assert "nanogpt: 0 of 30 lines claimed" in out.out
+    assert "nanogpt: 0 of 30 lines matched" in out.out
     assert "gave up at line 1, column" in out.out
 
 

@@ -28,7 +28,7 @@ def report_of(tmp_path, text):
 def test_one_line_is_enough(tmp_path, line, seconds):
     report = report_of(tmp_path, line + "\n")
     assert report.ledger.step.typical_s == pytest.approx(seconds)
-    assert "One line: it shows no trend." in full(report)
+    assert "A single line shows no trend." in full(report)
 
 
 def test_growing_durations_are_no_clock(tmp_path):
@@ -139,7 +139,7 @@ def test_epochs_on_the_lines_give_the_total_and_evaluations_are_in_what_is_left(
 def test_the_rest_of_the_bar_is_said_next_to_that_of_the_run(tmp_path):
     report = report_of(tmp_path, "Epoch 1/20\n  4/411 [.........] - ETA: 14:06:50 - loss: 11.06\n")
     assert report.forecast.rough.bar_s == pytest.approx(14 * 3600 + 6 * 60 + 50)
-    assert "left of this progress bar" in full(report)
+    assert "left on this progress bar" in full(report)
 
 
 def test_a_bar_of_the_whole_run_says_best_itself_what_is_left(tmp_path):

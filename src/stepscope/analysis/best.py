@@ -58,6 +58,11 @@ def find_best(run: Run, ledger: Ledger) -> Best | None:
     for slow in ledger.slow:
         if slow.row == row:
             at_s += sum(part.seconds for part in slow.parts if part.phase in {"evaluation", "checkpoint", "warmup"})
+    following = _row_after(run, step, row)
+    if following > row or not run.clock.runs_during("evaluation"):
+        # It lies between two rows, where timestamps show that time: the next row's own seconds come after it.
+        row = following
+        at_s = max(at_s, float(ends[row] - run.steps.seconds[row]))
     if int(events.row[event]) >= len(run):
         at_s = float(ends[-1])
     after = min(max(0.0, float(ends[-1]) - at_s), ledger.wall_s)
@@ -68,3 +73,11 @@ def find_best(run: Run, ledger: Ledger) -> Best | None:
     if step < 0:
         step = int(run.steps.step[row])
     return Best(step, lowest, row, ledger.wall_s - after, after, after / ledger.wall_s, is_past)
+
+
+def _row_after(run: Run, step: int, row: int) -> int:
+    """The first row after the evaluation at a step."""
+    found = (
+        stop.next_row if stop.row is None else stop.row for stop in run.stops if stop.evaluated and stop.step == step
+    )
+    return min(max(row, max(found, default=row)), len(run) - 1)

@@ -34,11 +34,11 @@ def read_clocks(run: Run, ledger: Ledger) -> tuple[ClockReading, ...]:
     by_stamps = stamped and run.stamps is not None
     if run.stamps is not None:
         seconds = (run.stamps.last_ns - (begin_ns(run) if stamped else run.stamps.first_ns)) / NS
-        note = "from the first to the last time stamp: everything in between"
+        note = "from the first to the last timestamp: everything in between"
         if any(step.is_hour for step in run.clock_steps):
             note += "; a jump of one hour was taken for daylight saving"
         if ledger.stamps_unusable:
-            note = "the time stamps contradict the printed times and are not used"
+            note = "the timestamps contradict the printed times and are not used"
         found.append(ClockReading("stamps", seconds, by_stamps, note))
     if run.clock.is_running:
         note = "the running clock of the log, restarts added up"

@@ -8,21 +8,22 @@ blocks, not single steps.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from stepscope.analysis.report import Report
+from stepscope.analysis.run_figures import RunFigures, run_figures
 from stepscope.columns.statistics import quantiles
 from stepscope.core.settings import Value
-from stepscope.core.units import NS
 from stepscope.ledger.accounts import ORDER
 from stepscope.ledger.phases import Phase
 from stepscope.run.model import Floats
 
 Align = Literal["step", "tokens"]
 _RESAMPLES = 500
-_LEAST_ROWS = 8
+LEAST_ROWS = 8
 _SEED = 7  # fixed, so that the answer is the same every time
 
 
@@ -43,7 +44,7 @@ class PhaseDifference(NamedTuple):
 class Compared(NamedTuple):
     """Another run against the first."""
 
-    report: Report
+    run: RunFigures
     settings: dict[str, tuple[Value | None, Value | None]]  # settings that differ: (first run, this run)
     unit_s: tuple[float, float]  # seconds per unit in the first run and in this one
     phases: tuple[PhaseDifference, ...]
@@ -56,22 +57,22 @@ class Compared(NamedTuple):
 class Comparison(NamedTuple):
     """The first run and the others against it."""
 
-    first: Report
+    first: RunFigures
     others: tuple[Compared, ...]
     align: Align
     confidence: float
 
 
-def compare(reports: list[Report], *, align: Align = "step", confidence: float = 0.9) -> Comparison:
+def compare(reports: Sequence[Report | RunFigures], *, align: Align = "step", confidence: float = 0.9) -> Comparison:
     """Compare the first run with each of the others. All of them have steps."""
-    first, *others = reports
-    if align == "tokens" and any(_tokens(report) is None for report in reports):
+    first, *others = (run_figures(one) if isinstance(one, Report) else one for one in reports)
+    if align == "tokens" and any(run.tokens is None for run in (first, *others)):
         align = "step"  # the tokens per step are not known for every run
     found = tuple(_against(first, other, align, confidence) for other in others)
     return Comparison(first=first, others=found, align=align, confidence=confidence)
 
 
-def _against(first: Report, other: Report, align: Align, confidence: float) -> Compared:
+def _against(first: RunFigures, other: RunFigures, align: Align, confidence: float) -> Compared:
     before, after = _per_unit(first, align), _per_unit(other, align)
     whole = math.fsum(after.values()) - math.fsum(before.values())
     phases = tuple(
@@ -86,7 +87,7 @@ def _against(first: Report, other: Report, align: Align, confidence: float) -> C
     )
     ratio = _ratio(first, other, align, confidence)
     return Compared(
-        report=other,
+        run=other,
         settings=_different(first, other),
         unit_s=(math.fsum(before.values()), math.fsum(after.values())),
         phases=tuple(sorted(phases, key=lambda one: -abs(one.difference_s))),
@@ -97,59 +98,48 @@ def _against(first: Report, other: Report, align: Align, confidence: float) -> C
     )
 
 
-def _per_unit(report: Report, align: Align) -> dict[Phase, float]:
-    units = num_steps(report) * (_tokens(report) or 1.0) / 1000 if align == "tokens" else num_steps(report)
-    return {total.phase: total.seconds / units for total in report.ledger.phases if units}
+def _per_unit(run: RunFigures, align: Align) -> dict[Phase, float]:
+    units = units_of(run, align)
+    return {phase: seconds / units for phase, seconds in run.phases.items() if units}
 
 
-def num_steps(report: Report) -> float:
-    """Steps that the log covers, printed or not, done twice or not."""
-    steps, total = report.run.steps, 0
-    for segment in report.run.segments:
-        if segment.num_rows:
-            last = segment.first_row + segment.num_rows - 1
-            span = int(steps.span[segment.first_row]) or 1
-            total += int(steps.step[last] - steps.step[segment.first_row]) + span
-    return float(max(1, total))
+def units_of(run: RunFigures, align: Align) -> float:
+    """How many units of work a run did: steps, or thousands of tokens."""
+    return run.steps * (run.tokens or 1.0) / 1000 if align == "tokens" else run.steps
 
 
-def _tokens(report: Report) -> float | None:
-    step = report.ledger.step
-    return report.tokens_per_s * step.typical_s if report.tokens_per_s and step else None
+def _different(first: RunFigures, other: RunFigures) -> dict[str, tuple[Value | None, Value | None]]:
+    names = sorted(set(first.settings) | set(other.settings))
+    values = {name: (first.settings.get(name), other.settings.get(name)) for name in names}
+    return {name: pair for name, pair in values.items() if pair[0] != pair[1]}
 
 
-def _different(first: Report, other: Report) -> dict[str, tuple[Value | None, Value | None]]:
-    names = sorted(set(first.run.settings) | set(other.run.settings))
-    found = {}
-    for name in names:
-        values = [report.run.settings[name].value if name in report.run.settings else None for report in (first, other)]
-        if values[0] != values[1]:
-            found[name] = (values[0], values[1])
-    return found
+def _ratio(first: RunFigures, other: RunFigures, align: Align, confidence: float) -> tuple[float, float, float] | None:
+    """The ratio of the mean normal steps with its interval; None with too few steps."""
+    before, after = (_normal(run, align) for run in (first, other))
+    return None if min(len(before), len(after)) < LEAST_ROWS else ratio_of_means(before, after, confidence)
 
 
-def _ratio(first: Report, other: Report, align: Align, confidence: float) -> tuple[float, float, float] | None:
-    """The ratio of the mean normal steps with its interval by block bootstrap; None with too few steps."""
-    samples = [_normal(report, align) for report in (first, other)]
-    if any(len(sample) < _LEAST_ROWS for sample in samples):
-        return None
+def _normal(run: RunFigures, align: Align) -> Floats:
+    return run.normal_s / (run.tokens or 1.0) if align == "tokens" else run.normal_s
+
+
+def ratio_of_means(before: Floats, after: Floats, confidence: float) -> tuple[float, float, float]:
+    """The mean of a series over that of another one, and the interval by block bootstrap that it lies in."""
     dice = np.random.default_rng(_SEED)
-    before, after = (_resampled_means(sample, dice) for sample in samples)
-    ratios = np.sort(after / before)
+    one, other = (resampled_means(sample, dice) for sample in (before, after))
+    low, high = interval_of(other / one, confidence)
+    return float(after.mean() / before.mean()), low, high
+
+
+def interval_of(drawn: Floats, confidence: float) -> tuple[float, float]:
+    """What the middle of the drawn values lies between."""
     tail = (1 - confidence) / 2
-    low, high = quantiles(ratios, (tail, 1 - tail))
-    return float(samples[1].mean() / samples[0].mean()), float(low), float(high)
+    low, high = quantiles(np.sort(drawn), (tail, 1 - tail))
+    return float(low), float(high)
 
 
-def _normal(report: Report, align: Align) -> Floats:
-    step = report.ledger.step
-    if step is None or not len(step.rows):
-        return np.zeros(0)
-    seconds: Floats = report.run.steps.dur_ns[step.rows] / NS
-    return seconds / (_tokens(report) or 1.0) if align == "tokens" else seconds
-
-
-def _resampled_means(sample: Floats, dice: np.random.Generator) -> Floats:
+def resampled_means(sample: Floats, dice: np.random.Generator) -> Floats:
     """Means of resamples made of blocks: neighbours are alike, and a block keeps them together."""
     block = max(1, round(len(sample) ** (1 / 2)))
     num = math.ceil(len(sample) / block)

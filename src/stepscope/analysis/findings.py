@@ -88,7 +88,7 @@ def _after_best(ledger: Ledger, best: Best) -> CostFinding:
 
 
 def _phases(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFinding]:
-    kept = _share_before(run, ledger, best.at_s) if best is not None else {}
+    kept = _share_before(run, ledger, best) if best is not None else {}
     for total in ledger.timed_phases:
         if total.phase not in _NO_FINDING:
             yield _phase(total, ledger.wall_s, kept.get(total.phase, 1.0))
@@ -112,14 +112,21 @@ def _phase(total: PhaseTotal, wall_s: float, kept: float) -> CostFinding:
     )
 
 
-def _share_before(run: Run, ledger: Ledger, at_s: float) -> dict[Phase, float]:
-    """Of each phase, the share of its seconds that lies before a moment."""
+def _share_before(run: Run, ledger: Ledger, best: Best) -> dict[Phase, float]:
+    """Of each phase, the share of its seconds that lies before the end of the best evaluation."""
+    stops = run.stops
+    places: dict[Phase, list[int]] = {
+        "evaluation": [stop.step for stop in stops if stop.evaluated],
+        "checkpoint": [stop.step for stop in stops if stop.saved],
+    }
+    # Where the rows' clock stands still for them, their number is all that says where they lie.
+    shares = {name: sum(step <= best.step for step in own) / len(own) for name, own in places.items() if own}
     before: dict[Phase, float] = {}
     whole: dict[Phase, float] = {}
     for one in timeline(run, ledger):
         whole[one.phase] = whole.get(one.phase, 0.0) + one.seconds
-        before[one.phase] = before.get(one.phase, 0.0) + min(one.seconds, max(0.0, at_s - one.start_s))
-    return {phase: before[phase] / seconds for phase, seconds in whole.items() if seconds > 0}
+        before[one.phase] = before.get(one.phase, 0.0) + min(one.seconds, max(0.0, best.at_s - one.start_s))
+    return shares | {phase: before[phase] / seconds for phase, seconds in whole.items() if seconds > 0}
 
 
 def _slower(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFinding]:

@@ -14,7 +14,7 @@ from stepscope.ledger.timestamps import has_stamped_rows
 from stepscope.run.model import NO_TIME, Run, Stamps
 from stepscope.source.hardware import Hardware
 
-# The year that stands for a missing one: see `lines/moment_forms.py`.
+# The year used for a missing one: see `lines/moment_forms.py`.
 _NO_YEAR = 2000
 # A file written this close to the estimate was not copied since: its time is exact, the estimate is not.
 _FRESH_SHARE, _FRESH_S = 0.2, 120.0

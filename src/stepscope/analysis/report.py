@@ -13,6 +13,7 @@ from stepscope.analysis.side_files import SideFiles
 from stepscope.analysis.state import Silence, State, find_state, silence_of
 from stepscope.causes._diagnose import attribute_with_causes
 from stepscope.core.outlets import outlet
+from stepscope.core.price import StatedPrice
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger, SlowStep
@@ -53,6 +54,8 @@ class Ask(NamedTuple):
         The moment that the run should be done by.
     may_lose_s
         The work that may be lost in a crash.
+    price
+        What an hour of a GPU or a kilowatt-hour costs.
     """
 
     now: dt.datetime | None = None
@@ -61,6 +64,7 @@ class Ask(NamedTuple):
     confidence: float = 0.9
     deadline: dt.datetime | None = None
     may_lose_s: float | None = None
+    price: StatedPrice | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

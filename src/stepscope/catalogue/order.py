@@ -40,6 +40,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("catboost", ["Learning rate set to ", "remaining: "]),
     ("catboost_info", []),
     ("chainer", ["      ", " epoch / ", " iterations", "e+"]),
+    ("chrome_trace", []),
     ("cleanrl", [" steps resulting in ", "SPS: ", "args.num_iterations=", "global_step=", "model saved to "]),
     (
         "colbert",
@@ -610,6 +611,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("torchtune", ["Model checkpoint ", "|Loss: "]),
     ("torchvision", ["MLL", "Namespace(", "Resumin", "Start training for ", "Total time: ", "poch: ["]),
     ("tpu_estimator", ["INFO:tensorflow:examples/sec: ", "INFO:tensorflow:global_step/sec: "]),
+    ("traceml", []),
     ("ultralytics", [" parameters", ": ", "Instances"]),
     (
         "verl",

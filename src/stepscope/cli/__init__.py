@@ -1,6 +1,7 @@
 """The command line: one file per command, and here the table of them, errors and exit codes.
 
-Exit codes: 0 answered · 1 could not · 2 asked wrongly · 3 a training log, but not enough in it.
+Exit codes: 0 answered · 1 could not · 2 asked wrongly · 3 a training log, but not enough in it ·
+5 `compare --fail-on`: slower.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ GROUPS = {
     "Before a run": ("plan",),
     "Many runs": ("fleet",),
     "Train a network": ("train", "sample", "data", "bench", "export"),
-    "More": ("formats", "doc", "schema", "replay", "mcp", "demo", "help"),
+    "More": ("formats", "doc", "schema", "replay", "mcp", "demo", "completion", "help"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _DEFAULT = "explain"

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from stepscope.core import units
 from stepscope.core.errors import UsageError
 from stepscope.core.nearest import nearest
+from stepscope.core.price import parse_price
 from stepscope.core.settings import COUNTS, Value, parse_value
 from stepscope.i18n import languages
 
@@ -134,6 +135,16 @@ def add_forecast_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         type=moment("bad-deadline"),
         help="Say how likely the run is to finish by then: 08:00, an ISO date, or Unix seconds",
+    )
+
+
+def add_price_argument(parser: argparse.ArgumentParser) -> None:
+    """What the run's time costs."""
+    _group(parser, _FACTS).add_argument(
+        "--price",
+        metavar="P[/h|/kWh]",
+        type=parse_price,
+        help="Price of one GPU for an hour, such as 2.10/h or $2.10/h, or of a kilowatt-hour: says costs in money too",
     )
 
 

@@ -18,7 +18,7 @@ from stepscope.core.nearest import nearest
 from stepscope.core.unseen import visible
 
 _WIDEST, _NARROWEST = 100, 40
-_NAME_COLUMNS = 12
+_NAME_COLUMNS = 14
 _MOST_SHOWN = 120
 _T = TypeVar("_T", bound=argparse.Namespace)
 

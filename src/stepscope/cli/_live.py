@@ -16,6 +16,7 @@ from stepscope.cli import _flags, _report
 from stepscope.core.errors import UsageError
 from stepscope.i18n import Language
 from stepscope.live.notify import Notifier
+from stepscope.live.otlp import OtlpWriter
 from stepscope.live.watch import End, Facts, View
 from stepscope.report import live
 
@@ -56,6 +57,11 @@ def add_live_arguments(parser: argparse.ArgumentParser, *, plain: str = "Print o
         default=[],
         help="Send alarms to this Apprise URL; may be repeated (needs the extra `notify`)",
     )
+    parser.add_argument(
+        "--otlp",
+        metavar="FILE|URL",
+        help="Write the phases as OpenTelemetry spans and gauges to this file or collector (needs the extra `otlp`)",
+    )
 
 
 def _add_ignored_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +91,11 @@ def interval_of(args: argparse.Namespace) -> float:
     """Seconds between two looks at the run: alarms come soon, however seldom a line is printed."""
     stated = args.interval or _LOOK_EVERY_S
     return float(stated if has_screen(args) else min(stated, _LOOK_EVERY_S))
+
+
+def make_otlp(args: argparse.Namespace) -> OtlpWriter:
+    """Writes each view where `--otlp` says."""
+    return OtlpWriter(args.otlp, say=lambda text: print(text, file=sys.stderr))
 
 
 def has_screen(args: argparse.Namespace) -> bool:

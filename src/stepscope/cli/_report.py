@@ -74,7 +74,7 @@ def explain_run(
         confidence=args.confidence,
         previous=previous,
     )
-    return report.asked(deadline=_deadline(args, report))
+    return report.asked(deadline=_deadline(args, report), price=getattr(args, "price", None))
 
 
 def _previous(args: argparse.Namespace) -> Callable[[Run], list[Run]] | None:

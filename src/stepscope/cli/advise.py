@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_may_lose,
         help="Work you can afford to lose in a crash, such as 10min: caps the proposed checkpoint interval",
     )
+    _flags.add_price_argument(parser)
     _flags.add_output_arguments(parser)
 
 

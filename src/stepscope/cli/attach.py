@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     language = _answer.chosen_languages(args)[0]
     _live.warn_of_ignored(args, language)
+    otlp = _live.make_otlp(args)
     folder = process.recording_of(args.pid) if args.log is None else None
     found = folder if folder is not None else process.output_of(args.pid) if args.log is None else Path(args.log)
     if found is None:
@@ -65,5 +66,5 @@ def run(args: argparse.Namespace) -> int:
             is_alive=lambda: process.is_alive(args.pid),
         )
         with contextlib.closing(inside), _live.make_show(args, language) as show:
-            end = watch.run_to_end(lambda view: show(inside.look(view)))
+            end = watch.run_to_end(lambda view: show(otlp.passed(inside.look(view))))
     return _live.exit_code(end)

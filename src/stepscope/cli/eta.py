@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags and the answer's."""
     _flags.add_log_arguments(parser)
     _flags.add_forecast_arguments(parser)
+    _flags.add_price_argument(parser)
     _flags.add_output_arguments(parser)
 
 

@@ -3,10 +3,10 @@
     stepscope train.log                              the same: explain is the default
     stepscope train.log --config config.py           settings that the log does not print
     stepscope train.log --format html -o report.html   a page to look at and share
-    stepscope runs/                                  the log of a folder
+    stepscope runs/                                  the run of a folder; of several, a table
 
-LOG is a file, a folder, - for standard input, or several files of one run. Exit code 0 when some step time was read, 3
-when the log holds none.
+LOG is a file, a folder, - for standard input, or several files of one run. Of a folder with several runs it shows each
+in a row, the newest first. Exit code 0 when some step time was read, 3 when the log holds none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _answer, _flags, _report
+from stepscope.cli import _answer, _flags, _report, _runs
 
 if TYPE_CHECKING:
     from stepscope.analysis.report import Report
@@ -24,12 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log's flags and the answer's."""
     _flags.add_log_arguments(parser)
     _flags.add_forecast_arguments(parser)
+    _flags.add_price_argument(parser)
     _flags.add_output_arguments(parser, formats=_flags.FORMATS + _flags.EXPORTS)
     _flags.add_full_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain the log."""
+    """Explain the log, or show the runs of a folder that holds several."""
+    found = _runs.several_runs(args)
+    if found is not None:
+        return _runs.show(args, found)
     report = _report.build_report(args, ask_gpu=True)
     show(args, report)
     return 0 if report.has_times else 3

@@ -1,9 +1,11 @@
 """Say where the hours of many runs went: a folder, a cluster.
 
     stepscope fleet scan /logs/slurm --store fleet/
+    stepscope fleet report --store fleet/ --price 2.10/h --sacct jobs.txt
 
 `scan` finds the runs below the paths, explains each and keeps tables of them in a folder of Parquet files. What is
-there already is not read again; a scan that was interrupted goes on where it was. Needs the extra `fleet`.
+there already is not read again; a scan that was interrupted goes on where it was. `report` says of a store which causes
+took most GPU-hours, what got slower, and which hosts are slow. Needs the extra `fleet`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _answer, _flags
+from stepscope.cli import _answer, _flags, _fleet_report
 from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, with which runs."""
-    parser.add_argument("action", choices=tuple(_ACTIONS), help="Action: scan reads runs into a store")
+    parser.add_argument(
+        "action", choices=tuple(_ACTIONS), help="Action: scan reads runs into a store, report says where hours went"
+    )
     parser.add_argument("place", nargs="*", metavar="PATH", help="For scan: folders or logs")
     parser.add_argument("--store", metavar="DIR", required=True, help="Folder that keeps the tables")
     parser.add_argument(
@@ -32,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_flags.whole_number("--workers", "bad-workers", below=4096),
         help="Processes that read logs (default: one per processor)",
     )
-    _flags.add_language_argument(parser)
+    _fleet_report.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,4 +95,4 @@ class _Line:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-_ACTIONS = {"scan": _scan}
+_ACTIONS = {"scan": _scan, "report": _fleet_report.report}

@@ -23,11 +23,12 @@ from stepscope.cli._write import make_folder, write_file
 from stepscope.core import clock, units
 from stepscope.core.errors import UsageError
 from stepscope.core.message import say
+from stepscope.core.price import parse_price
 from stepscope.i18n import Language
 from stepscope.plan.build import plan_gpu
 from stepscope.plan.gpus import GpuSpec, find_gpu
 from stepscope.report import plan_json, plan_markdown, plan_terminal
-from stepscope.report.plan_table import PlanReport, StatedPrice, settings_lines
+from stepscope.report.plan_table import PlanReport, settings_lines
 
 _FORMATS = ("terminal", "json", "markdown")
 _SHAPE_FLAGS = {
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--calibrate", action="store_true", help="Measure this machine for a few seconds and use the result"
     )
     parser.add_argument(
-        "--price", metavar="P[/h|/kWh]", type=_price, help="Price of one GPU for an hour, or of a kilowatt-hour"
+        "--price", metavar="P[/h|/kWh]", type=parse_price, help="Price of one GPU for an hour, or of a kilowatt-hour"
     )
     parser.add_argument(
         "--now",
@@ -185,14 +186,6 @@ def _parameters(text: str) -> float:
     if count is None:
         raise UsageError("bad-parameters", place=f"--params {text}")
     return count
-
-
-def _price(text: str) -> StatedPrice:
-    """The price in `0.40/h` or `0.30/kWh`."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:/\s*(h|kwh))?\s*", text, re.IGNORECASE)
-    if match is None:
-        raise UsageError("bad-price", place=f"--price {text}")
-    return StatedPrice(value=float(match[1]), per_kwh=(match[2] or "h").lower() == "kwh")
 
 
 def _gpus(args: argparse.Namespace, seen: Seen | None) -> list[GpuSpec]:

@@ -28,6 +28,7 @@ from stepscope.core.message import say
 
 if TYPE_CHECKING:
     from stepscope.i18n import Language
+    from stepscope.live.otlp import OtlpWriter
     from stepscope.live.runner import Runner
     from stepscope.live.watch import Facts, View
 
@@ -66,16 +67,16 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("run-what", place="stepscope run")
     language = _answer.chosen_languages(args)[0]
     _live.warn_of_ignored(args, language)
-    facts = _live.facts_of(args, job_end_s(os.environ))
+    facts, otlp = _live.facts_of(args, job_end_s(os.environ)), _live.make_otlp(args)
     try:
         folder = make_folder(Path(args.dir), args.command, args.name, time.localtime())
         runner = Runner(folder, args.command, find_ways(wants_terminal=args.pty), traces=args.trace)
     except OSError as problem:
         raise InputError("cannot-write", place=args.dir, reason=problem.strerror or str(problem)) from None
     trouble = _Trouble(runner)
-    _accompany(runner, args, language, facts, trouble)
+    _accompany(runner, args, language, facts=facts, trouble=trouble, otlp=otlp)
     code = runner.exit_code()
-    if code is not None and not (args.exec or args.notify):
+    if code is not None and not (args.exec or args.notify or otlp.is_on):
         _say_signal(runner.folder, language)
     print(trouble.farewell(language), file=sys.stderr)
     if code is None:
@@ -83,7 +84,9 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _accompany(runner: Runner, args: argparse.Namespace, language: Language, facts: Facts, trouble: _Trouble) -> None:
+def _accompany(
+    runner: Runner, args: argparse.Namespace, language: Language, *, facts: Facts, trouble: _Trouble, otlp: OtlpWriter
+) -> None:
     """Show the run until it has ended: a screen, or the command's own output."""
     from stepscope.live.gpu_log import Keeper
     from stepscope.live.gpu_sampler import Sampler
@@ -115,23 +118,28 @@ def _accompany(runner: Runner, args: argparse.Namespace, language: Language, fac
         )
         if shows_screen:
             with _live.make_screen(args, language) as screen:
-                follow_on_screen(watch, screen, passing, keyboard, lambda view: trouble.added_to(inside.look(view)))
+                follow_on_screen(
+                    watch, screen, passing, keyboard, lambda view: trouble.added_to(otlp.passed(inside.look(view)))
+                )
             return
         # The output is the command's own; alarms go to stderr and to where they were asked for.
         with _live.AlarmShow(language, _live.AlarmSender(args, language)) as alarms:
-            watches = bool(args.exec or args.notify)
+            watches = bool(args.exec or args.notify or otlp.is_on)
+
+            def show(view: View) -> None:
+                alarms(otlp.passed(view))
 
             def meanwhile() -> None:
                 keyboard.look()
                 alarms.tell(trouble.fresh())
                 if watches:
-                    show_next(watch, alarms)
+                    show_next(watch, show)
                 else:
                     sampler()
 
             passing.to_end(runner.is_alive, meanwhile)
             if watches:
-                follow(watch, alarms)
+                follow(watch, show)
 
 
 def _say_signal(folder: Path, language: Language) -> None:

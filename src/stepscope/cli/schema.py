@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from stepscope.core.documents import kinds, schema, schema_text
+from stepscope.report.documents import kinds, schema, schema_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

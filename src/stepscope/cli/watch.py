@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.others:
         raise UsageError("watch-one-log", place=" ".join([args.log, *args.others]))
     _live.warn_of_ignored(args, language)
-    metrics = MetricsFile(args.metrics_file)
+    metrics, otlp = MetricsFile(args.metrics_file), _live.make_otlp(args)
     source = resolve(args.log)[0]
     clock = SystemClock()
     folder = source.path.parent if source.is_recorded and source.path is not None else None
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         with contextlib.closing(inside), _live.make_show(args, language) as show:
 
             def show_view(view: View) -> None:
-                view = inside.look(view)
+                view = otlp.passed(inside.look(view))
                 show(view)
                 metrics.write(view)
 

@@ -40,6 +40,13 @@ class Share(NamedTuple):
     value: float
 
 
+class Money(NamedTuple):
+    """An amount; the currency is a sign or three letters, or empty."""
+
+    value: float
+    currency: str = ""
+
+
 class Moment(NamedTuple):
     """A clock time; with its date where that is not the day of `near`."""
 
@@ -54,7 +61,7 @@ class Decimal(NamedTuple):
     digits: int
 
 
-Argument: TypeAlias = "str | int | Seconds | Range | About | Share | Moment | Decimal | Message"
+Argument: TypeAlias = "str | int | Seconds | Range | About | Share | Money | Moment | Decimal | Message"
 
 
 class Message(NamedTuple):

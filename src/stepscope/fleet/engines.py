@@ -14,8 +14,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import NamedTuple, Protocol
 
-from stepscope.fleet.candidates import Candidate
 from stepscope.fleet.work import Result, explain_chunk
+from stepscope.source.candidates import Candidate
 
 Chunk = tuple[Candidate, ...]
 # Chunks in hand for each worker: one in work, one waiting.

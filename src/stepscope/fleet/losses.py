@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from stepscope.advice._base import Advice
 from stepscope.analysis.findings import find_costs
 from stepscope.analysis.report import Report
 from stepscope.ledger.phases import Basis
@@ -68,14 +69,24 @@ def num_checkpoints(report: Report) -> int:
     return sum(stop.saved and stop.printed for stop in report.run.stops)
 
 
+def saves_logged_s(report: Report, advice: Advice) -> float | None:
+    """Seconds that a change would have saved over the run as it was logged; None where the log cannot tell.
+
+    What `Advice` says is about the rest of a run that goes on, and a fleet's runs are mostly over.
+    """
+    spent_s = sum(report.ledger.seconds(phase) for phase in advice.phases)
+    ahead_s = sum(report.situation.phase_left_s(phase) for phase in advice.phases) if spent_s else 0.0
+    if not ahead_s > 0 or advice.assumed is not None:
+        return None
+    return min(1.0, max(0.0, advice.saves_s) / ahead_s) * spent_s
+
+
 def evaluation_excess_s(report: Report) -> float | None:
     """Seconds of the evaluations that bought no precision worth having; None where the log cannot tell."""
-    spent_s = report.ledger.seconds("evaluation")
-    ahead_s = report.situation.phase_left_s("evaluation") if spent_s else 0.0
-    if not ahead_s > 0:
+    if not report.situation.phase_left_s("evaluation") > 0:
         return None
-    saves = [advice.saves_s for advice in report.advice if advice.phases == ("evaluation",) and advice.assumed is None]
-    return min(1.0, max(saves, default=0.0) / ahead_s) * spent_s
+    own = (saves_logged_s(report, advice) for advice in report.advice if advice.phases == ("evaluation",))
+    return max((seconds for seconds in own if seconds is not None), default=0.0)
 
 
 def _after_last_checkpoint(report: Report) -> Loss | None:
@@ -86,7 +97,8 @@ def _after_last_checkpoint(report: Report) -> Loss | None:
     saved = [stop for stop in run.stops if stop.saved and stop.printed]
     at_s = 0.0
     if saved:
-        ends, row = row_ends(run, ledger), min(saved[-1].next_row, len(run) - 1)
+        last = saved[-1]
+        ends, row = row_ends(run, ledger), min(last.next_row if last.row is None else last.row, len(run) - 1)
         at_s = float(ends[row - 1]) if row else 0.0
     seconds = sum(
         min(one.seconds, one.start_s + one.seconds - at_s)

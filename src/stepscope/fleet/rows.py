@@ -8,17 +8,24 @@ import math
 from collections.abc import Sequence
 
 from stepscope import __version__
-from stepscope.analysis.compare import num_steps
 from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
+from stepscope.analysis.run_figures import num_steps
 from stepscope.columns.statistics import median
 from stepscope.core.redact import redact
-from stepscope.fleet.listing import Listed
-from stepscope.fleet.losses import DIED, account, evaluation_excess_s, num_checkpoints, shows_checkpoints
+from stepscope.fleet.losses import (
+    DIED,
+    account,
+    evaluation_excess_s,
+    num_checkpoints,
+    saves_logged_s,
+    shows_checkpoints,
+)
 from stepscope.fleet.tables import Row, Rows
 from stepscope.forecast.finish import Forecast
 from stepscope.run.model import Run
 from stepscope.run.ranks import typical_s
+from stepscope.source.listing import Listed
 
 _MOST_SLOW = 50
 _MOST_TEXT = 400
@@ -186,6 +193,7 @@ def _advice(report: Report) -> list[Row]:
             "saves_s": advice.saves_s,
             "saves_low_s": advice.saves_low_s,
             "saves_high_s": advice.saves_high_s,
+            "saves_logged_s": saves_logged_s(report, advice),
             "phases": list(advice.phases),
             "evidence": redact(str(advice.evidence), _MOST_TEXT),
         }

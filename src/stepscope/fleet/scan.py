@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.core import clock
-from stepscope.fleet.candidates import Candidate, candidates
 from stepscope.fleet.engines import Chunk, Done, Engine
-from stepscope.fleet.listing import Listing, listings
 from stepscope.fleet.store import Store
 from stepscope.fleet.work import failed_rows
+from stepscope.source.candidates import Candidate, candidates
+from stepscope.source.listing import Listing, listings
 
 # Candidates of a chunk: enough that handing it over does not show, few enough to lose.
 CHUNK = 64

@@ -101,7 +101,10 @@ class Store:
         import pyarrow as arrow
         from pyarrow import compute, parquet
 
-        runs = arrow.concat_tables([parquet.read_table(self.folder / "runs" / name) for name in names])
+        # Parts of an older version may lack columns.
+        runs = arrow.concat_tables(
+            [parquet.read_table(self.folder / "runs" / name) for name in names], promote_options="default"
+        )
         readings = list(zip(runs["candidate"].to_pylist(), runs["scanned_at"].to_pylist(), strict=True))
         newest = dict(sorted(readings))
         runs = runs.filter(arrow.array([newest[candidate] == at for candidate, at in readings])).sort_by("uri")
@@ -109,7 +112,7 @@ class Store:
         for table in TABLES:
             paths = [self.folder / table / name for name in names if (self.folder / table / name).is_file()]
             if table != "runs" and paths:
-                rows = arrow.concat_tables([parquet.read_table(path) for path in paths])
+                rows = arrow.concat_tables([parquet.read_table(path) for path in paths], promote_options="default")
                 tables[table] = rows.filter(compute.is_in(rows["read_id"], value_set=runs["read_id"].combine_chunks()))
         self._write_tables(tables, names)
         for name in names:

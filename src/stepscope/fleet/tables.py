@@ -120,6 +120,7 @@ TABLES: dict[str, dict[str, Type]] = {
         "saves_s": "number",
         "saves_low_s": "number",
         "saves_high_s": "number",
+        "saves_logged_s": "number",
         "phases": "texts",
         "evidence": "text",
     },

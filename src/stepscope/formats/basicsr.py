@@ -40,7 +40,7 @@ FORMAT = Format(
     clock=Clock(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
-        note="The time stamps of the lines, which contain everything. Older versions print neither a step time nor an "
+        note="The timestamps of the lines, which contain everything. Older versions print neither a step time nor an "
         "eta; the eta of newer ones is the mean since the start x the iterations left.",
     ),
     layout=Layout(first_step=1, events_follow_step=True),

@@ -2,4 +2,4 @@
 
 from stepscope.formats._shared.plain_table import CSV, stamped_table
 
-FORMAT = stamped_table("csv_stamp", "CSV table with time stamps", CSV)
+FORMAT = stamped_table("csv_stamp", "CSV table with timestamps", CSV)

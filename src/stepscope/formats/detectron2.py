@@ -51,7 +51,7 @@ FORMAT = Format(
     clock=Clock(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
-        note="The time stamps of the lines, which contain everything. The printed time is the mean since the start of "
+        note="The timestamps of the lines, which contain everything. The printed time is the mean since the start of "
         "training; the printed eta is the median of the last 1000 step times x the iterations to MAX_ITER. "
         "Both leave evaluation and saving out.",
     ),

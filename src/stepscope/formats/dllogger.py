@@ -22,8 +22,8 @@ FORMAT = Format(
     clock=Clock(
         covers="step",
         includes=("data",),
-        note="iteration_time is the iteration it stands beside, and every iteration is printed; evaluation has its own "
-        "figure and is outside. There is neither a total nor an ETA.",
+        note="iteration_time is that of the iteration on the same line, and every iteration is printed; evaluation "
+        "has its own figure and is outside. There is neither a total nor an ETA.",
     ),
     layout=Layout(events_follow_step=True),
     samples=(

@@ -31,7 +31,7 @@ FORMAT = Format(
     clock=Clock(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
-        note="The time stamps of the lines, which contain everything. The printed time is the mean since the start of "
+        note="The timestamps of the lines, which contain everything. The printed time is the mean since the start of "
         "training; the printed eta is the median of the last thousand iterations times those left, and leaves "
         "evaluation and saving out.",
     ),

@@ -36,7 +36,7 @@ FORMAT = Format(
     clock=Clock(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
-        note="The time stamps of the lines, which contain everything. The rate of tokens is that of the updates alone: "
+        note="The timestamps of the lines, which contain everything. The rate of tokens is that of the updates alone: "
         "validation is not in it. A validation decodes the development set and prints how long that took; it is "
         "longest in the beginning, before the model has learned to end its sentences. No total and no ETA is printed.",
     ),

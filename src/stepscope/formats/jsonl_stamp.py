@@ -2,4 +2,4 @@
 
 from stepscope.formats._shared.plain_table import JSONL, stamped_table
 
-FORMAT = stamped_table("jsonl_stamp", "JSON lines with time stamps", JSONL)
+FORMAT = stamped_table("jsonl_stamp", "JSON lines with timestamps", JSONL)

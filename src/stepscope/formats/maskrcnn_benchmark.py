@@ -33,7 +33,7 @@ FORMAT = Format(
     clock=Clock(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
-        note="The time stamps of the lines, which contain everything. In the printed time a (b), a is the median of "
+        note="The timestamps of the lines, which contain everything. In the printed time a (b), a is the median of "
         "the last 20 iterations and b the mean since the start; the printed eta is b x the iterations to MAX_ITER, "
         "so it is long after a slow start and leaves evaluation out.",
     ),

@@ -33,7 +33,7 @@ FORMAT = Format(
         covers="cumulative",
         includes=("data", "logging"),
         note="Time trained since the clock began; it stands still during validation and saving. In logs of 2024 it "
-        "begins anew after step 10, in later ones the warm-up comes before it, so its last value leaves out compiling "
+        "starts over after step 10, in later ones the warm-up comes before it, so its last value leaves out compiling "
         "and validation. No ETA is printed.",
     ),
     layout=Layout(first_step=1, events_follow_step=True),

@@ -20,7 +20,7 @@ FORMAT = Format(
         covers="step",
         includes=("evaluation", "checkpoint", "data", "logging"),
         note="global_step/sec: the mean rate of the steps since the line before, with all that happened in between. "
-        "These lines have no number: each counts as one step, though it stands for as many as iterations_per_loop or "
+        "These lines have no number: each counts as one step, though it covers as many as iterations_per_loop or "
         "log_step_count_steps says. No total and no ETA is printed.",
     ),
     layout=Layout(first_step=1, counts_lines=True),

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from stepscope.core import units
-from stepscope.core.message import About, Argument, Decimal, Message, Moment, Range, Seconds, Share
+from stepscope.core.message import About, Argument, Decimal, Message, Moment, Money, Range, Seconds, Share
 from stepscope.core.unseen import visible
 from stepscope.i18n._fluent import Entry
 from stepscope.i18n.cldr import CLDR
@@ -107,6 +107,8 @@ class Language:
             return self._joined(units.doubtful_parts(value.value, value.low, value.high))
         if isinstance(value, Share):
             return self.percent(value.value)
+        if isinstance(value, Money):
+            return self.money(value)
         if isinstance(value, Moment):
             return self.clock(value.value, value.near)
         if isinstance(value, Message):
@@ -141,6 +143,17 @@ class Language:
         hundredths = (decimal.Decimal(repr(float(share))) * 100).quantize(step, decimal.ROUND_HALF_EVEN)
         before, after = self._cldr.percent
         return before + self._cldr.number(hundredths, is_grouped=True) + after
+
+    def money(self, amount: Money) -> str:
+        """An amount with its currency, in cents where that is not far too exact."""
+        number = self.number(amount.value, 2 if abs(amount.value) < 1000 else 0)
+        if not amount.currency:
+            return number
+        return (
+            f"{amount.currency}{number}"
+            if self.code == "en" and len(amount.currency) == 1
+            else f"{number} {amount.currency}"
+        )
 
     def duration(self, seconds: float, scale: float | None = None) -> str:
         """A duration with about three digits."""

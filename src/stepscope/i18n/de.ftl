@@ -1,4 +1,4 @@
-### Deutsch. Fachwörter, die man englisch sagt (Checkpoint, Batch, Loss, Log), bleiben so.
+### Deutsch (du). Fachwörter, die man englisch sagt (Checkpoint, Batch, Loss, Log, Rank, Shard), bleiben so.
 
 ## Zahlen
 
@@ -10,17 +10,17 @@ clock-with-date = { $date }, { $time }
 phase-step = Training
 phase-evaluation = Evaluierung
 phase-checkpoint = Checkpoint
-phase-warmup = Anlauf
+phase-warmup = Warm-up
 phase-data = Daten
 phase-gc = Garbage Collection
-phase-logging = Protokollieren
+phase-logging = Logging
 phase-communication = Kommunikation
 phase-stall = ungeklärt
 phase-gap = Lücke
 phase-unlogged = nicht im Log
 basis-measured = gemessen
-basis-inferred = erschlossen
-basis-assumed = angenommen
+basis-inferred = abgeleitet
+basis-assumed = geschätzt
 basis-unpriced = { $count }×, ohne Zeitangabe
 origin-flag = angegeben
 origin-config = Config
@@ -35,27 +35,27 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = Iteration { $step } von { $total } ({ $share })
 run-progress-open = Iteration { $step }
 run-none = keine Iteration mit Zeit
-run-normal = Eine normale Iteration dauert { $duration }; neun von zehn dauern { $span }.
+run-normal = Eine normale Iteration dauert { $duration } (90 % liegen bei { $span }).
 run-present = Derzeit dauert eine Iteration { $duration }.
 run-normal-one = Eine normale Iteration dauert { $duration }.
 run-tokens = { $tokens } Tokens pro Sekunde.
-run-regimes = Das Niveau hat sich geändert: { $levels }.
+run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
-run-sampled = Nur jede { $count }. Iteration wird ausgegeben; die Sekunden der übrigen sind aus ihren Nachbarn erschlossen.
+run-sampled = Das Log enthält nur jede { $count }. Iteration; die Zeiten der übrigen sind aus den ausgegebenen geschätzt.
 run-settings = Einstellungen: { $settings }.
 setting-from = { $settings } ({ $origin })
 run-gpu = { $gpu }: { $details }.
-gpu-load = { $share } ausgelastet
+gpu-load = zu { $share } ausgelastet
 gpu-memory = { $used } von { $total } GiB
 gpu-power = { $power } W
 gpu-temperature = { $degrees } °C
 ## Wie sich das Tempo ändert
 
-trend-one = Eine einzige Zeile: Sie zeigt keinen Trend.
-trend-one-time = Nur eine Zeit ist ausgegeben: Sie zeigt keinen Trend.
-trend-steady = Gleichmäßig bis auf { $share }: In diesen Zeilen wird nichts langsamer.
-trend-scatter = Kein Trend: Die Zeiten streuen zwischen { $low } und { $high }.
-trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $other_low } bis { $other_high }, die übrigen { $low } bis { $high }: um den Faktor { $factor } { $pace ->
+trend-one = Eine einzelne Zeile zeigt keinen Trend.
+trend-one-time = Eine einzelne ausgegebene Zeit zeigt keinen Trend.
+trend-steady = Gleichmäßig bis auf { $share }: keine Verlangsamung in diesen Zeilen.
+trend-scatter = Kein Trend: Die Zeiten schwanken zwischen { $low } und { $high }.
+trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $other_low } bis { $other_high }, die übrigen { $low } bis { $high }. Die ersten sind um den Faktor { $factor } { $pace ->
     [faster] schneller
    *[slower] langsamer
 }.
@@ -79,47 +79,47 @@ trend-since-times = Um den Faktor { $factor } { $pace ->
     [faster] schneller
    *[slower] langsamer
 } seit Iteration { $step }: vorher { $before }, danach { $after }.
-data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } je Iteration): Das Laden ist der Engpass, die GPU wartet darauf.
-data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } je Iteration).
-data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } wartete jede { $duration }, danach { $usual }. Am Laden liegt es im Übrigen nicht.
-data-minor = Das Warten auf Daten kostet { $share } der Zeit: Am Laden liegt es nicht.
+data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
+data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration).
+data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } wartete jede { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
+data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
 data-at-once = Das Warten auf Daten kostet { $share } der Zeit, fast alles davon in { $count ->
     [one] Iteration { $step }
    *[other] { $count } langsamen Iterationen, am längsten in { $step }
 } ({ $duration }).
-past-total = Der Zähler ist über 100 % hinaus: Es wird mit einem geladenen Modell weitertrainiert, und die ausgegebene Restzeit bedeutet nichts.
-rate-needs-size = Das Log gibt nur Raten aus: Für Sekunden je Iteration braucht es die Batchgröße.
-rate-one = { $level } { $unit } je Sekunde in einer einzigen Zeile: Sie zeigt keinen Trend.
-rate-one-time = { $level } { $unit } je Sekunde, nur einmal ausgegeben: kein Trend zu sehen.
-rate-steady = Gleichmäßig bis auf { $share }: { $level } { $unit } je Sekunde.
-rate-scatter = Kein Trend: Das Tempo streut zwischen { $low } und { $high } { $unit } je Sekunde.
-rate-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen laufen mit { $other_low } bis { $other_high } { $unit } je Sekunde, die übrigen mit { $low } bis { $high }: um den Faktor { $factor } { $pace ->
+past-total = Der Zähler liegt über 100 %: Das Training setzt ein geladenes Modell fort, und die ausgegebene Restzeit hat keine Bedeutung.
+rate-needs-size = Das Log gibt nur Raten aus; für Sekunden pro Iteration wird die Batchgröße gebraucht.
+rate-one = { $level } { $unit } pro Sekunde in einer einzigen Zeile: Sie zeigt keinen Trend.
+rate-one-time = { $level } { $unit } pro Sekunde, nur einmal ausgegeben: kein Trend zu sehen.
+rate-steady = Gleichmäßig bis auf { $share }: { $level } { $unit } pro Sekunde.
+rate-scatter = Kein Trend: Das Tempo schwankt zwischen { $low } und { $high } { $unit } pro Sekunde.
+rate-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen laufen mit { $other_low } bis { $other_high } { $unit } pro Sekunde, die übrigen mit { $low } bis { $high }. Die ersten sind um den Faktor { $factor } { $pace ->
     [faster] schneller
    *[slower] langsamer
 }.
 rate-along = Das Tempo { $pace ->
     [faster] steigt
    *[slower] fällt
-} innerhalb dieser Zeilen von { $before } auf { $after } { $unit } je Sekunde ({ $share }).
+} innerhalb dieser Zeilen von { $before } auf { $after } { $unit } pro Sekunde ({ $share }).
 rate-along-times = Das Tempo { $pace ->
     [faster] steigt
    *[slower] fällt
-} innerhalb dieser Zeilen von { $before } auf { $after } { $unit } je Sekunde (Faktor { $factor }).
+} innerhalb dieser Zeilen von { $before } auf { $after } { $unit } pro Sekunde (Faktor { $factor }).
 rate-since = Rund { $share } { $pace ->
     [faster] schneller
    *[slower] langsamer
-} seit Iteration { $step }: vorher { $before } { $unit } je Sekunde, danach { $after }.
+} seit Iteration { $step }: vorher { $before } { $unit } pro Sekunde, danach { $after }.
 rate-since-times = Um den Faktor { $factor } { $pace ->
     [faster] schneller
    *[slower] langsamer
-} seit Iteration { $step }: vorher { $before } { $unit } je Sekunde, danach { $after }.
+} seit Iteration { $step }: vorher { $before } { $unit } pro Sekunde, danach { $after }.
 
-## Wohin die Zeit ging
+## Wo die Zeit geblieben ist
 
-section-time = Wohin die Zeit ging
+section-time = Wo die Zeit geblieben ist
 section-slow = Langsame Iterationen
 section-finish = Wann es fertig ist
-section-change = Was zu ändern ist
+section-change = Was sich zu ändern lohnt
 section-alarms = Alarme
 section-normal = Normale Iterationen
 section-log = Was gelesen wurde
@@ -138,42 +138,42 @@ slow-column-step = Iteration
 slow-column-took = dauerte
 slow-column-why = besteht aus
 slow-more = { $count ->
-    [one] und eine weitere: { $causes }
-   *[other] und { $count } weitere: { $causes }
+    [one] … und eine weitere: { $causes }
+   *[other] … und { $count } weitere: { $causes }
   }
 slow-more-cause = { $count } × { $cause } (+{ $duration })
 cause-evaluation = Evaluierung
 cause-checkpoint = Checkpoint
-cause-warmup = Anlauf
+cause-warmup = Warm-up
 cause-data = Daten
 cause-gc = Garbage Collection
 cause-unexplained = ungeklärt
 slow-unexplained = { $count ->
-    [one] Eine langsame Iteration hat keine Ursache, die dieses Log zeigen könnte: { $duration } mehr als eine normale.
-   *[other] { $count } langsame Iterationen haben keine Ursache, die dieses Log zeigen könnte: { $duration } mehr als normale.
+    [one] Eine langsame Iteration ist ungeklärt ({ $duration } länger als normal).
+   *[other] { $count } langsame Iterationen sind ungeklärt (zusammen { $duration } länger als normal).
   }
-slow-first-no-save = Bei Iteration 0 wird nichts gespeichert: Was dort über die Evaluierung hinausgeht, ist Anlauf (Kompilieren, erster Zugriff), kein Checkpoint.
-split-stamps = Evaluierung und Checkpoint sind durch die Zeitstempel an den Zeilen getrennt.
-split-contrast = Evaluierung und Checkpoint sind durch den Vergleich von Evaluierungen mit und ohne Speichern getrennt.
-split-first-step = Evaluierung und Checkpoint sind durch die erste Evaluierung getrennt, die nichts speichert.
-split-model = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung. Die Aufteilung ist aus der Zahl der Forward-Pässe und den üblichen Kosten des Speicherns berechnet; die Spannen sagen, wie weit sie danebenliegen kann.
-split-guess = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung, und wie viele Batches eine Evaluierung rechnet, ist nicht bekannt (geben Sie --set eval_iters=N an). Die Aufteilung ist aus den üblichen Kosten des Speicherns vermutet; die Spannen sagen, wie weit sie danebenliegen kann.
-split-guess-plain = Evaluierung und Checkpoint lassen sich in diesem Log nicht trennen: Jedes Speichern kommt mit einer Evaluierung. Die Aufteilung ist aus den üblichen Kosten des Speicherns vermutet; die Spannen sagen, wie weit sie danebenliegen kann.
-split-not-yet = Was ein Speichern kostet, ist noch nicht auflösbar: Dazu braucht es etwa { $needed } Evaluierungen mit und ohne Speichern, das Log hat { $count }.
-split-settle = Um es zu klären, versehen Sie die Zeilen mit Zeitstempeln: { $command }
-stamps-unusable = Die Zeitstempel an den Zeilen widersprechen den ausgegebenen Zeiten (eine blockweise gepufferte Pipe?) und werden nicht verwendet. Starten Sie python mit -u.
-arrivals-unused = Die aufgezeichnete Ankunft der Zeilen widerspricht den Zeiten, die sie ausgeben; es gelten die ausgegebenen.
+slow-first-no-save = Bei Iteration 0 wird kein Checkpoint gespeichert. Die Zeit über die Evaluierung hinaus ist Warm-up: Kompilieren und erste GPU-Nutzung.
+split-stamps = Evaluierung und Checkpoint lassen sich anhand der Zeitstempel trennen.
+split-contrast = Evaluierung und Checkpoint lassen sich trennen, indem Evaluierungen mit und ohne Checkpoint verglichen werden.
+split-first-step = Evaluierung und Checkpoint lassen sich anhand der ersten Evaluierung trennen, die nichts speichert.
+split-model = Dieses Log kann Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt. Die Aufteilung ist aus der Zahl der Forward-Durchläufe und üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
+split-guess = Dieses Log kann Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt und unbekannt ist, wie viele Batches eine Evaluierung rechnet (gib --set eval_iters=N an). Die Aufteilung ist aus üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
+split-guess-plain = Dieses Log kann Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt. Die Aufteilung ist aus üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
+split-not-yet = Was ein Checkpoint kostet, lässt sich noch nicht sagen: Dazu braucht es etwa { $needed } Evaluierungen mit und ohne Checkpoint, und das Log hat { $count }.
+split-settle = Für genaue Zahlen gib dem Log Zeitstempel: { $command }
+stamps-unusable = Die Zeitstempel widersprechen den ausgegebenen Zeiten (blockweise gepufferte Pipe?) und werden nicht verwendet. Starte python mit -u.
+arrivals-unused = Die aufgezeichnete Ankunft der Zeilen widerspricht den Zeiten in den Zeilen; verwendet werden die ausgegebenen.
 evidence-marker = folgt auf „{ $line }“
 evidence-markers = folgt auf „{ $line }“ und „{ $save }“
-evidence-first = die erste Iteration des Prozesses: Kompilieren und erster Zugriff
-evidence-unprinted = eine Iteration, bei der dieser Trainer immer evaluiert; ihre Zeile fehlt im Log
-evidence-inside = von innen gemessen: { $parts }
-evidence-none = keine Zeile sagt, warum; { $duration } mehr als ihre Nachbarn
+evidence-first = die erste Iteration des Prozesses: Kompilieren und erste GPU-Nutzung
+evidence-unprinted = bei dieser Iteration evaluiert der Trainer immer; ihre Zeile fehlt im Log
+evidence-inside = im Prozess gemessen: { $parts }
+evidence-none = keine Zeile nennt einen Grund; { $duration } länger als ihre Nachbarn
 
 ## Wann es fertig ist
 
 finish-left = noch { $duration } ({ $span } bei { $confidence })
-finish-at = fertig um { $time } ({ $low } – { $high })
+finish-at = Ende: { $time } ({ $low } – { $high })
 finish-from-flag = gerechnet ab { $time }, wie angegeben
 finish-from-stamp = gerechnet ab { $time }, dem letzten Zeitstempel im Log
 finish-from-stamp-plus = gerechnet ab { $time }, dem letzten Zeitstempel, plus { $duration } an Iterationen, die danach ausgegeben wurden
@@ -182,7 +182,7 @@ finish-from-no-day = { $text }; ein Datum steht nicht dabei, der Tag ist nach de
 finish-from-nvidia-smi = gerechnet ab { $time }, der Uhrzeit in der nvidia-smi-Tabelle
 finish-from-mtime = gerechnet ab { $time }, als die Datei zuletzt geschrieben wurde
 finish-from-clock = gerechnet ab jetzt, { $time }
-finish-ended = Der Lauf ist zu Ende; so viel bräuchte er noch, wenn er jetzt ab seiner letzten Iteration fortgesetzt würde.
+finish-ended = Der Lauf ist zu Ende. Würde er jetzt ab seiner letzten Iteration fortgesetzt, bräuchte er noch so lange.
 finish-complete = Der Lauf ist vollständig: Iteration { $step } von { $total }.
 left-step = { $count ->
     [one] eine Iteration
@@ -200,70 +200,70 @@ left-priced = { $what }: { $duration }
 left-unpriced = { $what }: Kosten unbekannt
 left-line = Noch zu tun: { $items }.
 finish-next-evaluation = Nächste Evaluierung bei Iteration { $step }.
-rough-own = Noch etwa { $duration } nach der eigenen Angabe des Trainers; aus diesen Zeilen allein folgt keine bessere.
-rough-own-first = Etwa { $duration } übrig nach der eigenen Angabe des Trainers. Sie beruht auf der ersten und einzigen Iteration, die den Start enthält: spätere sind meist schneller.
+rough-own = Laut Trainer noch etwa { $duration }; aus diesen Zeilen allein lässt sich nichts Genaueres schätzen.
+rough-own-first = Laut Trainer noch etwa { $duration }. Die Angabe beruht auf der ersten und einzigen Iteration, die das Warm-up enthält; spätere sind meist schneller.
 rate-and-time = { $rate } { $unit } pro Sekunde und { $duration } pro Iteration ergeben { $count } { $unit } pro Iteration.
 skipped-few = { $count ->
     [one] Ein Optimizer-Schritt wurde
    *[other] { $count } Optimizer-Schritte wurden
 } bisher übersprungen.
-finish-last-event = Das Letzte darin gehört zur Phase „{ $phase }“ (Zeile { $line }); danach ist keine Iteration ausgegeben.
-rough-bar = Noch etwa { $duration } bis zum Ende dieses Fortschrittsbalkens, der zu nur einer von mehreren Epochen gehören kann.
-rough-few = Noch etwa { $duration } bei diesem Tempo{ $range }: eine schwache Schätzung aus sehr wenigen Zeilen.
-rough-first = Noch etwa { $duration }, falls alle Iterationen so lange dauern wie diese erste und einzige, die den Start enthält{ $range }: eine schwache Schätzung.
+finish-last-event = Das letzte Ereignis im Log ist „{ $phase }“ (Zeile { $line }); danach wird keine Iteration mehr ausgegeben.
+rough-bar = Noch etwa { $duration } bis zum Ende dieses Fortschrittsbalkens, der vielleicht nur eine von mehreren Epochen umfasst.
+rough-few = Noch etwa { $duration } bei diesem Tempo{ $range }: eine grobe Schätzung aus sehr wenigen Zeilen.
+rough-first = Noch etwa { $duration }, wenn alle Iterationen so lange dauern wie diese erste{ $range }. Sie enthält das Warm-up, daher ist die Schätzung grob.
 finish-none = Keine Endzeit: { $reason }
-finish-rate = Bei derzeit { $duration } je Iteration dauern 1.000 weitere { $thousand }.
-finish-rate-evaluations = Bei derzeit { $duration } je Iteration dauern 1.000 weitere mit { $count ->
-        [one] der Auswertung
-       *[other] den { $count } Auswertungen
-    } dazwischen { $thousand }.
-reason-no-steps = Das Log enthält noch keine normale Iteration mit Zeit. Fragen Sie nach einigen weiteren Zeilen wieder.
-reason-no-times = Das Log hat Iterationen, aber ohne Zeiten: Nichts darin sagt, wie lange eine gedauert hat.
-reason-no-total = Das Log sagt nicht, wie viele Iterationen der Lauf hat. Geben Sie --max-steps N an, oder --config mit den Einstellungen des Laufs.
-reason-implausible-total = die angegebene Gesamtzahl von { $total } Iterationen ist unglaubwürdig: Im jetzigen Tempo dauerten sie noch { $left }. --max-steps N angeben.
+finish-rate = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 { $thousand }.
+finish-rate-evaluations = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 { $thousand }, { $count ->
+        [one] eine Evaluierung
+       *[other] { $count } Evaluierungen
+    } eingerechnet.
+reason-no-steps = Es gibt noch keine Iteration mit Zeit. Versuche es nach einigen weiteren Zeilen noch einmal.
+reason-no-times = Das Log enthält Iterationen, aber keine Zeiten.
+reason-no-total = Das Log nennt die Gesamtzahl der Iterationen nicht. Gib --max-steps N an, oder --config mit den Einstellungen des Laufs.
+reason-implausible-total = Die angegebene Gesamtzahl von { $total } Iterationen ist unplausibel: Beim jetzigen Tempo würden sie noch { $left } dauern. Gib --max-steps N an.
 reason-too-few = { $count ->
-    [one] Erst eine normale Iteration wurde ausgegeben; für ein Tempo braucht es drei. Fragen Sie nach einigen weiteren Zeilen wieder.
-   *[other] Erst { $count } normale Iterationen wurden ausgegeben; für ein Tempo braucht es drei. Fragen Sie nach einigen weiteren Zeilen wieder.
+    [one] Bisher wurde nur eine normale Iteration ausgegeben; für ein Tempo braucht es drei. Versuche es nach einigen weiteren Zeilen noch einmal.
+   *[other] Bisher wurden nur { $count } normale Iterationen ausgegeben; für ein Tempo braucht es drei. Versuche es nach einigen weiteren Zeilen noch einmal.
   }
-assume-level = Der Rest läuft auf dem jetzigen Niveau, { $duration } je Iteration.
-assume-no-evaluations = Evaluierungen sind nicht mitgezählt: Wie oft sie kommen, ist unbekannt. Geben Sie --set eval_interval=N an.
-assume-evaluations-unannounced = Kommende Evaluierungen sind geschätzt: Wie oft sie kommen, ist unbekannt, aber seit dem ersten Schritt kam keine. Geben Sie --set eval_interval=N an.
-assume-evaluation-unpriced = Evaluierungen sind nicht mitgezählt: Noch keine wurde gemessen, und wie viele Batches eine braucht, ist unbekannt. Geben Sie --set eval_iters=N an.
-assume-evaluation-prior = Noch keine Evaluierung wurde gemessen: Ihre Kosten sind aus der Zahl der Forward-Pässe berechnet.
-assume-save-prior = Noch kein Speichern wurde gemessen: Angesetzt ist, was es üblicherweise kostet.
-assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes sagt, was sie kosten: Die Restzeit zählt auf dieser Uhr, ohne sie.
-assume-saves = Auf { $share } der Evaluierungen folgt ein Speichern, wie zuletzt.
-assume-default-interval = Evaluierungen werden alle { $count } Iterationen angenommen, wie der Trainer es mitbringt; das Log sagt es noch nicht. Geben Sie --set eval_interval=N an.
-assume-default-total = Die Zahl der Iterationen, { $count }, ist die Vorgabe des Trainers und steht nirgends.
+assume-level = Angenommen ist das jetzige Tempo von { $duration } pro Iteration.
+assume-no-evaluations = Evaluierungen sind nicht eingerechnet: Ihr Intervall ist unbekannt. Gib --set eval_interval=N an.
+assume-evaluations-unannounced = Künftige Evaluierungen sind geschätzt: Ihr Intervall ist unbekannt, und seit der ersten Iteration gab es keine. Gib --set eval_interval=N an.
+assume-evaluation-unpriced = Evaluierungen sind nicht eingerechnet: Bisher wurde keine gemessen, und die Zahl der Batches pro Evaluierung ist unbekannt. Gib --set eval_iters=N an.
+assume-evaluation-prior = Bisher wurde keine Evaluierung gemessen: Ihre Kosten sind aus der Zahl der Forward-Durchläufe berechnet.
+assume-save-prior = Bisher wurde kein Checkpoint gemessen: Angenommen sind übliche Kosten.
+assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit zählt auf dieser Uhr, ohne sie.
+assume-saves = Angenommen ist ein Checkpoint nach { $share } der Evaluierungen, wie zuletzt.
+assume-default-interval = Angenommen ist das voreingestellte Evaluierungsintervall des Trainers, { $count } Iterationen; das Log hat es noch nicht bestätigt. Gib --set eval_interval=N an.
+assume-default-total = Angenommen ist die voreingestellte Zahl der Iterationen, { $count }; die Gesamtzahl steht nirgends.
 
-## Was zu ändern ist
+## Was sich zu ändern lohnt
 
-change-none = Nichts, was sich lohnt: Evaluieren und Speichern kosten { $share } der Zeit.
-change-unknown = Kein Rat: Dieses Log zeigt nicht, was Evaluierungen kosten.
-change-scope-rest = Gespart am Rest dieses Laufs; die Ersparnisse addieren sich nicht.
-change-scope-run = Gespart an einem Lauf wie diesem; die Ersparnisse addieren sich nicht.
+change-none = Nichts, was sich zu ändern lohnt: Evaluierungen und Checkpoints kosten { $share } der Zeit.
+change-unknown = Keine Empfehlung: Dieses Log zeigt nicht, was Evaluierungen kosten.
+change-scope-rest = Ersparnis im Rest dieses Laufs. Die Ersparnisse überschneiden sich; addiere sie nicht.
+change-scope-run = Ersparnis bei einem Lauf wie diesem. Die Ersparnisse überschneiden sich; addiere sie nicht.
 change-line = { $change }: spart { $duration } ({ $span })
-advice-a101-costs = Der Validierungs-Loss ist { $factor }-mal seltener zu sehen; wird nur nach einer Evaluierung gespeichert, kostet ein Absturz bis zu { $steps } Iterationen ({ $duration }).
-advice-a101-evidence = { $count } Evaluierungen zu je { $duration } sind { $share } der Zeit. Ein größeres Intervall bedeutet weniger davon.
+advice-a101-costs = Den Validierungs-Loss siehst du { $factor }-mal seltener. Checkpoints werden nur nach Evaluierungen gespeichert, also kann ein Absturz bis zu { $steps } Iterationen kosten ({ $duration }).
+advice-a101-evidence = { $count } Evaluierungen zu je { $duration } kosten { $share } der Zeit. Ein größeres Intervall bedeutet weniger davon.
 advice-a102-costs = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }.
-advice-a102-costs-unknown = Der Standardfehler des Validierungs-Loss wächst auf das { $factor }-Fache; für den Ausgangswert hat dieses Log zu wenige Loss-Werte.
-advice-a102-evidence = Jede Evaluierung rechnet { $count } Batches aus { $splits ->
-    [one] einem Split
-   *[other] { $splits } Splits
-  }; die Kosten wachsen mit ihrer Zahl, die Genauigkeit mit deren Wurzel.
-advice-a103-costs = Der Trainings-Loss der Evaluierung wird nicht mehr ausgegeben; das Mittel der Iterationszeilen sagt dasselbe. Dazu muss estimate_loss in train.py geändert werden.
-advice-a103-evidence = Die Hälfte jeder Evaluierung misst den Trainings-Split, dessen Loss die Iterationszeilen ohnehin ausgeben.
-advice-a104-costs = Nach einem Absturz geht es vom besten Checkpoint weiter, nicht vom letzten.
-advice-a104-evidence = Speichern ist { $share } der Zeit; von den letzten Evaluierungen haben { $improving } die bis dahin beste verbessert.
+advice-a102-costs-unknown = Der Standardfehler des Validierungs-Loss wächst um den Faktor { $factor }; für den Ausgangswert enthält dieses Log zu wenige Losses.
+advice-a102-evidence = Jede Evaluierung rechnet { $count } Batches { $splits ->
+    [one] aus einem Split
+   *[other] aus jedem von { $splits } Splits
+  }. Die Kosten wachsen mit der Zahl der Batches, die Genauigkeit nur mit deren Wurzel.
+advice-a103-costs = Der Trainings-Loss der Evaluierungen entfällt; die Iterationszeilen zeigen ihn ohnehin. Dazu musst du estimate_loss in train.py ändern.
+advice-a103-evidence = Die Hälfte jeder Evaluierung misst den Trainings-Split.
+advice-a104-costs = Nach einem Absturz geht es beim besten Checkpoint weiter, nicht beim letzten.
+advice-a104-evidence = Checkpoints kosten { $share } der Zeit; von den letzten Evaluierungen haben { $improving } die bis dahin beste verbessert.
 
 ## Alarme
 
 alarm-nan = { $count ->
-    [one] Der Loss ist ab Iteration { $step } NaN oder unendlich (einmal im Log). Was folgt, trainiert ins Leere.
-   *[other] Der Loss ist ab Iteration { $step } NaN oder unendlich ({ $count }-mal im Log). Was folgt, trainiert ins Leere.
+    [one] Der Loss ist ab Iteration { $step } NaN oder unendlich (einmal im Log). Alles danach ist verloren.
+   *[other] Der Loss ist ab Iteration { $step } NaN oder unendlich ({ $count }-mal im Log). Alles danach ist verloren.
   }
 alarm-oom = Speicher erschöpft: { $text }
-alarm-crash = Traceback oder tödliches Signal: { $text }
+alarm-crash = Traceback oder fatales Signal: { $text }
 alarm-interrupted = Der Lauf wurde unterbrochen: { $text }
 alarm-ended-early = Der Lauf endete vorzeitig, nach Iteration { $step } von { $total }.
 alarm-ended-early-unknown = Der Lauf endete nach Iteration { $step }; wie viele geplant waren, steht nicht im Log.
@@ -274,35 +274,35 @@ alarm-restarted = { $count ->
    *[other] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }: { $count } Iterationen ({ $lost }) wurden zweimal gerechnet.
   }
 alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }.
-alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; das Log gilt.
-alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die gedruckten mfu und Zeiten passen zu { $seen }: Prüfen Sie die Konfiguration, oder ob diese Kopie des Trainers ihre mfu auf die Spitzenleistung einer anderen Karte bezieht.
+alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; verwendet wird der Wert aus dem Log.
+alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die ausgegebene MFU und die Zeiten passen zu { $seen }: Prüfe die Config, oder ob diese Kopie des Trainers ihre MFU auf die Spitzenleistung einer anderen GPU bezieht.
 state-total = Iteration { $step } von { $total } ist die letzte
 state-words = das Log sagt: { $text }
-state-last-printed = Iteration { $step } ist die letzte, die von { $total } ausgegeben wird, und was danach kommt, ist erledigt
+state-last-printed = Iteration { $step } ist die letzte von { $total }, die das Log ausgibt, und was auf die letzte Iteration folgt, ist erledigt
 state-after-stop = das Log endet direkt nach einer Evaluierung oder einem Checkpoint, die darin selten sind; nichts deutet darauf hin, dass noch etwas kommen sollte
-state-silent = das Log endet ohne ein Wort, und nichts sagt, wann es geschrieben wurde
-state-last-written = das Log endet ohne ein Wort; zuletzt wurde es um { $at } geschrieben, üblich sind { $usual } zwischen zwei Zeilen
+state-silent = das Log endet ohne Meldung, und nichts zeigt, wann es geschrieben wurde
+state-last-written = das Log endet ohne Meldung; zuletzt geschrieben: { $at }; üblicher Abstand zwischen zwei Zeilen: { $usual }
 reason-over-state-total = Der Lauf ist vollständig: Iteration { $step } von { $total }.
 reason-over-state-words = Der Lauf ist zu Ende. Das Log sagt: { $text }
-reason-over-state-last-printed = der Lauf ist abgeschlossen: Iteration { $step } ist die letzte, die von { $total } ausgegeben wird.
+reason-over-state-last-printed = Der Lauf ist vollständig: Iteration { $step } ist die letzte von { $total }, die das Log ausgibt.
 state-exit = der Befehl endete mit Exit-Code { $code }
 state-signal = der Befehl wurde durch { $name } beendet (Exit-Code { $code })
-reason-over-state-exit = der Lauf ist zu Ende: Der Befehl endete mit Exit-Code { $code }.
-reason-over-state-signal = der Lauf ist zu Ende: Der Befehl wurde durch { $name } beendet (Exit-Code { $code }).
-alarm-crash-code = Traceback oder tödliches Signal: { $text } (Exit-Code { $code })
-alarm-exit-code = Der Befehl schlug mit Exit-Code { $code } fehl; seine Ausgabe sagt nicht, warum.
+reason-over-state-exit = Der Lauf ist zu Ende: Der Befehl endete mit Exit-Code { $code }.
+reason-over-state-signal = Der Lauf ist zu Ende: Der Befehl wurde durch { $name } beendet (Exit-Code { $code }).
+alarm-crash-code = Traceback oder fatales Signal: { $text } (Exit-Code { $code })
+alarm-exit-code = Der Befehl schlug mit Exit-Code { $code } fehl; seine Ausgabe nennt keinen Grund.
 alarm-signal = Der Befehl wurde durch { $name } beendet (Exit-Code { $code }).
-alarm-killed = Der Befehl wurde durch { $name } abgeschossen (Exit-Code { $code }), oft weil der Speicher nicht reichte; dmesg sagt es dann.
-alarm-walltime = Der Job endet um { $time }; bis dahin ist der Lauf mit { $share } Wahrscheinlichkeit fertig (Iteration { $step } von { $total } ist die letzte, die sich rechtzeitig speichern lässt).
-alarm-save-now = Jetzt speichern: Der Job endet um { $time }, und Iteration { $step } ist die letzte, die sich rechtzeitig speichern lässt.
+alarm-killed = Der Befehl wurde durch { $name } beendet (Exit-Code { $code }), oft weil der Speicher nicht reichte; dmesg würde das zeigen.
+alarm-walltime = Ende des Jobs: { $time }. Bis dahin ist der Lauf mit einer Wahrscheinlichkeit von { $share } fertig (Iteration { $step } von { $total } ist die letzte, die sich rechtzeitig speichern lässt).
+alarm-save-now = Jetzt speichern! Ende des Jobs: { $time }; Iteration { $step } ist die letzte, die sich rechtzeitig speichern lässt.
 alarm-nan-passed = { $count ->
     [one] Ein Loss ist keine Zahl, bei Iteration { $step }; ab Iteration { $later } sind die Losses wieder endlich.
    *[other] { $count } Losses sind keine Zahlen, der erste bei Iteration { $step }; ab Iteration { $later } sind sie wieder endlich.
 }
-alarm-nan-unread = { $count } Zeilen drucken einen Loss, der keine Zahl ist; die erste ist Zeile { $line }.
+alarm-nan-unread = { $count } Zeilen enthalten einen Loss, der keine Zahl ist; die erste ist Zeile { $line }.
 alarm-skipped-steps = { $count } von { $total } Optimizer-Schritten ({ $share }) wurden übersprungen: Ihre Gradienten waren nicht endlich, also änderte sich kein Gewicht.
-alarm-skipped-since = Seit Iteration { $step } wurde jeder Optimizer-Schritt übersprungen, bis Iteration { $last }: Kein Gewicht ändert sich mehr.
-alarm-memory-pressure = { $count } Zeilen sagen, dass der Speicher der Karte so voll ist, dass PyTorch seinen Cache zurückgibt, was die Iterationen bremst: { $text }
+alarm-skipped-since = Seit Iteration { $step } wurde bis Iteration { $last } jeder Optimizer-Schritt übersprungen: Kein Gewicht ändert sich mehr.
+alarm-memory-pressure = { $count } Zeilen melden, dass der GPU-Speicher so voll ist, dass PyTorch seinen Cache freigibt, was die Iterationen bremst: { $text }
 alarm-line = Zeile { $line }
 
 ## Was gelesen wurde
@@ -320,18 +320,14 @@ note-title = { $count ->
    *[other] Warum die Iterationen { $steps } langsam waren
   }
 note-title-many = Warum { $count } Iterationen langsam waren
-note-title-none = Wohin die Zeit eines Trainingslaufs ging
-note-title-eta = Geschätzte Trainingszeit: { $duration }
+note-title-none = Wo die Zeit eines Trainingslaufs geblieben ist
+note-title-eta = Geschätzte Trainingszeit: etwa { $duration }
 note-title-eta-none = Geschätzte Trainingszeit: noch nicht bekannt
 note-intro = { $count ->
     [one] In { $lines } Log-Zeilen fand sich eine langsame Iteration.
    *[other] In { $lines } Log-Zeilen fanden sich { $count } langsame Iterationen.
   }
 note-intro-none = In { $lines } Log-Zeilen fand sich keine langsame Iteration.
-note-explained = { $count ->
-    [one] Es ist kein langsamer Trainingsschritt: Die Uhr des Trainers läuft vom Ende einer Iteration bis zum Ende der nächsten, sodass eine Evaluierung, ein Checkpoint oder ein Kompilieren dazwischen bei der folgenden Iteration mitgezählt wird.
-   *[other] Es sind keine langsamen Trainingsschritte: Die Uhr des Trainers läuft vom Ende einer Iteration bis zum Ende der nächsten, sodass eine Evaluierung, ein Checkpoint oder ein Kompilieren dazwischen bei der folgenden Iteration mitgezählt wird.
-  }
 note-slow-lines = Das zeigt das Log an diesen Stellen:
 note-list-and = { $first } und { $last }
 section-progress = Stand
@@ -346,17 +342,16 @@ note-evaluation-unknown = Wie oft der Lauf evaluiert, ist nicht bekannt.
 note-total = Verbleibende Gesamtzeit: { $duration }.
 note-interval = Spanne: { $span }, bei { $confidence }.
 note-hardware-assumed = Laut nvidia-smi: { $details }.
-note-assumptions = Angenommen:
 
 ## Befehle
 
 eta-line = { $left } · { $finish }
 formats-title = { $name } — { $title }
-formats-clock = Ihre Zeitangabe umfasst: { $covers }; darin enthalten: { $includes }.
-formats-lines = Zeilen, die es kennt:
-formats-try-none = Kein Format im Katalog erkennt diese Datei.
+formats-clock = Die Zeit umfasst: { $covers }; darin enthalten: { $includes }.
+formats-lines = Zeilen, die es erkennt:
+formats-try-none = Kein bekanntes Format passt zu dieser Datei.
 formats-try-claimed = { $name }: { $count } von { $lines } Zeilen erkannt, davon { $steps } mit einer Iteration
-demo-intro = Der Referenzfall: nanoGPT auf einer RTX 4070, gefragt um 02:30. Dasselbe von Hand: { $command }
+demo-intro = Der Referenzfall: nanoGPT auf einer RTX 4070 um 02:30. Zum Nachmachen: { $command }
 written = geschrieben: { $path }
 error-title = Fehler
 error-try = Abhilfe
@@ -365,101 +360,101 @@ error-try = Abhilfe
 
 error-no-such-file = keine solche Datei
     .hint = { $nearby ->
-        [none] prüfen Sie den Pfad; ein Ordner, - für die Standardeingabe und .gz, .xz, .zst gehen auch
-       *[other] meinten Sie { $nearby }?
+        [none] prüfe den Pfad; ein Ordner, - für die Standardeingabe und .gz, .xz, .zst gehen auch
+       *[other] meintest du { $nearby }?
       }
 error-unreadable = nicht lesbar: { $reason }
-    .hint = prüfen Sie die Rechte: ls -l { $place }
+    .hint = prüfe die Rechte: ls -l { $place }
 error-folder-without-log = in diesem Ordner ist kein Trainings-Log
-    .hint = nennen Sie die Datei selbst: stepscope { $place }/train.log
+    .hint = nenne die Datei selbst: stepscope { $place }/train.log
 error-empty = die Datei ist leer
-    .hint = wird die Ausgabe des Trainers gepuffert? Starten Sie python mit -u und fragen Sie wieder, wenn etwas ausgegeben ist
+    .hint = wird die Ausgabe des Trainers gepuffert? Starte python mit -u und versuche es noch einmal, wenn etwas ausgegeben ist
 error-binary = keine Textdatei
-    .hint = nennen Sie, was der Trainer ausgegeben hat, zum Beispiel: python -u train.py | tee train.log
-error-broken-archive = eine komprimierte Datei, die sich nicht entpacken lässt: { $reason }
-    .hint = entpacken Sie von Hand, was noch da ist: zcat { $place } | stepscope -
-error-broken-database = eine Datenbank, die sich nicht lesen lässt: { $reason }
-    .hint = mit sqlite3 { $place } .recover retten, was geht, oder die Metriken als CSV ausgeben
-error-no-metrics-table = eine Datenbank ohne Tabelle namens metrics: Sie ist nicht von MLflow
-    .hint = das Protokoll des Trainings angeben oder seine Metriken als CSV oder JSON-Zeilen ausgeben
-error-not-a-training-log = kein Format erkennt diese Datei, und ihr Aufbau ist nicht der eines Trainingslogs
-    .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie man ein neues beibringt
-error-no-format-fits = kein Format erkennt diese Datei; Zeilen wie diese sind vielleicht Iterationen, aber welche ihrer Zahlen der Schritt oder die Zeit ist, ließ sich nicht feststellen
-    .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie man ein neues beibringt
+    .hint = nenne, was der Trainer ausgegeben hat, zum Beispiel: python -u train.py | tee train.log
+error-broken-archive = die komprimierte Datei lässt sich nicht entpacken: { $reason }
+    .hint = entpacke sie von Hand, um zu sehen, was noch da ist: zcat { $place } | stepscope -
+error-broken-database = die Datenbank lässt sich nicht lesen: { $reason }
+    .hint = rette mit sqlite3 { $place } .recover, was geht, oder exportiere die Metriken als CSV
+error-no-metrics-table = die Datenbank hat keine Tabelle namens metrics, ist also nicht von MLflow
+    .hint = gib das Log des Trainings an oder exportiere seine Metriken als CSV oder JSON-Zeilen
+error-not-a-training-log = kein bekanntes Format passt zu dieser Datei, und sie ist nicht wie ein Trainings-Log aufgebaut
+    .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie du ein neues anlegst
+error-no-format-fits = kein bekanntes Format passt zu dieser Datei; Zeilen wie diese sind vielleicht Iterationen, aber welche Zahl der Schritt oder die Zeit ist, bleibt unklar
+    .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie du ein neues anlegst
 error-no-such-config = keine solche Config-Datei
     .hint = --config erwartet die Datei, mit der der Lauf gestartet wurde, zum Beispiel config/train_gpt2.py
 error-config-is-folder = die Config ist ein Ordner
-    .hint = nennen Sie die Datei selbst
+    .hint = nenne die Datei selbst
 error-config-too-large = zu groß für eine Config-Datei
     .hint = ist das das Log? stepscope { $place }
 error-config-not-text = die Config ist keine Textdatei
     .hint = --config erwartet nanoGPTs config.py, JSON oder TOML
 error-config-syntax = die Config lässt sich nicht lesen: { $reason }
-    .hint = berichtigen Sie sie, oder geben Sie an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
+    .hint = berichtige sie, oder gib an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
 error-config-too-deep = die Config ist mehr als { $limit } Ebenen tief verschachtelt
     .hint = gib nur an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
 error-config-too-many-values = die Config enthält mehr als { $limit } Werte, wenn man ihre Aliase ausschreibt
     .hint = gib nur an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
-error-not-nvidia-smi = keine Tabelle von nvidia-smi
+error-not-nvidia-smi = keine nvidia-smi-Tabelle
     .hint = nvidia-smi > nvidia-smi.txt
 error-nvidia-smi-too-large = über diese Pipe kamen mehr als { $size }
-    .hint = eine einzelne Ausgabe speichern: nvidia-smi > smi.txt
+    .hint = speichere eine einzelne Ausgabe: nvidia-smi > smi.txt
 error-bad-setting = --set erwartet schlüssel=wert
     .hint = zum Beispiel: --set eval_interval=500
-error-unknown-setting = keine Einstellung dieses Namens
+error-unknown-setting = unbekannte Einstellung
     .hint = { $nearest ->
-        [none] es gibt: { $known }
+        [none] zur Wahl stehen: { $known }
        *[other] meintest du { $nearest }?
       }
-error-bad-count = { $setting } ist eine ganze Zahl ab 1
+error-bad-count = { $setting } muss eine ganze Zahl ab 1 sein
     .hint = zum Beispiel: --set { $setting }=500
 error-bad-max-steps = --max-steps erwartet eine ganze Zahl ab 1
     .hint = zum Beispiel: --max-steps 20000
-error-bad-moment = kein Zeitpunkt: { $text }
+error-bad-moment = keine gültige Zeitangabe: { $text }
     .hint = zum Beispiel: --now 02:30, --now "2026-11-15 02:30", --now 1794768092
-error-bad-confidence = --confidence liegt zwischen 0.5 und 0.99
+error-bad-confidence = --confidence muss zwischen 0.5 und 0.99 liegen
     .hint = zum Beispiel: --confidence 0.9
-error-bad-language = keine solche Sprache: { $text }
+error-bad-language = unbekannte Sprache: { $text }
     .hint = { $nearest ->
-        [none] es gibt: { $known }
+        [none] zur Wahl stehen: { $known }
        *[other] meintest du { $nearest }?
       }
 error-bad-choice = { $flag } kann nicht { $text } sein
     .hint = { $nearest ->
-        [none] es gibt: { $known }
+        [none] zur Wahl stehen: { $known }
        *[other] meintest du { $nearest }?
       }
-error-no-such-command = kein Befehl dieses Namens
+error-no-such-command = unbekannter Befehl
     .hint = { $nearest ->
-        [none] es gibt: { $known }
+        [none] zur Wahl stehen: { $known }
        *[other] meintest du { $nearest }?
       }
-error-unknown-flag = keine solche Option: { $flag }
+error-unknown-flag = unbekannte Option: { $flag }
     .hint = { $nearest ->
-        [none] { $command } --help     zeigt, was es gibt
+        [none] { $command } --help     zeigt die Optionen
        *[other] meintest du { $nearest }?
       }
 error-unknown-command = weder ein Befehl noch eine Datei
-    .hint = meintest du: stepscope { $nearest }
-error-too-many-arguments = mehr Argumente, als { $command } annimmt
-    .hint = { $command } --help     zeigt, was es gibt
+    .hint = meintest du stepscope { $nearest }?
+error-too-many-arguments = zu viele Argumente für { $command }
+    .hint = { $command } --help     zeigt die Verwendung
 error-wrong-usage = { $reason }
-    .hint = { $command } --help     zeigt, was es gibt
+    .hint = { $command } --help     zeigt die Verwendung
 error-missing-argument = ein Argument fehlt: { $missing }
-    .hint = { $command } --help     zeigt, was es gibt
+    .hint = { $command } --help     zeigt die Verwendung
 error-missing-value = { $flag } braucht einen Wert
-    .hint = { $command } --help     zeigt, was es gibt
-error-languages-need-folder = mehrere Sprachen ergeben mehrere Dateien
-    .hint = nennen Sie einen Ordner dafür: -o notizen/
-error-no-such-format = kein Format dieses Namens
+    .hint = { $command } --help     zeigt die Verwendung
+error-languages-need-folder = mehrere Sprachen brauchen mehrere Dateien
+    .hint = nenne einen Ordner dafür: -o notizen/
+error-no-such-format = unbekanntes Format
     .hint = { $nearest ->
         [none] stepscope formats     zählt sie auf
        *[other] meintest du { $nearest }?
       }
-error-no-such-code = keine Seite mit diesem Code
-    .hint = es gibt: { $known }
+error-no-such-code = unbekannter Code
+    .hint = zur Wahl stehen: { $known }
 error-cannot-write = kann nicht schreiben: { $reason }
-    .hint = nennen Sie mit -o einen anderen Ort
+    .hint = wähle mit -o einen anderen Ort
 error-unread-lines = { $count ->
     [one] eine Zeile wurde nicht verstanden (--strict)
    *[other] { $count } Zeilen wurden nicht verstanden (--strict)
@@ -473,7 +468,7 @@ plan-training = { $steps } Iterationen mit { $tokens } Tokens (batch_size { $bat
 plan-memory = Speicher bei batch_size { $batch }: { $parts }.
 plan-memory-weights = Gewichte
 plan-memory-gradients = Gradienten
-plan-memory-optimizer = Optimierer
+plan-memory-optimizer = Optimizer
 plan-memory-activations = Aktivierungen
 plan-memory-logits = Logits
 plan-memory-context = CUDA-Kontext
@@ -482,79 +477,79 @@ plan-row-largest = größte batch_size
 plan-row-step = Iteration
 plan-row-band = … 90-%-Band
 plan-row-tokens = Tokens pro Sekunde
-plan-row-utilisation = MFU dieser Karte
+plan-row-utilisation = MFU dieser GPU
 plan-row-evaluation = eine Evaluierung
 plan-row-checkpoint = ein Checkpoint
 plan-row-total = ganzer Lauf
-plan-row-finish = fertig um
+plan-row-finish = Ende
 plan-row-energy = Energie
 plan-row-cost = Kosten
 plan-fits = { $used } von { $total }
 plan-fits-barely = { $used } von { $total }, knapp
 plan-fits-not = { $used } von { $total }, zu viel
-plan-fits-nothing = { $gpu }: Nicht einmal eine Sequenz passt in ihren Speicher. Nimm ein kleineres Modell oder einen kürzeren Kontext.
+plan-fits-nothing = { $gpu }: Nicht einmal eine Sequenz passt in den Speicher. Nimm ein kleineres Modell oder einen kürzeren Kontext.
 plan-calibrating = messe diesen Rechner …
 plan-note-calibrated = Hier gemessen ({ $gpu }): { $tflops } TFLOPS, Speicher { $bandwidth } GB/s, Platte { $disk } MB/s.
 plan-note-defaults = Nicht angegeben, daher die Vorgaben des Trainers: { $names }.
-plan-note-derived = Die Größe des Modells ist nicht angegeben. Zu { $duration } für { $tokens } Tokens auf { $gpu } passen { $low } bis { $high } Parameter; die Tabelle nimmt eine Größe dazwischen. Gib sie an, um sicher zu sein: --params, oder n_layer und n_embd in der Konfiguration.
-plan-note-derived-memory = Die Größe des Modells ist nicht angegeben. Zu { $duration } für { $tokens } Tokens auf { $gpu } und zum belegten Speicher passen { $low } bis { $high } Parameter; die Tabelle nimmt eine Größe dazwischen. Gib sie an, um sicher zu sein: --params, oder n_layer und n_embd in der Konfiguration.
-error-unknown-card = keine Karte dieses Namens
+plan-note-derived = Die Modellgröße ist nicht angegeben. Zu { $duration } für { $tokens } Tokens auf { $gpu } passen { $low } bis { $high } Parameter; die Tabelle nimmt einen Wert dazwischen. Für genaue Zahlen gib sie an: --params, oder n_layer und n_embd in der Config.
+plan-note-derived-memory = Die Modellgröße ist nicht angegeben. Zu { $duration } für { $tokens } Tokens auf { $gpu } und zum belegten Speicher passen { $low } bis { $high } Parameter; die Tabelle nimmt einen Wert dazwischen. Für genaue Zahlen gib sie an: --params, oder n_layer und n_embd in der Config.
+error-unknown-card = unbekannte GPU
     .hint = zum Beispiel: { $known }
-error-plan-needs-card = welche Karte?
+error-plan-needs-card = welche GPU?
     .hint = nenne sie: --gpu 4070, oder mehrere: --gpu 4070,4080,4090; oder miss diesen Rechner: --calibrate
 error-plan-needs-model = welches Modell?
     .hint = --config config/train_gpt2.py, oder --params 124M, oder --layers 12 --hidden 768
-error-plan-shape-missing = der Konfiguration fehlt, was die Größe eines Modells bestimmt: { $names }
+error-plan-shape-missing = der Config fehlt, was die Größe eines Modells bestimmt: { $names }
     .hint = ergänze es mit --set, oder gib die Größe an: --params 7B
 error-plan-bad-shape = kein Modell hat eine solche Form
     .hint = zum Beispiel: --layers 12 --hidden 768 --context 1024 --vocab 50304
-error-bad-parameters = keine Zahl von Parametern
+error-bad-parameters = keine gültige Parameterzahl
     .hint = zum Beispiel: --params 124M
 error-bad-devices = --devices ist eine ganze Zahl ab 1
     .hint = zum Beispiel: --devices 8
-error-bad-price = kein Preis
+error-bad-price = kein gültiger Preis
     .hint = zum Beispiel: --price 0.40/h oder --price 0.30/kWh
-error-plan-from-needs-card = welche Karte hat dieses Log geschrieben?
+error-plan-from-needs-card = welche GPU hat dieses Log geschrieben?
     .hint = --from-gpu 4070, oder eine gespeicherte Tabelle: --nvidia-smi nvidia-smi.txt
 error-plan-needs-context = wie viele Tokens hat eine Sequenz? Das Log sagt es nicht
     .hint = zum Beispiel: --context 1024
 error-plan-log-untimed = in diesem Log steht keine normale Iteration mit Zeit zum Kalibrieren
-    .hint = plane ohne es, oder frage wieder, wenn es ein paar Zeilen mehr hat
-error-plan-not-derived = kein Modell üblicher Form braucht auf dieser Karte so lange: Stimmen Karte und Batch?
+    .hint = plane ohne es, oder versuche es noch einmal, wenn es ein paar Zeilen mehr hat
+error-plan-not-derived = kein Modell üblicher Form braucht auf dieser GPU so lange: Stimmen GPU und Batchgröße?
     .hint = gib das Modell an: --params 124M
 ## Several trainings, several writers
-alarm-trainings = Das Log enthält { $count } Trainings nacheinander. Diese Antwort gilt dem letzten, ab Zeile { $line }; die Sekunden der anderen stehen in der Aufstellung.
+alarm-trainings = Das Log enthält { $count } Trainings nacheinander. Dieser Bericht gilt dem letzten, ab Zeile { $line }; die Zeit der anderen steht in der Aufstellung.
 alarm-writers = { $count ->
-    [one] Zwei Prozesse schreiben in dieses Log. Eine Iteration des anderen ist nicht mitgezählt.
-   *[other] Zwei Prozesse schreiben in dieses Log. { $count } Iterationen des anderen sind nicht mitgezählt.
+    [one] Zwei Prozesse schreiben in dieses Log. Eine Iteration des anderen Prozesses ist nicht mitgezählt.
+   *[other] Zwei Prozesse schreiben in dieses Log. { $count } Iterationen des anderen Prozesses sind nicht mitgezählt.
   }
-alarm-straggler = Rang { $rank } ist um { $share } langsamer als die anderen: { $own } pro Iteration statt { $others }. Alle Ränge warten auf ihn.
-alarm-straggler-host = Rang { $rank } auf { $host } ist um { $share } langsamer als die anderen: { $own } pro Iteration statt { $others }. Alle Ränge warten auf ihn.
+alarm-straggler = Rank { $rank } ist um { $share } langsamer als die anderen: { $own } pro Iteration statt { $others }. Alle Ranks warten auf ihn.
+alarm-straggler-host = Rank { $rank } auf { $host } ist um { $share } langsamer als die anderen: { $own } pro Iteration statt { $others }. Alle Ranks warten auf ihn.
 
 ## Mehr Rat, und was eine Änderung täte
 
-advice-a102-costs-seen = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }; der Loss fällt noch um { $gain } je Evaluierung, das bleibt sichtbar.
-advice-a102-costs-unseen = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }; der Loss fällt um { $gain } je Evaluierung, das zeigt eine einzelne Evaluierung dann nicht mehr.
-advice-a105-costs = Die Kurve wird glatter, aber ihr Niveau liegt um einen festen Betrag von etwa { $offset } daneben: am Ende einmal mit vielen Batches messen. Dazu muss die Evaluierung geändert werden: jedes Mal derselbe Startwert für ihre Batches.
-advice-a105-costs-unknown = Die Kurve wird glatter, aber ihr Niveau liegt um einen festen Betrag daneben: am Ende einmal mit vielen Batches messen. Dazu muss die Evaluierung geändert werden: jedes Mal derselbe Startwert für ihre Batches.
-advice-a105-evidence = Jede Evaluierung zieht { $count } neue Batches. Mit jedes Mal denselben sind Unterschiede bei gleichen Kosten 4- bis 7,6-mal weniger verrauscht; dann zeigen { $fewer } den Verlauf.
-advice-a107-costs = Nur eine Änderung im Code: Jeder Rang evaluiert seinen Teil derselben Batches, die Losses werden gemittelt.
-advice-a107-evidence = Einer von { $count } Rängen evaluiert, während die anderen warten.
-advice-a108-costs = Ein Absturz kostet bis zu { $duration } Arbeit.
-advice-a108-evidence = Ein Speichern hält das Training { $duration } auf; bei einem Absturz alle { $between } ist nach Dalys Regel { $best } der beste Abstand.
+advice-a102-costs-seen = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }; zwischen zwei Evaluierungen fällt der Loss noch um { $gain }, der Trend bleibt also klar.
+advice-a102-costs-unseen = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }; zwischen zwei Evaluierungen fällt der Loss nur um { $gain }, eine einzelne Evaluierung zeigt das dann nicht mehr.
+advice-a105-costs = Die Kurve wird glatter, aber um etwa { $offset } konstant verschoben; mache am Ende eine große Evaluierung. Dazu musst du die Evaluierung ändern: jedes Mal derselbe Seed für ihre Batches.
+advice-a105-costs-unknown = Die Kurve wird glatter, aber konstant verschoben; mache am Ende eine große Evaluierung. Dazu musst du die Evaluierung ändern: jedes Mal derselbe Seed für ihre Batches.
+advice-a105-evidence = Jede Evaluierung zieht { $count } neue Batches. Mit jedes Mal denselben sind Unterschiede bei gleichen Kosten 4- bis 7,6-mal weniger verrauscht; dann reichen { $fewer }, um den Trend zu zeigen.
+advice-a107-costs = Nur eine Änderung im Code: Jeder Rank evaluiert seinen Teil derselben Batches, die Losses werden gemittelt.
+advice-a107-evidence = Einer von { $count } Ranks evaluiert, während die anderen warten.
+advice-a108-costs = Ein Absturz kann bis zu { $duration } Arbeit kosten.
+advice-a108-evidence = Ein Checkpoint hält das Training { $duration } auf; bei einem Absturz pro { $between } ergibt Dalys Regel { $best } als bestes Intervall.
 advice-a109-costs = Hauptspeicher für eine Kopie des Zustands, und etwas langsamere Iterationen, während sie geschrieben wird.
-advice-a109-evidence = Das Training steht { $share } der Zeit für das Speichern still.
-advice-a111-costs = Von Zyklen gehaltener Speicher wird nur frei, wenn man ihn von Hand einsammelt, alle paar tausend Iterationen.
-advice-a111-evidence = Die Speicherbereinigung kostet { $share } der Zeit.
-advice-a112-costs = Hauptspeicher und Rechenzeit für die Ladeprozesse.
+advice-a109-evidence = Checkpoints halten das Training während { $share } der Zeit auf.
+advice-a111-costs = Speicher in zyklischen Referenzen wird erst frei, wenn du die Garbage Collection selbst aufrufst, alle paar tausend Iterationen.
+advice-a111-evidence = Die Garbage Collection kostet { $share } der Zeit.
+advice-a112-costs = Hauptspeicher und CPU-Zeit für die Ladeprozesse.
 advice-a112-evidence = Das Warten auf Daten kostet { $share } der Zeit.
-advice-a113-costs = Dieselben Tokens je Iteration: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Nur die Rundung der Summe ist eine andere. Reicht der Speicher nicht, zurückgehen.
-advice-a113-evidence = Nur { $share } des Speichers der Karte sind belegt.
-advice-a114-costs = float16 braucht eine Skalierung des Loss, die nanoGPT, Hugging Face und Lightning selbst machen; die Losses weichen leicht ab.
-advice-a114-evidence = { $gpu } hat kein bfloat16 in Hardware: Es wird mit etwa einem Zehntel der Geschwindigkeit nachgebildet.
+advice-a113-costs = Dieselben Tokens pro Iteration: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Die Ergebnisse unterscheiden sich nur in der Rundung. Reicht der Speicher nicht, mache die Änderung rückgängig.
+advice-a113-evidence = Nur { $share } des GPU-Speichers sind belegt.
+advice-a114-costs = float16 braucht Loss-Scaling, das nanoGPT, Hugging Face und Lightning selbst machen; die Losses weichen leicht ab.
+advice-a114-evidence = { $gpu } hat kein bfloat16 in Hardware: Es wird mit etwa einem Zehntel der Geschwindigkeit emuliert.
 advise-paste = eingeben: { $paste }
-advise-keeps = Ändert nicht, was gelernt wird.
-advise-changes = Ändert, was gelernt wird.
+advise-keeps = Ändert nicht, was das Modell lernt.
+advise-changes = Ändert, was das Modell lernt.
 section-whatif = Was das ändern würde
 whatif-change = { $setting }: { $now } → { $then }
 whatif-saves = Spart { $duration } ({ $span }).
@@ -562,20 +557,20 @@ whatif-costs = Kostet { $duration } mehr ({ $span }).
 whatif-same = Ändert an der Zeit nichts.
 whatif-left = Noch { $duration } statt { $before } ({ $span } bei { $confidence })
 whatif-run = Ein Lauf wie dieser dauert { $duration } statt { $before }.
-whatif-precision = Der Standardfehler des Validierungs-Loss geht von { $before } auf { $after }.
+whatif-precision = Der Standardfehler des Validierungs-Loss ändert sich von { $before } auf { $after }.
 whatif-unknown = Was { $names } an der Zeit ändern würde, kann dieses Log nicht sagen.
 error-bad-change = --change erwartet name=wert
     .hint = zum Beispiel: --change eval_interval=1000
 error-bad-change-value = { $setting } ist eine ganze Zahl ab 1
     .hint = zum Beispiel: --change { $setting }=500
 
-## Die Karte
+## Die GPU
 
-card-mfu = { $gpu }: { $share } ihrer { $peak } TFLOPS (MFU, gemessen am eigenen Maximum dieser Karte).
-card-normal = Das ist für sie normal: Ein Modell dieser Größe sollte { $span } brauchen.
-card-slow = Das ist für sie langsam: Ein Modell dieser Größe sollte { $span } brauchen.
+card-mfu = { $gpu }: { $share } ihrer { $peak } TFLOPS (MFU, gemessen am eigenen Maximum dieser GPU).
+card-normal = Das ist für diese GPU normal: Ein Modell dieser Größe sollte { $span } brauchen.
+card-slow = Das ist für diese GPU langsam: Ein Modell dieser Größe sollte { $span } brauchen.
 card-fast = Das ist schneller als erwartet: Ein Modell dieser Größe sollte { $span } brauchen.
-alarm-hang = Ein Rang antwortet nicht mehr, die anderen haben aufgegeben: { $text }
+alarm-hang = Ein Rank antwortet nicht mehr, die anderen haben aufgegeben: { $text }
 alarm-false-done = Zeile { $line } sagt, das Training sei fertig, aber die letzte Iteration ist { $step } von { $total }.
 alarm-false-done-empty = { $count ->
     [one] Zeile { $line } sagt, das Training sei fertig, aber dieser Start ist vor der ersten Iteration abgestürzt.
@@ -586,60 +581,60 @@ alarm-false-done-empty = { $count ->
 
 train-loading = PyTorch wird gestartet, die Daten werden vorbereitet …
 train-progress = Iteration { $iteration } von { $last }, noch { $left }
-train-doing-evaluation = Iteration { $iteration } von { $last }: Auswertung …
-train-doing-checkpoint = Iteration { $iteration } von { $last }: Checkpoint wird beiseite kopiert …
+train-doing-evaluation = Iteration { $iteration } von { $last }: Evaluierung …
+train-doing-checkpoint = Iteration { $iteration } von { $last }: Checkpoint wird in den Speicher kopiert …
 train-doing-compile = wird kompiliert …
 train-doing-sampling = { $last } Iterationen fertig: schreibt eine Probe …
 train-doing-waiting = wartet, bis der letzte Checkpoint auf der Platte ist …
 train-opening-what = Ein kleines GPT ({ $layers } Schichten, { $width } breit) lernt Python aus den Quellen der Standardbibliothek: { $iterations } Iterationen auf { $device }, ein paar Minuten.
-train-opening-when = Alle { $interval } Iterationen wird es ausgewertet und in { $folder } gesichert; Strg-C sichert es und zeigt den Befehl zum Weitermachen.
-train-opening-end = Am Ende: was es bis dahin schreibt und wohin die Zeit ging.
-train-sample-before = Was es schrieb, bevor es etwas gelernt hatte:
+train-opening-when = Alle { $interval } Iterationen wird es evaluiert und in { $folder } gespeichert; Strg-C speichert es und zeigt den Befehl zum Fortsetzen.
+train-opening-end = Am Ende: was es dann schreibt und wo die Zeit geblieben ist.
+train-sample-before = Was es schreibt, bevor es etwas gelernt hat:
 train-sample = Was es nach { $iteration } Iterationen schreibt:
-train-ledger = Wohin { $wall } gingen ({ $iterations } Iterationen):
+train-ledger = Wo die Zeit geblieben ist ({ $wall }, { $iterations } Iterationen):
 train-phase-data = Daten holen
-train-phase-forward = vorwärts (forward)
-train-phase-backward = rückwärts (backward)
-train-phase-optimizer = Optimierer
+train-phase-forward = Forward
+train-phase-backward = Backward
+train-phase-optimizer = Optimizer
 train-phase-device = Warten auf das Gerät
-train-phase-evaluation_train = Auswertung, Trainingsteil
-train-phase-evaluation_val = Auswertung, Validierungsteil
-train-phase-checkpoint_staging = Checkpoint: beiseite kopieren
+train-phase-evaluation_train = Evaluierung, Trainings-Split
+train-phase-evaluation_val = Evaluierung, Validierungs-Split
+train-phase-checkpoint_staging = Checkpoint: Kopie in den Speicher
 train-phase-checkpoint_waiting = Checkpoint: Warten auf den Schreiber
-train-phase-logging = Protokoll
-train-phase-gc = Speicherbereinigung
+train-phase-logging = Logging
+train-phase-gc = Garbage Collection
 train-phase-compile = Kompilieren
 train-phase-startup = Start
 train-phase-sampling = Text erzeugen
 train-phase-other = Sonstiges
 train-saves = { $count ->
-    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
-   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; der Lauf stand { $stalled } still: { $saved } gespart gegenüber dem Warten auf die Platte.
+    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand { $stalled } still und spart { $saved } gegenüber dem Warten auf die Platte.
+   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand { $stalled } still und spart { $saved } gegenüber dem Warten auf die Platte.
   }
 train-interference = Iterationen während des Schreibens dauerten das { $ratio }-Fache der anderen.
-train-more = Checkpoint und Protokolle: { $folder }. Weiter: stepscope sample --out_dir={ $folder }, oder stepscope { $folder }
-train-stopped = { $signal }: vor Iteration { $iteration } angehalten und gesichert. Weiter mit: { $command }
+train-more = Checkpoint und Logs: { $folder }. Weiter: stepscope sample --out_dir={ $folder }, oder stepscope { $folder }
+train-stopped = { $signal }: vor Iteration { $iteration } angehalten und gespeichert. Fortsetzen mit: { $command }
 train-no-wandb = wandb_log ist an, aber wandb ist nicht installiert (pip install wandb). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
 train-no-tensorboard = tensorboard ist an, aber TensorBoard ist nicht installiert (pip install tensorboard). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
 train-no-tracker = { $name } ließ sich nicht starten ({ $reason }). Das Training geht ohne weiter.
-train-kept = Die Protokolle und der beste Checkpoint des vorigen Laufs in diesem Ordner liegen in { $folder }.
+train-kept = Die Logs und der beste Checkpoint des vorigen Laufs in diesem Ordner liegen jetzt in { $folder }.
 train-unknown-setting = { $setting } in { $path } ist keine Einstellung dieses Trainers und bewirkt nichts.
-train-bf16-crashes = bfloat16 stürzt auf dieser CPU ab (in einem Kindprozess versucht): Training in float32.
-train-bf16-slower = bfloat16 braucht auf dieser CPU das { $ratio }-Fache von float32 (in einem Kindprozess versucht): Training in float32.
+train-bf16-crashes = bfloat16 stürzt auf dieser CPU ab (in einem Kindprozess getestet): Training in float32.
+train-bf16-slower = bfloat16 braucht auf dieser CPU das { $ratio }-Fache von float32 (in einem Kindprozess getestet): Training in float32.
 train-cuda-only = { $dtype } gibt es nur mit CUDA: Training in float32 auf { $device }.
 train-staging = Checkpoints halten eine Kopie von { $size } GB im Hauptspeicher, damit das Training nicht auf die Platte wartet (--staging=False wartet und hält keine).
 train-staging-tight = Checkpoints halten eine Kopie von { $size } GB im Hauptspeicher, frei sind { $left } GB: Mit --staging=False gibt es keine Kopie, und das Training wartet auf die Platte.
-train-broken-checkpoint = Kein vollständiger Checkpoint, der vorige wird versucht: { $path } ({ $reason }).
-train-from-checkpoint = { $setting } ist im Checkpoint { $value }, und das gilt; verlangt war { $asked }.
-train-other-batches = Die Batches sind nicht die des Checkpoints (andere Größen, Auswertung oder Prozesszahl): Die Datenfolge beginnt von vorn.
+train-broken-checkpoint = Der Checkpoint ist unvollständig, der vorige wird versucht: { $path } ({ $reason }).
+train-from-checkpoint = { $setting } ist im Checkpoint { $value } und hat Vorrang vor { $asked }.
+train-other-batches = Die Batches sind nicht die des Checkpoints (andere Größen, Evaluierung oder Prozesszahl): Die Datenreihenfolge beginnt von vorn.
 train-save-failed = ALARM: Der Checkpoint von Iteration { $iteration } wurde nicht geschrieben: { $reason }. Das Training geht weiter; der vorige Checkpoint ist unberührt.
 data-ready = { $folder }: { $train } Tokens zum Trainieren, { $val } zum Validieren
 data-use = Verwenden: { $command }
 data-download = { $url } wird geladen …
 train-shard-alone = shard hat mit einem Prozess keine Wirkung: torchrun startet mehrere.
 selftest-begins = { $count } Teile des Trainers werden auf { $device } ausprobiert:
-selftest-pass = gut
-selftest-fail = FEHL
+selftest-pass = ok
+selftest-fail = FEHLER
 selftest-ends = { $failed ->
     [0] Alle Teile funktionieren.
     [one] { $failed } von { $count } Teilen ist fehlgeschlagen.
@@ -647,25 +642,25 @@ selftest-ends = { $failed ->
 }
 selftest-precision = Loss { $loss } in { $dtype }, { $other } in float32
 selftest-compile = Loss { $loss } kompiliert, { $other } ohne Kompilieren
-selftest-memory = eine Evaluation mit { $sequences } Sequenzen braucht { $evaluation } MB, ein Trainingsschritt { $step } MB
+selftest-memory = eine Evaluierung mit { $sequences } Sequenzen braucht { $evaluation } MB, ein Trainingsschritt { $step } MB
 selftest-clock = { $steps } Iterationen ergeben zusammen { $counted } s, die Schleife dauerte { $loop } s
-selftest-checkpoint = { $differing } Tensoren weichen vom Moment des Speicherns ab; längste Unterbrechung { $stall } s
+selftest-checkpoint = { $differing } Tensoren weichen vom Stand beim Checkpoint ab; längste Unterbrechung { $stall } s
 selftest-resume = { $differing } von { $steps } Losses und { $tensors } Tensoren weichen vom ununterbrochenen Lauf ab
 selftest-sample = { $tokens } Tokens, beide Male dieselben
 selftest-muon = Singulärwerte einer Aktualisierung von { $least } bis { $most } in { $dtype }
 selftest-processes = zwei Prozesse über { $backend }: Losses weichen von denen eines Prozesses um { $worst } ab
-selftest-shard = zwei Prozesse mit Teilen des Modells über { $backend }: Losses weichen von denen eines Prozesses um { $worst } ab
+selftest-shard = zwei Prozesse mit Shards über { $backend }: Losses weichen von denen eines Prozesses um { $worst } ab
 export-done = { $path }: { $size } MB, vor Iteration { $iteration }
-error-train-no-slices = hier liegt kein Checkpoint in Teilen
-    .hint = einer von train --shard=True ist ein Ordner dieses Namens; ckpt.pt braucht keinen Export
+error-train-no-slices = hier liegt kein Checkpoint in Shards
+    .hint = train --shard=True schreibt einen als Ordner dieses Namens; ckpt.pt braucht keinen Export
 error-train-no-torch = zum Trainieren braucht es PyTorch
     .hint = { $install }
 error-train-setting-type = { $setting } erwartet einen Wert vom Typ { $wanted }
     .hint = zum Beispiel: --{ $setting }=… mit einem { $wanted }, wie in nanoGPT
-error-train-choice = diesen Wert von { $setting } gibt es nicht
-    .hint = es gibt: { $known }
+error-train-choice = ungültiger Wert für { $setting }
+    .hint = zur Wahl stehen: { $known }
 error-train-range = { $setting } liegt außerhalb des Bereichs
-    .hint = er beginnt bei { $least }; dropout, beta1 und beta2 liegen unter 1
+    .hint = das Minimum ist { $least }; dropout, beta1 und beta2 müssen unter 1 liegen
 error-train-heads = n_embd muss ein Vielfaches von n_head sein
     .hint = zum Beispiel: --n_embd=384 --n_head=6
 error-train-odd-head = rotierende Positionen brauchen Köpfe gerader Breite (n_embd / n_head)
@@ -711,30 +706,30 @@ error-train-block-size = das geladene Netz liest höchstens { $block_size } Toke
     .hint = --block_size={ $block_size } oder weniger
 error-train-accumulation = { $processes } Prozesse können diese Zahl von Mikro-Batches nicht gleich aufteilen
     .hint = gradient_accumulation_steps als Vielfaches von { $processes } wählen
-error-train-memory = der Speicher reicht nicht
+error-train-memory = Speicher voll
     .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } trainiert dieselben Tokens mit weniger Speicher; oder block_size, n_layer oder n_embd verkleinern
 error-train-rank-lost = ein anderer Prozess des Laufs ist weg: { $reason }
-    .hint = nachsehen, was er gesagt hat, dann alle mit --init_from=resume neu starten
+    .hint = sieh dir seine Ausgabe an und starte dann alle mit --init_from=resume neu
 error-selftest-alone = --selftest nimmt keine Einstellungen außer --device
     .hint = stepscope train --selftest --device=cuda
 error-train-compile = torch.compile ist gescheitert: { $reason }
     .hint = --compile=False trainiert ohne
-error-train-nan = der Verlust ist { $value } bei Iteration { $iteration }: angehalten
-    .hint = kleineres learning_rate oder längeres warmup_iters versuchen; ckpt.pt, falls vorhanden, ist von vorher und gut: --init_from=resume
+error-train-nan = der Loss ist { $value } bei Iteration { $iteration }: Training angehalten
+    .hint = versuche ein kleineres learning_rate oder ein längeres warmup_iters; ckpt.pt, falls vorhanden, ist von vorher und gut: --init_from=resume
 error-sample-no-meta = die Zeichen dieses Netzes stehen in meta.pkl seines Datenordners, und der ist nicht hier
     .hint = starte es dort, wo trainiert wurde: in dem Ordner, der data/{ $name } enthält
 error-train-locked = ein anderer Trainer benutzt diesen Ordner (Prozess { $process })
     .hint = gib jedem Lauf einen eigenen Ordner: --out_dir=DIR
 error-train-misspelt = eine Einstellung { $setting } gibt es nicht
-    .hint = { $meant } gibt es
+    .hint = meintest du { $meant }?
 error-train-out-dir = dort kann nicht geschrieben werden: { $reason }
     .hint = einen anderen Ordner nennen
 error-train-device = dieses Gerät gibt es nicht
     .hint = --device=cpu, cuda, cuda:1 oder mps
 error-train-no-device = PyTorch findet hier kein { $name }-Gerät
     .hint = --device=cpu --compile=False
-error-train-config-expression = { $setting } wüsste man nur durch Ausführen der Datei; Configs werden gelesen, nicht ausgeführt
-    .hint = den Wert selbst hinschreiben, oder die Zeile entfernen und ihn als Option geben: --{ $setting }=…
+error-train-config-expression = der Wert von { $setting } ließe sich nur durch Ausführen der Datei bestimmen; Config-Dateien werden gelesen, nicht ausgeführt
+    .hint = schreib den Wert selbst hin, oder entferne die Zeile und gib ihn als Option an: --{ $setting }=…
 error-data-too-many-characters = { $count } verschiedene Zeichen sind zu viele für 16-Bit-Tokens
     .hint = --tokens gpt2
 error-data-empty = kein Text darin
@@ -752,38 +747,38 @@ error-data-openwebtext = OpenWebText hat 54 GB und wird hier nicht geladen
 
 live-now = jetzt
 live-left = Ende
-live-steps = Schritte
+live-steps = Iterationen
 live-time = Zeit
 live-loss = Loss
 live-waiting = warte auf die ersten Zeilen ({ $duration })
-live-warmup = startet: Kompilieren, erste Berührung ({ $duration }); noch keine Prognose
+live-warmup = startet (kompiliert, { $duration }); die Prognose folgt
 live-training = trainiert, letzte Zeile vor { $duration }
 live-evaluation = evaluiert seit { $duration }
 live-checkpoint = speichert seit { $duration }
-live-stalled = seit { $duration } keine Zeile: hängt es?
+live-stalled = seit { $duration } keine Ausgabe: hängt es?
 live-closing = alle Iterationen sind fertig; der Prozess läuft noch
-live-finished = fertig
-live-ended = vorzeitig beendet
+live-finished = vollständig
+live-ended = beendet
 live-usual = (üblich: { $duration })
-alarm-stall = Seit { $duration } keine Zeile; üblich wären { $usual }, die Grenze ist { $limit }. Sieh in den Prozess: stepscope attach PID
-run-kept = Log und Zeitstempel: { $folder }     stepscope { $folder }
-run-kept-partly = Log und Zeitstempel: { $folder }, ohne { $count ->
+alarm-stall = Seit { $duration } keine Ausgabe (üblich: { $usual }, Grenze: { $limit }). Sieh dir den Prozess an: stepscope attach PID
+run-kept = Gespeichert in { $folder }. Ganzer Bericht: stepscope { $folder }
+run-kept-partly = Gespeichert in { $folder }, ohne { $count ->
     [one] ein Byte
    *[other] { $count } Bytes
-  } der Ausgabe, für die kein Platz war     stepscope { $folder }
-alarm-disk = { $folder } nimmt nichts mehr vom Log auf: { $reason }. Der Befehl läuft weiter, seine Ausgabe erscheint hier bis zum Ende.
+  } der Ausgabe, für die auf der Platte kein Platz war. Ganzer Bericht: stepscope { $folder }
+alarm-disk = Das Log lässt sich nicht mehr in { $folder } schreiben: { $reason }. Der Befehl läuft weiter, seine Ausgabe erscheint hier bis zum Ende.
 alarm-recording-gone = { $folder } wurde gelöscht: Die Aufzeichnung ist verloren. Der Befehl läuft weiter, seine Ausgabe erscheint hier bis zum Ende.
 error-run-not-started = der Befehl konnte nicht gestartet werden
-    .hint = der Grund steht in dieser Datei
-error-run-no-code = der Befehl ist zu Ende, aber niemand hat gesehen, wie: Die Prozesse, die es wüssten, wurden beendet
+    .hint = der Grund steht im Log daneben
+error-run-no-code = der Befehl ist zu Ende, aber sein Exit-Code ist unbekannt: Die Prozesse, die ihn überwachten, wurden beendet
     .hint = das Log endet mit seiner letzten Ausgabe: stepscope { $place }
-error-run-what = was soll laufen?
+error-run-what = es fehlt der Befehl, der laufen soll
     .hint = zum Beispiel: stepscope run -- python train.py
 error-needs-posix = das geht nur unter Linux und macOS
     .hint = stepscope watch train.log     folgt einem Log auf jedem System
 error-needs-extra = dazu wird das Extra { $extra } gebraucht
     .hint = { $install }
-error-bad-address = keine Adresse, an die gesendet werden kann
+error-bad-address = keine gültige Adresse für Benachrichtigungen
     .hint = zum Beispiel: --notify mailto://user:pass@example.org
 error-bad-interval = --interval sind Sekunden, von 0.05 bis 3600
     .hint = zum Beispiel: --interval 2
@@ -793,141 +788,141 @@ live-place = in { $place }
 attach-log = sein Log: { $path }
 attach-no-stack = Der Stack ist nicht zu sehen ({ $reason }). Als derselbe Benutzer starten oder erlauben: sudo sysctl kernel.yama.ptrace_scope=0
 error-no-such-process = kein solcher Prozess
-    .hint = pgrep -af python     zeigt, welche es gibt
-error-process-not-ours = dieser Prozess gehört jemand anderem
-    .hint = frage als dessen Benutzer: sudo -u BENUTZER stepscope attach { $place }
+    .hint = pgrep -af python     zeigt die laufenden
+error-process-not-ours = dieser Prozess gehört einem anderen Benutzer
+    .hint = starte es als dieser Benutzer: sudo -u BENUTZER stepscope attach { $place }
 error-process-without-log = dieser Prozess schreibt auf ein Terminal oder in eine Pipe, nicht in eine Datei
     .hint = nenne sein Log: stepscope attach { $pid } --log train.log; oder starte ihn mit: stepscope run -- CMD
 error-bad-speed = --speed ist eine Zahl über 0
     .hint = zum Beispiel: --speed 50
-error-replay-file = nur eine Datei kann wiederholt werden
+error-replay-file = nur eine Datei kann wiedergegeben werden
     .hint = speichere sie zuerst: cat > train.log
 ## Ursachen
 
 cause-accumulation = Akkumulation
 cause-announced = angekündigte Arbeit
-cause-async-checkpoint = asynchrones Speichern
-cause-attention = langsames Rechnen
+cause-async-checkpoint = asynchroner Checkpoint
+cause-attention = langsame Kernels
 cause-denormals = denormale Zahlen
 cause-heat = Hitze
 cause-interruption = Unterbrechung
-cause-leak = Wachstum
+cause-leak = wachsende Kosten
 cause-length = längerer Batch
-cause-logging = Loggen
-cause-memory = voller Speicher
+cause-logging = Logging
+cause-memory = Speicher voll
 cause-neighbour = anderes Programm
-cause-optimizer = periodische Optimiererarbeit
+cause-optimizer = periodische Optimizer-Arbeit
 cause-power = Leistungsgrenze
 cause-profiler = Profiler
 cause-recompile = Neukompilierung
 cause-schedule = Zeitplan
-cause-straggler = langsamer Rang
-cause-c01-evidence = eine Evaluation von { $duration } steckt in seiner Zeit
-cause-c01-rest = die Zeile der Evaluation nennt { $duration }; { $rest } mehr kommen hier mit jeder Auswertung
-cause-c01-beside = sie steht neben der Zeile einer Evaluation, wie bei den meisten Evaluationen hier: { $duration } mehr
-cause-c01-period = sie kommt im Abstand der Evaluationen, alle { $every } Iterationen ({ $count }-mal), auch wenn keine Zeile es sagt
-cause-c02-evidence = ein Speichern von { $duration } steckt in seiner Zeit
-cause-c02-period = sie kommt im Abstand der Checkpoints, alle { $every } Iterationen ({ $count }-mal), auch wenn keine Zeile es sagt
-cause-c03-evidence = sie kommt gleich nach einem Speichern, und auf { $share } der { $count } Speicherungen folgen langsame Iterationen
-cause-c04-evidence = unter den ersten Iterationen des Prozesses: { $duration } Kompilieren und erste Berührung
-cause-c05-evidence = die erste Evaluation dauerte { $own }, die { $count } späteren { $others }
-cause-c05-level = sie beginnt gleich nach der ersten Evaluation, vor Iteration { $step }
+cause-straggler = langsamer Rank
+cause-c01-evidence = sie enthält eine Evaluierung von { $duration }
+cause-c01-rest = die Zeile der Evaluierung meldet { $duration }; jede Evaluierung hier dauert { $rest } länger
+cause-c01-beside = sie liegt neben der Zeile einer Evaluierung, wie die meisten Evaluierungen hier: { $duration } länger
+cause-c01-period = sie wiederholt sich im Abstand der Evaluierungen, alle { $every } Iterationen ({ $count }-mal), auch wenn keine Zeile es sagt
+cause-c02-evidence = sie enthält einen Checkpoint von { $duration }
+cause-c02-period = sie wiederholt sich im Abstand der Checkpoints, alle { $every } Iterationen ({ $count }-mal), auch wenn keine Zeile es sagt
+cause-c03-evidence = sie kommt gleich nach einem Checkpoint, und auf { $share } der { $count } Checkpoints folgen langsame Iterationen
+cause-c04-evidence = unter den ersten Iterationen des Prozesses: { $duration } Kompilieren und erste GPU-Nutzung
+cause-c05-evidence = die erste Evaluierung dauerte { $own }, die { $count } späteren { $others }
+cause-c05-level = die Änderung beginnt gleich nach der ersten Evaluierung, vor Iteration { $step }
 cause-c06-partial = die letzte Iteration einer Epoche von { $count }: ein Teilbatch hat eine andere Form
-cause-c06-fading = eine von { $count } langsamen Iterationen, die seltener werden, { $share } davon im ersten Viertel: neue Formen kommen immer weniger vor
-cause-c06-level = sie beginnt mit einer einzigen sehr langsamen Iteration, { $step } ({ $duration } mehr)
-cause-c08-printed = eine Zeile sagt, dass { $duration } lang Müll gesammelt wurde
-cause-c08-evidence = { $count } Iterationen sind um etwa gleich viel langsamer, { $duration } (± { $share }), ohne festen Abstand, wie wenn Python Müll sammelt
-cause-c09-twins = langsame Iterationen kommen alle { $first } und alle { $second } Iterationen, zwei Kämme, die auseinanderlaufen: die Ränge erreichen das Ende eines Datenstücks einen Schritt versetzt
-cause-c09-tokens = alle { $every } Iterationen, das sind { $shard } Token eines Datenstücks bei { $tokens } je Schritt
-cause-c09-evidence = alle { $every } Iterationen, keine ganze Zahl, { $count }-mal: wie wenn ein Datenstück zu Ende geht
-cause-c09-whole = alle { $every } Iterationen: so kann das Ende eines Datenstücks fallen
-cause-c10-evidence = genau alle { $every } Iterationen, immer etwa { $duration } mehr: gewollte Arbeit des Optimierers
-cause-c11-workers = die langsamen Iterationen liegen so weit auseinander, wie es Ladeprozesse gibt, { $count }
-cause-c11-evidence = alle { $every } Iterationen, um wechselnde Beträge (± { $share }): wie wenn so viele Ladeprozesse nicht nachkommen
+cause-c06-fading = eine von { $count } langsamen Iterationen, die seltener werden, { $share } davon im ersten Viertel: Neue Formen kommen immer seltener vor
+cause-c06-level = die Änderung beginnt mit einer einzigen sehr langsamen Iteration, { $step } ({ $duration } länger)
+cause-c08-printed = eine Zeile meldet eine Garbage Collection von { $duration }
+cause-c08-evidence = { $count } Iterationen dauern etwa gleich viel länger, { $duration } (± { $share }), ohne festen Abstand; das ist typisch für Pythons Garbage Collection
+cause-c09-twins = langsame Iterationen wiederholen sich alle { $first } und alle { $second } Iterationen, zwei verschränkte Takte: Die Ranks erreichen das Ende eines Daten-Shards um einen Schritt versetzt
+cause-c09-tokens = alle { $every } Iterationen: ein Shard von { $shard } Tokens bei { $tokens } pro Iteration
+cause-c09-evidence = alle { $every } Iterationen, keine ganze Zahl, { $count }-mal: typisch für das Ende eines Daten-Shards
+cause-c09-whole = alle { $every } Iterationen: vielleicht das Ende eines Daten-Shards
+cause-c10-evidence = genau alle { $every } Iterationen, immer etwa { $duration } länger: geplante Arbeit des Optimizers
+cause-c11-workers = der Abstand der langsamen Iterationen entspricht der Zahl der Ladeprozesse, { $count }
+cause-c11-evidence = alle { $every } Iterationen, um wechselnde Beträge (± { $share }): typisch für ebenso viele Ladeprozesse, die nicht nachkommen
 cause-c12-evidence = die erste Iteration einer Epoche von { $steps }; { $share } der { $count } Epochen beginnen langsam
 cause-c12-period = am Rand jeder Epoche von { $steps } Iterationen ({ $count }-mal): Ladeprozesse starten neu
-cause-c13-evidence = das Niveau fiel früh im Lauf ({ $done } davon) um { $share } und blieb unten, wie wenn die Daten einmal gelesen sind
-cause-c14-evidence = währenddessen wurde eine Datei geholt, die { $own } bis zur Antwort brauchte; die { $count } anderen brauchen { $usual }
+cause-c13-evidence = die Iterationen wurden früh im Lauf ({ $done } davon) um { $share } schneller und blieben es; das ist typisch für Daten, die nach dem ersten Lesen im Cache liegen
+cause-c14-evidence = währenddessen wurde eine Datei geladen, die { $own } bis zur Antwort brauchte; die { $count } anderen brauchen { $usual }
 cause-c16-more = { $count } Wiederholungen der Speicheranforderung in ihrem Fenster, { $usual } in einem üblichen
-cause-c16-usual = { $count } Wiederholungen der Speicheranforderung in ihrem Fenster, aber auch { $usual } in den anderen: sie kosten jedes Fenster, dieses nicht mehr
-cause-c17-full = auf einmal und auf Dauer { $change } langsamer, bei { $share } belegtem Kartenspeicher: Seiten können in den Hauptspeicher wandern
-cause-c17-evidence = auf einmal und auf Dauer { $change } langsamer: unter Windows oder WSL macht das ein voller Kartenspeicher
-cause-c18-evidence = { $change } langsamer, erst steigend, dann gleichbleibend, wie wenn eine Karte ihre Temperatur erreicht
-cause-c18-follows = { $change } langsamer, und Evaluationen um denselben Faktor: alles, was rechnet, wurde langsamer
-cause-c19-pinned = die Karte zieht { $share } ihrer Leistungsgrenze
-cause-c19-evidence = { $change } langsamer und gleichmäßig: das täte eine Leistungs- oder Taktgrenze
-cause-c20-window = { $change } langsamer mit scharfen Kanten, und später zurück auf dem alten Niveau: jemand kam und ging
-cause-c20-back = { $share } schneller, zurück auf einem früheren Niveau: wer die Maschine teilte, ist fort
-cause-c20-evidence = auf einmal { $change } langsamer: ein anderes Programm auf Karte oder Rechner kann begonnen haben
-cause-c20-burst = eine von { $count } langsamen Iterationen jeder Höhe innerhalb von { $steps } Zeilen: andere teilen vielleicht die Maschine
-cause-c21-evidence = der langsamste Rang brauchte { $slowest }, der schnellste { $fastest }: die anderen warteten auf ihn
+cause-c16-usual = { $count } Wiederholungen der Speicheranforderung in ihrem Fenster, aber auch { $usual } in den anderen: Sie bremsen jedes Fenster, nicht nur dieses
+cause-c17-full = plötzlich und dauerhaft { $change } langsamer, bei { $share } belegtem GPU-Speicher: Seiten können in den Hauptspeicher wandern
+cause-c17-evidence = plötzlich und dauerhaft { $change } langsamer: unter Windows oder WSL liegt das an vollem GPU-Speicher
+cause-c18-evidence = { $change } langsamer, erst steigend, dann gleichbleibend: typisch für eine GPU, die ihre Betriebstemperatur erreicht
+cause-c18-follows = { $change } langsamer, und Evaluierungen um denselben Faktor: Die ganze Berechnung wurde langsamer
+cause-c19-pinned = die GPU zieht { $share } ihrer Leistungsgrenze
+cause-c19-evidence = { $change } langsamer und gleichmäßig: passt zu einer Leistungs- oder Taktgrenze
+cause-c20-window = { $change } langsamer mit scharfen Kanten, und später zurück auf dem alten Niveau: Wahrscheinlich hat ein anderer Job eine Zeit lang die Maschine mitbenutzt
+cause-c20-back = { $share } schneller, zurück auf einem früheren Niveau: Wahrscheinlich ist ein anderes Programm auf der Maschine zu Ende
+cause-c20-evidence = plötzlich { $change } langsamer: Ein anderes Programm auf GPU oder Rechner kann begonnen haben
+cause-c20-burst = eine von { $count } langsamen Iterationen verschiedener Länge innerhalb von { $steps } Zeilen: Vielleicht wird die Maschine geteilt
+cause-c21-evidence = der langsamste Rank brauchte { $slowest }, der schnellste { $fastest }: Die anderen warteten auf ihn
 cause-c22-evidence = eine einzelne Pause von { $duration } zwischen Iterationen von { $level }: angehalten, blockiert oder hängengeblieben
-cause-c24-evidence = alle { $every } Iterationen, ein Vielfaches des Log-Abstands von { $interval }, bei kurzen Iterationen
-cause-c25-memory = { $count } Mikroschritte zu { $batch } Sequenzen je Schritt, bei { $share } belegtem Kartenspeicher: ein größerer Batch mit weniger Mikroschritten passte hinein
-cause-c25-small = { $count } Mikroschritte zu { $batch } Sequenzen je Schritt für ein Modell mit { $parameters } Parametern auf einer Karte: war das für acht gedacht?
-cause-c26-attention = der Kopf warnt vor langsamer Attention: jede Iteration rechnet sie ohne verschmolzenen Kernel
-cause-c26-dtype = der Lauf rechnet auf einer GPU mit 32-Bit-Gleitkommazahlen: ihre Tensor-Kerne bleiben ungenutzt
+cause-c24-evidence = alle { $every } Iterationen, ein Vielfaches des Log-Intervalls von { $interval }, bei kurzen Iterationen
+cause-c25-memory = { $count } Mikroschritte zu { $batch } Sequenzen pro Iteration, bei { $share } belegtem GPU-Speicher: Ein größerer Batch mit weniger Mikroschritten würde passen
+cause-c25-small = { $count } Mikroschritte zu { $batch } Sequenzen pro Iteration für ein Modell mit { $parameters } Parametern auf einer GPU: War das für acht gedacht?
+cause-c26-attention = der Kopf warnt vor langsamer Attention: Jede Iteration rechnet sie ohne Fused Kernel
+cause-c26-dtype = der Lauf rechnet mit 32-Bit-Gleitkommazahlen: Die Tensor Cores der GPU bleiben ungenutzt
 cause-c27-evidence = sie hatte das { $factor }-Fache der üblichen Arbeit, und die Zeit folgt in diesem Lauf der Arbeit (Korrelation { $tied })
-cause-c27-level = die Arbeit je Iteration änderte sich dabei auf das { $factor }-Fache
+cause-c27-level = die Arbeit pro Iteration änderte sich gleichzeitig auf das { $factor }-Fache
 cause-c28-evidence = die erste Iteration nach dem Fortsetzen bei { $step }: Laden, Kompilieren und Überspringen dauerten { $duration }
-cause-c29-evidence = ein stetiger Anstieg um { $change } über den Lauf, der sich nicht legt, wie wenn mit jeder Iteration etwas wächst
+cause-c29-evidence = ein stetiger Anstieg um { $change } über den Lauf, der nicht abflacht; typisch für etwas, das mit jeder Iteration wächst
 cause-c30-evidence = ein Anstieg auf der CPU: Zahlen nahe null können denormal geworden sein
-cause-c32-evidence = eine Zeile davor berichtet von einer Profiler-Aufzeichnung
-cause-c33-evidence = die erste Iteration nach einer Evaluation; { $share } der { $count } Evaluationen haben eine solche
-cause-c33-period = die Iteration nach einer Evaluation ist { $count }-mal langsam, obwohl die Uhr dieses Logs Evaluationen auslässt
+cause-c32-evidence = eine Zeile davor meldet eine Profiler-Aufzeichnung
+cause-c33-evidence = die erste Iteration nach einer Evaluierung; { $share } der { $count } Evaluierungen haben eine solche
+cause-c33-period = die Iteration nach einer Evaluierung ist { $count }-mal langsam, obwohl die Uhr dieses Logs Evaluierungen auslässt
 cause-c34-evidence = eine Änderung um { $change } über den Lauf fast ohne Rauschen (± { $noise }): eher geplant als gewachsen
-cause-c35-evidence = das Log sagt, dass sie { $duration } auf ihre Daten wartete
-cause-c35-figure = sie wartete je Iteration { $own } auf ihre Daten, sonst { $usual }
-cause-c35-level = die Wartezeit auf Daten änderte sich mit, von { $before } auf { $after } je Iteration: { $share } der Änderung
-cause-c36-evidence = davor steht eine Zeile, die vor { $count } Iterationen steht, { $hits } davon langsam
-cause-c36-evaluation = Evaluationen mit einer solchen Zeile davor dauern { $own }, die anderen { $others } ({ $count } davon)
-level-slower = Seit Iteration { $step } sind Iterationen { $share } langsamer ({ $duration }).
-level-faster = Seit Iteration { $step } sind Iterationen { $share } schneller ({ $duration }).
+cause-c35-evidence = das Log meldet, dass sie { $duration } auf ihre Daten wartete
+cause-c35-figure = sie wartete pro Iteration { $own } auf ihre Daten, sonst { $usual }
+cause-c35-level = die Wartezeit auf Daten änderte sich gleichzeitig, von { $before } auf { $after } pro Iteration: { $share } der Änderung
+cause-c36-evidence = sie folgt auf eine Zeile, die vor { $count } Iterationen steht, { $hits } davon langsam
+cause-c36-evaluation = Evaluierungen nach einer solchen Zeile dauern { $own }, die anderen { $others } ({ $count } davon)
+level-slower = Die Iterationen sind seit Nummer { $step } um { $share } langsamer ({ $duration }).
+level-faster = Die Iterationen sind seit Nummer { $step } um { $share } schneller ({ $duration }).
 level-candidate = Beste Erklärung: { $cause } ({ $code }, { $confidence } sicher): { $evidence }.
 level-others = Auch möglich: { $others }.
-level-none = Nichts im Log sagt, warum.
+level-none = Nichts im Log erklärt es.
 candidate-short = { $cause } ({ $code }, { $confidence })
-slow-rhythm = Alle { $every } Iterationen dauert eine { $duration } länger, bisher { $count }-mal: { $cause } ({ $code }).
-slow-rhythm-maybe = Alle { $every } Iterationen dauert eine { $duration } länger, bisher { $count }-mal; nichts sagt sicher, warum. Am ehesten: { $candidate }.
-slow-rhythm-unknown = Alle { $every } Iterationen dauert eine { $duration } länger, bisher { $count }-mal; nichts sagt, warum.
+slow-rhythm = Alle { $every } Iterationen dauert eine { $duration } länger (bisher { $count }-mal): { $cause } ({ $code }).
+slow-rhythm-maybe = Alle { $every } Iterationen dauert eine { $duration } länger (bisher { $count }-mal); nichts belegt sicher, warum. Am ehesten: { $candidate }.
+slow-rhythm-unknown = Alle { $every } Iterationen dauert eine { $duration } länger (bisher { $count }-mal); nichts erklärt es.
 finding-line = Der ganze Lauf: { $evidence } ({ $code }).
-settle-stamps = Zeitstempel an den Zeilen würden eine Pause der Maschine von einer langsamen Iteration unterscheiden: { $command }
-settle-data = Würde gedruckt, wie lange jede Iteration auf ihren Batch wartet, stünde fest, ob die Daten zu spät kamen.
-settle-gpu = nvidia-smi, während es geschieht (und hier --nvidia-smi DATEI), würde Hitze, Leistung, Speicher und andere Programme klären.
-settle-gc = gc.disable() nach der ersten Iteration würde klären, ob es die Müllsammlung ist: die langsamen Iterationen wären weg.
-settle-ranks = Dasselbe Log von jedem Rang würde zeigen, auf welchen die anderen warteten.
-settle-events = { $count } langsame Iterationen sind gleich hoch, doch ein Abstand ist noch nicht auflösbar: dafür braucht es etwa { $enough }.
+settle-stamps = Zeitstempel in den Zeilen würden eine Pause der Maschine von einer langsamen Iteration unterscheiden: { $command }
+settle-data = Wenn das Log ausgäbe, wie lange jede Iteration auf ihren Batch wartet, wäre klar, ob die Daten zu spät kamen.
+settle-gpu = nvidia-smi, während es geschieht (und hier --nvidia-smi DATEI), würde Hitze, Leistung, Speicher und andere Programme zeigen.
+settle-gc = Ein gc.disable() nach der ersten Iteration würde zeigen, ob es die Garbage Collection ist: Die langsamen Iterationen würden verschwinden.
+settle-ranks = Dasselbe Log von jedem Rank würde zeigen, auf welchen die anderen warteten.
+settle-events = { $count } langsame Iterationen dauern gleich lang, aber ihr Abstand lässt sich noch nicht bestimmen: Dafür braucht es etwa { $enough }.
 why-title = Iteration { $step }
 why-took = Sie dauerte { $duration }; eine normale Iteration in ihrer Nähe dauert { $level }.
 why-window = Ihre Zeile umfasst { $count } Iterationen: { $duration } insgesamt, je { $mean }; eine normale in der Nähe dauert { $level }.
-why-normal = Das ist normal: neun von zehn dauern { $span }.
-why-raised = Das liegt über ihren Nachbarn, aber nicht genug, um als langsam zu gelten.
+why-normal = Das ist normal: 90 % dauern { $span }.
+why-raised = Das ist länger als ihre Nachbarn, aber nicht genug, um als langsam zu gelten.
 why-made-of = Sie besteht aus: { $parts }.
 why-cause = Ursache: { $cause } ({ $code }, { $confidence } sicher): { $evidence }.
-why-unexplained = Ungeklärt: nichts in diesem Log steht sicher genug für { $duration } ein.
-why-lines = Die Zeilen, die dafür sprechen:
+why-unexplained = Ungeklärt: Kein Beleg in diesem Log reicht aus, um die zusätzlichen { $duration } zu erklären.
+why-lines = Belege im Log:
 why-considered = Auch erwogen:
 why-candidate = { $code } { $cause }, { $confidence }: { $evidence }
-why-turned-down = Verworfen:
-why-not-marker = keine Zeile davor berichtet von einer Evaluation, einem Speichern, einer Müllsammlung oder einem Warten
+why-turned-down = Ausgeschlossen:
+why-not-marker = keine Zeile davor meldet eine Evaluierung, einen Checkpoint, eine Garbage Collection oder ein Warten
 why-not-first = sie gehört nicht zu den ersten Iterationen ihres Prozesses
-why-not-period = sie hält keinen Abstand zu anderen langsamen Iterationen
-why-not-epoch = sie steht nicht am Rand einer Epoche
-why-not-data = die gedruckte Wartezeit auf Daten ist dort wie üblich
+why-not-period = sie wiederholt sich nicht in festem Abstand
+why-not-epoch = sie liegt nicht am Rand einer Epoche
+why-not-data = die ausgegebene Wartezeit auf Daten ist dort normal
 why-not-work = sie hatte nicht mehr Arbeit als andere
-why-not-save = kurz davor steht kein Speichern
+why-not-save = kurz davor gibt es keinen Checkpoint
 why-not-pause = sie ist zu kurz für eine angehaltene Maschine
-why-periodic = Sie kommt alle { $every } Iterationen, { $count }-mal in diesem Log.
+why-periodic = Sie wiederholt sich alle { $every } Iterationen, { $count }-mal in diesem Log.
 why-neighbours = Um sie herum: { $items }.
 why-neighbour = { $step }: { $duration }
-why-settle = Was es klären würde:
+why-settle = So findest du es heraus:
 why-unprinted = Iteration { $step } hat keine eigene Zeile. Die nächsten:
 why-inside = Iteration { $step } gehört zu denen, die die Zeile von Iteration { $line_step } umfasst.
 why-no-time = Die Zeile von Iteration { $step } hat keine Zeit.
-why-page = Die ganze Seite: stepscope doc { $code }
+why-page = Mehr dazu: stepscope doc { $code }
 error-no-such-step = das Log hat keine Iteration { $step }
     .hint = es geht von { $first } bis { $last }
-error-bad-step = ein Schritt ist eine ganze Zahl
+error-bad-step = ein Schritt muss eine ganze Zahl sein
     .hint = zum Beispiel: stepscope why train.log 500
 alarm-files-order = { $by ->
     [stamps] Die Dateien wurden in der Reihenfolge ihrer Zeitstempel gelesen: { $paths }
@@ -940,55 +935,55 @@ alarm-files-repeated = { $count ->
 ## Logs in unbekanntem Format
 
 section-inferred = Wie dieses Log gelesen wurde
-inferred-intro = Kein Format des Katalogs erkennt dieses Log; es wurde nach seinem Aufbau gelesen ({ $confidence } sicher):
+inferred-intro = Kein bekanntes Format passt zu diesem Log; es wurde nach seinem Aufbau gelesen ({ $confidence } sicher):
 inferred-item = { $text } ({ $confidence } sicher)
 inferred-teach = Zum Berichtigen: stepscope formats try { $path } --suggest > my.toml, my.toml ändern und --format-file my.toml angeben
-infer-step = „{ $text }“ gilt als Iteration: eine ganze Zahl, die von Zeile zu Zeile steigt.
-infer-step-epoch = „{ $epoch }“ gilt als Epoche und „{ $batch }“ als Iteration darin: Sie beginnt mit jeder Epoche von vorn.
-infer-step-is-epoch = „{ $text }“ gilt als Iteration: Es gibt eine Zeile je Epoche.
-infer-step-word = „{ $text }“ gilt als die Iteration.
-infer-time-mean = „{ $text }“ gilt als Mittel seit der ersten Iteration, in { $unit }: Es fällt von Zeile zu Zeile, während die Summe wächst; die einzelnen Iterationen sind daraus errechnet.
-infer-time-none = Von keiner Zahl in diesen Zeilen ist bekannt, dass sie eine Zeit ist.
+infer-step = „{ $text }“ wird als Iteration gelesen: eine ganze Zahl, die von Zeile zu Zeile wächst.
+infer-step-epoch = „{ $epoch }“ wird als Epoche gelesen und „{ $batch }“ als Iteration darin: Sie beginnt mit jeder Epoche von vorn.
+infer-step-is-epoch = „{ $text }“ wird als Iteration gelesen: Es gibt eine Zeile pro Epoche.
+infer-step-word = „{ $text }“ wird als Iteration gelesen.
+infer-time-mean = „{ $text }“ wird als Mittel seit der ersten Iteration gelesen, in { $unit }: Es fällt von Zeile zu Zeile, während die Summe wächst; die einzelnen Iterationen sind daraus errechnet.
+infer-time-none = Keine Zahl in diesen Zeilen ließ sich als Zeit erkennen.
 infer-time-stamps = Die Zeiten sind die Abstände zwischen den Zeitstempeln der Zeilen.
-infer-time-step = „{ $text }“ gilt als Zeit einer Iteration, in { $unit }.
-infer-time-total = „{ $text }“ gilt als Zeit aller Iterationen seit der Zeile davor, in { $unit }.
-infer-time-clock = „{ $text }“ gilt als Uhr, die von Zeile zu Zeile weiterläuft, in { $unit }.
-infer-time-rate = „{ $text }“ gilt als Iterationen je Sekunde.
-infer-time-work = „{ $text }“ gilt als die Arbeit je Sekunde und „{ $amount }“ als die einer Iteration.
+infer-time-step = „{ $text }“ wird als Zeit einer Iteration gelesen, in { $unit }.
+infer-time-total = „{ $text }“ wird als Zeit aller Iterationen seit der vorigen Zeile gelesen, in { $unit }.
+infer-time-clock = „{ $text }“ wird als Uhr gelesen, die von Zeile zu Zeile weiterläuft, in { $unit }.
+infer-time-rate = „{ $text }“ wird als Iterationen pro Sekunde gelesen.
+infer-time-work = „{ $text }“ wird als Arbeit pro Sekunde gelesen und „{ $amount }“ als Arbeit pro Iteration.
 infer-because-stamps = Das passt zu den Zeitstempeln.
 infer-because-clock = Das passt zur laufenden Uhr in derselben Zeile.
 infer-because-rate = Das passt zur Rate in derselben Zeile.
 infer-because-left = Das passt zur Restzeit, die die Zeile nennt.
-infer-because-spacing = Den Ausschlag geben Zeilen, die mehr oder weniger Iterationen umfassen als die anderen.
-infer-because-meter = Der Mittelwert folgt in Klammern, wie bei einem Zähler, der bei jeder Iteration abgelesen wird.
-infer-because-amounts = Mit einer kürzeren Einheit stiegen die anderen Zähler der Zeile schneller, als es eine Maschine könnte.
-infer-because-unit = Die Einheit steht dabei; sonst bestätigt es nichts im Log.
-infer-because-name = So heißt die Zahl; dass sie Sekunden zählt, bestätigt nichts im Log.
-infer-because-size = Sie hat keine Einheit, und bei dieser Größe sind Sekunden am wahrscheinlichsten.
-infer-total = „{ $text }“ gilt als Zahl der Iterationen.
-infer-batches = „{ $text }“ gilt als Zahl der Iterationen je Epoche.
-infer-evaluation = Zeilen wie „{ $text }“ gelten als Evaluierungen.
-infer-checkpoint = Zeilen wie „{ $text }“ gelten als Speichern.
-infer-step-counted = Zeilen wie „{ $text }“ haben keine Nummer: Sie werden gezählt, jede als eine Iteration.
-infer-step-bar = Der Balken „{ $text }“ gilt als der des Trainings: Seine Zeilen sind die Iterationen.
+infer-because-spacing = Zeilen, die mehr oder weniger Iterationen umfassen als die anderen, bestätigen es.
+infer-because-meter = Der Mittelwert folgt in Klammern, wie bei einer Anzeige, die bei jeder Iteration aktualisiert wird.
+infer-because-amounts = Mit einer kürzeren Einheit würden die anderen Zähler der Zeile schneller wachsen, als es eine Maschine kann.
+infer-because-unit = Die Einheit ist angegeben; sonst bestätigt es nichts im Log.
+infer-because-name = Der Name deutet darauf hin; dass die Zahl Sekunden zählt, bestätigt nichts im Log.
+infer-because-size = Sie hat keine Einheit; bei dieser Größe sind Sekunden am wahrscheinlichsten.
+infer-total = „{ $text }“ wird als Zahl der Iterationen gelesen.
+infer-batches = „{ $text }“ wird als Zahl der Iterationen pro Epoche gelesen.
+infer-evaluation = Zeilen wie „{ $text }“ werden als Evaluierungen gelesen.
+infer-checkpoint = Zeilen wie „{ $text }“ werden als Checkpoints gelesen.
+infer-step-counted = Zeilen wie „{ $text }“ haben keine Nummer: Jede zählt als eine Iteration.
+infer-step-bar = Der Balken „{ $text }“ wird als der des Trainings gelesen: Seine Zeilen sind die Iterationen.
 infer-time-bar = Die Zeiten stammen von der Uhr auf dem Balken, in ganzen Sekunden; die Rate daneben ist geglättet und wird nicht verwendet.
-infer-bars-are-epochs = Der Balken beginnt { $count }-mal; jedes Mal gilt als eine Epoche.
-infer-step-batch = „{ $text }“ gilt als Batch einer Epoche; der Zähler beginnt { $count }-mal, jedes Mal gilt als Epoche.
-infer-doubt-interval = „{ $text }“ kann die Zeit einer Iteration sein oder die aller { $count } seit der Zeile davor. Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.
-infer-doubt-unit = „{ $text }“ hat keine Einheit und kann die Zeit einer Iteration oder mehrerer sein ({ $count } seit der Zeile davor). Nichts im Log sagt, welche, deshalb wurden keine Zeiten gelesen.
+infer-bars-are-epochs = Der Balken beginnt { $count }-mal; jeder wird als eine Epoche gelesen.
+infer-step-batch = „{ $text }“ wird als Batch innerhalb einer Epoche gelesen; der Zähler beginnt { $count }-mal, jeder Durchgang wird als Epoche gelesen.
+infer-doubt-interval = „{ $text }“ kann die Zeit einer Iteration sein oder die aller { $count } seit der vorigen Zeile. Nichts im Log zeigt, welche, deshalb wurden keine Zeiten gelesen.
+infer-doubt-unit = „{ $text }“ hat keine Einheit und kann die Zeit einer Iteration oder mehrerer sein ({ $count } seit der vorigen Zeile). Nichts im Log zeigt, welche, deshalb wurden keine Zeiten gelesen.
 
 ## Läufe vergleichen
 
-compare-slower = Der zweite Lauf ist { $share } langsamer: { $before } → { $after } je 1.000.
-compare-faster = Der zweite Lauf ist { $share } schneller: { $before } → { $after } je 1.000.
-compare-same = Beide Läufe brauchen gleich lang: { $before } je 1.000.
-compare-most = Der größte Teil des Unterschieds ist { $phase }: { $share } davon.
+compare-slower = Der zweite Lauf braucht { $share } länger: { $before } → { $after } pro 1.000.
+compare-faster = Der zweite Lauf braucht { $share } weniger Zeit: { $before } → { $after } pro 1.000.
+compare-same = Beide Läufe brauchen gleich lang: { $before } pro 1.000.
+compare-most = { $share } des Unterschieds: { $phase }.
 compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): mehr als Rauschen.
 compare-noise = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): Das kann Rauschen sein.
-compare-too-few = Zu wenige normale Iterationen, um einen Unterschied von Rauschen zu trennen.
-compare-unit-steps = je 1.000 Iterationen
-compare-unit-tokens = je Million Tokens
-compare-settings-same = Dieselben Einstellungen, soweit die Logs es sagen.
+compare-too-few = Zu wenige normale Iterationen, um einen Unterschied von Rauschen zu unterscheiden.
+compare-unit-steps = pro 1.000 Iterationen
+compare-unit-tokens = pro Million Tokens
+compare-settings-same = Die Einstellungen sind dieselben, soweit die Logs sie zeigen.
 compare-settings = Einstellungen, die sich unterscheiden: { $settings }
 compare-no-times = { $path }: keine Iteration mit Zeit zum Vergleichen.
 compare-no-tokens = Nicht jedes Log nennt seine Tokens: nach Iterationen verglichen.
@@ -1005,40 +1000,40 @@ page-whatif = Was wäre, wenn
 
 web-all-runs = alle Läufe
 web-compare = Vergleichen
-web-no-runs = Kein Trainingslog unter diesem Ordner.
+web-no-runs = Kein Trainings-Log unter diesem Ordner.
 web-paste = Ein anderes Log
-web-paste-hint = Füge hier Zeilen eines Logs ein, oder lass eine Datei auf diese Seite fallen. Sie wird im Speicher gelesen und nirgends behalten.
+web-paste-hint = Füge hier Zeilen eines Logs ein, oder zieh eine Datei auf diese Seite. Sie bleibt im Speicher und wird nicht gespeichert.
 web-explain = Erklären
-serve-hint = Strg-C beendet es. Die Adresse trägt das Token, das einen Browser hereinlässt.
-error-serve-needs-token = über diesen Rechner hinaus zu lauschen braucht ein eigenes Token
+serve-hint = Zum Beenden Strg-C drücken. Der Link enthält dein Zugriffstoken.
+error-serve-needs-token = für den Zugriff von anderen Rechnern ist ein eigenes Token nötig
     .hint = zum Beispiel: openssl rand -hex 16 > token.txt, dann --host 0.0.0.0 --token-file token.txt
-error-bad-token = kein Token
+error-bad-token = kein gültiges Token
     .hint = ein Wort aus Buchstaben und Ziffern, zum Beispiel: openssl rand -hex 16 > token.txt
-error-bad-allow-host = weder ein Rechnername noch eine Adresse
+error-bad-allow-host = kein gültiger Rechnername und keine gültige Adresse
     .hint = zum Beispiel: --allow-host logs.example.com oder --allow-host localhost:9000
-error-bad-port = kein Port
+error-bad-port = kein gültiger Port
     .hint = zum Beispiel: --port 8000
-error-cannot-listen = dort kann nicht gelauscht werden: { $reason }
+error-cannot-listen = auf dieser Adresse lässt sich kein Port öffnen: { $reason }
     .hint = nimm einen anderen Port, oder keinen für einen freien
-alarm-unexplained = Zwischen den Iterationen { $before } und { $step } vergingen { $duration }, die nichts im Log erklärt.
-clocks-differ = Nach den Zeitstempeln dauerte das Log { $stamps }, nach den ausgegebenen Zeiten { $printed }: { $rest } stehen in keiner ausgegebenen Zahl.
+alarm-unexplained = Zwischen den Iterationen { $before } und { $step } vergingen { $duration } ohne Erklärung im Log.
+clocks-differ = Die Zeitstempel umfassen { $stamps }, die ausgegebenen Zeiten { $printed }: Darin fehlen { $rest }.
 ## Formate, die man beibringt
 
-formats-words = Eine Zeile wird ihm gezeigt, wenn sie eines davon enthält: { $words }.
+formats-words = Eine Zeile wird geprüft, wenn sie eines davon enthält: { $words }.
 formats-try-gave-up = aufgegeben in Zeile { $line }, Spalte { $column }:
 formats-try-others = { $count ->
-    [one] Ein weiteres Format erkennt keine Zeile.
-   *[other] { $count } weitere Formate erkennen keine Zeile.
+    [one] Zu einem weiteren Format passt keine Zeile.
+   *[other] Zu { $count } weiteren Formaten passt keine Zeile.
   }
 formats-try-account = { $name }: { $share } der Belege, { $steps } Iterationen, { $seconds }, { $unread } Zeilen bleiben übrig
 formats-try-behind = { $name }: { $share } der Belege, { $steps } Zeilen mit Iterationen; nicht weiter probiert
 formats-try-read-as = Gelesen als { $name }: { $steps } Iterationen.
-suggest-what = Eine Formatdatei für Stepscope, gemacht aus dem Aufbau von { $path }.
-suggest-where = In { $folder } ablegen oder nennen: stepscope { $path } --format-file FILE
+suggest-what = Eine Formatdatei für Stepscope, erzeugt aus dem Aufbau von { $path }.
+suggest-where = In { $folder } speichern oder angeben: stepscope { $path } --format-file FILE
 suggest-groups = Benannte Gruppen sind Werte: step oder epoch und batch, total, loss; eine Zeit ist dur_s, dur_ms, elapsed_s, elapsed_clock, it_per_s, …
 suggest-total = clock.covers ist step, window (ein Mittel), cumulative oder stamp; figure_is_total = true, wenn die Zeit die aller Iterationen seit der Zeile davor ist.
-suggest-none = Nichts in dieser Datei zählt Iterationen: Was folgt, ist ein Formular zum Ausfüllen.
-error-suggest-needs-file = --suggest gehört zu try und einer Datei
+suggest-none = Nichts in dieser Datei zählt Iterationen: Was folgt, ist eine Vorlage zum Ausfüllen.
+error-suggest-needs-file = --suggest braucht try und eine Datei
     .hint = stepscope formats try run.log --suggest > mine.toml
 error-no-such-format-file = die Formatdatei lässt sich nicht lesen: { $reason }
     .hint = stepscope formats try run.log --suggest > mine.toml     schreibt eine
@@ -1050,19 +1045,19 @@ error-format-file-syntax = die Formatdatei ist kein TOML: { $reason }
     .hint = ein Muster steht in einfachen Anführungszeichen: pattern = '…'
 error-format-key-missing = { $field } fehlt
     .hint = stepscope formats try run.log --suggest     schreibt eine Datei mit allem Nötigen
-error-format-key-unknown = den Schlüssel { $field } gibt es nicht
-    .hint = es gibt: { $known }
-error-format-key-type = { $field } hat einen Wert der falschen Art
-    .hint = so sieht er aus: { $wanted }
+error-format-key-unknown = unbekannter Schlüssel { $field }
+    .hint = zur Wahl stehen: { $known }
+error-format-key-type = { $field } hat einen Wert vom falschen Typ
+    .hint = erwartet: { $wanted }
 error-format-bad-value = { $field } kann nicht { $value } sein
     .hint = eines von: { $known }
-error-format-bad-pattern = das Muster ist kein regulärer Ausdruck: { $reason }
-    .hint = ein Zeichen, das für sich selbst steht, braucht einen Backslash: \[ \( \. \|
-error-format-slow-pattern = manche Zeilen kann das Muster auf so viele Arten lesen, dass es ewig brauchen könnte
-    .hint = einer der Wiederholungen ein Ende geben, etwa { $example } statt + oder *, oder sie trennen: \S+ \S+ statt .+ .+
-error-format-unknown-group = einen Wert namens { $group } gibt es nicht
-    .hint = es gibt: { $known }
-error-format-sample-missed = das Muster gibt in Spalte { $column } seines Beispiels auf: { $text }
+error-format-bad-pattern = das Muster ist kein gültiger regulärer Ausdruck: { $reason }
+    .hint = ein Sonderzeichen, das wörtlich gemeint ist, braucht einen Backslash: \[ \( \. \|
+error-format-slow-pattern = das Muster kann manche Zeilen auf zu viele Arten lesen und würde vielleicht nie fertig
+    .hint = begrenze eine der Wiederholungen, etwa { $example } statt + oder *, oder trenne sie: \S+ \S+ statt .+ .+
+error-format-unknown-group = unbekannter Wert { $group }
+    .hint = zur Wahl stehen: { $known }
+error-format-sample-missed = das Muster scheitert in Spalte { $column } seines Beispiels: { $text }
     .hint = das Muster ändern oder das Beispiel
 error-format-no-step = keine Zeile ist von der Art step
     .hint = ein [[lines]] braucht kind = 'step' und ein Muster mit (?P<step>\d+)
@@ -1071,112 +1066,112 @@ error-broken-plugin = das Format { $name } eines anderen Pakets lässt sich nich
 
 ## Von innen gesehen
 
-inside-line = Von innen gesehen: { $items }.
+inside-line = Im Prozess gemessen: { $items }.
 inside-evaluation = { $count } × Evaluierung { $duration }
-inside-checkpoint = { $count } × Speichern { $duration }
+inside-checkpoint = { $count } × Checkpoint { $duration }
 inside-data = { $count } × Warten auf Daten { $duration } (am längsten { $longest })
-inside-gc = { $count } × Speicherbereinigung { $duration } (am längsten { $longest })
+inside-gc = { $count } × Garbage Collection { $duration } (am längsten { $longest })
 inside-compile = { $count } × Kompilieren { $duration }
-inside-optimizer = { $count } × Optimiererschritt { $duration }
+inside-optimizer = { $count } × Optimizer-Schritt { $duration }
 inside-retry = { $count } × Speicheranforderung wiederholt
 inside-step = { $count } × Iteration { $duration } (am längsten { $longest })
 inside-fetch = { $count } × Batch laden { $duration } (am längsten { $longest })
-inside-logging = { $count } × Protokollieren { $duration }
+inside-logging = { $count } × Logging { $duration }
 inside-other = { $count } × { $kind } { $duration } (am längsten { $longest })
-## Vorhersage
+## Prognose
 
 assume-like = { $count ->
     [one] Der Rest folgt einem früheren Lauf desselben Programms, { $path }, im Tempo dieses Laufs.
    *[other] Der Rest folgt { $count } früheren Läufen desselben Programms, etwa { $path }, im Tempo dieses Laufs.
 }
-assume-passes = Die jetzige Verlangsamung ist neu: angenommen wird, dass sie etwa so lange noch anhält, wie sie schon dauert.
-finish-ask = Frag nach Iteration { $step } noch einmal, in etwa { $duration }.
-finish-ask-step = Frag nach Iteration { $step } noch einmal.
-deadline-chance = Fertig bis { $time }: zu { $share } wahrscheinlich.
-deadline-sure = Fertig bis { $time }: so gut wie sicher.
-deadline-hardly = Fertig bis { $time }: kaum möglich.
-error-bad-deadline = kein Zeitpunkt: { $text }
-    .hint = schreib --deadline 08:00, --deadline 2025-11-15T08:00 oder Unix-Sekunden
-error-like-format = das Log eines anderen Trainers: { $its }, nicht { $own }
+assume-passes = Die jetzige Verlangsamung ist neu: Angenommen ist, dass sie noch etwa so lange anhält, wie sie schon dauert.
+finish-ask = Sieh nach Iteration { $step } noch einmal nach, in etwa { $duration }.
+finish-ask-step = Sieh nach Iteration { $step } noch einmal nach.
+deadline-chance = Frist: { $time }. Wahrscheinlichkeit, rechtzeitig fertig zu sein: { $share }.
+deadline-sure = Frist: { $time }. So gut wie sicher rechtzeitig fertig.
+deadline-hardly = Frist: { $time }. Rechtzeitig kaum zu schaffen.
+error-bad-deadline = keine gültige Zeitangabe: { $text }
+    .hint = zum Beispiel: --deadline 08:00, --deadline 2025-11-15T08:00 oder Unix-Sekunden
+error-like-format = das Log ist von einem anderen Trainer: { $its }, nicht { $own }
     .hint = --like braucht ein vollständiges Log desselben Programms
 error-like-short = jener Lauf endet bei Iteration { $last }, vor den { $total } dieses Laufs
     .hint = --like braucht ein vollständiges Log desselben Programms
 
-advice-a106-costs = Dieselben Sequenzen in { $batches } Batches zu { $size }. Dazu muss die Evaluierung geändert werden.
-advice-a106-evidence = Eine Evaluierung rechnet { $batches } Batches zu { $size }, und die Karte hat Speicher für größere übrig.
+advice-a106-costs = Dieselben Sequenzen in { $batches } Batches zu { $size }. Dazu musst du die Evaluierung ändern.
+advice-a106-evidence = Eine Evaluierung rechnet { $batches } Batches zu { $size }, und im GPU-Speicher ist noch Platz für größere.
 advice-a110-costs = Plattenplatz für den Cache.
-advice-a110-evidence = Der Lauf wurde { $count }-mal gestartet; das Anlaufen dauerte zusammen { $duration }.
+advice-a110-evidence = Der Lauf wurde { $count }-mal gestartet; das Warm-up dauerte zusammen { $duration }.
 advice-a115-costs = Der Loss wird nur alle { $count } Iterationen ausgegeben.
 advice-a115-evidence = Jede Iteration von { $duration } wartet, bis ihr Loss geholt und ausgegeben ist.
 advice-a116-costs = Ein neueres PyTorch; die Ergebnisse unterscheiden sich nur in der Rundung.
-advice-a116-evidence = Der Trainer sagt beim Start, dass die Attention nicht verschmolzen ist.
+advice-a116-evidence = Der Trainer meldet beim Start, dass die Attention nicht fused ist.
 
 ## Page, app and other tools
 
-error-binary-to-terminal = eine { $name }-Datei ist nichts für ein Terminal
-    .hint = schreiben Sie sie in eine Datei: -o bericht.{ $name }
-## Rat: Genauigkeit, Annahmen, Speichern und Platte
+error-binary-to-terminal = eine { $name }-Datei lässt sich nicht im Terminal anzeigen
+    .hint = schreibe sie in eine Datei: -o bericht.{ $name }
+## Rat: Genauigkeit, Annahmen, Checkpoints und Platte
 
 precision-same = Der Standardfehler des Validierungs-Loss bleibt { $error }.
-precision-same-seen = Der Standardfehler des Validierungs-Loss bleibt { $error }; von einer Evaluierung zur nächsten fällt der Loss um etwa { $gain }, das bleibt sichtbar.
-precision-same-unseen = Der Standardfehler des Validierungs-Loss bleibt { $error }; von einer Evaluierung zur nächsten fällt der Loss um etwa { $gain }, zu wenig, als dass eine einzelne es zeigte.
-advise-rounding = Ändert nicht, was gelernt wird, nur die Rundung.
-advise-draws = Ändert nicht, was gelernt wird, nur die zufällige Auswahl.
+precision-same-seen = Der Standardfehler des Validierungs-Loss bleibt { $error }; zwischen zwei Evaluierungen fällt der Loss um etwa { $gain }, der Trend bleibt also klar.
+precision-same-unseen = Der Standardfehler des Validierungs-Loss bleibt { $error }; zwischen zwei Evaluierungen fällt der Loss um etwa { $gain }, zu wenig, um es an einer einzelnen zu sehen.
+advise-rounding = Dasselbe Training bis auf die Rundung.
+advise-draws = Dasselbe Training bis auf andere zufällige Batches.
 advise-assumed = Angenommen, aus veröffentlichten Fällen: { $cases }
 change-frees = { $change }: gibt { $size } GB Plattenplatz frei
-change-together = Alle zugleich sparen etwa { $duration }: { $after } statt { $before }.
+change-together = Alle zusammen sparen etwa { $duration }: { $after } statt { $before }.
 change-eval-interval = alle { $proposed } statt alle { $now } Iterationen evaluieren
 change-checkpoint-interval = alle { $proposed } statt alle { $now } Iterationen speichern
 change-log-interval = alle { $proposed } statt alle { $now } Iterationen ausgeben
-change-eval-iters = { $proposed } statt { $now } Batches je Evaluierung
-change-none-few = Nichts, was sich lohnt: Evaluieren und Speichern kosten { $share } der Zeit, aber es geschieht schon so selten, dass es weniger nicht sein sollte.
-change-none-seen = Nichts, was sich lohnt: Das Log zeigt keine Evaluierung, und nichts anderes darin kostet genug.
-change-no-steps = Kein Rat: Es ließ sich keine Iterationszeit lesen.
-advice-a101-costs-seen = Evaluierungen kommen { $factor }-mal seltener.
-advice-a102-costs-flat = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }. Der Loss fällt von einer Evaluierung zur nächsten nicht mehr: Auch mehr Batches zeigten keinen Gewinn.
+change-eval-iters = { $proposed } statt { $now } Batches pro Evaluierung
+change-none-few = Nichts, was sich zu ändern lohnt: Evaluierungen und Checkpoints kosten { $share } der Zeit, aber es sind schon zu wenige, um welche wegzulassen.
+change-none-seen = Nichts, was sich zu ändern lohnt: Das Log zeigt keine Evaluierungen und keine anderen vermeidbaren Kosten.
+change-no-steps = Keine Empfehlung: Es ließen sich keine Iterationszeiten lesen.
+advice-a101-costs-seen = Evaluiert wird { $factor }-mal seltener.
+advice-a102-costs-flat = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }. Der Loss fällt zwischen zwei Evaluierungen nicht mehr: Auch mehr Batches würden keinen Fortschritt zeigen.
 advice-a104-change = nur speichern, wenn der Validierungs-Loss besser wird
-advice-a105-change = jedes Mal dieselben Evaluierungs-Batches, und { $proposed } statt { $now }
-advice-a105-precision = Der Fehler eines Unterschieds zwischen zwei Evaluierungen geht von { $before } auf { $after } oder weniger.
-advice-a106-costs-plain = Dieselben Sequenzen in Batches zu { $size }. Reicht der Speicher nicht, zurückgehen.
-advice-a106-evidence-plain = Evaluiert wird in Batches zu { $size }, und die Karte hat Speicher für größere übrig.
+advice-a105-change = jedes Mal dieselben Evaluierungs-Batches, { $proposed } statt { $now }
+advice-a105-precision = Der Fehler eines Unterschieds zwischen zwei Evaluierungen ändert sich von { $before } auf { $after } oder weniger.
+advice-a106-costs-plain = Dieselben Sequenzen in Batches zu { $size }. Reicht der Speicher nicht, mache die Änderung rückgängig.
+advice-a106-evidence-plain = Evaluiert wird in Batches zu { $size }, und im GPU-Speicher ist noch Platz für größere.
 advice-a106-change = Evaluierungs-Batches zu { $proposed } statt { $now }
-advice-a106-assumed = 2- bis 10-mal so große Batches brauchten auf einem Prozessor das 0,84- bis 1,12-Fache der Zeit; eine Karte, die zwischen Kernels wartet, gewinnt bis zu einem Drittel.
-advice-a107-change = auf allen { $count } Rängen evaluieren statt auf einem
-advice-a107-assumed = Auf vier Karten ging eine Iteration mit Evaluierung von 20,5 auf 8,7 s (nanoGPTs Issue 673).
-advice-a108-costs-shorter = Mehr Speichervorgänge; dafür kostet ein Absturz höchstens { $duration } Arbeit.
-advice-a108-evidence-accepted = Ein Speichern hält das Training { $duration } auf. Bei einem Absturz alle { $between } ist nach Dalys Regel { $best } der beste Abstand; { $accepted } Verlust nimmst du hin.
-advice-a109-change = asynchron speichern
-advice-a109-assumed = Aus 27,3 s wurden 0,54 s bei einem 8B-Modell auf acht H100 (NeMo Automodels Issue 635); auf einem Prozessor blieben 16 % der Wartezeit.
+advice-a106-assumed = 2- bis 10-mal so große Batches brauchten auf einer CPU das 0,84- bis 1,12-Fache der Zeit; eine GPU, die zwischen Kernels wartet, gewinnt bis zu einem Drittel.
+advice-a107-change = auf allen { $count } Ranks evaluieren statt auf einem
+advice-a107-assumed = Auf vier GPUs ging eine Iteration mit Evaluierung von 20,5 auf 8,7 s (nanoGPTs Issue 673).
+advice-a108-costs-shorter = Mehr Checkpoints; dafür kostet ein Absturz höchstens { $duration } Arbeit.
+advice-a108-evidence-accepted = Ein Checkpoint hält das Training { $duration } auf. Bei einem Absturz pro { $between } ergibt Dalys Regel { $best } als bestes Intervall; { $accepted } Verlust nimmst du hin.
+advice-a109-change = Checkpoints asynchron speichern
+advice-a109-assumed = Aus 27,3 s wurden 0,54 s bei einem 8B-Modell auf acht H100 (NeMo Automodels Issue 635); auf einer CPU blieben 16 % der Wartezeit.
 advice-a110-change = den Kompilier-Cache zwischen den Starts behalten
-advice-a110-assumed = Mit warmem Cache dauerte nanoGPTs erste Iteration auf einem Prozessor 2,3 statt 26 s; Laden und erstes Anfassen bleiben.
-advice-a111-change = die Speicherbereinigung von Hand auslösen, alle paar tausend Iterationen
-advice-a112-change = { $count } Ladeprozesse, dauerhaft und mit Vorauslesen
+advice-a110-assumed = Mit warmem Cache dauerte nanoGPTs erste Iteration auf einer CPU 2,3 statt 26 s; Laden und erste Nutzung bleiben.
+advice-a111-change = die Garbage Collection selbst aufrufen, alle paar tausend Iterationen
+advice-a112-change = { $count } dauerhafte Ladeprozesse mit Prefetch
 advice-a112-change-prefetch = den nächsten Shard in einem Thread vorauslesen
-advice-a112-assumed = Aus 0,217 s Warten je Iteration wurden mit mehr Prozessen 0,003 s; wo Platte oder Netz langsam sind, ändert sich nichts.
-advice-a113-assumed = nichts auf einer Karte, die schon beschäftigt ist, bis zu einem Zehntel auf einer, die zwischen Kernels wartet; stepscope plan rechnet es für ein gegebenes Modell aus.
+advice-a112-assumed = Aus 0,217 s Warten pro Iteration wurden mit mehr Prozessen 0,003 s; wo Platte oder Netz langsam sind, ändert sich nichts.
+advice-a113-assumed = nichts auf einer GPU, die schon beschäftigt ist, bis zu einem Zehntel auf einer, die zwischen Kernels wartet; stepscope plan rechnet es für ein gegebenes Modell aus.
 advice-a114-assumed = Eine V100 multipliziert Matrizen mit 9,9 TFLOPS in bfloat16 und mit 100 und mehr in float16 (öffentliche Tabellen).
-advice-a115-assumed = nanoGPTs Zeile kostet auf einem Prozessor 0,3 ms, nichts, wo die Schleife ohnehin auf die Karte wartet, und einige Millisekunden mit einem Metrik-Client.
-advice-a116-change = verschmolzene Attention
-advice-a116-assumed = GPT-2 auf einer A100 ging von 130 auf 96 ms je Iteration; kurze Kontexte gewinnen weniger, lange mehr.
-advice-a117-change = verschmolzenes AdamW
-advice-a117-costs = Kein Speicher; die Summen werden in anderer Reihenfolge gerundet. Braucht PyTorch 2.0 auf CUDA, 2.4 auf einem Prozessor.
-advice-a117-evidence = Der Trainer zeigt beim Start, dass sein Optimierer nicht verschmolzen ist.
-advice-a117-assumed = 3 % bei GPT-2 auf einer A100 (93 auf 90 ms), 0 bis 8 % bei kleinen Modellen auf einem Prozessor.
+advice-a115-assumed = nanoGPTs Zeile kostet auf einer CPU 0,3 ms, nichts, wo die Schleife ohnehin auf die GPU wartet, und einige Millisekunden mit einem Metrik-Client.
+advice-a116-change = fused Attention
+advice-a116-assumed = GPT-2 auf einer A100 ging von 130 auf 96 ms pro Iteration; kurze Kontexte gewinnen weniger, lange mehr.
+advice-a117-change = fused AdamW
+advice-a117-costs = Kein zusätzlicher Speicher; die Summen werden in anderer Reihenfolge gerundet. Braucht PyTorch 2.0 auf CUDA, 2.4 auf einer CPU.
+advice-a117-evidence = Der Trainer meldet beim Start, dass sein Optimizer nicht fused ist.
+advice-a117-assumed = 3 % bei GPT-2 auf einer A100 (93 auf 90 ms), 0 bis 8 % bei kleinen Modellen auf einer CPU.
 advice-a118-change = die letzten { $count } Checkpoints behalten
 advice-a118-costs = Nur zu den letzten { $count } kann man zurück; was bleiben soll, beiseite kopieren.
 advice-a118-evidence = { $count } Checkpoints zu je etwa { $each } GB, und dieser Trainer behält alle: { $total } GB am Ende.
-safety-now = Zwischen zwei Speichervorgängen (alle { $interval } Iterationen) stehen bis zu { $stake } Arbeit auf dem Spiel.
-safety-within = Das liegt innerhalb der { $accepted }, die du hinnimmst.
-safety-beyond = Du nimmst { $accepted } hin: Speichere mindestens alle { $needed } Iterationen.
-safety-best = Bei { $stall } Wartezeit je Speichern und den gesehenen Neustarts geht nach Dalys Regel am wenigsten verloren, wenn alle { $best } Iterationen gespeichert wird.
+safety-now = Zwischen zwei Checkpoints (alle { $interval } Iterationen) sind bis zu { $stake } Arbeit gefährdet.
+safety-within = Das liegt in dem Rahmen, den du hinnimmst ({ $accepted }).
+safety-beyond = Du nimmst { $accepted } Verlust hin: Speichere mindestens alle { $needed } Iterationen einen Checkpoint.
+safety-best = Bei { $stall } Wartezeit pro Checkpoint und den bisherigen Neustarts geht nach Dalys Regel am wenigsten verloren, wenn alle { $best } Iterationen ein Checkpoint kommt.
 disk-one = Dieser Trainer überschreibt ihn jedes Mal.
 disk-all = Dieser Trainer behält alle: { $count } am Ende, { $total } GB.
 error-bad-may-lose = --may-lose erwartet eine Dauer
     .hint = zum Beispiel: --may-lose 10min, 90s oder 1h30m
 error-change-twice = { $setting } wird zweimal geändert
     .hint = gib einen Wert dafür an
-error-unknown-change = keine Einstellung dieses Namens
-    .hint = war { $known } gemeint?
+error-unknown-change = unbekannte Einstellung
+    .hint = meintest du { $known }?
 
 disk-each = Ein Checkpoint belegt etwa { $each } GB auf der Platte.
 disk-some = Dieser Trainer behält die letzten { $count }: { $total } GB.
@@ -1186,9 +1181,9 @@ error-bad-change-switch = { $setting } ist True oder False
 
 whatif-past = Der Lauf ist schon bei Iteration { $step }, über { $total } hinaus: Er wäre fertig.
 
-## Die Karte
+## Die GPU
 
-card-size-unknown = Ist das für { $gpu } normal? { $duration } braucht sie gewöhnlich mit einem Modell von { $low } bis { $high } Mio. Parametern. Wie groß dieses ist, steht nirgends; für ein Urteil angeben: --set parameters=124M.
+card-size-unknown = Sind { $duration } auf der { $gpu } normal? Bei einem Modell mit { $low } bis { $high } Mio. Parametern ja. Die Modellgröße steht nicht im Log; gib sie für eine Einschätzung an: --set parameters=124M.
 page-zoom-in = Vergrößern
 page-zoom-out = Verkleinern
 page-zoom-left = Nach links
@@ -1199,25 +1194,25 @@ page-outside = { $phase } zwischen zwei Iterationen
 page-level = Niveau normaler Iterationen
 page-tip = Iteration { $step }: { $took }
 page-validation = Validierungs-Loss
-page-fan = Iterationen über der Zeit: bisher, von hier an vorhergesagt und früher vorhergesagt
+page-fan = Iterationen über der Zeit: bisher, Prognose und frühere Prognosen
 page-fan-past = bisher
-page-fan-ahead = von hier an vorhergesagt
-page-fan-earlier = früher vorhergesagt
-section-backtest = Was früher gesagt worden wäre
+page-fan-ahead = Prognose
+page-fan-earlier = frühere Prognosen
+section-backtest = Frühere Prognosen, nachgeprüft
 backtest-column-at = nach
-backtest-column-said = vorhergesagt
+backtest-column-said = Prognose
 backtest-column-range = Spanne
-backtest-column-took = eingetreten
-backtest-column-off = daneben um
+backtest-column-took = tatsächlich
+backtest-column-off = Abweichung
 backtest-at = { $share }, Iteration { $step }
 backtest-summary = { $count ->
-    [one] Die Vorhersage der Zeit bis Iteration { $step }, neu gemacht aus dem, was das Log in dem Moment sagte; was eintrat, liegt { $held }-mal von einem in ihrer Spanne.
-   *[other] Vorhersagen der Zeit bis Iteration { $step }, neu gemacht aus dem, was das Log im jeweiligen Moment sagte. Was eintrat, liegt bei { $held } von { $count } in der Spanne.
+    [one] Die Prognose der Zeit bis Iteration { $step }, neu berechnet aus dem damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von 1.
+   *[other] Prognosen der Zeit bis Iteration { $step }, neu berechnet aus dem jeweils damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von { $count }.
 }
 page-throughput = Durchsatz
-page-tokens-rate = Tokens pro Sekunde, mit Evaluierungen und Speichern
-page-steps-rate = Iterationen pro Sekunde, mit Evaluierungen und Speichern
-page-gpu = Die Karte
+page-tokens-rate = Tokens pro Sekunde, einschließlich Evaluierungen und Checkpoints
+page-steps-rate = Iterationen pro Sekunde, einschließlich Evaluierungen und Checkpoints
+page-gpu = GPU
 page-gpu-load = Auslastung
 page-gpu-memory = Speicher
 page-gpu-power = Leistung
@@ -1228,36 +1223,36 @@ cards-memory = höchstens { $used } von { $total } GiB
 cards-power = { $mean } W im Mittel, höchstens { $most } W
 cards-temperature = bis { $degrees } °C
 page-whatif-left = noch { $duration } ({ $span })
-page-whatif-done = fertig um { $time }
+page-whatif-done = Ende: { $time }
 page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
 page-whatif-evaluations = Evaluierungen, die noch kommen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
 page-more-slow = { $count ->
-    [one] Eine langsame Iteration mehr
-   *[other] { $count } langsame Iterationen mehr
+    [one] Eine weitere langsame Iteration
+   *[other] { $count } weitere langsame Iterationen
 }
-## Was die Karte währenddessen sagt
+## Was die GPU währenddessen sagt
 
 gpu-power-of = { $power } von { $limit } W
 gpu-clock = { $clock } MHz
 gpu-clock-of = { $clock } von { $most } MHz
 gpu-held = gebremst durch { $reasons }
 gpu-others = { $count ->
-    [one] außerdem darauf: { $names }
-   *[other] { $count } andere darauf: { $names }
+    [one] ein anderer Prozess darauf: { $names }
+   *[other] { $count } andere Prozesse darauf: { $names }
 }
-throttle-power_cap = ihr Leistungslimit
+throttle-power_cap = ihre Leistungsgrenze
 throttle-thermal = Hitze
-throttle-hw_slowdown = ihren eigenen Schutz
+throttle-hw_slowdown = den Schutz der Hardware
 throttle-power_brake = das Netzteil
-throttle-sync_boost = die langsamste ihrer Gruppe
-live-gpu = Karte
-alarm-near-oom = { $used } von { $total } GiB der Karte sind belegt: Etwas mehr beendet den Lauf. Ein kleinerer Batch mit mehr Akkumulation braucht weniger.
-alarm-slowdown-thermal = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die Karte senkt ihren Takt, weil sie zu heiß ist: Lüfter, Staub und Nachbarn ansehen.
-alarm-slowdown-power = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die Karte ist an ihrem Leistungslimit: siehe nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Auf der Karte läuft noch ein Prozess: nvidia-smi zeigt, welcher.
-alarm-slowdown-memory = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Der Speicher der Karte ist voll, und was nicht hineinpasst, wandert womöglich in den Hauptspeicher: Ein kleinerer Batch hilft.
+throttle-sync_boost = die langsamste GPU ihrer Gruppe
+live-gpu = GPU
+alarm-near-oom = { $used } von { $total } GiB GPU-Speicher sind belegt: Dem Lauf geht bald der Speicher aus. Ein kleinerer Batch mit mehr Akkumulation braucht weniger.
+alarm-slowdown-thermal = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die GPU senkt ihren Takt, weil sie zu heiß ist: Sieh nach Lüftern, Staub und Luftzufuhr.
+alarm-slowdown-power = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die GPU ist an ihrer Leistungsgrenze: siehe nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Auf der GPU läuft ein weiterer Prozess: nvidia-smi zeigt, welcher.
+alarm-slowdown-memory = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Der GPU-Speicher ist voll, und was nicht hineinpasst, wandert womöglich in den Hauptspeicher: Ein kleinerer Batch hilft.
 alarm-finished = Der Lauf ist fertig: Iteration { $step }.
 notify-failed = { $count ->
     [one] Eine Nachricht ließ sich nicht senden; prüfe die Adresse von --notify.
@@ -1265,47 +1260,47 @@ notify-failed = { $count ->
 }
 live-log = Log
 
-## Der Plan, Karte für Karte
+## Der Plan, GPU für GPU
 
 plan-title-asked = Wie eingestellt
 plan-title-proposed = Empfohlene Einstellungen
 plan-now = jetzt
 plan-row-evaluations = Evaluierungen
 plan-row-saved = gespart
-plan-keeps = Dieselben Tokens je Iteration: Was gelernt wird, ändert sich nicht, nur Rundung und zufällige Auswahl. Mit weniger Evaluierungs-Batches wird der Validierungs-Loss ungenauer. --write ORDNER schreibt je Karte eine Konfigurationsdatei.
-plan-keeps-not = Dieselben Tokens je Iteration, aber float16, wo die Karte kein bfloat16 hat: Das ändert leicht, was gelernt wird. --write ORDNER schreibt je Karte eine Konfigurationsdatei.
-plan-note-from = Kalibriert mit dem Log: { $duration } je Iteration auf { $gpu }.
+plan-keeps = Dieselben Tokens pro Iteration: dasselbe Training bis auf Rundung und zufällige Batches. Mit weniger Evaluierungs-Batches wird der Validierungs-Loss ungenauer. --write ORDNER schreibt je GPU eine Config-Datei.
+plan-keeps-not = Dieselben Tokens pro Iteration, aber float16, wo die GPU kein bfloat16 hat; das ändert das Training leicht. --write ORDNER schreibt je GPU eine Config-Datei.
+plan-note-from = Kalibriert mit dem Log: { $duration } pro Iteration auf { $gpu }.
 
-plan-row-sequences = Sequenzen je Evaluierung
+plan-row-sequences = Sequenzen pro Evaluierung
 plan-memory-other = anderes, wie gemessen
-plan-model-derived = { $low } bis { $high } Mio. Parameter, erschlossen; gerechnet mit { $parameters }: { $layers } Schichten × { $hidden }, Kontext { $context }, Vokabular { $vocabulary }
+plan-model-derived = { $low } bis { $high } Mio. Parameter, geschätzt; gerechnet mit { $parameters }: { $layers } Schichten × { $hidden }, Kontext { $context }, Vokabular { $vocabulary }
 
 ## Rat: Kompilieren, Datentypen, Shards
 
-change-scope-rest-one = Gespart am Rest dieses Laufs.
-change-scope-run-one = Gespart an einem Lauf wie diesem.
+change-scope-rest-one = Ersparnis im Rest dieses Laufs.
+change-scope-run-one = Ersparnis bei einem Lauf wie diesem.
 disk-each-span = Ein Checkpoint belegt etwa { $each } GB auf der Platte ({ $low } bis { $high }).
 advice-a112-costs-prefetch = Hauptspeicher für einen weiteren Shard.
 advice-a112-assumed-prefetch = modded-nanogpt liest den nächsten Shard seit seinem Rekord 33 in einem Thread; davor kostete jede Grenze 160 bis 200 ms.
 advice-a119-costs = Die erste Iteration dauert etwa { $duration } länger. Probiere es hundert Iterationen lang: Ein kleines Modell gewinnt vielleicht nichts.
-advice-a119-evidence = Die Einstellungen sagen, dass das Modell nicht kompiliert wird.
-advice-a119-assumed = GPT-2 auf einer A100 ging von 250 auf 135 ms je Iteration (nanoGPTs README); ein kleines Modell auf einer RTX 3080 von 44 auf 48.
+advice-a119-evidence = Laut Einstellungen wird das Modell nicht kompiliert.
+advice-a119-assumed = GPT-2 auf einer A100 ging von 250 auf 135 ms pro Iteration (nanoGPTs README); ein kleines Modell auf einer RTX 3080 von 44 auf 48.
 advice-a120-change = gleichbleibende Formen: den unvollständigen Batch weglassen oder auffüllen
-advice-a120-costs = Auf den Sequenzen des unvollständigen Batches wird nicht trainiert, oder Füllung wird umsonst gerechnet.
-advice-a120-evidence = { $count } Iterationen von zusammen { $duration } sehen nach erneutem Kompilieren aus; das sind { $share } der Zeit.
+advice-a120-costs = Auf den Sequenzen des unvollständigen Batches wird nicht trainiert, oder das Auffüllen kostet Rechenzeit.
+advice-a120-evidence = { $count } Iterationen von zusammen { $duration } sehen nach erneutem Kompilieren aus, { $share } der Zeit.
 advice-a121-costs = Gemischte Genauigkeit: Die Gewichte bleiben in float32, Produkte werden auf 16 Bit gerundet; die Losses weichen leicht ab.
 advice-a121-evidence = { $gpu } multipliziert 16-Bit-Zahlen um ein Vielfaches schneller als 32-Bit-Zahlen, und dieser Lauf rechnet in float32.
-advice-a121-assumed = GPT-2 auf einer A100 brauchte 1000 ms je Iteration in float32, 333 mit TF32, 300 mit bfloat16.
-inside-skipped = Nicht eingehängt, weil diese Version es nicht zulässt: { $names }.
-split-trace = Evaluierung und Checkpoint wurden von innen im Prozess gemessen.
+advice-a121-assumed = GPT-2 auf einer A100 brauchte 1000 ms pro Iteration in float32, 333 mit TF32, 300 mit bfloat16.
+inside-skipped = Nicht instrumentiert, weil diese Version es nicht unterstützt: { $names }.
+split-trace = Evaluierung und Checkpoint wurden im Prozess gemessen.
 compare-title = Läufe nebeneinander
-compare-section-each = Jeweils eins
+compare-section-each = Kosten im Einzelnen
 compare-section-why = Was den Unterschied erklärt: { $first } → { $other }
 compare-section-settings = Einstellungen, die sich unterscheiden
 compare-row-typical = normale Iteration
 compare-row-evaluation-each = eine Evaluierung
 compare-row-checkpoint-each = ein Checkpoint
-compare-row-warmup = Anlauf insgesamt
+compare-row-warmup = Warm-up insgesamt
 compare-row-stall = ungeklärt insgesamt
 compare-row-wall = das ganze Log
 web-runs = Die Läufe unter diesem Ordner
@@ -1314,31 +1309,31 @@ web-failed = Keine Antwort vom Server: läuft er noch?
 
 change-eval-epochs = alle { $proposed } Epochen evaluieren (jetzt: { $now })
 
-error-plan-from-impossible = so schnell kann { $gpu } nicht sein: Die Iterationen des Logs wären mit diesem Modell { $share } ihres Maximums
+error-plan-from-impossible = so schnell kann { $gpu } nicht sein: Mit diesem Modell würden die Iterationen des Logs { $share } ihres Maximums erreichen
     .hint = prüfe --params, --context, --from-gpu sowie batch_size und gradient_accumulation_steps
 
-advice-a108-costs-unseen = Ein Absturz kostet bis zu { $duration } Arbeit. Noch war keiner zu sehen; angenommen ist einer pro Woche.
+advice-a108-costs-unseen = Ein Absturz kann bis zu { $duration } Arbeit kosten. Bisher gab es keinen; angenommen ist einer pro Woche.
 
-warning-unknown-card = Warnung: Keine Karte heißt { $name }, daher steht nichts über ihr Maximum da; bekannt sind etwa { $known }: stepscope doc cards listet alle
+warning-unknown-card = Warnung: unbekannte GPU { $name }, daher keine Angabe zu ihrem Maximum; bekannt sind zum Beispiel { $known }: stepscope doc cards zeigt alle
 warning-no-effect = Warnung: { $flag } wirkt sich auf eine Live-Ansicht nicht aus
-error-too-large-inside = aus dieser Datei kommen mehr als { $size }
-    .hint = entpacken Sie sie und nehmen Sie den Teil, den Sie wollen: zcat file.gz | head -c 100M > teil.log
+error-too-large-inside = entpackt ist diese Datei größer als { $size }
+    .hint = entpacke sie und nimm den Teil, den du brauchst: zcat file.gz | head -c 100M > teil.log
 
 ## Wie sicher die Lesart ist
 
-section-reading = Ist dieses Log richtig gelesen?
+section-reading = Wurde dieses Log richtig gelesen?
 reading-doubt = Diese Lesart ist zweifelhaft ({ $confidence } sicher): Prüfe sie, bevor du dich auf eine der Zahlen unten verlässt.
 reading-item = { $text } [{ $code }]
 reading-settle = So klärst du es: stepscope formats try { $path } zeigt, wie jedes Format dieses Log liest; --format-file FILE liest es mit einem anderen, --set schlüssel=wert gibt an, was es nicht sagt.
 reading-agrees = Lesart: { $text }
 reading-eta-doubt = zweifelhaft: Dieses Log ist vielleicht nicht richtig gelesen ({ $confidence } sicher). { $text }
-audit-clocks-none = Nur eine Uhr: Nichts anderes im Log zeigt, ob seine Zeiten richtig gelesen sind.
+audit-clocks-none = Nur eine Uhr: Nichts anderes im Log bestätigt seine Zeiten.
 audit-clocks-agree = { $name ->
     [stamps] gegen die Zeitstempel geprüft, sie stimmen überein ({ $used } und { $other }).
    *[other] gegen die eigene Summe des Logs „{ $name }“ geprüft, sie stimmt überein ({ $used } und { $other }).
   }
 audit-clocks-differ = { $name ->
-    [stamps] Die gedruckten Zeiten ergeben { $used }, die Zeitstempel derselben Zeilen { $other }.
+    [stamps] Die ausgegebenen Zeiten ergeben { $used }, die Zeitstempel derselben Zeilen { $other }.
    *[other] Die gelesenen Zeiten ergeben { $used }, die eigene Summe des Logs „{ $name }“ ist aber { $other }.
   }
 audit-unread-counts-none = Keine ungelesenen Zeilen zählen hoch.
@@ -1351,10 +1346,10 @@ audit-unread-times = { $count ->
     [one] Eine Zeile, die Stepscope nicht liest, enthält vielleicht eine Zeit oder einen Loss: „{ $text }“ (Zeile { $line }).
    *[other] { $count } Zeilen, die Stepscope nicht liest, enthalten vielleicht eine Zeit oder einen Loss: „{ $text }“ (ab Zeile { $line }).
   }
-audit-evaluations-booked = Evaluierungen sind in der Rechnung.
+audit-evaluations-booked = Die Evaluierungen sind verbucht.
 audit-evaluations-unread = { $count ->
-    [one] Eine Zeile sieht nach einer Evaluierung aus, die in der Rechnung fehlt: „{ $text }“ (Zeile { $line }).
-   *[other] { $count } Zeilen sehen nach Evaluierungen aus, die in der Rechnung fehlen: „{ $text }“ (ab Zeile { $line }).
+    [one] Eine Zeile sieht nach einer Evaluierung aus, die nicht verbucht ist: „{ $text }“ (Zeile { $line }).
+   *[other] { $count } Zeilen sehen nach Evaluierungen aus, die nicht verbucht sind: „{ $text }“ (ab Zeile { $line }).
   }
 audit-evaluations-unpriced = { $count ->
     [one] Eine Evaluierung ist zu sehen, aber nichts zeigt, was sie gekostet hat.
@@ -1362,16 +1357,16 @@ audit-evaluations-unpriced = { $count ->
   }
 audit-evaluations-none = Keine Zeile sieht nach einer Evaluierung aus.
 audit-end-short = Das Log sagt, dass der Lauf zu Ende ist, aber die letzte gelesene Iteration ist { $step } von { $total }.
-audit-end-unread = Zeile { $line } sagt vielleicht, dass der Lauf zu Ende ist: „{ $text }“.
+audit-end-unread = Zeile { $line } bedeutet vielleicht, dass der Lauf zu Ende ist: „{ $text }“.
 audit-end-known = Das Log sagt, wie der Lauf endete, und seine letzte Iteration passt dazu.
-audit-end-none = Keine ungelesene Zeile spricht von einem Ende.
+audit-end-none = Keine ungelesene Zeile erwähnt ein Ende.
 audit-step-none = Iterationen wurden gelesen, aber daraus ergibt sich keine normale Dauer.
-audit-step-plausible = { $duration } ist eine plausible Iteration.
-audit-step-odd = Eine Iteration von { $duration } oder so ungleiche Zeiten sind für ein Training ungewöhnlich.
+audit-step-plausible = { $duration } pro Iteration ist plausibel.
+audit-step-odd = Iterationen von { $duration } oder so ungleiche Zeiten sind für ein Training ungewöhnlich.
 audit-total-none = Es gibt keine Summe zum Vergleichen.
 audit-total-negative = Die Summe von { $duration } widerspricht ihren Teilen.
-audit-total-explained = { $share } der Zeit haben einen Namen.
-audit-total-unexplained = { $share } der Zeit ({ $duration }) erklärt nichts im Log.
+audit-total-explained = { $share } der Zeit sind verbucht.
+audit-total-unexplained = Nichts im Log erklärt { $share } der Zeit ({ $duration }).
 audit-counter-short = Zu wenige Iterationen, um zu sehen, ob sie gleichmäßig zählen.
 audit-counter-regular = Die Iterationen zählen gleichmäßig.
 audit-clock-none = Das Log hat keine Zeitstempel, die zurückspringen könnten.
@@ -1392,19 +1387,19 @@ audit-lines-none = Es gibt keine Zeilen zu zählen.
 audit-lines-many = { $share } der Zeilen sind gelesen.
 audit-lines-few = Nur { $share } der Zeilen sind gelesen.
 audit-format-known = Das Format ist bekannt: { $format }.
-audit-format-inferred = Das Format ist nicht bekannt; was die Zeilen bedeuten, wurde aus ihrem Aufbau erschlossen ({ $confidence } sicher).
+audit-format-inferred = Das Format ist unbekannt; die Bedeutung der Zeilen wurde aus ihrem Aufbau abgeleitet ({ $confidence } sicher).
 audit-formats-none = Kein anderes Format wurde versucht.
 audit-formats-one = Kein anderes Format als { $format } passt annähernd so gut.
 audit-formats-close = Zwei Formate passen etwa gleich gut: { $format } erklärt { $share } des Logs, { $other } { $rest }.
 audit-trained-none = Keine Iterationen wurden gelesen.
 audit-trained = Zu den Iterationen gehören Losses, Evaluierungen oder Checkpoints.
-audit-trained-unknown = Nichts zeigt, dass hier ein Training zählt: kein Loss, keine Evaluierung, kein Checkpoint.
-reason-no-steps-unread = Keine Iteration mit Zeit wurde gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.
-reason-no-steps-over = Keine Iteration mit Zeit wurde gelesen, und das Log sagt, wie der Lauf endete: Es kommt keine mehr.
-reason-no-times-unread = Iterationen wurden gelesen, aber nicht, wie lange sie gedauert haben. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.
-reason-no-total-unread = Wie viele Iterationen der Lauf hat, wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht. Gib --max-steps N an oder --config mit den Einstellungen des Laufs.
-change-none-seen-unread = Nichts im Gelesenen, was sich lohnt: In der Rechnung ist keine Evaluierung. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.
-alarm-ended-early-unread = Der Lauf endete nach Iteration { $step }; wie viele geplant waren, wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht.
+audit-trained-unknown = Nichts zeigt, dass dies ein Training ist: kein Loss, keine Evaluierung, kein Checkpoint.
+reason-no-steps-unread = Es wurde keine Iteration mit Zeit gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten sie vielleicht; Stepscope liest sie nicht.
+reason-no-steps-over = Es wurde keine Iteration mit Zeit gelesen, und das Log zeigt, dass der Lauf zu Ende ist: Es kommt keine mehr.
+reason-no-times-unread = Iterationen wurden gelesen, aber nicht ihre Zeiten. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten sie vielleicht; Stepscope liest sie nicht.
+reason-no-total-unread = Die Gesamtzahl der Iterationen wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten sie vielleicht; Stepscope liest sie nicht. Gib --max-steps N an oder --config mit den Einstellungen des Laufs.
+change-none-seen-unread = Nichts im Gelesenen, was sich zu ändern lohnt: Es ist keine Evaluierung verbucht. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten vielleicht eine; Stepscope liest sie nicht.
+alarm-ended-early-unread = Der Lauf endete nach Iteration { $step }; wie viele geplant waren, wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten es vielleicht; Stepscope liest sie nicht.
 
 ## What cost most time
 
@@ -1419,7 +1414,7 @@ finding-checkpoint = { $count ->
 finding-warmup = Das Warm-up (Kompilieren, erste GPU-Nutzung) dauerte { $seconds }, { $share } der Zeit.
 finding-data = Das Warten auf Daten dauerte { $seconds }, { $share } der Zeit.
 finding-gc = Die Garbage Collection dauerte { $seconds }, { $share } der Zeit.
-finding-logging = Das Schreiben des Logs dauerte { $seconds }, { $share } der Zeit.
+finding-logging = Das Logging dauerte { $seconds }, { $share } der Zeit.
 finding-communication = Das Warten auf andere Prozesse dauerte { $seconds }, { $share } der Zeit.
 finding-stall = Ungeklärte Pausen dauerten { $seconds }, { $share } der Zeit.
 finding-gap = { $seconds } lang, { $share } der Zeit, lief nichts: Neustarts oder ein angehaltener Rechner.
@@ -1434,7 +1429,7 @@ finding-after-best = Am niedrigsten war der Validierungs-Loss bei Iteration { $s
 
 summary-running = Läuft: { $where }
 summary-finished = Fertig: { $where }
-summary-stopped = Ohne ein Wort abgebrochen: { $where }
+summary-stopped = Ohne Meldung beendet: { $where }
 summary-unknown = Läuft vielleicht noch: { $where }
 summary-crashed = Abgestürzt nach { $wall }: { $where }
 summary-crashed-early = Vor der ersten Iteration abgestürzt
@@ -1451,7 +1446,7 @@ summary-killed-untimed = Von außen beendet: { $where }
 summary-cause = Zeile { $line }: { $text }
 summary-memory = { $asked } mehr wurden gebraucht, { $free } von { $total } waren frei (Zeile { $line })
 summary-smaller = Halbiere den Batch und verdopple die Akkumulation: das Training bleibt dasselbe
-summary-smaller-batch = Versuch Batch { $batch_size } × Akkumulation { $accumulation }: gleich viele Tokens pro Iteration
+summary-smaller-batch = Versuche Batch { $batch_size } × Akkumulation { $accumulation }: gleich viele Tokens pro Iteration
 summary-lost = { $count ->
     [0] Nichts ist verloren: Der letzte Checkpoint ist von der letzten Iteration, { $step }
     [one] Verloren: eine Iteration ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
@@ -1512,7 +1507,7 @@ screen-more-lines = { $count ->
     [one] … und eine weitere
    *[other] … und { $count } weitere
   }
-screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence } sicher)
+screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence } sicher): stepscope formats try { $path } --suggest
 ## Flotten
 
 fleet-listing = { $found } Logs bisher gefunden
@@ -1521,14 +1516,279 @@ fleet-scanned = { $found } Kandidaten gefunden: { $known } schon bekannt, { $don
 fleet-unreadable-folder = Warnung: Der Ordner { $path } lässt sich nicht auflisten
 error-bad-workers = --workers ist eine ganze Zahl von 1 bis 4095
     .hint = zum Beispiel: --workers 8
-error-fleet-needs-place = nichts einzulesen
+error-fleet-needs-place = nichts zum Einlesen angegeben
     .hint = nenne Ordner oder Logs: stepscope fleet scan /logs/slurm --store fleet/
-error-fleet-store-busy = ein anderer Lauf schreibt gerade in diesen Speicher
+error-fleet-store-busy = ein anderer Scan schreibt gerade in diesen Speicher
     .hint = warte auf ihn oder nimm ein anderes --store
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
 
 ## The list of runs and what is beside it
+# The runs of a folder
+runs-title = { $count } Läufe in { $path }, der neueste zuerst
+runs-column-run = Lauf
+runs-column-state = Zustand
+runs-column-done = Stand
+runs-column-time = Zeit
+runs-column-lost = verloren
+runs-column-cost = vor allem an
+runs-state-running = läuft
+runs-state-finished = beendet
+runs-state-stopped = verstummt
+runs-state-unknown = läuft?
+runs-state-crashed = abgestürzt
+runs-state-out_of_memory = Speicher voll
+runs-state-interrupted = unterbrochen
+runs-state-killed = getötet
+runs-left = noch { $left }
+runs-cost-after-best = nach Bestwert
+runs-cost-slower = langsam
+runs-cost-repeated = doppelte Arbeit
+runs-too-large = zu groß für diese Liste
+runs-open = Einen öffnen: { $command }
+runs-more = { $count ->
+    [one] Eine weitere, ältere Datei wurde nicht angesehen. Alle Läufe: stepscope serve { $path }
+   *[other] { $count } weitere, ältere Dateien wurden nicht angesehen. Alle Läufe: stepscope serve { $path }
+}
+error-several-runs = dieses Format ist für einen einzelnen Lauf, und der Ordner enthält { $count } oder mehr
+    .hint = nenne einen davon: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Bestanden: nicht langsamer.
+gate-passed-slower = Bestanden: { $change } langsamer, innerhalb der Grenze von { $limit }.
+gate-passed-faster = Bestanden: { $change } schneller.
+gate-slower = { $change } langsamer ({ $low } bis { $high }): mehr als die Grenze von { $limit } und mehr als Rauschen.
+gate-cannot-judge = Kein Urteil möglich: { $reason }.
+gate-noise = { $change } langsamer, aber das kann Rauschen sein
+gate-unsure = es ist nicht sicher, dass { $path } verstanden wurde
+gate-too-few = { $path } hat { $count } normale Iterationen mit einer Zeit, nötig sind { $least }
+gate-no-time = die Zeiten in { $path } sind für einen Vergleich zu grob
+error-bad-fail-on = --fail-on erwartet einen Prozentsatz
+    .hint = zum Beispiel: --fail-on 5%
+error-bad-baseline = diese gespeicherte Vergleichsbasis ist beschädigt ({ $reason })
+    .hint = speichere sie neu: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } bei { $rate }
+with-money-of = { $text } · { $money } bei { $rate } × { $count } GPUs
+eta-line-left = { $left }
+error-price-needs-power = ein Preis je Kilowattstunde braucht die Leistung, die die GPU aufnimmt
+    .hint = gib --nvidia-smi FILE an, oder einen Preis je Stunde wie --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. So weiterzumachen hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Noch { $left } weiterzumachen hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
+error-fleet-bad-pattern = ein Pfadmuster nennt in geschweiften Klammern user, project, commit, gpu, hosts, devices, job_id oder price, jedes einmal
+    .hint = siehe docs/fleet.md, "Facts that logs rarely hold"
+error-fleet-bad-facts = das ist keine Tabelle mit Angaben
+    .hint = eine CSV-Datei, deren erste Zeile die Spalten nennt: { $columns }
+error-fleet-bad-sacct = das ist keine Ausgabe von sacct --parsable2
+    .hint = zum Beispiel: sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
+fleet-gpu-hours = { $hours } GPU-Stunden
+fleet-run-hours = { $hours } Stunden
+fleet-with-cost = { $hours } (Kosten { $cost })
+fleet-unit-gpu = GPU-Stunden
+fleet-unit-run = Stunden
+fleet-head = { $runs ->
+    [one] Ein Lauf: { $amount }.
+   *[other] { $runs } Läufe: { $amount }.
+  }
+fleet-nothing-timed = { $count ->
+    [one] Ein Lauf, und sein Log enthält keine Zeiten.
+   *[other] { $count } Läufe, und kein Log enthält Zeiten.
+  }
+fleet-goodput = { $share } der GPU-Stunden wurde trainiert{ $range }; { $unexplained } erklären die Logs nicht. Jeder Lauf einmal gezählt: { $runs }.
+fleet-goodput-runs = { $share } der Stunden wurde trainiert{ $range }; { $unexplained } erklären die Logs nicht. Jeder Lauf einmal gezählt: { $runs }.
+fleet-lost = Verloren: { $amount }, am meisten durch: { $cause }, { $most }.
+fleet-first = Zuerst: { $what }. Das hätte { $amount } gespart.
+fleet-training = { $count ->
+    [one] Ein Lauf starb oder startete neu: Nach diesem Verlust blieb { $share } seiner Zeit.
+   *[other] { $count } Läufe starben oder starteten neu: Nach diesem Verlust blieb { $share } ihrer Zeit.
+  }
+fleet-column-cause = Ursache
+fleet-column-cost = Kosten
+fleet-column-share = Anteil
+fleet-column-runs = Läufe
+fleet-column-each = Mittel je Lauf
+fleet-column-host = Host
+fleet-column-ratio = Iteration
+fleet-column-slow = langsam
+fleet-column-crashed = abgestürzt
+fleet-column-verdict = Urteil
+fleet-column-run = Lauf
+fleet-column-left = Restzeit
+fleet-column-chance = rechtzeitig
+fleet-column-alarms = Alarme
+fleet-column-goodput = Goodput
+fleet-column-lost = verloren
+fleet-column-worst = vor allem
+fleet-cause-after_best = nach dem besten Validierungsverlust
+fleet-cause-slower = langsamere Abschnitte
+fleet-cause-lost_work = nach Neustarts doppelt getan
+fleet-cause-died_after_checkpoint = nach einem Checkpoint gestorben
+fleet-cause-died_before_checkpoint = vor dem ersten Checkpoint gestorben
+fleet-cause-straggler = Warten auf einen langsamen Rank
+fleet-remedy-evaluation = werte seltener aus oder auf weniger Batches
+fleet-remedy-checkpoint = speichere seltener oder im Hintergrund
+fleet-remedy-warmup = behalte den Compile-Cache von Lauf zu Lauf
+fleet-remedy-data = lade Batches mit mehr Workern
+fleet-remedy-gc = räume den Speicher nur bei festen Iterationen auf
+fleet-remedy-logging = logge seltener
+fleet-remedy-communication = sieh dir das Netz an und wo die Ranks laufen
+fleet-remedy-stall = die Logs erklären es nicht: zeichne so einen Job mit stepscope run --trace auf
+fleet-remedy-gap = starte Jobs sofort neu, ohne einen Menschen
+fleet-remedy-after_best = hör auf, wenn der Validierungsverlust gestiegen ist
+fleet-remedy-slower = sieh dir Hitze, Takt und Nachbarn dieser Hosts an
+fleet-remedy-lost_work = speichere öfter
+fleet-remedy-died_after_checkpoint = speichere öfter und starte gestorbene Jobs neu
+fleet-remedy-died_before_checkpoint = probiere jeden Job zuerst einige Iterationen und speichere früh
+fleet-remedy-straggler = nimm den langsamen Host heraus
+fleet-would-save = { $what }; hätte { $amount } gespart
+fleet-beyond = Davon brachten { $amount } keine Genauigkeit, die es wert ist.
+fleet-most-in = am meisten in { $run }: { $amount }
+fleet-regression-commit = { $config }: seit Commit { $since } dauert eine Iteration { $share } länger ({ $low } bis { $high }): { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
+    [one] Ein Lauf seitdem,
+   *[other] { $count } Läufe seitdem,
+  } { $amount } mehr als vorher.
+fleet-regression-day = { $config }: seit { $since } dauert eine Iteration { $share } länger ({ $low } bis { $high }): { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
+    [one] Ein Lauf seitdem,
+   *[other] { $count } Läufe seitdem,
+  } { $amount } mehr als vorher.
+fleet-since-range = { $since } (zwischen { $low } und { $high })
+fleet-lemon-slow = Montagsgerät: langsam
+fleet-lemon-crashing = Montagsgerät: stürzt ab
+fleet-no-lemon = { $count ->
+    [one] Ein Host, nicht langsamer und nicht öfter abgestürzt, als Zufall erklärt.
+   *[other] { $count } Hosts, keiner langsamer oder öfter abgestürzt, als Zufall erklärt.
+  }
+fleet-unknown = unbekannt
+fleet-by-host = Host
+fleet-by-user = Person
+fleet-by-project = Projekt
+fleet-by-trainer = Trainer
+fleet-by-gpu = GPU
+fleet-by-commit = Commit
+fleet-section-causes = Wohin die Zeit ging, das Teuerste zuerst
+fleet-section-advice = Was zu tun ist
+fleet-section-regressions = Was langsamer wurde
+fleet-section-hosts = Hosts
+fleet-section-running = Läuft gerade ({ $count })
+fleet-section-by = Aufschlüsselung
+fleet-section-missing = Was nicht bekannt ist
+fleet-unread = { $count ->
+    [one] Eine Datei wurde nicht gelesen: { $reason }
+   *[other] { $count } Dateien wurden nicht gelesen: { $reason }
+  }
+fleet-untimed = { $count ->
+    [one] Ein Lauf hat keine Zeiten im Log und bleibt außen vor.
+   *[other] { $count } Läufe haben keine Zeiten in ihren Logs und bleiben außen vor.
+  }
+fleet-without-devices = { $count ->
+    [one] Ein Lauf sagt nicht, auf wie vielen GPUs er lief: Er zählt in keinen GPU-Stunden.
+   *[other] { $count } Läufe sagen nicht, auf wie vielen GPUs sie liefen: Sie zählen in keinen GPU-Stunden.
+  }
+fleet-without-price = { $count ->
+    [one] Ein Lauf hat keinen Preis: Er ist in keinen Kosten.
+   *[other] { $count } Läufe haben keinen Preis: Sie sind in keinen Kosten.
+  }
+fleet-without-hosts = { $count ->
+    [one] Ein Lauf sagt nicht, auf welchen Hosts er lief: Er zählt für keinen Host.
+   *[other] { $count } Läufe sagen nicht, auf welchen Hosts sie liefen: Sie zählen für keinen Host.
+  }
+fleet-without-commit = { $count ->
+    [one] Ein Lauf nennt seinen Commit nicht: Änderungen seiner Konfiguration werden auf den Tag datiert.
+   *[other] { $count } Läufe nennen ihre Commits nicht: Änderungen ihrer Konfigurationen werden auf den Tag datiert.
+  }
+fleet-without-user = { $count ->
+    [one] Ein Lauf ohne Person.
+   *[other] { $count } Läufe ohne Person.
+  }
+fleet-without-project = { $count ->
+    [one] Ein Lauf ohne Projekt.
+   *[other] { $count } Läufe ohne Projekt.
+  }
+fleet-without-gpu = { $count ->
+    [one] Ein Lauf ohne GPU-Modell.
+   *[other] { $count } Läufe ohne GPU-Modell.
+  }
+fleet-without-config_hash = { $count ->
+    [one] Ein Lauf nennt keine Einstellungen: Er wird mit keinem anderen verglichen.
+   *[other] { $count } Läufe nennen keine Einstellungen: Sie werden mit keinem anderen verglichen.
+  }
+error-fleet-no-store = in diesem Speicher sind keine Läufe
+    .hint = lies zuerst welche ein: stepscope fleet scan /logs/slurm --store { $place }
+error-fleet-bad-price = --price ist der Preis einer GPU für eine Stunde
+    .hint = zum Beispiel: --price 2.10/h
+fleet-filter = Zeilen zeigen mit
+fleet-other-causes = andere Ursachen
+fleet-section-runs = Läufe, die am meisten verloren
+fleet-column-state = Zustand
+fleet-column-whose = Person / Projekt
+fleet-state-running = läuft
+fleet-state-finished = fertig
+fleet-state-crashed = abgestürzt
+fleet-state-out_of_memory = Speicher voll
+fleet-state-interrupted = unterbrochen
+fleet-state-killed = beendet
+fleet-state-stopped = verstummt
+fleet-state-unknown = unbekannt
+## Was die ausgegebene Zeit bedeutet
+
+clock-step = Die ausgegebene Zeit ist die einer Iteration.
+clock-window = Die ausgegebene Zeit ist das Mittel der Iterationen seit der vorigen Zeile.
+clock-window-sum = Die ausgegebene Zeit ist die aller Iterationen seit der vorigen Zeile.
+clock-cumulative = Das Log gibt eine Uhr aus, die von Zeile zu Zeile weiterläuft.
+clock-cumulative-mean = Die ausgegebene Zeit ist das Mittel aller Iterationen seit der ersten.
+clock-stamp = Das Log gibt keine Zeit pro Iteration aus; die Zeiten sind die Abstände zwischen den Zeitstempeln der Zeilen.
+clock-arrival = Die Zeiten sind die aufgezeichnete Ankunft jeder Zeile; die Uhr in den Zeilen ist gröber.
+clock-includes = Darin enthalten: { $phases }.
+clock-more = Mehr über dieses Format: { $command }
+
+## Die Notiz als Beitrag
+
+note-calm = { $count ->
+    [one] Dieser Sprung ist normal.
+   *[other] Diese Sprünge sind normal.
+}
+note-costly = Die langsamen Iterationen sind geplante Stopps, aber sie kosten { $share } der Zeit.
+note-unexplained = { $count ->
+    [one] Eine von { $total } langsamen Iterationen ist ungeklärt.
+   *[other] { $count } von { $total } langsamen Iterationen sind ungeklärt.
+}
+note-which = { $count ->
+    [one] Iteration { $steps } ist
+   *[other] Die Iterationen { $steps } sind
+} kein langsameres Training: { $trainer } hält dort an, um { $stops ->
+    [both] den Loss zu messen und einen Checkpoint zu speichern
+    [evaluation] den Loss zu messen
+   *[save] einen Checkpoint zu speichern
+}, und seine Uhr läuft weiter.
+note-which-many = { $count } davon sind kein langsameres Training: { $trainer } hält dort an, um { $stops ->
+    [both] den Loss zu messen und einen Checkpoint zu speichern
+    [evaluation] den Loss zu messen
+   *[save] einen Checkpoint zu speichern
+}, und seine Uhr läuft weiter.
+note-micro = Eine Iteration besteht aus { $accumulation } Mikro-Batches zu { $batch } Sequenzen, Forward und Backward.
+note-took = Iteration { $step } dauerte { $duration }: { $parts }.
+note-alike = { $count ->
+    [one] Eine weitere dieser Art dauerte { $span }.
+   *[other] { $count } weitere dieser Art dauerten { $span }.
+}
+note-every = Sie kommen alle { $every } Iterationen.
+note-batches = Eine Evaluierung rechnet { $count } Batches { $splits ->
+    [one] durch, ohne darauf zu trainieren.
+   *[other] aus jedem von { $splits } Splits durch, ohne darauf zu trainieren.
+}
+note-section-first = Warum Iteration { $step } so lange dauert ({ $duration })
+note-first = Das Warm-up fällt einmal pro Start an: Kompilieren und erste GPU-Nutzung.
+note-section-summary = Zusammenfassung
+note-sum-planned = Die langsamen Iterationen sind geplante Stopps, kein langsames Training: Evaluierungen und Checkpoints kosten { $share } der Zeit.
+note-sum-normal = Eine normale Iteration dauert { $duration }. Diese Zahl bestimmt das Tempo.
+note-at-most = { $phase } höchstens { $duration }
+note-closing = Voraussichtliches Ende des Trainings, etwa: { $time } ({ $low } – { $high }).
 app-new = Neu
 app-close = Schließen
 app-copy = Kopieren
@@ -1609,9 +1869,9 @@ app-overlay-validation = Validierungs-Loss
 app-overlay-took = Zeit einer normalen Iteration
 app-unread = konnte nicht gelesen werden ({ $problem }); öffne den Lauf für den Grund
 app-unread-large = für die Liste zu groß oder zu langsam zu lesen; zum Lesen öffnen
-app-instead-reason-no-total = Das Log sagt nicht, wie viele Iterationen der Lauf hat. Fülle oben „Iterationen insgesamt“ aus.
-app-instead-reason-implausible-total = die angegebene Gesamtzahl von { $total } Iterationen ist unglaubwürdig: Im jetzigen Tempo dauerten sie noch { $left }. Berichtige oben „Iterationen insgesamt“.
-app-instead-reason-no-total-unread = Wie viele Iterationen der Lauf hat, wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) sagen es vielleicht; Stepscope liest sie nicht. Fülle oben „Iterationen insgesamt“ aus.
+app-instead-reason-no-total = Das Log nennt die Gesamtzahl der Iterationen nicht. Fülle oben „Iterationen insgesamt“ aus.
+app-instead-reason-implausible-total = Die angegebene Gesamtzahl von { $total } Iterationen ist unplausibel: Beim jetzigen Tempo würden sie noch { $left } dauern. Berichtige oben „Iterationen insgesamt“.
+app-instead-reason-no-total-unread = Die Gesamtzahl der Iterationen wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten sie vielleicht; Stepscope liest sie nicht. Fülle oben „Iterationen insgesamt“ aus.
 app-instead-summary-so-far-no-total = Bisher { $wall }; für das Ende „Iterationen insgesamt“ ausfüllen
 app-instead-summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; für das Ende „Iterationen insgesamt“ ausfüllen
 app-instead-error-no-such-file = dieser Lauf liegt nicht (mehr) unter dem Ordner

@@ -1,4 +1,4 @@
-### Español. Los términos que se dicen en inglés (checkpoint, batch, loss, log) se quedan así.
+### Español (tú). Los términos que se dicen en inglés (checkpoint, batch, log, rank, shard) se quedan así.
 
 ## Números
 
@@ -10,17 +10,17 @@ clock-with-date = { $date }, { $time }
 phase-step = entrenamiento
 phase-evaluation = evaluación
 phase-checkpoint = checkpoint
-phase-warmup = arranque
+phase-warmup = calentamiento
 phase-data = datos
-phase-gc = recolección de basura
-phase-logging = registro
+phase-gc = recolector de basura
+phase-logging = escritura del log
 phase-communication = comunicación
 phase-stall = sin explicar
 phase-gap = pausa
 phase-unlogged = fuera del log
 basis-measured = medido
-basis-inferred = inferido
-basis-assumed = supuesto
+basis-inferred = deducido
+basis-assumed = estimado
 basis-unpriced = { $count }×, sin tiempos
 origin-flag = indicado
 origin-config = config
@@ -35,64 +35,64 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = iteración { $step } de { $total } ({ $share })
 run-progress-open = iteración { $step }
 run-none = ninguna iteración con tiempo
-run-normal = Una iteración normal tarda { $duration }; nueve de cada diez, { $span }.
-run-present = Ahora mismo una iteración tarda { $duration }.
+run-normal = Una iteración normal tarda { $duration } (el 90 %, { $span }).
+run-present = Ahora una iteración tarda { $duration }.
 run-normal-one = Una iteración normal tarda { $duration }.
 run-tokens = { $tokens } tokens por segundo.
-run-regimes = Su nivel cambió: { $levels }.
+run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
-run-sampled = Solo se imprime una iteración de cada { $count }; los segundos de las demás se infieren de sus vecinas.
+run-sampled = El log muestra una de cada { $count } iteraciones; el tiempo de las demás se estima a partir de las impresas.
 run-settings = Configuración: { $settings }.
 setting-from = { $settings } ({ $origin })
 run-gpu = { $gpu }: { $details }.
-gpu-load = ocupada al { $share }
+gpu-load = uso del { $share }
 gpu-memory = { $used } de { $total } GiB
 gpu-power = { $power } W
 gpu-temperature = { $degrees } °C
 ## Cómo cambia la velocidad
 
-trend-one = Una sola línea: no muestra ninguna tendencia.
-trend-one-time = Solo hay un tiempo impreso: no muestra ninguna tendencia.
-trend-steady = Estable con un margen del { $share }: en estas líneas nada se ralentiza.
-trend-scatter = Sin tendencia: los tiempos oscilan entre { $low } y { $high }.
-trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan de { $other_low } a { $other_high }, las demás de { $low } a { $high }: { $factor } veces más { $pace ->
-    [faster] rápido
-   *[slower] lento
+trend-one = Una sola línea no muestra ninguna tendencia.
+trend-one-time = Un solo tiempo impreso no muestra ninguna tendencia.
+trend-steady = Velocidad estable, con un margen del { $share }: no hay ralentización en estas líneas.
+trend-scatter = Sin tendencia: los tiempos varían entre { $low } y { $high }.
+trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan entre { $other_low } y { $other_high }; las demás, entre { $low } y { $high }: son { $factor } veces más { $pace ->
+    [faster] rápidas
+   *[slower] lentas
 }.
 trend-every = Las más { $pace ->
     [faster] rápidas
    *[slower] lentas
-} llegan cada { $count } iteraciones.
-trend-along = Las iteraciones se vuelven más { $pace ->
+} se repiten cada { $count } iteraciones.
+trend-along = Las iteraciones son cada vez más { $pace ->
     [faster] rápidas
    *[slower] lentas
 }: de { $before } a { $after } en estas líneas ({ $share }).
-trend-along-times = Las iteraciones se vuelven más { $pace ->
+trend-along-times = Las iteraciones son cada vez más { $pace ->
     [faster] rápidas
    *[slower] lentas
-}: de { $before } a { $after } en estas líneas ({ $factor } veces).
-trend-since = Cerca de un { $share } más { $pace ->
-    [faster] rápido
-   *[slower] lento
-} desde la iteración { $step }: { $before } antes, { $after } a partir de ahí.
-trend-since-times = { $factor } veces más { $pace ->
-    [faster] rápido
-   *[slower] lento
-} desde la iteración { $step }: { $before } antes, { $after } a partir de ahí.
-data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración): la carga es el cuello de botella y la GPU espera.
+}: de { $before } a { $after } en estas líneas (factor { $factor }).
+trend-since = Las iteraciones son en torno a un { $share } más { $pace ->
+    [faster] rápidas
+   *[slower] lentas
+} desde la { $step }: { $before } antes, { $after } después.
+trend-since-times = Las iteraciones son { $factor } veces más { $pace ->
+    [faster] rápidas
+   *[slower] lentas
+} desde la { $step }: { $before } antes, { $after } después.
+data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración): el cuello de botella es la carga de datos, y la GPU espera.
 data-share = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración).
-data-first = Solo la primera línea espera datos: hasta la iteración { $step } cada una esperó { $duration }, después { $usual }. La carga no frena el resto.
-data-minor = La espera de datos ocupa el { $share } del tiempo: la carga no es lo que frena esta ejecución.
+data-first = Solo la primera línea espera datos: hasta la iteración { $step }, cada una esperó { $duration }; después, { $usual }. La carga de datos no frena el resto.
+data-minor = La espera de datos ocupa el { $share } del tiempo: la carga de datos no es el cuello de botella.
 data-at-once = La espera de datos ocupa el { $share } del tiempo, casi todo en { $count ->
     [one] la iteración { $step }
    *[other] { $count } iteraciones lentas, la más larga en { $step }
 } ({ $duration }).
-past-total = La cuenta pasa del 100 %: se sigue entrenando un modelo cargado, y el tiempo restante impreso no significa nada.
-rate-needs-size = El log solo imprime velocidades: para los segundos por iteración hace falta el tamaño del lote.
+past-total = La cuenta pasa del 100 %: el entrenamiento continúa desde un modelo cargado, y el tiempo restante impreso no significa nada.
+rate-needs-size = El log solo imprime velocidades: para calcular los segundos por iteración hace falta el tamaño del batch.
 rate-one = { $level } { $unit } por segundo en una sola línea: no muestra ninguna tendencia.
 rate-one-time = { $level } { $unit } por segundo, impreso una sola vez: no muestra ninguna tendencia.
-rate-steady = Estable con un margen del { $share }: { $level } { $unit } por segundo.
-rate-scatter = Sin tendencia: la velocidad oscila entre { $low } y { $high } { $unit } por segundo.
+rate-steady = Velocidad estable, con un margen del { $share }: { $level } { $unit } por segundo.
+rate-scatter = Sin tendencia: la velocidad varía entre { $low } y { $high } { $unit } por segundo.
 rate-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas van a { $other_low }–{ $other_high } { $unit } por segundo, las demás a { $low }–{ $high }: { $factor } veces más { $pace ->
     [faster] rápido
    *[slower] lento
@@ -105,14 +105,14 @@ rate-along-times = La velocidad { $pace ->
     [faster] sube
    *[slower] baja
 } de { $before } a { $after } { $unit } por segundo en estas líneas ({ $factor } veces).
-rate-since = Cerca de un { $share } más { $pace ->
+rate-since = En torno a un { $share } más { $pace ->
     [faster] rápido
    *[slower] lento
-} desde la iteración { $step }: { $before } { $unit } por segundo antes, { $after } a partir de ahí.
+} desde la iteración { $step }: { $before } { $unit } por segundo antes, { $after } después.
 rate-since-times = { $factor } veces más { $pace ->
     [faster] rápido
    *[slower] lento
-} desde la iteración { $step }: { $before } { $unit } por segundo antes, { $after } a partir de ahí.
+} desde la iteración { $step }: { $before } { $unit } por segundo antes, { $after } después.
 
 ## En qué se fue el tiempo
 
@@ -133,47 +133,47 @@ time-total = total
 ## Iteraciones lentas
 
 slow-none = Ninguna iteración fue más lenta que sus vecinas.
-slow-none-alone = Ninguna iteración aislada destaca entre sus vecinas.
+slow-none-alone = Ninguna iteración destaca entre sus vecinas.
 slow-column-step = iteración
 slow-column-took = tardó
 slow-column-why = se compone de
 slow-more = { $count ->
-    [one] y una más: { $causes }
-   *[other] y { $count } más: { $causes }
+    [one] … y una más: { $causes }
+   *[other] … y { $count } más: { $causes }
   }
 slow-more-cause = { $count } × { $cause } (+{ $duration })
 cause-evaluation = evaluación
 cause-checkpoint = checkpoint
-cause-warmup = arranque
+cause-warmup = calentamiento
 cause-data = datos
-cause-gc = recolección de basura
+cause-gc = recolector de basura
 cause-unexplained = sin explicar
 slow-unexplained = { $count ->
-    [one] Una iteración lenta no tiene ninguna causa que este log pueda mostrar: { $duration } más que una normal.
-   *[other] { $count } iteraciones lentas no tienen ninguna causa que este log pueda mostrar: { $duration } más que las normales.
+    [one] Una iteración lenta queda sin explicar ({ $duration } más que una normal).
+   *[other] { $count } iteraciones lentas quedan sin explicar (en total, { $duration } más que las normales).
   }
-slow-first-no-save = En la iteración 0 no se guarda nada: lo que allí excede a la evaluación es arranque (compilación, primer acceso), no un checkpoint.
+slow-first-no-save = En la iteración 0 no se guarda ningún checkpoint. El resto, aparte de la evaluación, es calentamiento: compilación y primer uso de la GPU.
 split-stamps = La evaluación y el checkpoint se distinguen por las marcas de tiempo de las líneas.
-split-contrast = La evaluación y el checkpoint se distinguen comparando evaluaciones con y sin guardado.
+split-contrast = La evaluación y el checkpoint se distinguen comparando evaluaciones con y sin checkpoint.
 split-first-step = La evaluación y el checkpoint se distinguen por la primera evaluación, que no guarda nada.
-split-model = En este log no se pueden separar la evaluación y el checkpoint: cada guardado va junto a una evaluación. El reparto se calcula a partir del número de pases forward y de lo que suele costar guardar; los intervalos dicen cuánto puede desviarse.
-split-guess = En este log no se pueden separar la evaluación y el checkpoint: cada guardado va junto a una evaluación, y no se sabe cuántos batches usa una evaluación (indique --set eval_iters=N). El reparto se conjetura a partir de lo que suele costar guardar; los intervalos dicen cuánto puede desviarse.
-split-guess-plain = En este log no se pueden separar la evaluación y el checkpoint: cada guardado va junto a una evaluación. El reparto se conjetura a partir de lo que suele costar guardar; los intervalos dicen cuánto puede desviarse.
-split-not-yet = Lo que cuesta un guardado aún no se puede determinar: hacen falta unas { $needed } evaluaciones con y sin guardado, y el log tiene { $count }.
-split-settle = Para aclararlo, ponga marcas de tiempo en las líneas: { $command }
-stamps-unusable = Las marcas de tiempo de las líneas contradicen los tiempos impresos (¿una tubería con búfer por bloques?) y no se usan. Ejecute python con -u.
-arrivals-unused = La llegada registrada de las líneas contradice los tiempos que imprimen; valen los impresos.
+split-model = Este log no permite separar la evaluación del checkpoint, porque cada checkpoint sigue a una evaluación. El reparto se estima a partir del número de pases forward y de lo que suele tardar un checkpoint; los intervalos muestran su incertidumbre.
+split-guess = Este log no permite separar la evaluación del checkpoint, porque cada checkpoint sigue a una evaluación y no se sabe cuántos batches usa una evaluación (indica --set eval_iters=N). El reparto es una estimación a partir de lo que suele tardar un checkpoint; los intervalos muestran su incertidumbre.
+split-guess-plain = Este log no permite separar la evaluación del checkpoint, porque cada checkpoint sigue a una evaluación. El reparto es una estimación a partir de lo que suele tardar un checkpoint; los intervalos muestran su incertidumbre.
+split-not-yet = Aún es pronto para saber cuánto cuesta un checkpoint: hacen falta unas { $needed } evaluaciones con y sin checkpoint, y el log tiene { $count }.
+split-settle = Para tener cifras exactas, añade marcas de tiempo al log: { $command }
+stamps-unusable = Las marcas de tiempo contradicen los tiempos impresos (¿un pipe con búfer por bloques?) y no se usan. Ejecuta python con -u.
+arrivals-unused = La hora de llegada registrada de las líneas contradice los tiempos que imprimen; se usan los impresos.
 evidence-marker = sigue a «{ $line }»
 evidence-markers = sigue a «{ $line }» y «{ $save }»
-evidence-first = la primera iteración del proceso: compilación y primer acceso
-evidence-unprinted = una iteración en la que este entrenador siempre evalúa; su línea no está en el log
-evidence-inside = medido desde dentro: { $parts }
-evidence-none = ninguna línea dice por qué; { $duration } más que sus vecinas
+evidence-first = la primera iteración del proceso: compilación y primer uso de la GPU
+evidence-unprinted = este programa siempre evalúa en esta iteración; su línea no está en el log
+evidence-inside = medido dentro del proceso: { $parts }
+evidence-none = ninguna línea da un motivo; { $duration } más que sus vecinas
 
 ## Cuándo termina
 
-finish-left = faltan { $duration } ({ $span } al { $confidence })
-finish-at = termina a las { $time } ({ $low } – { $high })
+finish-left = tiempo restante: { $duration } ({ $span } al { $confidence })
+finish-at = fin previsto: { $time } ({ $low } – { $high })
 finish-from-flag = contado desde { $time }, según se indicó
 finish-from-stamp = contado desde { $time }, la última marca de tiempo del log
 finish-from-stamp-plus = contado desde { $time }, la última marca de tiempo, más { $duration } de iteraciones escritas después
@@ -182,7 +182,7 @@ finish-from-no-day = { $text }; no indica la fecha, se supone el día por la fec
 finish-from-nvidia-smi = contado desde { $time }, la hora de la tabla de nvidia-smi
 finish-from-mtime = contado desde { $time }, la última escritura del archivo
 finish-from-clock = contado desde ahora, { $time }
-finish-ended = La ejecución ha terminado; esto es lo que aún necesitaría si se reanudara ahora desde su última iteración.
+finish-ended = La ejecución ha terminado. Si se reanudara ahora desde su última iteración, necesitaría este tiempo.
 finish-complete = La ejecución está completa: iteración { $step } de { $total }.
 left-step = { $count ->
     [one] una iteración
@@ -198,69 +198,69 @@ left-checkpoint = { $count ->
   }
 left-priced = { $what }: { $duration }
 left-unpriced = { $what }: coste desconocido
-left-line = Quedan: { $items }.
+left-line = Faltan: { $items }.
 finish-next-evaluation = Próxima evaluación en la iteración { $step }.
-rough-own = Quedan unos { $duration } según la cifra del propio entrenador; estas líneas por sí solas no permiten una mejor.
-rough-own-first = Quedan unos { $duration } según la propia cifra del entrenador. Se basa en la primera y única iteración, que incluye el arranque: las siguientes suelen ser más rápidas.
+rough-own = Tiempo restante aproximado: { $duration }, según el propio programa; estas líneas no permiten una estimación mejor.
+rough-own-first = Tiempo restante aproximado: { $duration }, según el propio programa. Se basa en la primera y única iteración, que incluye el calentamiento; las siguientes suelen ser más rápidas.
 rate-and-time = { $rate } { $unit } por segundo y { $duration } por iteración dan { $count } { $unit } por iteración.
 skipped-few = { $count ->
     [one] Se ha omitido un paso del optimizador
    *[other] Se han omitido { $count } pasos del optimizador
 } hasta ahora.
-finish-last-event = Lo último que muestra es de la fase «{ $phase }» (línea { $line }); después no se imprime ninguna iteración.
-rough-bar = Quedan unos { $duration } de esta barra de progreso, que puede ser la de una sola época entre varias.
-rough-few = Quedan unos { $duration } a esta velocidad{ $range }: una estimación débil, con muy pocas líneas.
-rough-first = Quedan unos { $duration } si todas las iteraciones tardan como esta primera y única, que incluye el arranque{ $range }: una estimación débil.
-finish-none = No hay hora de finalización: { $reason }
-finish-rate = Con los { $duration } por iteración actuales, 1000 más tardan { $thousand }.
-finish-rate-evaluations = Con los { $duration } por iteración actuales, 1000 más tardan { $thousand }, { $count ->
-        [one] incluida la evaluación
+finish-last-event = Lo último que muestra el log es «{ $phase }» (línea { $line }); después no se imprime ninguna iteración.
+rough-bar = Tiempo restante aproximado de esta barra de progreso, que puede ser la de una sola época entre varias: { $duration }.
+rough-few = Tiempo restante aproximado a esta velocidad: { $duration }{ $range }. Son muy pocas líneas para una buena estimación.
+rough-first = Tiempo restante aproximado si todas las iteraciones tardan como esta primera: { $duration }{ $range }. Incluye el calentamiento, así que la estimación es poco precisa.
+finish-none = Sin hora de fin: { $reason }
+finish-rate = A { $duration } por iteración, como ahora, las próximas 1000 tardarán { $thousand }.
+finish-rate-evaluations = A { $duration } por iteración, como ahora, las próximas 1000 tardarán { $thousand }, { $count ->
+        [one] incluida una evaluación
        *[other] incluidas { $count } evaluaciones
     }.
-reason-no-steps = el log aún no tiene ninguna iteración normal con tiempo. Vuelva a preguntar tras unas líneas más.
-reason-no-times = el log tiene iteraciones, pero sin tiempos: nada en él dice cuánto tardó una.
-reason-no-total = el log no dice cuántas iteraciones tiene la ejecución. Indique --max-steps N, o --config con su configuración.
-reason-implausible-total = el total indicado de { $total } iteraciones no es creíble: al ritmo actual tardarían otros { $left }. Indica --max-steps N.
+reason-no-steps = aún no hay ninguna iteración con tiempo. Vuelve a probar dentro de unas líneas.
+reason-no-times = el log contiene iteraciones, pero no sus tiempos.
+reason-no-total = el log no indica el número total de iteraciones. Indica --max-steps N, o --config con la configuración de la ejecución.
+reason-implausible-total = el total indicado de { $total } iteraciones no es verosímil: a la velocidad actual el resto tardaría { $left }. Indica --max-steps N.
 reason-too-few = { $count ->
-    [one] solo se ha impreso una iteración normal; hacen falta tres para un ritmo. Vuelva a preguntar tras unas líneas más.
-   *[other] solo se han impreso { $count } iteraciones normales; hacen falta tres para un ritmo. Vuelva a preguntar tras unas líneas más.
+    [one] solo se ha impreso una iteración normal; para calcular la velocidad hacen falta tres. Vuelve a probar dentro de unas líneas.
+   *[other] solo se han impreso { $count } iteraciones normales; para calcular la velocidad hacen falta tres. Vuelve a probar dentro de unas líneas.
   }
-assume-level = El resto avanza al nivel actual, { $duration } por iteración.
-assume-no-evaluations = Las evaluaciones no se cuentan: no se sabe cada cuánto llegan. Indique --set eval_interval=N.
-assume-evaluations-unannounced = Las evaluaciones que faltan se estiman: no se sabe cada cuánto llegan, pero no ha habido ninguna desde el primer paso. Indique --set eval_interval=N.
-assume-evaluation-unpriced = Las evaluaciones no se cuentan: aún no se ha cronometrado ninguna, y no se sabe cuántos batches usa cada una. Indique --set eval_iters=N.
-assume-evaluation-prior = Aún no se ha cronometrado ninguna evaluación: su coste se calcula a partir del número de pases forward.
-assume-save-prior = Aún no se ha cronometrado ningún guardado: su coste es el habitual.
-assume-evaluation-outside = El reloj de este log no incluye las evaluaciones y nada más dice lo que cuestan: el tiempo restante se cuenta con ese reloj, sin ellas.
-assume-saves = Tras el { $share } de las evaluaciones se guarda, como últimamente.
-assume-default-interval = Se supone una evaluación cada { $count } iteraciones, como viene con el entrenador; el registro aún no lo dice. Indique --set eval_interval=N.
-assume-default-total = El número de iteraciones, { $count }, es el valor por defecto del entrenador; no consta en ninguna parte.
+assume-level = Se supone la velocidad actual, { $duration } por iteración.
+assume-no-evaluations = Las evaluaciones no se incluyen: no se conoce su intervalo. Indica --set eval_interval=N.
+assume-evaluations-unannounced = Las evaluaciones pendientes son una estimación: no se conoce su intervalo y no ha habido ninguna desde la primera iteración. Indica --set eval_interval=N.
+assume-evaluation-unpriced = Las evaluaciones no se incluyen: aún no se ha medido ninguna y no se sabe cuántos batches usa cada una. Indica --set eval_iters=N.
+assume-evaluation-prior = Aún no se ha medido ninguna evaluación: su coste se calcula a partir del número de pases forward.
+assume-save-prior = Aún no se ha medido ningún checkpoint: se supone un coste habitual.
+assume-evaluation-outside = El reloj de este log se detiene durante las evaluaciones y nada más indica lo que cuestan. El tiempo restante se cuenta con ese reloj, sin ellas.
+assume-saves = Se supone un checkpoint tras el { $share } de las evaluaciones, como últimamente.
+assume-default-interval = Se supone el intervalo de evaluación por defecto del programa, { $count } iteraciones; el log aún no lo confirma. Indica --set eval_interval=N.
+assume-default-total = Se supone el número de iteraciones por defecto del programa, { $count }; el total no se indica en ninguna parte.
 
 ## Qué cambiar
 
-change-none = Nada que merezca cambiarse: evaluar y guardar cuestan el { $share } del tiempo.
-change-unknown = Sin consejo: este log no muestra lo que cuestan las evaluaciones.
-change-scope-rest = Ahorro en lo que queda de esta ejecución; los ahorros no se suman.
-change-scope-run = Ahorro en una ejecución como esta; los ahorros no se suman.
+change-none = No hay nada que merezca la pena cambiar: las evaluaciones y los checkpoints ocupan el { $share } del tiempo.
+change-unknown = Sin recomendación: este log no muestra lo que cuestan las evaluaciones.
+change-scope-rest = Ahorro en lo que queda de esta ejecución. Los ahorros se solapan: no los sumes.
+change-scope-run = Ahorro en una ejecución como esta. Los ahorros se solapan: no los sumes.
 change-line = { $change }: ahorra { $duration } ({ $span })
-advice-a101-costs = El loss de validación se ve { $factor } veces menos a menudo; si solo se guarda tras una evaluación, un fallo pierde hasta { $steps } iteraciones ({ $duration }).
-advice-a101-evidence = { $count } evaluaciones de { $duration } son el { $share } del tiempo. Un intervalo mayor significa menos evaluaciones.
-advice-a102-costs = El error estándar del loss de validación pasa de { $before } a { $after }.
-advice-a102-costs-unknown = El error estándar del loss de validación se multiplica por { $factor }; este log tiene muy pocos valores de loss para decir desde cuánto.
-advice-a102-evidence = Cada evaluación usa { $count } batches de { $splits ->
-    [one] una partición
-   *[other] { $splits } particiones
-  }; el coste crece con su número, la precisión con su raíz cuadrada.
-advice-a103-costs = El loss de entrenamiento de la evaluación deja de imprimirse; la media de las líneas de iteración dice lo mismo. Requiere editar estimate_loss en train.py.
-advice-a103-evidence = La mitad de cada evaluación mide la partición de entrenamiento, cuyo loss ya imprimen las líneas de iteración.
+advice-a101-costs = La pérdida de validación se mide { $factor } veces menos. Los checkpoints solo se guardan tras una evaluación, así que con un fallo se pueden perder hasta { $steps } iteraciones ({ $duration }).
+advice-a101-evidence = { $count } evaluaciones de { $duration } cada una ocupan el { $share } del tiempo. Con un intervalo mayor hay menos.
+advice-a102-costs = El error estándar de la pérdida de validación pasa de { $before } a { $after }.
+advice-a102-costs-unknown = El error estándar de la pérdida de validación se multiplica por { $factor }; este log tiene muy pocas pérdidas para saber desde qué valor.
+advice-a102-evidence = Cada evaluación usa { $count } batches { $splits ->
+    [one] de una partición
+   *[other] de cada una de las { $splits } particiones
+  }. El coste crece con el número de batches; la precisión, solo con su raíz cuadrada.
+advice-a103-costs = Dejas de ver la pérdida de entrenamiento en las evaluaciones; las líneas de iteración la muestran igualmente. Hay que editar estimate_loss en train.py.
+advice-a103-evidence = La mitad de cada evaluación mide la partición de entrenamiento.
 advice-a104-costs = Tras un fallo, la ejecución se reanuda desde el mejor checkpoint, no desde el último.
-advice-a104-evidence = Guardar es el { $share } del tiempo; de las últimas evaluaciones, el { $improving } mejoró la mejor anterior.
+advice-a104-evidence = Los checkpoints ocupan el { $share } del tiempo; de las últimas evaluaciones, { $improving } mejoraron la mejor anterior.
 
 ## Alarmas
 
 alarm-nan = { $count ->
-    [one] El loss es NaN o infinito desde la iteración { $step } (una vez en el log). Lo que sigue entrena en vano.
-   *[other] El loss es NaN o infinito desde la iteración { $step } ({ $count } veces en el log). Lo que sigue entrena en vano.
+    [one] La pérdida es NaN o infinita desde la iteración { $step } (una vez en el log). Todo lo que sigue es tiempo perdido.
+   *[other] La pérdida es NaN o infinita desde la iteración { $step } ({ $count } veces en el log). Todo lo que sigue es tiempo perdido.
   }
 alarm-oom = Sin memoria: { $text }
 alarm-crash = Traceback o señal fatal: { $text }
@@ -274,35 +274,35 @@ alarm-restarted = { $count ->
    *[other] La ejecución se reinició tras la iteración { $before }, en la { $step }: { $count } iteraciones ({ $lost }) se hicieron dos veces.
   }
 alarm-slowdown = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }.
-alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra { $seen }; se cree al log.
-alarm-contradiction-mfu = { $setting } figura como { $stated }, pero el mfu y los tiempos impresos corresponden a { $seen }: revise la configuración, o si esta copia del entrenador calcula el mfu con el pico de otra tarjeta.
+alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra { $seen }; se usa el valor del log.
+alarm-contradiction-mfu = { $setting } figura como { $stated }, pero el MFU y los tiempos impresos corresponden a { $seen }: revisa la configuración, o si esta copia del programa calcula el MFU con el máximo de otra GPU.
 state-total = la iteración { $step } de { $total } es la última
 state-words = el log dice: { $text }
-state-last-printed = la iteración { $step } es la última que se imprime de { $total }, y lo que sigue a la última ya se hizo
-state-after-stop = el log termina justo después de una evaluación o un checkpoint, que en él son raros; nada indica que faltara algo
-state-silent = el log termina sin decir nada y no se sabe cuándo se escribió
-state-last-written = el log termina sin decir nada; se escribió por última vez a las { $at }, y lo habitual entre dos líneas es { $usual }
+state-last-printed = la iteración { $step } es la última de { $total } que el log imprime, y lo que sigue a la última iteración ya está hecho
+state-after-stop = el log termina justo después de una evaluación o un checkpoint, poco frecuentes en él; nada indica que faltara algo
+state-silent = el log termina sin ningún mensaje y nada muestra cuándo se escribió
+state-last-written = el log termina sin ningún mensaje; última escritura: { $at }; intervalo habitual entre líneas: { $usual }
 reason-over-state-total = la ejecución está completa: iteración { $step } de { $total }.
 reason-over-state-words = la ejecución ha terminado. El log dice: { $text }
-reason-over-state-last-printed = la ejecución está completa: la iteración { $step } es la última que se imprime de { $total }.
+reason-over-state-last-printed = la ejecución está completa: la iteración { $step } es la última de { $total } que el log imprime.
 state-exit = el comando terminó con el código de salida { $code }
 state-signal = { $name } terminó el comando (código de salida { $code })
 reason-over-state-exit = la ejecución ha terminado: el comando devolvió el código de salida { $code }.
 reason-over-state-signal = la ejecución ha terminado: { $name } terminó el comando (código de salida { $code }).
 alarm-crash-code = Traceback o señal fatal: { $text } (código de salida { $code })
-alarm-exit-code = El comando falló con el código de salida { $code }; su salida no dice por qué.
+alarm-exit-code = El comando falló con el código de salida { $code }; su salida no indica el motivo.
 alarm-signal = { $name } terminó el comando (código de salida { $code }).
-alarm-killed = { $name } mató el comando (código de salida { $code }), a menudo por falta de memoria; en ese caso lo dice dmesg.
-alarm-walltime = El trabajo termina a las { $time }; la ejecución habrá acabado con una probabilidad de { $share } (la iteración { $step } de { $total } es la última que se puede guardar a tiempo).
-alarm-save-now = Guarda ahora: el trabajo termina a las { $time } y la iteración { $step } es la última que se puede guardar a tiempo.
+alarm-killed = { $name } mató el comando (código de salida { $code }), a menudo por falta de memoria; dmesg lo mostraría.
+alarm-walltime = Fin del trabajo: { $time }. Probabilidad de terminar antes: { $share } (la iteración { $step } de { $total } es la última que se puede guardar a tiempo).
+alarm-save-now = Guarda ahora. Fin del trabajo: { $time }; la iteración { $step } es la última que se puede guardar a tiempo.
 alarm-nan-passed = { $count ->
     [one] Una pérdida no es un número, en la iteración { $step }; desde la iteración { $later } las pérdidas vuelven a ser finitas.
    *[other] { $count } pérdidas no son números, la primera en la iteración { $step }; desde la iteración { $later } vuelven a ser finitas.
 }
 alarm-nan-unread = { $count } líneas muestran una pérdida que no es un número; la primera es la línea { $line }.
 alarm-skipped-steps = Se omitieron { $count } de { $total } pasos del optimizador ({ $share }): sus gradientes no eran finitos, así que ningún peso cambió.
-alarm-skipped-since = Desde la iteración { $step } hasta la { $last } se omitió cada paso del optimizador: los pesos ya no cambian.
-alarm-memory-pressure = { $count } líneas dicen que la memoria de la tarjeta está tan llena que PyTorch vacía su caché, lo que ralentiza las iteraciones: { $text }
+alarm-skipped-since = Desde la iteración { $step } hasta la { $last } se omitieron todos los pasos del optimizador: los pesos ya no cambian.
+alarm-memory-pressure = { $count } líneas indican que la memoria de la GPU está tan llena que PyTorch vacía su caché, lo que ralentiza las iteraciones: { $text }
 alarm-line = línea { $line }
 
 ## Qué se leyó
@@ -321,17 +321,13 @@ note-title = { $count ->
   }
 note-title-many = Por qué fueron lentas { $count } iteraciones
 note-title-none = En qué se fue el tiempo de un entrenamiento
-note-title-eta = Tiempo estimado de entrenamiento: { $duration }
+note-title-eta = Tiempo estimado de entrenamiento: { $duration } aproximadamente
 note-title-eta-none = Tiempo estimado de entrenamiento: aún desconocido
 note-intro = { $count ->
     [one] En { $lines } líneas de log hay una iteración lenta.
    *[other] En { $lines } líneas de log hay { $count } iteraciones lentas.
   }
 note-intro-none = En { $lines } líneas de log no hay ninguna iteración lenta.
-note-explained = { $count ->
-    [one] No es un paso de entrenamiento lento: el reloj del entrenador va del final de una iteración al final de la siguiente, de modo que una evaluación, un checkpoint o una compilación entre medias se cuenta con la iteración que sigue.
-   *[other] No son pasos de entrenamiento lentos: el reloj del entrenador va del final de una iteración al final de la siguiente, de modo que una evaluación, un checkpoint o una compilación entre medias se cuenta con la iteración que sigue.
-  }
 note-slow-lines = Esto es lo que muestra el log alrededor:
 note-list-and = { $first } y { $last }
 section-progress = Progreso actual
@@ -346,120 +342,119 @@ note-evaluation-unknown = No se sabe cada cuánto evalúa la ejecución.
 note-total = Tiempo total restante: { $duration }.
 note-interval = Intervalo: { $span }, al { $confidence }.
 note-hardware-assumed = Según nvidia-smi: { $details }.
-note-assumptions = Se supone:
 
 ## Comandos
 
 eta-line = { $left } · { $finish }
 formats-title = { $name } — { $title }
-formats-clock = Su cifra de tiempo abarca: { $covers }; incluye: { $includes }.
-formats-lines = Líneas que conoce:
-formats-try-none = Ningún formato del catálogo reconoce este archivo.
+formats-clock = El tiempo abarca: { $covers }; incluye: { $includes }.
+formats-lines = Líneas que reconoce:
+formats-try-none = Ningún formato conocido reconoce este archivo.
 formats-try-claimed = { $name }: reconoce { $count } de { $lines } líneas, { $steps } de ellas con una iteración
-demo-intro = El caso de referencia: nanoGPT en una RTX 4070, consultado a las 02:30. Lo mismo a mano: { $command }
+demo-intro = El caso de referencia: nanoGPT en una RTX 4070 a las 02:30. Para reproducirlo: { $command }
 written = escrito: { $path }
 error-title = error
-error-try = pruebe
+error-try = prueba
 
 ## Errores
 
 error-no-such-file = no existe el archivo
     .hint = { $nearby ->
-        [none] revise la ruta; también valen una carpeta, - para la entrada estándar, y archivos .gz, .xz, .zst
-       *[other] ¿quería decir { $nearby }?
+        [none] revisa la ruta; también valen una carpeta, - para la entrada estándar y archivos .gz, .xz, .zst
+       *[other] ¿querías decir { $nearby }?
       }
 error-unreadable = no se puede leer: { $reason }
-    .hint = revise sus permisos: ls -l { $place }
+    .hint = revisa sus permisos: ls -l { $place }
 error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento
-    .hint = indique el archivo mismo: stepscope { $place }/train.log
+    .hint = indica el propio archivo: stepscope { $place }/train.log
 error-empty = el archivo está vacío
-    .hint = ¿la salida del entrenador pasa por un búfer? Ejecute python con -u y vuelva a preguntar cuando haya impreso algo
+    .hint = ¿la salida del programa pasa por un búfer? Ejecuta python con -u y vuelve a probar cuando haya impreso algo
 error-binary = no es un archivo de texto
-    .hint = indique lo que imprimió el entrenador, por ejemplo: python -u train.py | tee train.log
-error-broken-archive = un archivo comprimido que no se puede abrir: { $reason }
-    .hint = descomprímalo a mano para ver qué queda: zcat { $place } | stepscope -
-error-broken-database = una base de datos que no se puede leer: { $reason }
+    .hint = indica lo que imprimió el programa, por ejemplo: python -u train.py | tee train.log
+error-broken-archive = el archivo comprimido no se puede abrir: { $reason }
+    .hint = descomprímelo a mano para ver qué queda: zcat { $place } | stepscope -
+error-broken-database = la base de datos no se puede leer: { $reason }
     .hint = recupera lo que quede con sqlite3 { $place } .recover, o exporta las métricas como CSV
-error-no-metrics-table = una base de datos sin tabla metrics: no es de MLflow
-    .hint = indica el registro del entrenamiento, o exporta sus métricas como CSV o líneas JSON
-error-not-a-training-log = ningún formato reconoce este archivo, y su estructura no es la de un registro de entrenamiento
-    .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo enseñar uno nuevo
-error-no-format-fits = ningún formato reconoce este archivo; líneas como esta pueden ser iteraciones, pero no se pudo saber cuál de sus números es el paso o el tiempo
-    .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo enseñar uno nuevo
+error-no-metrics-table = la base de datos no tiene una tabla metrics: no es de MLflow
+    .hint = indica el log del entrenamiento, o exporta sus métricas como CSV o líneas JSON
+error-not-a-training-log = ningún formato conocido reconoce este archivo, y su estructura no es la de un log de entrenamiento
+    .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
+error-no-format-fits = ningún formato conocido reconoce este archivo; líneas como esta pueden ser iteraciones, pero no está claro qué número es el paso o el tiempo
+    .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
 error-no-such-config = no existe el archivo de configuración
     .hint = --config espera el archivo con que se lanzó la ejecución, por ejemplo config/train_gpt2.py
 error-config-is-folder = la configuración es una carpeta
-    .hint = indique el archivo mismo
+    .hint = indica el propio archivo
 error-config-too-large = demasiado grande para un archivo de configuración
     .hint = ¿es este el log? stepscope { $place }
 error-config-not-text = la configuración no es un archivo de texto
     .hint = --config espera el config.py de nanoGPT, JSON o TOML
 error-config-syntax = la configuración no se puede interpretar: { $reason }
-    .hint = corríjala, o indique lo que importa: --set max_iters=20000 --set eval_interval=500
+    .hint = corrígela, o indica lo que importa: --set max_iters=20000 --set eval_interval=500
 error-config-too-deep = la configuración tiene más de { $limit } niveles anidados
     .hint = indica solo lo que importa: --set max_iters=20000 --set eval_interval=500
 error-config-too-many-values = la configuración contiene más de { $limit } valores una vez expandidos sus alias
     .hint = indica solo lo que importa: --set max_iters=20000 --set eval_interval=500
 error-not-nvidia-smi = no es una tabla de nvidia-smi
     .hint = nvidia-smi > nvidia-smi.txt
-error-nvidia-smi-too-large = por esta tubería llegaron más de { $size }
-    .hint = guardar una sola lectura: nvidia-smi > smi.txt
+error-nvidia-smi-too-large = por este pipe llegaron más de { $size }
+    .hint = guarda una sola lectura: nvidia-smi > smi.txt
 error-bad-setting = --set espera clave=valor
     .hint = por ejemplo: --set eval_interval=500
-error-unknown-setting = no hay ningún ajuste con ese nombre
+error-unknown-setting = ajuste desconocido
     .hint = { $nearest ->
-        [none] hay: { $known }
+        [none] elige entre: { $known }
        *[other] ¿querías decir { $nearest }?
       }
-error-bad-count = { $setting } es un número entero, 1 como mínimo
+error-bad-count = { $setting } debe ser un número entero, 1 como mínimo
     .hint = por ejemplo: --set { $setting }=500
 error-bad-max-steps = --max-steps espera un número entero, 1 como mínimo
     .hint = por ejemplo: --max-steps 20000
-error-bad-moment = no es un momento: { $text }
+error-bad-moment = no es una hora válida: { $text }
     .hint = por ejemplo: --now 02:30, --now "2026-11-15 02:30", --now 1794768092
-error-bad-confidence = --confidence está entre 0.5 y 0.99
+error-bad-confidence = --confidence debe estar entre 0.5 y 0.99
     .hint = por ejemplo: --confidence 0.9
-error-bad-language = no hay tal idioma: { $text }
+error-bad-language = idioma desconocido: { $text }
     .hint = { $nearest ->
-        [none] hay: { $known }
+        [none] elige entre: { $known }
        *[other] ¿querías decir { $nearest }?
       }
 error-bad-choice = { $flag } no puede ser { $text }
     .hint = { $nearest ->
-        [none] hay: { $known }
+        [none] elige entre: { $known }
        *[other] ¿querías decir { $nearest }?
       }
-error-no-such-command = no hay ningún comando con ese nombre
+error-no-such-command = comando desconocido
     .hint = { $nearest ->
-        [none] hay: { $known }
+        [none] elige entre: { $known }
        *[other] ¿querías decir { $nearest }?
       }
-error-unknown-flag = no existe la opción { $flag }
+error-unknown-flag = opción desconocida: { $flag }
     .hint = { $nearest ->
-        [none] { $command } --help     muestra lo que hay
+        [none] { $command } --help     muestra las opciones
        *[other] ¿querías decir { $nearest }?
       }
 error-unknown-command = no es ni un comando ni un archivo
-    .hint = quizás querías decir: stepscope { $nearest }
+    .hint = ¿querías decir stepscope { $nearest }?
 error-too-many-arguments = sobran argumentos para { $command }
-    .hint = { $command } --help     muestra lo que hay
+    .hint = { $command } --help     muestra el uso
 error-wrong-usage = { $reason }
-    .hint = { $command } --help     muestra lo que hay
+    .hint = { $command } --help     muestra el uso
 error-missing-argument = falta un argumento: { $missing }
-    .hint = { $command } --help     muestra lo que hay
+    .hint = { $command } --help     muestra el uso
 error-missing-value = { $flag } necesita un valor
-    .hint = { $command } --help     muestra lo que hay
-error-languages-need-folder = varios idiomas dan varios archivos
-    .hint = indique una carpeta para ellos: -o notas/
-error-no-such-format = no hay ningún formato con ese nombre
+    .hint = { $command } --help     muestra el uso
+error-languages-need-folder = varios idiomas necesitan varios archivos
+    .hint = indica una carpeta para ellos: -o notas/
+error-no-such-format = formato desconocido
     .hint = { $nearest ->
         [none] stepscope formats     los enumera
        *[other] ¿querías decir { $nearest }?
       }
-error-no-such-code = no hay página con ese código
-    .hint = hay: { $known }
+error-no-such-code = código desconocido
+    .hint = elige entre: { $known }
 error-cannot-write = no se puede escribir: { $reason }
-    .hint = indique otro lugar con -o
+    .hint = indica otro lugar con -o
 error-unread-lines = { $count ->
     [one] una línea no se entendió (--strict)
    *[other] { $count } líneas no se entendieron (--strict)
@@ -482,11 +477,11 @@ plan-row-largest = batch_size máximo
 plan-row-step = iteración
 plan-row-band = … banda del 90 %
 plan-row-tokens = tokens por segundo
-plan-row-utilisation = MFU de esta tarjeta
+plan-row-utilisation = MFU de esta GPU
 plan-row-evaluation = una evaluación
 plan-row-checkpoint = un checkpoint
 plan-row-total = toda la ejecución
-plan-row-finish = termina a las
+plan-row-finish = fin
 plan-row-energy = energía
 plan-row-cost = coste
 plan-fits = { $used } de { $total }
@@ -495,13 +490,13 @@ plan-fits-not = { $used } de { $total }, demasiado
 plan-fits-nothing = { $gpu }: no cabe ni una secuencia en su memoria. Usa un modelo o un contexto más pequeños.
 plan-calibrating = midiendo esta máquina …
 plan-note-calibrated = Medido aquí ({ $gpu }): { $tflops } TFLOPS, memoria { $bandwidth } GB/s, disco { $disk } MB/s.
-plan-note-defaults = Sin indicar, así que los valores por defecto del programa: { $names }.
-plan-note-derived = El tamaño del modelo no está indicado. { $duration } para { $tokens } tokens en { $gpu } corresponden a entre { $low } y { $high } de parámetros; la tabla toma uno intermedio. Para estar seguro, indícalo: --params, o n_layer y n_embd en la configuración.
-plan-note-derived-memory = El tamaño del modelo no está indicado. { $duration } para { $tokens } tokens en { $gpu } y la memoria en uso corresponden a entre { $low } y { $high } de parámetros; la tabla toma uno intermedio. Para estar seguro, indícalo: --params, o n_layer y n_embd en la configuración.
-error-unknown-card = no hay ninguna tarjeta con ese nombre
+plan-note-defaults = Sin indicar; se usan los valores por defecto del programa: { $names }.
+plan-note-derived = El tamaño del modelo no está indicado. { $duration } para { $tokens } tokens en { $gpu } corresponden a entre { $low } y { $high } de parámetros; la tabla usa un valor intermedio. Para tener cifras exactas, indícalo: --params, o n_layer y n_embd en la configuración.
+plan-note-derived-memory = El tamaño del modelo no está indicado. { $duration } para { $tokens } tokens en { $gpu } y la memoria en uso corresponden a entre { $low } y { $high } de parámetros; la tabla usa un valor intermedio. Para tener cifras exactas, indícalo: --params, o n_layer y n_embd en la configuración.
+error-unknown-card = GPU desconocida
     .hint = por ejemplo: { $known }
-error-plan-needs-card = ¿qué tarjeta?
-    .hint = nómbrala: --gpu 4070, o varias: --gpu 4070,4080,4090; o mide esta máquina: --calibrate
+error-plan-needs-card = ¿qué GPU?
+    .hint = indícala: --gpu 4070, o varias: --gpu 4070,4080,4090; o mide esta máquina: --calibrate
 error-plan-needs-model = ¿qué modelo?
     .hint = --config config/train_gpt2.py, o --params 124M, o --layers 12 --hidden 768
 error-plan-shape-missing = a la configuración le falta lo que determina el tamaño de un modelo: { $names }
@@ -514,130 +509,130 @@ error-bad-devices = --devices es un número entero de al menos 1
     .hint = por ejemplo: --devices 8
 error-bad-price = no es un precio
     .hint = por ejemplo: --price 0.40/h o --price 0.30/kWh
-error-plan-from-needs-card = ¿qué tarjeta escribió este registro?
+error-plan-from-needs-card = ¿qué GPU escribió este log?
     .hint = --from-gpu 4070, o una tabla guardada: --nvidia-smi nvidia-smi.txt
-error-plan-needs-context = ¿cuántos tokens tiene una secuencia? El registro no lo dice
+error-plan-needs-context = ¿cuántos tokens tiene una secuencia? El log no lo dice
     .hint = por ejemplo: --context 1024
-error-plan-log-untimed = este registro no tiene ninguna iteración normal con tiempo para calibrar
-    .hint = planifica sin él, o vuelve a preguntar cuando tenga unas líneas más
-error-plan-not-derived = ningún modelo de forma habitual tarda tanto en esa tarjeta: ¿son correctos la tarjeta y el lote?
+error-plan-log-untimed = este log no tiene ninguna iteración normal con tiempo para calibrar
+    .hint = planifica sin él, o vuelve a probar cuando tenga unas líneas más
+error-plan-not-derived = ningún modelo de forma habitual tarda tanto en esa GPU: ¿son correctos la GPU y el tamaño del batch?
     .hint = indica el modelo: --params 124M
 ## Several trainings, several writers
-alarm-trainings = El log contiene { $count } entrenamientos, uno tras otro. Esta respuesta trata del último, desde la línea { $line }; los segundos de los demás están en el desglose.
+alarm-trainings = El log contiene { $count } entrenamientos, uno tras otro. Este informe trata del último, desde la línea { $line }; el tiempo de los demás está en el desglose.
 alarm-writers = { $count ->
     [one] Dos procesos escriben en este log. Una iteración del otro no se cuenta.
    *[other] Dos procesos escriben en este log. { $count } iteraciones del otro no se cuentan.
   }
-alarm-straggler = El rango { $rank } es un { $share } más lento que los demás: { $own } por iteración en lugar de { $others }. Todos los rangos lo esperan.
-alarm-straggler-host = El rango { $rank } en { $host } es un { $share } más lento que los demás: { $own } por iteración en lugar de { $others }. Todos los rangos lo esperan.
+alarm-straggler = El rank { $rank } es un { $share } más lento que los demás: { $own } por iteración en lugar de { $others }. Todos los ranks lo esperan.
+alarm-straggler-host = El rank { $rank } en { $host } es un { $share } más lento que los demás: { $own } por iteración en lugar de { $others }. Todos los ranks lo esperan.
 
 ## Más consejos, y qué haría un cambio
 
-advice-a102-costs-seen = El error estándar del loss de validación crece de { $before } a { $after }; el loss aún baja { $gain } por evaluación, lo que sigue siendo visible.
-advice-a102-costs-unseen = El error estándar del loss de validación crece de { $before } a { $after }; el loss baja { $gain } por evaluación, lo que una sola evaluación ya no muestra.
-advice-a105-costs = La curva es más lisa, pero su nivel se desvía en una constante de unos { $offset }: mide una vez con muchos batches al final. Requiere editar la evaluación: la misma semilla para sus batches cada vez.
-advice-a105-costs-unknown = La curva es más lisa, pero su nivel tiene una desviación constante: mide una vez con muchos batches al final. Requiere editar la evaluación: la misma semilla para sus batches cada vez.
-advice-a105-evidence = Cada evaluación toma { $count } batches nuevos. Con los mismos batches cada vez, las diferencias tienen de 4 a 7,6 veces menos ruido por el mismo coste, así que { $fewer } muestran la tendencia.
-advice-a107-costs = Solo una edición: cada proceso evalúa su parte de los mismos batches y los losses se promedian.
-advice-a107-evidence = Uno de { $count } procesos evalúa mientras los demás esperan.
-advice-a108-costs = Una caída pierde hasta { $duration } de trabajo.
-advice-a108-evidence = Un guardado detiene el entrenamiento { $duration }; con una caída cada { $between }, la regla de Daly da { $best } como mejor intervalo.
+advice-a102-costs-seen = El error estándar de la pérdida de validación crece de { $before } a { $after }; la pérdida aún baja { $gain } entre evaluaciones, así que la tendencia sigue siendo clara.
+advice-a102-costs-unseen = El error estándar de la pérdida de validación crece de { $before } a { $after }; la pérdida solo baja { $gain } entre evaluaciones, así que una sola evaluación ya no lo muestra.
+advice-a105-costs = La curva es más suave, pero tiene un desvío constante de { $offset } aproximadamente; haz una evaluación grande al final. Hay que editar la evaluación: la misma semilla para sus batches cada vez.
+advice-a105-costs-unknown = La curva es más suave, pero tiene un desvío constante; haz una evaluación grande al final. Hay que editar la evaluación: la misma semilla para sus batches cada vez.
+advice-a105-evidence = Cada evaluación toma { $count } batches nuevos. Con los mismos batches cada vez, las diferencias tienen de 4 a 7,6 veces menos ruido por el mismo coste, así que bastan { $fewer } para ver la tendencia.
+advice-a107-costs = Solo un cambio en el código: cada rank evalúa su parte de los mismos batches y las pérdidas se promedian.
+advice-a107-evidence = Uno de { $count } ranks evalúa mientras los demás esperan.
+advice-a108-costs = Un fallo puede costar hasta { $duration } de trabajo.
+advice-a108-evidence = Un checkpoint detiene el entrenamiento { $duration }; con un fallo cada { $between }, la regla de Daly da { $best } como mejor intervalo.
 advice-a109-costs = Memoria del equipo para una copia del estado, e iteraciones algo más lentas mientras se escribe.
-advice-a109-evidence = El entrenamiento se detiene por guardados durante el { $share } del tiempo.
-advice-a111-costs = La memoria retenida por ciclos solo se libera al recogerla a mano, cada pocos miles de iteraciones.
-advice-a111-evidence = La recolección de basura cuesta el { $share } del tiempo.
-advice-a112-costs = Memoria del equipo y tiempo de procesador para los procesos de carga.
-advice-a112-evidence = Esperar los datos cuesta el { $share } del tiempo.
-advice-a113-costs = Los mismos tokens por iteración: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Solo cambia el redondeo de la suma. Si se queda sin memoria, vuelve atrás.
-advice-a113-evidence = Solo el { $share } de la memoria de la tarjeta está en uso.
-advice-a114-costs = float16 necesita escalar el loss, cosa que nanoGPT, Hugging Face y Lightning hacen solos; los losses difieren ligeramente.
+advice-a109-evidence = Los checkpoints detienen el entrenamiento el { $share } del tiempo.
+advice-a111-costs = La memoria retenida por referencias cíclicas solo se libera cuando ejecutas el recolector, cada varios miles de iteraciones.
+advice-a111-evidence = El recolector de basura ocupa el { $share } del tiempo.
+advice-a112-costs = Memoria del equipo y tiempo de CPU para los procesos de carga.
+advice-a112-evidence = La espera de datos ocupa el { $share } del tiempo.
+advice-a113-costs = Los mismos tokens por iteración: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Los resultados solo difieren en el redondeo. Si te quedas sin memoria, deshaz el cambio.
+advice-a113-evidence = Solo el { $share } de la memoria de la GPU está en uso.
+advice-a114-costs = float16 necesita escalar la pérdida, cosa que nanoGPT, Hugging Face y Lightning hacen solos; las pérdidas difieren ligeramente.
 advice-a114-evidence = { $gpu } no tiene bfloat16 en hardware: se emula a una décima parte de la velocidad.
 advise-paste = escribe: { $paste }
-advise-keeps = No cambia lo que se aprende.
-advise-changes = Cambia lo que se aprende.
+advise-keeps = No cambia lo que aprende el modelo.
+advise-changes = Cambia lo que aprende el modelo.
 section-whatif = Qué cambiaría
 whatif-change = { $setting }: { $now } → { $then }
 whatif-saves = Ahorra { $duration } ({ $span }).
 whatif-costs = Cuesta { $duration } más ({ $span }).
-whatif-same = No cambia nada en el tiempo.
-whatif-left = Quedan { $duration } en vez de { $before } ({ $span } al { $confidence })
+whatif-same = No cambia el tiempo.
+whatif-left = Tiempo restante: { $duration } en vez de { $before } ({ $span } al { $confidence })
 whatif-run = Una ejecución como esta tarda { $duration } en vez de { $before }.
-whatif-precision = El error estándar del loss de validación pasa de { $before } a { $after }.
+whatif-precision = El error estándar de la pérdida de validación pasa de { $before } a { $after }.
 whatif-unknown = Este log no puede decir qué haría { $names } con el tiempo.
 error-bad-change = --change necesita clave=valor
     .hint = por ejemplo: --change eval_interval=1000
 error-bad-change-value = { $setting } es un número entero de al menos 1
     .hint = por ejemplo: --change { $setting }=500
 
-## La tarjeta
+## La GPU
 
-card-mfu = { $gpu }: { $share } de sus { $peak } TFLOPS (MFU respecto al máximo de esta tarjeta).
-card-normal = Es lo normal en ella: un modelo de este tamaño debería tardar { $span }.
-card-slow = Es lento para ella: un modelo de este tamaño debería tardar { $span }.
+card-mfu = { $gpu }: { $share } de sus { $peak } TFLOPS (MFU respecto al máximo de esta GPU).
+card-normal = Es normal en esta GPU: un modelo de este tamaño debería tardar { $span }.
+card-slow = Es lento en esta GPU: un modelo de este tamaño debería tardar { $span }.
 card-fast = Es más rápido de lo esperado: un modelo de este tamaño debería tardar { $span }.
-alarm-hang = Un rango dejó de responder y los demás desistieron: { $text }
+alarm-hang = Un rank dejó de responder y los demás desistieron: { $text }
 alarm-false-done = La línea { $line } dice que el entrenamiento ha terminado, pero la última iteración es la { $step } de { $total }.
 alarm-false-done-empty = { $count ->
     [one] La línea { $line } dice que el entrenamiento ha terminado, pero ese lanzamiento falló antes de su primera iteración.
    *[other] La línea { $line } y en total { $count } líneas como esa dicen que el entrenamiento ha terminado, pero esos lanzamientos fallaron antes de su primera iteración.
   }
 
-## El entrenador
+## El programa
 
 train-loading = Iniciando PyTorch y preparando los datos …
-train-progress = iteración { $iteration } de { $last }, quedan { $left }
+train-progress = iteración { $iteration } de { $last }, tiempo restante: { $left }
 train-doing-evaluation = iteración { $iteration } de { $last }: evaluando …
-train-doing-checkpoint = iteración { $iteration } de { $last }: copiando aparte el checkpoint …
+train-doing-checkpoint = iteración { $iteration } de { $last }: copiando el checkpoint a memoria …
 train-doing-compile = compilando …
-train-doing-sampling = { $last } iteraciones hechas: escribiendo una muestra …
+train-doing-sampling = { $last } iteraciones hechas: generando una muestra …
 train-doing-waiting = esperando a que el último checkpoint esté en el disco …
 train-opening-what = Un GPT pequeño ({ $layers } capas, { $width } de ancho) aprende Python con las fuentes de la biblioteca estándar: { $iterations } iteraciones en { $device }, unos minutos.
-train-opening-when = Cada { $interval } iteraciones se evalúa y se guarda en { $folder }; Ctrl-C lo guarda y muestra la orden para seguir.
-train-opening-end = Al final: lo que escribe para entonces y en qué se fue el tiempo.
+train-opening-when = Cada { $interval } iteraciones se evalúa y se guarda en { $folder }; Ctrl-C lo guarda y muestra el comando para reanudar.
+train-opening-end = Al final: lo que escribe entonces y en qué se fue el tiempo.
 train-sample-before = Lo que escribía antes de aprender nada:
 train-sample = Lo que escribe después de { $iteration } iteraciones:
-train-ledger = En qué se fueron { $wall } ({ $iterations } iteraciones):
-train-phase-data = leer datos
-train-phase-forward = hacia delante (forward)
-train-phase-backward = hacia atrás (backward)
+train-ledger = En qué se fue el tiempo ({ $wall }, { $iterations } iteraciones):
+train-phase-data = lectura de datos
+train-phase-forward = forward
+train-phase-backward = backward
 train-phase-optimizer = optimizador
-train-phase-device = esperar al dispositivo
+train-phase-device = espera del dispositivo
 train-phase-evaluation_train = evaluación, parte de entrenamiento
 train-phase-evaluation_val = evaluación, parte de validación
-train-phase-checkpoint_staging = checkpoint: copiar aparte
-train-phase-checkpoint_waiting = checkpoint: esperar al escritor
-train-phase-logging = registro
-train-phase-gc = recolección de basura
-train-phase-compile = compilar
-train-phase-startup = arranque
-train-phase-sampling = generar texto
+train-phase-checkpoint_staging = checkpoint: copia a memoria
+train-phase-checkpoint_waiting = checkpoint: espera del escritor
+train-phase-logging = escritura del log
+train-phase-gc = recolector de basura
+train-phase-compile = compilación
+train-phase-startup = inicio
+train-phase-sampling = generación de texto
 train-phase-other = otros
 train-saves = { $count ->
-    [one] Un checkpoint de { $size } MB, escrito en { $written } en segundo plano; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
-   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; la ejecución se detuvo { $stalled }: { $saved } menos que esperando al disco.
+    [one] Un checkpoint de { $size } MB, escrito en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }, un ahorro de { $saved } frente a esperar al disco.
+   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }, un ahorro de { $saved } frente a esperar al disco.
   }
 train-interference = Las iteraciones durante la escritura tardaron { $ratio } veces lo que las demás.
-train-more = Checkpoint y registros: { $folder }. Después: stepscope sample --out_dir={ $folder }, o stepscope { $folder }
-train-stopped = { $signal }: detenido antes de la iteración { $iteration } y guardado. Para seguir: { $command }
+train-more = Checkpoint y logs: { $folder }. Después: stepscope sample --out_dir={ $folder }, o stepscope { $folder }
+train-stopped = { $signal }: detenido antes de la iteración { $iteration } y guardado. Para reanudar: { $command }
 train-no-wandb = wandb_log está activado, pero wandb no está instalado (pip install wandb). El entrenamiento sigue; sus cifras están en steps.jsonl, en la carpeta de la ejecución.
 train-no-tensorboard = tensorboard está activado, pero TensorBoard no está instalado (pip install tensorboard). El entrenamiento sigue; sus cifras están en steps.jsonl, en la carpeta de la ejecución.
 train-no-tracker = No se pudo iniciar { $name } ({ $reason }). El entrenamiento sigue sin él.
-train-kept = Los registros y el mejor checkpoint de la ejecución anterior de esta carpeta están en { $folder }.
-train-unknown-setting = { $setting } en { $path } no es un ajuste de este entrenador y no tiene efecto.
-train-bf16-crashes = bfloat16 se bloquea en esta CPU (probado en un proceso hijo): se entrena en float32.
+train-kept = Los logs y el mejor checkpoint de la ejecución anterior de esta carpeta están ahora en { $folder }.
+train-unknown-setting = { $setting } en { $path } no es un ajuste de este programa y no tiene efecto.
+train-bf16-crashes = bfloat16 falla en esta CPU (probado en un proceso hijo): se entrena en float32.
 train-bf16-slower = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena en float32.
 train-cuda-only = { $dtype } es solo para CUDA: se entrena en float32 en { $device }.
 train-staging = Los checkpoints guardan una copia de { $size } GB en la memoria del sistema para que el entrenamiento no espere al disco (--staging=False espera y no guarda ninguna).
 train-staging-tight = Los checkpoints guardan una copia de { $size } GB en la memoria del sistema y quedan { $left } GB: --staging=False no guarda ninguna y el entrenamiento espera al disco.
-train-broken-checkpoint = No es un checkpoint completo, se prueba el anterior: { $path } ({ $reason }).
-train-from-checkpoint = { $setting } es { $value } en el checkpoint, y eso vale; se pidió { $asked }.
-train-other-batches = Los lotes no son los del checkpoint (otros tamaños, evaluación o número de procesos): el orden de los datos empieza de nuevo.
+train-broken-checkpoint = El checkpoint está incompleto, se prueba el anterior: { $path } ({ $reason }).
+train-from-checkpoint = { $setting } es { $value } en el checkpoint, que prevalece sobre { $asked }.
+train-other-batches = Los batches no son los del checkpoint (otros tamaños, evaluación o número de procesos): el orden de los datos empieza de nuevo.
 train-save-failed = ALARMA: el checkpoint de la iteración { $iteration } no se escribió: { $reason }. El entrenamiento sigue; el checkpoint anterior está intacto.
 data-ready = { $folder }: { $train } tokens para entrenar, { $val } para validar
 data-use = Para usarlo: { $command }
 data-download = Descargando { $url } …
 train-shard-alone = shard no tiene efecto con un solo proceso: torchrun inicia varios.
-selftest-begins = Probando { $count } partes del entrenador en { $device }:
+selftest-begins = Probando { $count } partes del programa en { $device }:
 selftest-pass = bien
 selftest-fail = FALLO
 selftest-ends = { $failed ->
@@ -645,27 +640,27 @@ selftest-ends = { $failed ->
     [one] Falla { $failed } de { $count } partes.
    *[other] Fallan { $failed } de { $count } partes.
 }
-selftest-precision = loss { $loss } en { $dtype }, { $other } en float32
-selftest-compile = loss { $loss } compilado, { $other } sin compilar
+selftest-precision = pérdida { $loss } en { $dtype }, { $other } en float32
+selftest-compile = pérdida { $loss } compilado, { $other } sin compilar
 selftest-memory = una evaluación de { $sequences } secuencias necesita { $evaluation } MB, un paso de entrenamiento { $step } MB
 selftest-clock = { $steps } iteraciones suman { $counted } s, el bucle tardó { $loop } s
-selftest-checkpoint = { $differing } tensores difieren del momento de guardar; la espera más larga fue de { $stall } s
-selftest-resume = difieren { $differing } de { $steps } valores de loss y { $tensors } tensores frente al entrenamiento sin interrupción
+selftest-checkpoint = { $differing } tensores difieren del momento del checkpoint; la espera más larga fue de { $stall } s
+selftest-resume = difieren { $differing } de { $steps } valores de pérdida y { $tensors } tensores frente al entrenamiento sin interrupción
 selftest-sample = { $tokens } tokens, iguales las dos veces
 selftest-muon = valores singulares de una actualización entre { $least } y { $most } en { $dtype }
-selftest-processes = dos procesos por { $backend }: el loss difiere del de un proceso en { $worst }
-selftest-shard = dos procesos con fragmentos por { $backend }: el loss difiere del de un proceso en { $worst }
+selftest-processes = dos procesos por { $backend }: la pérdida difiere de la de un proceso en { $worst }
+selftest-shard = dos procesos con shards por { $backend }: la pérdida difiere de la de un proceso en { $worst }
 export-done = { $path }: { $size } MB, antes de la iteración { $iteration }
-error-train-no-slices = aquí no hay ningún checkpoint en partes
+error-train-no-slices = aquí no hay ningún checkpoint en shards
     .hint = el que escribe train --shard=True es una carpeta con ese nombre; ckpt.pt no hace falta exportarlo
 error-train-no-torch = para entrenar hace falta PyTorch
     .hint = { $install }
 error-train-setting-type = { $setting } espera un valor de tipo { $wanted }
     .hint = por ejemplo: --{ $setting }=… con un { $wanted }, como en nanoGPT
-error-train-choice = no existe ese { $setting }
-    .hint = hay: { $known }
+error-train-choice = valor no válido para { $setting }
+    .hint = elige entre: { $known }
 error-train-range = { $setting } está fuera de rango
-    .hint = empieza en { $least }; dropout, beta1 y beta2 son menores que 1
+    .hint = el mínimo es { $least }; dropout, beta1 y beta2 deben ser menores que 1
 error-train-heads = n_embd debe ser múltiplo de n_head
     .hint = por ejemplo: --n_embd=384 --n_head=6
 error-train-odd-head = las posiciones rotatorias necesitan cabezas de ancho par (n_embd / n_head)
@@ -676,8 +671,8 @@ error-train-unknown-character = el corpus no contiene { $character }
     .hint = empieza con caracteres que la red haya visto
 error-train-not-saved = el entrenamiento ha terminado, pero su último checkpoint (iteración { $iteration }) no se escribió: { $reason }
     .hint = { $saved ->
-        [0] no hay ningún checkpoint: liberar espacio y volver a entrenar
-       *[other] el checkpoint completo más reciente es el de la iteración { $saved }: liberar espacio y continuar desde él con --init_from=resume
+        [0] no hay ningún checkpoint: libera espacio y vuelve a entrenar
+       *[other] el checkpoint completo más reciente es el de la iteración { $saved }: libera espacio y continúa desde él con --init_from=resume
       }
 error-train-bad-meta = meta.pkl no es de nanoGPT: { $reason }
     .hint = créalo de nuevo: stepscope data prepare FILE
@@ -706,10 +701,10 @@ error-train-no-checkpoint = no hay checkpoint del que partir
 error-train-no-whole-checkpoint = ningún checkpoint completo: { $reason }
     .hint = empieza con --init_from=scratch, o copia ahí uno completo
 error-train-bad-checkpoint = el checkpoint no encaja: { $reason }
-    .hint = tiene que ser de este entrenador o del train.py de nanoGPT
+    .hint = tiene que ser de este programa o del train.py de nanoGPT
 error-train-block-size = la red cargada lee { $block_size } tokens como máximo
     .hint = --block_size={ $block_size } o menos
-error-train-accumulation = { $processes } procesos no pueden repartirse por igual ese número de microlotes
+error-train-accumulation = { $processes } procesos no pueden repartirse por igual ese número de micro-batches
     .hint = haz que gradient_accumulation_steps sea múltiplo de { $processes }
 error-train-memory = sin memoria
     .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } entrena con los mismos tokens y menos memoria; o reduce block_size, n_layer o n_embd
@@ -719,22 +714,22 @@ error-selftest-alone = --selftest no admite más ajustes que --device
     .hint = stepscope train --selftest --device=cuda
 error-train-compile = torch.compile falló: { $reason }
     .hint = --compile=False entrena sin él
-error-train-nan = la pérdida es { $value } en la iteración { $iteration }: detenido
+error-train-nan = la pérdida es { $value } en la iteración { $iteration }: entrenamiento detenido
     .hint = prueba con un learning_rate menor o más warmup_iters; ckpt.pt, si lo hay, es de antes y bueno: --init_from=resume
 error-sample-no-meta = los caracteres de esta red están en meta.pkl de su carpeta de datos, que no está aquí
     .hint = ejecútalo donde se entrenó: en la carpeta que contiene data/{ $name }
-error-train-locked = otro entrenador está usando esta carpeta (proceso { $process })
+error-train-locked = otro programa está usando esta carpeta (proceso { $process })
     .hint = da a cada ejecución su propia carpeta: --out_dir=DIR
 error-train-misspelt = no existe el ajuste { $setting }
-    .hint = { $meant } sí existe
+    .hint = ¿querías decir { $meant }?
 error-train-out-dir = no se puede escribir ahí: { $reason }
     .hint = indica otra carpeta
 error-train-device = no existe ese dispositivo
     .hint = --device=cpu, cuda, cuda:1 o mps
 error-train-no-device = PyTorch no encuentra ningún dispositivo { $name } aquí
     .hint = --device=cpu --compile=False
-error-train-config-expression = { $setting } solo se sabría ejecutando el archivo, y los config se leen, no se ejecutan
-    .hint = escribe el valor mismo, o quita la línea y dalo como opción: --{ $setting }=…
+error-train-config-expression = el valor de { $setting } solo se sabría ejecutando el archivo, y los archivos de configuración se leen, no se ejecutan
+    .hint = escribe el propio valor, o quita la línea y pásalo como opción: --{ $setting }=…
 error-data-too-many-characters = { $count } caracteres distintos son demasiados para tokens de 16 bits
     .hint = --tokens gpt2
 error-data-empty = no contiene texto
@@ -754,65 +749,65 @@ live-now = ahora
 live-left = final
 live-steps = pasos
 live-time = tiempo
-live-loss = loss
+live-loss = pérdida
 live-waiting = esperando las primeras líneas ({ $duration })
-live-warmup = arrancando: compilación, primer contacto ({ $duration }); aún sin pronóstico
+live-warmup = iniciando (compilación, { $duration }); el pronóstico llegará después
 live-training = entrenando, última línea hace { $duration }
 live-evaluation = evaluando desde hace { $duration }
 live-checkpoint = guardando desde hace { $duration }
-live-stalled = ninguna línea desde hace { $duration }: ¿parado?
+live-stalled = sin salida desde hace { $duration }: ¿bloqueado?
 live-closing = todas las iteraciones están hechas; el proceso sigue en marcha
-live-finished = terminado
-live-ended = acabado antes de tiempo
+live-finished = completado
+live-ended = terminado
 live-usual = (suele tardar { $duration })
-alarm-stall = Ninguna línea desde hace { $duration }; lo habitual serían { $usual }, y { $limit } es el límite. Mira el proceso: stepscope attach PID
-run-kept = registro y marcas de tiempo: { $folder }     stepscope { $folder }
-run-kept-partly = log y marcas de tiempo: { $folder }, sin { $count ->
+alarm-stall = Sin salida desde hace { $duration } (lo normal: { $usual }; límite: { $limit }). Mira el proceso: stepscope attach PID
+run-kept = Guardado en { $folder }. Informe completo: stepscope { $folder }
+run-kept-partly = Guardado en { $folder }, salvo { $count ->
     [one] un byte
    *[other] { $count } bytes
-  } de salida que no cupieron en el disco     stepscope { $folder }
-alarm-disk = { $folder } ya no admite más log: { $reason }. El comando sigue y su salida se muestra aquí hasta el final.
+  } de salida que no cupieron en el disco. Informe completo: stepscope { $folder }
+alarm-disk = Ya no se puede escribir el log en { $folder }: { $reason }. El comando sigue y su salida se muestra aquí hasta el final.
 alarm-recording-gone = { $folder } se ha borrado: la grabación se ha perdido. El comando sigue y su salida se muestra aquí hasta el final.
 error-run-not-started = no se pudo iniciar el comando
-    .hint = este archivo dice por qué
-error-run-no-code = el comando ha terminado, pero nadie vio cómo: se mató a los procesos que lo sabrían
-    .hint = el log acaba con lo último que imprimió: stepscope { $place }
-error-run-what = ¿qué hay que ejecutar?
+    .hint = el log que está al lado indica el motivo
+error-run-no-code = el comando ha terminado, pero no se conoce su código de salida: los procesos que lo vigilaban murieron
+    .hint = el log acaba con su última salida: stepscope { $place }
+error-run-what = falta el comando que hay que ejecutar
     .hint = por ejemplo: stepscope run -- python train.py
 error-needs-posix = esto solo funciona en Linux y macOS
-    .hint = stepscope watch train.log     sigue un registro en cualquier sistema
+    .hint = stepscope watch train.log     sigue un log en cualquier sistema
 error-needs-extra = esto necesita el extra { $extra }
     .hint = { $install }
-error-bad-address = no es una dirección de envío
+error-bad-address = no es una dirección válida para avisos
     .hint = por ejemplo: --notify mailto://user:pass@example.org
 error-bad-interval = --interval son segundos, de 0.05 a 3600
     .hint = por ejemplo: --interval 2
-error-watch-one-log = un registro cada vez
+error-watch-one-log = un log cada vez
     .hint = sigue la parte más reciente de la ejecución
 live-place = en { $place }
-attach-log = su registro: { $path }
+attach-log = su log: { $path }
 attach-no-stack = No se puede ver la pila ({ $reason }). Ejecútalo como el mismo usuario, o permítelo: sudo sysctl kernel.yama.ptrace_scope=0
-error-no-such-process = no hay tal proceso
-    .hint = pgrep -af python     muestra los que hay
+error-no-such-process = no existe ese proceso
+    .hint = pgrep -af python     muestra los que están en marcha
 error-process-not-ours = este proceso es de otro usuario
-    .hint = pregunta como él: sudo -u USUARIO stepscope attach { $place }
-error-process-without-log = este proceso escribe en un terminal o una tubería, no en un archivo
-    .hint = nombra su registro: stepscope attach { $pid } --log train.log; o inícialo con: stepscope run -- CMD
+    .hint = ejecútalo como ese usuario: sudo -u USUARIO stepscope attach { $place }
+error-process-without-log = este proceso escribe en una terminal o un pipe, no en un archivo
+    .hint = indica su log: stepscope attach { $pid } --log train.log; o inícialo con: stepscope run -- CMD
 error-bad-speed = --speed es un número mayor que 0
     .hint = por ejemplo: --speed 50
-error-replay-file = solo se puede repetir un archivo
+error-replay-file = solo se puede reproducir un archivo
     .hint = guárdalo antes: cat > train.log
 ## Causas
 
 cause-accumulation = acumulación
 cause-announced = trabajo anunciado
-cause-async-checkpoint = guardado asíncrono
-cause-attention = cálculo lento
+cause-async-checkpoint = checkpoint asíncrono
+cause-attention = kernels lentos
 cause-denormals = números desnormales
 cause-heat = calor
 cause-interruption = interrupción
-cause-leak = crecimiento
-cause-length = lote más largo
+cause-leak = coste creciente
+cause-length = batch más largo
 cause-logging = escritura del log
 cause-memory = memoria llena
 cause-neighbour = otro programa
@@ -821,113 +816,113 @@ cause-power = límite de potencia
 cause-profiler = perfilador
 cause-recompile = recompilación
 cause-schedule = planificación
-cause-straggler = rango lento
-cause-c01-evidence = su tiempo contiene una evaluación de { $duration }
-cause-c01-rest = la línea de la evaluación declara { $duration }; aquí cada evaluación trae { $rest } más
-cause-c01-beside = está junto a la línea de una evaluación, como en casi todas las evaluaciones de aquí: { $duration } más
-cause-c01-period = llega con el intervalo de las evaluaciones, cada { $every } iteraciones ({ $count } veces), aunque ninguna línea lo dice
-cause-c02-evidence = su tiempo contiene un guardado de { $duration }
-cause-c02-period = llega con el intervalo de los checkpoints, cada { $every } iteraciones ({ $count } veces), aunque ninguna línea lo dice
-cause-c03-evidence = llega justo después de un guardado, y al { $share } de los { $count } guardados les siguen iteraciones lentas
-cause-c04-evidence = entre las primeras iteraciones del proceso: { $duration } de compilación y primeros accesos
+cause-straggler = rank lento
+cause-c01-evidence = incluye una evaluación de { $duration }
+cause-c01-rest = la línea de la evaluación indica { $duration }; aquí cada evaluación tarda { $rest } más
+cause-c01-beside = está junto a la línea de una evaluación, como la mayoría de las evaluaciones de este log: { $duration } más
+cause-c01-period = se repite con el intervalo de las evaluaciones, cada { $every } iteraciones ({ $count } veces), aunque ninguna línea lo indica
+cause-c02-evidence = incluye un checkpoint de { $duration }
+cause-c02-period = se repite con el intervalo de los checkpoints, cada { $every } iteraciones ({ $count } veces), aunque ninguna línea lo indica
+cause-c03-evidence = llega justo después de un checkpoint, y al { $share } de los { $count } checkpoints les siguen iteraciones lentas
+cause-c04-evidence = entre las primeras iteraciones del proceso: { $duration } de compilación y primer uso de la GPU
 cause-c05-evidence = la primera evaluación tardó { $own }, las { $count } siguientes { $others }
-cause-c05-level = empieza justo después de la primera evaluación, antes de la iteración { $step }
-cause-c06-partial = la última iteración de una época de { $count }: un lote parcial tiene otra forma
-cause-c06-fading = una de { $count } iteraciones lentas cada vez más raras, el { $share } en el primer cuarto: cada vez se ven menos formas nuevas
-cause-c06-level = empieza con una sola iteración muy lenta, la { $step } ({ $duration } más)
-cause-c08-printed = una línea dice que se recogió basura durante { $duration }
-cause-c08-evidence = { $count } iteraciones se retrasan más o menos lo mismo, { $duration } (± { $share }), sin intervalo fijo, como cuando Python recoge basura
-cause-c09-twins = las iteraciones lentas llegan cada { $first } y cada { $second } iteraciones, dos peines que se separan: los rangos llegan al final de un fragmento de datos con un paso de diferencia
-cause-c09-tokens = cada { $every } iteraciones, es decir, { $shard } tokens de un fragmento a { $tokens } por paso
-cause-c09-evidence = cada { $every } iteraciones, que no es un número entero, { $count } veces: como cuando se acaba un fragmento de datos
-cause-c09-whole = cada { $every } iteraciones: así puede caer el final de un fragmento de datos
-cause-c10-evidence = exactamente cada { $every } iteraciones, siempre unos { $duration } más: trabajo previsto del optimizador
-cause-c11-workers = las iteraciones lentas distan entre sí tanto como procesos de carga hay, { $count }
-cause-c11-evidence = cada { $every } iteraciones, en cantidades variables (± { $share }): como cuando tantos procesos de carga no dan abasto
+cause-c05-level = el cambio empieza justo después de la primera evaluación, antes de la iteración { $step }
+cause-c06-partial = la última iteración de una época de { $count }: un batch parcial tiene otra forma
+cause-c06-fading = una de { $count } iteraciones lentas cada vez menos frecuentes, el { $share } en el primer cuarto: cada vez aparecen menos formas nuevas
+cause-c06-level = el cambio empieza con una sola iteración muy lenta, la { $step } ({ $duration } más)
+cause-c08-printed = una línea indica que el recolector de basura tardó { $duration }
+cause-c08-evidence = { $count } iteraciones tardan aproximadamente lo mismo de más, { $duration } (± { $share }), sin intervalo fijo, como cuando se ejecuta el recolector de basura de Python
+cause-c09-twins = las iteraciones lentas se repiten cada { $first } y cada { $second } iteraciones, dos ritmos entrelazados: los ranks llegan al final de un shard de datos con un paso de diferencia
+cause-c09-tokens = cada { $every } iteraciones: un shard de { $shard } tokens a { $tokens } por iteración
+cause-c09-evidence = cada { $every } iteraciones, que no es un número entero, { $count } veces: típico del final de un shard de datos
+cause-c09-whole = cada { $every } iteraciones: puede ser el final de un shard de datos
+cause-c10-evidence = exactamente cada { $every } iteraciones, siempre { $duration } más o menos: trabajo programado del optimizador
+cause-c11-workers = la distancia entre iteraciones lentas coincide con el número de procesos de carga, { $count }
+cause-c11-evidence = cada { $every } iteraciones, en cantidades variables (± { $share }): típico de otros tantos procesos de carga que no dan abasto
 cause-c12-evidence = la primera iteración de una época de { $steps }; el { $share } de las { $count } épocas empieza despacio
-cause-c12-period = al borde de cada época de { $steps } iteraciones ({ $count } veces): los procesos de carga arrancan de nuevo
-cause-c13-evidence = el nivel bajó un { $share } al principio de la ejecución ({ $done } de ella) y así siguió, como cuando los datos ya se han leído una vez
-cause-c14-evidence = durante ella se pidió un fichero que tardó { $own } en responder; los otros { $count } tardan { $usual }
+cause-c12-period = al borde de cada época de { $steps } iteraciones ({ $count } veces): los procesos de carga se reinician
+cause-c13-evidence = las iteraciones pasaron a ser un { $share } más rápidas al principio de la ejecución ({ $done } de ella) y así siguieron, típico de datos que quedan en caché tras la primera lectura
+cause-c14-evidence = durante ella se pidió un archivo que tardó { $own } en responder; los otros { $count } tardan { $usual }
 cause-c16-more = { $count } reintentos de asignación en su ventana, { $usual } en una normal
-cause-c16-usual = { $count } reintentos de asignación en su ventana, pero también { $usual } en las demás: cuestan en todas, no más en esta
-cause-c17-full = un { $change } más lento de golpe y para siempre, con el { $share } de la memoria de la tarjeta en uso: puede haber páginas en la memoria del equipo
-cause-c17-evidence = un { $change } más lento de golpe y para siempre: en Windows o WSL, la memoria llena de la tarjeta hace eso
-cause-c18-evidence = un { $change } más lento, sube y luego se estabiliza, como cuando una tarjeta alcanza su temperatura
-cause-c18-follows = un { $change } más lento, y las evaluaciones en la misma proporción: se ha ralentizado todo lo que calcula
-cause-c19-pinned = la tarjeta consume el { $share } de su límite de potencia
-cause-c19-evidence = un { $change } más lento y constante: un límite de potencia o de reloj haría eso
-cause-c20-window = un { $change } más lento con bordes bruscos, y luego de vuelta al nivel anterior: alguien vino y se fue
-cause-c20-back = un { $share } más rápido, de vuelta a un nivel anterior: quien compartía la máquina se ha ido
-cause-c20-evidence = un { $change } más lento de golpe: puede haber empezado otro programa en la tarjeta o en el equipo
-cause-c20-burst = una de { $count } iteraciones lentas de todo tamaño en { $steps } líneas: puede que otros compartan la máquina
-cause-c21-evidence = el rango más lento tardó { $slowest } donde el más rápido tardó { $fastest }: los demás lo esperaron
+cause-c16-usual = { $count } reintentos de asignación en su ventana, pero también { $usual } en las demás: ralentizan todas, no solo esta
+cause-c17-full = un { $change } más lento, de golpe y de forma permanente, con el { $share } de la memoria de la GPU en uso: puede que haya páginas en la memoria del equipo
+cause-c17-evidence = un { $change } más lento, de golpe y de forma permanente: en Windows o WSL lo causa la memoria llena de la GPU
+cause-c18-evidence = un { $change } más lento, sube y luego se estabiliza: típico de una GPU que alcanza su temperatura de trabajo
+cause-c18-follows = un { $change } más lento, y las evaluaciones en la misma proporción: todo el cálculo se ha ralentizado
+cause-c19-pinned = la GPU consume el { $share } de su límite de potencia
+cause-c19-evidence = un { $change } más lento y constante: compatible con un límite de potencia o de frecuencia
+cause-c20-window = un { $change } más lento con bordes bruscos, y luego de vuelta al nivel anterior: probablemente otro trabajo compartió la máquina durante un tiempo
+cause-c20-back = un { $share } más rápido, de vuelta a un nivel anterior: probablemente ha terminado otro programa en la máquina
+cause-c20-evidence = un { $change } más lento de golpe: puede que haya empezado otro programa en la GPU o en el equipo
+cause-c20-burst = una de { $count } iteraciones lentas de duración variable en { $steps } líneas: puede que la máquina esté compartida
+cause-c21-evidence = el rank más lento tardó { $slowest } y el más rápido { $fastest }: los demás lo esperaron
 cause-c22-evidence = una sola pausa de { $duration } entre iteraciones de { $level }: suspendida, bloqueada o colgada
 cause-c24-evidence = cada { $every } iteraciones, múltiplo del intervalo del log de { $interval }, con iteraciones cortas
-cause-c25-memory = { $count } micropasos de { $batch } secuencias por paso, con el { $share } de la memoria de la tarjeta en uso: cabría un lote mayor con menos micropasos
-cause-c25-small = { $count } micropasos de { $batch } secuencias por paso para un modelo de { $parameters } parámetros en una tarjeta: ¿era para ocho?
-cause-c26-attention = la cabecera avisa de atención lenta: cada iteración la calcula sin núcleo fusionado
-cause-c26-dtype = la ejecución calcula en coma flotante de 32 bits en una GPU: sus tensor cores quedan ociosos
+cause-c25-memory = { $count } micropasos de { $batch } secuencias por iteración, con el { $share } de la memoria de la GPU en uso: cabría un batch mayor con menos micropasos
+cause-c25-small = { $count } micropasos de { $batch } secuencias por iteración para un modelo de { $parameters } parámetros en una GPU: ¿estaba pensado para ocho?
+cause-c26-attention = la cabecera avisa de atención lenta: cada iteración la calcula sin kernel fusionado
+cause-c26-dtype = la ejecución calcula en coma flotante de 32 bits: los tensor cores de la GPU quedan sin usar
 cause-c27-evidence = tenía { $factor } veces el trabajo habitual, y en esta ejecución el tiempo sigue al trabajo (correlación { $tied })
-cause-c27-level = el trabajo por iteración cambió { $factor } veces con él
+cause-c27-level = el trabajo por iteración se multiplicó por { $factor } al mismo tiempo
 cause-c28-evidence = la primera iteración tras reanudar en { $step }: cargar, compilar y saltar llevó { $duration }
 cause-c29-evidence = un aumento constante del { $change } a lo largo de la ejecución que no se estabiliza, como cuando algo crece con cada iteración
 cause-c30-evidence = un aumento en la CPU: puede que números cercanos a cero sean ya desnormales
-cause-c32-evidence = una línea anterior habla de una traza del perfilador
+cause-c32-evidence = una línea anterior indica una traza del perfilador
 cause-c33-evidence = la primera iteración tras una evaluación; el { $share } de las { $count } evaluaciones tiene una así
 cause-c33-period = la iteración que sigue a una evaluación es lenta { $count } veces, aunque el reloj de este log excluye las evaluaciones
-cause-c34-evidence = un cambio del { $change } a lo largo de la ejecución casi sin ruido (± { $noise }): más bien planificado que crecido
-cause-c35-evidence = el log dice que esperó { $duration } a sus datos
+cause-c34-evidence = un cambio del { $change } a lo largo de la ejecución casi sin ruido (± { $noise }): más probablemente planificado que espontáneo
+cause-c35-evidence = el log indica que esperó { $duration } a sus datos
 cause-c35-figure = esperó a sus datos { $own } por iteración, normalmente { $usual }
-cause-c35-level = la espera de datos cambió con él, de { $before } a { $after } por iteración: el { $share } del cambio
-cause-c36-evidence = antes hay una línea que aparece ante { $count } iteraciones, { $hits } de ellas lentas
-cause-c36-evaluation = las evaluaciones con una línea así delante tardan { $own }, las demás { $others } ({ $count } de ellas)
-level-slower = Desde la iteración { $step }, las iteraciones son un { $share } más lentas ({ $duration }).
-level-faster = Desde la iteración { $step }, las iteraciones son un { $share } más rápidas ({ $duration }).
-level-candidate = Mejor explicación: { $cause } ({ $code }, seguridad del { $confidence }): { $evidence }.
+cause-c35-level = la espera de datos cambió al mismo tiempo, de { $before } a { $after } por iteración: el { $share } del cambio
+cause-c36-evidence = sigue a una línea que precede a { $count } iteraciones, { $hits } de ellas lentas
+cause-c36-evaluation = las evaluaciones precedidas de una línea así tardan { $own }; las demás, { $others } ({ $count } de ellas)
+level-slower = Las iteraciones son un { $share } más lentas desde la { $step } ({ $duration }).
+level-faster = Las iteraciones son un { $share } más rápidas desde la { $step } ({ $duration }).
+level-candidate = Explicación más probable: { $cause } ({ $code }, { $confidence } de seguridad): { $evidence }.
 level-others = También es posible: { $others }.
-level-none = Nada en el log dice por qué.
+level-none = Nada en el log lo explica.
 candidate-short = { $cause } ({ $code }, { $confidence })
-slow-rhythm = Cada { $every } iteraciones, una tarda { $duration } más, { $count } veces hasta ahora: { $cause } ({ $code }).
-slow-rhythm-maybe = Cada { $every } iteraciones, una tarda { $duration } más, { $count } veces hasta ahora; nada dice con seguridad por qué. Lo más probable: { $candidate }.
-slow-rhythm-unknown = Cada { $every } iteraciones, una tarda { $duration } más, { $count } veces hasta ahora; nada dice por qué.
+slow-rhythm = Cada { $every } iteraciones, una tarda { $duration } más ({ $count } veces hasta ahora): { $cause } ({ $code }).
+slow-rhythm-maybe = Cada { $every } iteraciones, una tarda { $duration } más ({ $count } veces hasta ahora); nada lo explica con seguridad. Lo más probable: { $candidate }.
+slow-rhythm-unknown = Cada { $every } iteraciones, una tarda { $duration } más ({ $count } veces hasta ahora); nada lo explica.
 finding-line = Toda la ejecución: { $evidence } ({ $code }).
-settle-stamps = Unas marcas de tiempo en las líneas distinguirían una pausa de la máquina de una iteración lenta: { $command }
-settle-data = Imprimir cuánto espera cada iteración a su lote aclararía si los datos llegaron tarde.
-settle-gpu = nvidia-smi mientras ocurre (y --nvidia-smi FICHERO aquí) aclararía calor, potencia, memoria y otros programas.
-settle-gc = gc.disable() tras la primera iteración aclararía si es la recolección de basura: desaparecerían las iteraciones lentas.
-settle-ranks = El mismo log de cada rango mostraría a cuál esperaron los demás.
-settle-events = { $count } iteraciones lentas son de igual tamaño, pero aún no se distingue un intervalo: harían falta unas { $enough }.
+settle-stamps = Con marcas de tiempo en las líneas se distinguiría una pausa de la máquina de una iteración lenta: { $command }
+settle-data = Imprimir cuánto espera cada iteración a su batch mostraría si los datos llegaron tarde.
+settle-gpu = nvidia-smi mientras ocurre (y aquí --nvidia-smi ARCHIVO) mostraría calor, potencia, memoria y otros programas.
+settle-gc = Llamar a gc.disable() tras la primera iteración mostraría si es el recolector de basura: las iteraciones lentas desaparecerían.
+settle-ranks = El mismo log de cada rank mostraría a cuál esperaron los demás.
+settle-events = { $count } iteraciones lentas duran lo mismo, pero aún no se puede determinar su intervalo: hacen falta unas { $enough }.
 why-title = Iteración { $step }
 why-took = Tardó { $duration }; una iteración normal cercana tarda { $level }.
 why-window = Su línea abarca { $count } iteraciones: { $duration } en total, { $mean } cada una; una normal cercana tarda { $level }.
-why-normal = Es normal: nueve de cada diez tardan { $span }.
-why-raised = Está por encima de sus vecinas, pero no tanto como para contar como lenta.
+why-normal = Es normal: el 90 % tarda { $span }.
+why-raised = Es más que sus vecinas, pero no lo bastante para contar como lenta.
 why-made-of = Se compone de: { $parts }.
-why-cause = Causa: { $cause } ({ $code }, seguridad del { $confidence }): { $evidence }.
-why-unexplained = Sin explicar: nada en este log es lo bastante seguro para responder de { $duration }.
-why-lines = Las líneas que lo apoyan:
+why-cause = Causa: { $cause } ({ $code }, { $confidence } de seguridad): { $evidence }.
+why-unexplained = Sin explicar: ningún indicio de este log basta para explicar los { $duration } de más.
+why-lines = Indicios en el log:
 why-considered = También se consideró:
 why-candidate = { $code } { $cause }, { $confidence }: { $evidence }
 why-turned-down = Descartado:
-why-not-marker = ninguna línea anterior habla de una evaluación, un guardado, una recolección o una espera
+why-not-marker = ninguna línea anterior indica una evaluación, un checkpoint, el recolector de basura o una espera
 why-not-first = no está entre las primeras iteraciones de su proceso
-why-not-period = no guarda ningún intervalo con otras iteraciones lentas
+why-not-period = no se repite a intervalos fijos
 why-not-epoch = no está al borde de una época
 why-not-data = la espera de datos impresa es allí la habitual
 why-not-work = no tenía más trabajo que otras
-why-not-save = no hay ningún guardado poco antes
+why-not-save = no hay ningún checkpoint poco antes
 why-not-pause = es demasiado corta para una máquina suspendida
-why-periodic = Llega cada { $every } iteraciones, { $count } veces en este log.
+why-periodic = Se repite cada { $every } iteraciones, { $count } veces en este log.
 why-neighbours = A su alrededor: { $items }.
 why-neighbour = { $step }: { $duration }
-why-settle = Qué lo aclararía:
+why-settle = Cómo averiguarlo:
 why-unprinted = La iteración { $step } no tiene línea propia. Las más cercanas:
 why-inside = La iteración { $step } es una de las que abarca la línea de la iteración { $line_step }.
 why-no-time = La línea de la iteración { $step } no trae tiempo.
-why-page = La página completa: stepscope doc { $code }
+why-page = Más detalles: stepscope doc { $code }
 error-no-such-step = el log no tiene la iteración { $step }
     .hint = va de { $first } a { $last }
-error-bad-step = un paso es un número entero
+error-bad-step = un paso debe ser un número entero
     .hint = por ejemplo: stepscope why train.log 500
 alarm-files-order = { $by ->
     [stamps] Los archivos se leyeron en el orden de sus marcas de tiempo: { $paths }
@@ -937,95 +932,95 @@ alarm-files-repeated = { $count ->
     [one] Este archivo contiene las mismas líneas que otro y se dejó fuera: { $paths }
    *[other] Estos archivos contienen las mismas líneas que otros y se dejaron fuera: { $paths }
   }
-## Registros de formato desconocido
+## Logs de formato desconocido
 
-section-inferred = Cómo se leyó este registro
-inferred-intro = Ningún formato del catálogo reconoce este registro, así que se leyó por su estructura (seguridad: { $confidence }):
-inferred-item = { $text } (seguridad: { $confidence })
-inferred-teach = Para corregirlo: stepscope formats try { $path } --suggest > my.toml, cambia my.toml y añade --format-file my.toml
-infer-step = «{ $text }» se toma por la iteración: un número entero que sube de línea en línea.
-infer-step-epoch = «{ $epoch }» se toma por la época y «{ $batch }» por la iteración dentro de ella: empieza de nuevo en cada época.
-infer-step-is-epoch = «{ $text }» se toma por la iteración: hay una línea por época.
-infer-step-word = «{ $text }» se toma por la iteración.
-infer-time-mean = «{ $text }» se toma por una media desde la primera iteración, en { $unit }: baja de línea en línea mientras su suma crece, así que las iteraciones se calculan a partir de ella.
-infer-time-none = De ningún número de estas líneas consta que sea un tiempo.
-infer-time-stamps = Los tiempos son los que median entre las marcas de tiempo de las líneas.
-infer-time-step = «{ $text }» se toma por el tiempo de una iteración, en { $unit }.
-infer-time-total = «{ $text }» se toma por el tiempo de todas las iteraciones desde la línea anterior, en { $unit }.
-infer-time-clock = «{ $text }» se toma por un reloj que sigue corriendo de línea en línea, en { $unit }.
-infer-time-rate = «{ $text }» se toma por iteraciones por segundo.
-infer-time-work = «{ $text }» se toma por el trabajo por segundo y «{ $amount }», por el de una iteración.
+section-inferred = Cómo se leyó este log
+inferred-intro = Ningún formato conocido reconoce este log, así que se leyó por su estructura ({ $confidence } de seguridad):
+inferred-item = { $text } ({ $confidence } de seguridad)
+inferred-teach = Para corregirlo: stepscope formats try { $path } --suggest > my.toml, edita my.toml y añade --format-file my.toml
+infer-step = «{ $text }» se interpreta como la iteración: un número entero que crece de línea en línea.
+infer-step-epoch = «{ $epoch }» se interpreta como la época y «{ $batch }» como la iteración dentro de ella: empieza de nuevo en cada época.
+infer-step-is-epoch = «{ $text }» se interpreta como la iteración: hay una línea por época.
+infer-step-word = «{ $text }» se interpreta como la iteración.
+infer-time-mean = «{ $text }» se interpreta como una media desde la primera iteración, en { $unit }: baja de línea en línea mientras su suma crece, así que cada iteración se calcula a partir de ella.
+infer-time-none = Ningún número de estas líneas se reconoce como una duración.
+infer-time-stamps = Los tiempos son las diferencias entre las marcas de tiempo de las líneas.
+infer-time-step = «{ $text }» se interpreta como el tiempo de una iteración, en { $unit }.
+infer-time-total = «{ $text }» se interpreta como el tiempo de todas las iteraciones desde la línea anterior, en { $unit }.
+infer-time-clock = «{ $text }» se interpreta como un reloj que avanza de línea en línea, en { $unit }.
+infer-time-rate = «{ $text }» se interpreta como iteraciones por segundo.
+infer-time-work = «{ $text }» se interpreta como el trabajo por segundo, y «{ $amount }» como el trabajo por iteración.
 infer-because-stamps = Concuerda con las marcas de tiempo.
 infer-because-clock = Concuerda con el reloj de la misma línea.
-infer-because-rate = Concuerda con el ritmo de la misma línea.
+infer-because-rate = Concuerda con la velocidad de la misma línea.
 infer-because-left = Concuerda con el tiempo restante que imprime la línea.
-infer-because-spacing = Lo deciden las líneas que abarcan más o menos iteraciones que las demás.
-infer-because-meter = Le sigue su media entre paréntesis, como en un medidor que se lee en cada iteración.
-infer-because-amounts = Con una unidad más corta, los otros contadores de la línea subirían más rápido que cualquier máquina.
-infer-because-unit = Su unidad está impresa; nada más en el registro lo confirma.
-infer-because-name = Se llama como tal; nada en el registro confirma que cuente segundos.
-infer-because-size = No lleva unidad, y para un número de este tamaño lo más probable son segundos.
-infer-total = «{ $text }» se toma por el número de iteraciones.
-infer-batches = «{ $text }» se toma por las iteraciones de una época.
-infer-evaluation = Las líneas como «{ $text }» se toman por evaluaciones.
-infer-checkpoint = Las líneas como «{ $text }» se toman por guardados.
-infer-step-counted = Las líneas como «{ $text }» no llevan número: se cuentan, cada una como una iteración.
-infer-step-bar = La barra «{ $text }» se toma por la del entrenamiento: sus líneas son las iteraciones.
+infer-because-spacing = Lo confirman las líneas que abarcan más o menos iteraciones que las demás.
+infer-because-meter = Le sigue su media entre paréntesis, como en un medidor que se actualiza en cada iteración.
+infer-because-amounts = Con una unidad más corta, los otros contadores de la línea subirían más rápido de lo que permite cualquier máquina.
+infer-because-unit = Su unidad está impresa; nada más en el log lo confirma.
+infer-because-name = Su nombre lo sugiere; nada en el log confirma que cuente segundos.
+infer-because-size = No lleva unidad; para un número de este tamaño, lo más probable son segundos.
+infer-total = «{ $text }» se interpreta como el número de iteraciones.
+infer-batches = «{ $text }» se interpreta como las iteraciones por época.
+infer-evaluation = Las líneas como «{ $text }» se interpretan como evaluaciones.
+infer-checkpoint = Las líneas como «{ $text }» se interpretan como checkpoints.
+infer-step-counted = Las líneas como «{ $text }» no llevan número: cada una cuenta como una iteración.
+infer-step-bar = La barra «{ $text }» se interpreta como la del entrenamiento: sus líneas son las iteraciones.
 infer-time-bar = Los tiempos son los del reloj de la barra, en segundos enteros; la velocidad que muestra está suavizada y no se usa.
-infer-bars-are-epochs = La barra empieza { $count } veces; cada una se toma por una época.
-infer-step-batch = «{ $text }» se toma por el batch de una época; empieza { $count } veces, y cada una se toma por una época.
-infer-doubt-interval = «{ $text }» puede ser el tiempo de una iteración o el de las { $count } desde la línea anterior. Nada en el registro dice cuál, así que no se leyó ningún tiempo.
-infer-doubt-unit = «{ $text }» no lleva unidad y puede ser el tiempo de una iteración o de varias ({ $count } desde la línea anterior). Nada en el registro dice cuál, así que no se leyó ningún tiempo.
+infer-bars-are-epochs = La barra empieza { $count } veces; cada una se interpreta como una época.
+infer-step-batch = «{ $text }» se interpreta como el batch dentro de una época; empieza de nuevo { $count } veces, y cada una se interpreta como una época.
+infer-doubt-interval = «{ $text }» puede ser el tiempo de una iteración o el de las { $count } desde la línea anterior. Nada en el log indica cuál, así que no se leyó ningún tiempo.
+infer-doubt-unit = «{ $text }» no lleva unidad y puede ser el tiempo de una iteración o de varias ({ $count } desde la línea anterior). Nada en el log indica cuál, así que no se leyó ningún tiempo.
 
 ## Comparar ejecuciones
 
-compare-slower = La segunda ejecución es un { $share } más lenta: { $before } → { $after } por cada 1000.
-compare-faster = La segunda ejecución es un { $share } más rápida: { $before } → { $after } por cada 1000.
+compare-slower = La segunda ejecución tarda un { $share } más: { $before } → { $after } por cada 1000.
+compare-faster = La segunda ejecución tarda un { $share } menos: { $before } → { $after } por cada 1000.
 compare-same = Las dos tardan lo mismo: { $before } por cada 1000.
-compare-most = La mayor parte de la diferencia es { $phase }: el { $share }.
+compare-most = El { $share } de la diferencia es de { $phase }.
 compare-real = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: es más que ruido.
 compare-noise = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: puede ser ruido.
 compare-too-few = Hay muy pocas iteraciones normales para distinguir una diferencia del ruido.
 compare-unit-steps = por 1000 iteraciones
 compare-unit-tokens = por millón de tokens
-compare-settings-same = Los mismos ajustes, hasta donde dicen los registros.
+compare-settings-same = Los ajustes son los mismos, hasta donde muestran los logs.
 compare-settings = Ajustes distintos: { $settings }
 compare-no-times = { $path }: no hay ninguna iteración con tiempo que comparar.
-compare-no-tokens = No todos los registros dicen sus tokens: comparados por iteraciones.
-error-compare-needs-two = compare necesita dos registros o más
+compare-no-tokens = No todos los logs indican sus tokens: se comparan por iteraciones.
+error-compare-needs-two = compare necesita dos logs o más
     .hint = por ejemplo: stepscope compare old.log new.log
 
 ## La página
 
 page-strip = Cada iteración
-page-strip-hint = Arrastre para ampliar, doble clic para verlo todo. Con el gráfico elegido: + y − o la rueda amplían, las flechas mueven, N y P van de una iteración lenta a otra, Inicio lo muestra todo.
-page-whatif = Y si
+page-strip-hint = Arrastra para ampliar, haz doble clic para verlo todo. Con el gráfico elegido: + y − o la rueda amplían, las flechas mueven, N y P van de una iteración lenta a otra, Inicio lo muestra todo.
+page-whatif = Qué pasaría si
 
 ## La aplicación web
 
 web-all-runs = todas las ejecuciones
 web-compare = Comparar
-web-no-runs = No hay ningún registro de entrenamiento en esta carpeta.
-web-paste = Otro registro
-web-paste-hint = Pega aquí líneas de un registro, o suelta un archivo sobre esta página. Se lee en memoria y no se guarda.
+web-no-runs = No hay ningún log de entrenamiento en esta carpeta.
+web-paste = Otro log
+web-paste-hint = Pega aquí líneas de un log, o suelta un archivo sobre esta página. Se queda en memoria y no se guarda.
 web-explain = Explicar
-serve-hint = Ctrl-C lo detiene. La dirección lleva el token que deja entrar al navegador.
-error-serve-needs-token = escuchar más allá de esta máquina requiere un token propio
+serve-hint = Pulsa Ctrl-C para detenerlo. El enlace contiene tu token de acceso.
+error-serve-needs-token = el acceso desde otras máquinas requiere un token propio
     .hint = por ejemplo: openssl rand -hex 16 > token.txt, luego --host 0.0.0.0 --token-file token.txt
-error-bad-token = no es un token
+error-bad-token = no es un token válido
     .hint = una palabra de letras y cifras, por ejemplo: openssl rand -hex 16 > token.txt
-error-bad-allow-host = no es un nombre de host ni una dirección
+error-bad-allow-host = no es un nombre de host ni una dirección válidos
     .hint = por ejemplo: --allow-host logs.example.com o --allow-host localhost:9000
-error-bad-port = no es un puerto
+error-bad-port = no es un puerto válido
     .hint = por ejemplo: --port 8000
 error-cannot-listen = no se puede escuchar ahí: { $reason }
     .hint = usa otro puerto, o ninguno para uno libre
-alarm-unexplained = Entre las iteraciones { $before } y { $step } pasaron { $duration } que nada en el log explica.
-clocks-differ = Según sus marcas de tiempo el log duró { $stamps }; según los tiempos impresos, { $printed }: { $rest } no figuran en ninguna cifra impresa.
+alarm-unexplained = Entre las iteraciones { $before } y { $step } pasaron { $duration } sin explicación en el log.
+clocks-differ = Las marcas de tiempo abarcan { $stamps }; los tiempos impresos, { $printed }: en estos faltan { $rest }.
 ## Formatos que enseña el usuario
 
-formats-words = Se le muestra una línea cuando contiene: { $words }.
-formats-try-gave-up = se rindió en la línea { $line }, columna { $column }:
+formats-words = Una línea se comprueba si contiene alguno de estos textos: { $words }.
+formats-try-gave-up = se detuvo en la línea { $line }, columna { $column }:
 formats-try-others = { $count ->
     [one] Otro formato más no reconoce ninguna línea.
    *[other] Otros { $count } formatos no reconocen ninguna línea.
@@ -1034,35 +1029,35 @@ formats-try-account = { $name }: { $share } de los indicios, { $steps } iteracio
 formats-try-behind = { $name }: { $share } de los indicios, { $steps } líneas con iteraciones; no se probó más
 formats-try-read-as = Se lee como { $name }: { $steps } iteraciones.
 suggest-what = Un archivo de formato para Stepscope, hecho a partir de la estructura de { $path }.
-suggest-where = Ponlo en { $folder } o nómbralo: stepscope { $path } --format-file FILE
+suggest-where = Guárdalo en { $folder }, o indícalo: stepscope { $path } --format-file FILE
 suggest-groups = Los grupos con nombre son valores: step o epoch y batch, total, loss; un tiempo es dur_s, dur_ms, elapsed_s, elapsed_clock, it_per_s, …
 suggest-total = clock.covers es step, window (una media), cumulative o stamp; figure_is_total = true cuando el tiempo es el de todas las iteraciones desde la línea anterior.
-suggest-none = Nada en este archivo cuenta iteraciones: lo que sigue es un formulario por rellenar.
-error-suggest-needs-file = --suggest va con try y un archivo
+suggest-none = Nada en este archivo cuenta iteraciones: lo que sigue es una plantilla para rellenar.
+error-suggest-needs-file = --suggest necesita try y un archivo
     .hint = stepscope formats try run.log --suggest > mine.toml
 error-no-such-format-file = no se puede leer el archivo de formato: { $reason }
     .hint = stepscope formats try run.log --suggest > mine.toml     escribe uno
 error-format-file-too-large = demasiado grande para un archivo de formato
-    .hint = ¿es el registro? Entonces quita --format-file
+    .hint = ¿es el log? Entonces quita --format-file
 error-format-file-not-text = el archivo de formato no es texto UTF-8
     .hint = guárdalo como UTF-8
 error-format-file-syntax = el archivo de formato no es TOML: { $reason }
     .hint = un patrón va entre comillas simples: pattern = '…'
 error-format-key-missing = falta { $field }
     .hint = stepscope formats try run.log --suggest     escribe un archivo con todo lo necesario
-error-format-key-unknown = no existe la clave { $field }
-    .hint = existen: { $known }
-error-format-key-type = { $field } tiene un valor de otro tipo
-    .hint = es así: { $wanted }
+error-format-key-unknown = clave desconocida: { $field }
+    .hint = elige entre: { $known }
+error-format-key-type = { $field } tiene un valor de tipo incorrecto
+    .hint = se espera: { $wanted }
 error-format-bad-value = { $field } no puede ser { $value }
     .hint = uno de: { $known }
-error-format-bad-pattern = el patrón no es una expresión regular: { $reason }
-    .hint = un signo que se representa a sí mismo lleva una barra invertida: \[ \( \. \|
-error-format-slow-pattern = el patrón puede leer algunas líneas de tantas maneras que podría no acabar nunca
-    .hint = pon fin a una de las repeticiones, por ejemplo { $example } en vez de + o *, o sepáralas: \S+ \S+ en lugar de .+ .+
-error-format-unknown-group = no existe ningún valor llamado { $group }
-    .hint = existen: { $known }
-error-format-sample-missed = el patrón se rinde en la columna { $column } de su ejemplo: { $text }
+error-format-bad-pattern = el patrón no es una expresión regular válida: { $reason }
+    .hint = un carácter especial literal lleva una barra invertida: \[ \( \. \|
+error-format-slow-pattern = el patrón puede leer algunas líneas de demasiadas maneras y podría no acabar nunca
+    .hint = limita una de las repeticiones, por ejemplo { $example } en vez de + o *, o sepáralas: \S+ \S+ en lugar de .+ .+
+error-format-unknown-group = valor desconocido: { $group }
+    .hint = elige entre: { $known }
+error-format-sample-missed = el patrón falla en la columna { $column } de su ejemplo: { $text }
     .hint = cambia el patrón o el ejemplo
 error-format-no-step = ninguna línea es del tipo step
     .hint = un [[lines]] necesita kind = 'step' y un patrón con (?P<step>\d+)
@@ -1071,111 +1066,111 @@ error-broken-plugin = no se puede cargar el formato { $name } de otro paquete: {
 
 ## Visto desde dentro
 
-inside-line = Visto desde dentro del proceso: { $items }.
+inside-line = Medido dentro del proceso: { $items }.
 inside-evaluation = { $count } × evaluación { $duration }
-inside-checkpoint = { $count } × guardado { $duration }
+inside-checkpoint = { $count } × checkpoint { $duration }
 inside-data = { $count } × espera de datos { $duration } (la más larga { $longest })
-inside-gc = { $count } × recolección de basura { $duration } (la más larga { $longest })
+inside-gc = { $count } × recolector de basura { $duration } (la vez más larga { $longest })
 inside-compile = { $count } × compilación { $duration }
 inside-optimizer = { $count } × paso del optimizador { $duration }
 inside-retry = { $count } × reserva de memoria repetida
 inside-step = { $count } × iteración { $duration } (la más larga { $longest })
-inside-fetch = { $count } × carga de un lote { $duration } (la más larga { $longest })
-inside-logging = { $count } × registro { $duration }
+inside-fetch = { $count } × carga de un batch { $duration } (la más larga { $longest })
+inside-logging = { $count } × escritura del log { $duration }
 inside-other = { $count } × { $kind } { $duration } (el más largo { $longest })
 ## Pronóstico
 
 assume-like = { $count ->
-    [one] El resto sigue una ejecución anterior del mismo programa, { $path }, al ritmo de esta.
-   *[other] El resto sigue { $count } ejecuciones anteriores del mismo programa, como { $path }, al ritmo de esta.
+    [one] El resto sigue una ejecución anterior del mismo programa, { $path }, a la velocidad de esta.
+   *[other] El resto sigue { $count } ejecuciones anteriores del mismo programa, como { $path }, a la velocidad de esta.
 }
-assume-passes = La ralentización actual es nueva: se supone que durará más o menos lo que ya ha durado.
-finish-ask = Vuelve a preguntar después de la iteración { $step }, dentro de unos { $duration }.
-finish-ask-step = Vuelve a preguntar después de la iteración { $step }.
-deadline-chance = Lista antes de { $time }: { $share } de probabilidad.
-deadline-sure = Lista antes de { $time }: casi con seguridad.
-deadline-hardly = Lista antes de { $time }: apenas posible.
-error-bad-deadline = no es un momento: { $text }
-    .hint = escribe --deadline 08:00, --deadline 2025-11-15T08:00 o segundos Unix
-error-like-format = un registro de otro entrenador: { $its }, no { $own }
-    .hint = --like quiere un registro completo del mismo programa
+assume-passes = La ralentización actual es reciente: se supone que durará más o menos otro tanto.
+finish-ask = Vuelve a mirar después de la iteración { $step } (faltan { $duration } aproximadamente).
+finish-ask-step = Vuelve a mirar después de la iteración { $step }.
+deadline-chance = Plazo: { $time }. Probabilidad de terminar a tiempo: { $share }.
+deadline-sure = Plazo: { $time }. Casi seguro que termina a tiempo.
+deadline-hardly = Plazo: { $time }. Es casi imposible que termine a tiempo.
+error-bad-deadline = no es una hora válida: { $text }
+    .hint = por ejemplo: --deadline 08:00, --deadline 2025-11-15T08:00 o segundos Unix
+error-like-format = el log es de otro programa: { $its }, no { $own }
+    .hint = --like necesita un log completo del mismo programa
 error-like-short = esa ejecución termina en la iteración { $last }, antes de las { $total } de esta
-    .hint = --like quiere un registro completo del mismo programa
+    .hint = --like necesita un log completo del mismo programa
 
-advice-a106-costs = Las mismas secuencias en { $batches } batches de { $size }. Requiere editar la evaluación.
-advice-a106-evidence = Una evaluación ejecuta { $batches } batches de { $size }, y a la tarjeta le sobra memoria para otros mayores.
+advice-a106-costs = Las mismas secuencias en { $batches } batches de { $size }. Hay que editar la evaluación.
+advice-a106-evidence = Una evaluación ejecuta { $batches } batches de { $size }, y a la GPU le sobra memoria para otros mayores.
 advice-a110-costs = Espacio en disco para la caché.
-advice-a110-evidence = La ejecución se inició { $count } veces; el arranque costó { $duration } en total.
-advice-a115-costs = El loss se imprime una vez cada { $count } iteraciones.
-advice-a115-evidence = Cada iteración de { $duration } espera a que su loss se traiga y se imprima.
+advice-a110-evidence = La ejecución se inició { $count } veces; el calentamiento costó { $duration } en total.
+advice-a115-costs = La pérdida solo se imprime cada { $count } iteraciones.
+advice-a115-evidence = Cada iteración de { $duration } espera a que su pérdida se lea y se imprima.
 advice-a116-costs = Un PyTorch más nuevo; los resultados solo difieren en el redondeo.
-advice-a116-evidence = El programa dice al empezar que la atención no está fusionada.
+advice-a116-evidence = El programa indica al empezar que la atención no está fusionada.
 
 ## Page, app and other tools
 
-error-binary-to-terminal = un archivo { $name } no es para una terminal
-    .hint = escríbalo en un archivo: -o informe.{ $name }
-## Consejos: precisión, supuestos, guardados y disco
+error-binary-to-terminal = un archivo { $name } no se puede mostrar en una terminal
+    .hint = escríbelo en un archivo: -o informe.{ $name }
+## Consejos: precisión, supuestos, checkpoints y disco
 
-precision-same = El error estándar del loss de validación sigue en { $error }.
-precision-same-seen = El error estándar del loss de validación sigue en { $error }; de una evaluación a la siguiente el loss baja unos { $gain }, lo que sigue siendo visible.
-precision-same-unseen = El error estándar del loss de validación sigue en { $error }; de una evaluación a la siguiente el loss baja unos { $gain }, demasiado poco para que una sola lo muestre.
-advise-rounding = No cambia lo que se aprende, salvo el redondeo.
-advise-draws = No cambia lo que se aprende, salvo otros sorteos al azar.
+precision-same = El error estándar de la pérdida de validación sigue en { $error }.
+precision-same-seen = El error estándar de la pérdida de validación sigue en { $error }; entre evaluaciones la pérdida baja { $gain } aproximadamente, así que la tendencia sigue siendo clara.
+precision-same-unseen = El error estándar de la pérdida de validación sigue en { $error }; entre evaluaciones la pérdida baja { $gain } aproximadamente, demasiado poco para que una sola lo muestre.
+advise-rounding = El mismo entrenamiento, salvo el redondeo.
+advise-draws = El mismo entrenamiento, salvo que los batches aleatorios serán otros.
 advise-assumed = Supuesto, a partir de casos publicados: { $cases }
 change-frees = { $change }: libera { $size } GB de disco
-change-together = Todos a la vez ahorran unos { $duration }: { $after } en vez de { $before }.
+change-together = Todos juntos ahorran aproximadamente { $duration }: { $after } en vez de { $before }.
 change-eval-interval = evaluar cada { $proposed } iteraciones en vez de cada { $now }
 change-checkpoint-interval = guardar cada { $proposed } iteraciones en vez de cada { $now }
 change-log-interval = imprimir cada { $proposed } iteraciones en vez de cada { $now }
 change-eval-iters = { $proposed } batches por evaluación en vez de { $now }
-change-none-few = Nada que merezca cambiarse: evaluar y guardar cuestan el { $share } del tiempo, pero ya son tan pocos que menos no serviría.
-change-none-seen = Nada que merezca cambiarse: el log no muestra ninguna evaluación, y nada más en él cuesta lo suficiente.
-change-no-steps = Sin consejo: no se pudo leer ningún tiempo de iteración.
-advice-a101-costs-seen = Las evaluaciones llegan { $factor } veces menos a menudo.
-advice-a102-costs-flat = El error estándar del loss de validación crece de { $before } a { $after }. El loss ya no baja de una evaluación a la siguiente: más batches tampoco mostrarían mejora.
-advice-a104-change = guardar solo cuando mejora el loss de validación
-advice-a105-change = los mismos batches de evaluación cada vez, y { $proposed } en vez de { $now }
+change-none-few = No hay nada que merezca la pena cambiar: las evaluaciones y los checkpoints ocupan el { $share } del tiempo, pero ya son demasiado pocos para quitar alguno.
+change-none-seen = No hay nada que merezca la pena cambiar: el log no muestra evaluaciones ni ningún otro coste evitable.
+change-no-steps = Sin recomendación: no se pudo leer ningún tiempo de iteración.
+advice-a101-costs-seen = Las evaluaciones son { $factor } veces menos frecuentes.
+advice-a102-costs-flat = El error estándar de la pérdida de validación crece de { $before } a { $after }. La pérdida ya no baja entre evaluaciones: más batches tampoco mostrarían una mejora.
+advice-a104-change = guardar solo cuando mejora la pérdida de validación
+advice-a105-change = los mismos batches de evaluación cada vez, { $proposed } en vez de { $now }
 advice-a105-precision = El error de una diferencia entre dos evaluaciones pasa de { $before } a { $after } o menos.
-advice-a106-costs-plain = Las mismas secuencias en batches de { $size }. Si se queda sin memoria, vuelve atrás.
-advice-a106-evidence-plain = Las evaluaciones usan batches de { $size }, y a la tarjeta le sobra memoria para otros mayores.
+advice-a106-costs-plain = Las mismas secuencias en batches de { $size }. Si te quedas sin memoria, deshaz el cambio.
+advice-a106-evidence-plain = Las evaluaciones usan batches de { $size }, y a la GPU le sobra memoria para otros mayores.
 advice-a106-change = batches de evaluación de { $proposed } en vez de { $now }
-advice-a106-assumed = batches de 2 a 10 veces mayores tardaron entre 0,84 y 1,12 del tiempo en un procesador; una tarjeta que espera entre kernels gana hasta un tercio.
-advice-a107-change = evaluar en los { $count } procesos en vez de en uno
-advice-a107-assumed = con cuatro tarjetas, una iteración con evaluación pasó de 20,5 a 8,7 s (issue 673 de nanoGPT).
-advice-a108-costs-shorter = Más guardados; a cambio, una caída no pierde más de { $duration } de trabajo.
-advice-a108-evidence-accepted = Un guardado detiene el entrenamiento { $duration }. Con una caída cada { $between }, la regla de Daly da { $best } como mejor intervalo; aceptas perder { $accepted }.
-advice-a109-change = guardar de forma asíncrona
-advice-a109-assumed = 27,3 s pasaron a 0,54 s con un modelo de 8B en ocho H100 (issue 635 de NeMo Automodel); en un procesador quedó el 16 % de la espera.
+advice-a106-assumed = batches de 2 a 10 veces mayores tardaron entre 0,84 y 1,12 del tiempo en una CPU; una GPU que espera entre kernels gana hasta un tercio.
+advice-a107-change = evaluar en los { $count } ranks en vez de en uno
+advice-a107-assumed = con cuatro GPU, una iteración con evaluación pasó de 20,5 a 8,7 s (issue 673 de nanoGPT).
+advice-a108-costs-shorter = Más checkpoints; a cambio, un fallo cuesta como mucho { $duration } de trabajo.
+advice-a108-evidence-accepted = Un checkpoint detiene el entrenamiento { $duration }. Con un fallo cada { $between }, la regla de Daly da { $best } como mejor intervalo; aceptas perder { $accepted }.
+advice-a109-change = guardar los checkpoints de forma asíncrona
+advice-a109-assumed = 27,3 s pasaron a 0,54 s con un modelo de 8B en ocho H100 (issue 635 de NeMo Automodel); en una CPU quedó el 16 % de la espera.
 advice-a110-change = conservar la caché de compilación entre arranques
-advice-a110-assumed = con la caché caliente, la primera iteración de nanoGPT tardó 2,3 s en vez de 26 s en un procesador; la carga y el primer acceso quedan.
-advice-a111-change = recoger la basura a mano, cada pocos miles de iteraciones
+advice-a110-assumed = con la caché caliente, la primera iteración de nanoGPT tardó 2,3 s en vez de 26 s en una CPU; la carga y el primer uso siguen.
+advice-a111-change = ejecutar el recolector de basura a mano, cada varios miles de iteraciones
 advice-a112-change = { $count } procesos de carga, persistentes y con lectura anticipada
-advice-a112-change-prefetch = leer por adelantado el siguiente fragmento, en un hilo
+advice-a112-change-prefetch = leer por adelantado el siguiente shard, en un hilo
 advice-a112-assumed = una espera de 0,217 s por iteración pasó a 0,003 s con más procesos; si lo lento es el disco o la red, no cambia nada.
-advice-a113-assumed = nada en una tarjeta que ya está ocupada, hasta una décima parte en una que espera entre kernels; stepscope plan lo calcula para un modelo dado.
+advice-a113-assumed = nada en una GPU que ya está ocupada, hasta una décima parte en una que espera entre kernels; stepscope plan lo calcula para un modelo dado.
 advice-a114-assumed = una V100 multiplica matrices a 9,9 TFLOPS en bfloat16 y a 100 o más en float16 (tablas públicas).
-advice-a115-assumed = la línea de nanoGPT cuesta 0,3 ms en un procesador, nada si el bucle espera igualmente a la tarjeta, y unos milisegundos con un cliente de métricas.
+advice-a115-assumed = la línea de nanoGPT cuesta 0,3 ms en una CPU, nada si el bucle espera igualmente a la GPU, y unos milisegundos con un cliente de métricas.
 advice-a116-change = atención fusionada
 advice-a116-assumed = GPT-2 en una A100 pasó de 130 a 96 ms por iteración; los contextos cortos ganan menos, los largos más.
 advice-a117-change = AdamW fusionado
-advice-a117-costs = Nada de memoria; las sumas se redondean en otro orden. Requiere PyTorch 2.0 en CUDA, 2.4 en un procesador.
-advice-a117-evidence = El programa muestra al empezar que su optimizador no está fusionado.
-advice-a117-assumed = 3 % con GPT-2 en una A100 (de 93 a 90 ms), de 0 a 8 % con modelos pequeños en un procesador.
+advice-a117-costs = Ninguna memoria adicional; las sumas se redondean en otro orden. Requiere PyTorch 2.0 en CUDA, 2.4 en una CPU.
+advice-a117-evidence = El programa indica al empezar que su optimizador no está fusionado.
+advice-a117-assumed = 3 % con GPT-2 en una A100 (de 93 a 90 ms), de 0 a 8 % con modelos pequeños en una CPU.
 advice-a118-change = conservar los últimos { $count } checkpoints
 advice-a118-costs = Solo se puede volver a los últimos { $count }; copia aparte lo que deba quedar.
 advice-a118-evidence = { $count } checkpoints de unos { $each } GB cada uno, y este programa los guarda todos: { $total } GB al final.
-safety-now = Entre dos guardados (cada { $interval } iteraciones) hay en juego hasta { $stake } de trabajo.
-safety-within = Está dentro de los { $accepted } que aceptas perder.
-safety-beyond = Aceptas perder { $accepted }: guarda al menos cada { $needed } iteraciones.
-safety-best = Con una espera de { $stall } por guardado y los reinicios vistos, según la regla de Daly se pierde menos guardando cada { $best } iteraciones.
+safety-now = Entre dos checkpoints (cada { $interval } iteraciones) hay en riesgo hasta { $stake } de trabajo.
+safety-within = Está dentro del límite que aceptas perder ({ $accepted }).
+safety-beyond = Aceptas perder { $accepted }: guarda un checkpoint al menos cada { $needed } iteraciones.
+safety-best = Con una espera de { $stall } por checkpoint y los reinicios habidos, según la regla de Daly se pierde menos con un checkpoint cada { $best } iteraciones.
 disk-one = Este programa lo sobrescribe cada vez.
 disk-all = Este programa los guarda todos: { $count } al final, { $total } GB.
 error-bad-may-lose = --may-lose necesita una duración
     .hint = por ejemplo: --may-lose 10min, 90s o 1h30m
 error-change-twice = { $setting } se cambia dos veces
     .hint = indica un solo valor
-error-unknown-change = no hay ningún ajuste con ese nombre
+error-unknown-change = ajuste desconocido
     .hint = ¿querías decir { $known }?
 
 disk-each = Un checkpoint ocupa unos { $each } GB en disco.
@@ -1186,9 +1181,9 @@ error-bad-change-switch = { $setting } es True o False
 
 whatif-past = La ejecución ya va por la iteración { $step }, más allá de { $total }: habría terminado.
 
-## La tarjeta
+## La GPU
 
-card-size-unknown = ¿Es normal para { $gpu }? { $duration } es lo que suele tardar con un modelo de { $low } a { $high } M de parámetros. Nada dice el tamaño de este; indícalo para un veredicto: --set parameters=124M.
+card-size-unknown = ¿Son normales { $duration } en la { $gpu }? Para un modelo de { $low } a { $high } M de parámetros, sí. El log no indica el tamaño de este modelo; añádelo para saberlo: --set parameters=124M.
 page-zoom-in = Ampliar
 page-zoom-out = Reducir
 page-zoom-left = Mover a la izquierda
@@ -1198,26 +1193,26 @@ page-normal = iteración normal
 page-outside = { $phase } entre dos iteraciones
 page-level = nivel de las iteraciones normales
 page-tip = Iteración { $step }: { $took }
-page-validation = loss de validación
-page-fan = Iteraciones en el tiempo: hasta ahora, lo previsto desde aquí y lo previsto antes
+page-validation = pérdida de validación
+page-fan = Iteraciones en el tiempo: hasta ahora, pronóstico y pronósticos anteriores
 page-fan-past = hasta ahora
-page-fan-ahead = previsto desde aquí
-page-fan-earlier = previsto antes
-section-backtest = Lo que se habría dicho antes
+page-fan-ahead = pronóstico
+page-fan-earlier = pronósticos anteriores
+section-backtest = Pronósticos anteriores, comprobados
 backtest-column-at = tras
-backtest-column-said = previsto
+backtest-column-said = pronóstico
 backtest-column-range = intervalo
-backtest-column-took = ocurrido
-backtest-column-off = desvío
+backtest-column-took = real
+backtest-column-off = error
 backtest-at = { $share }, iteración { $step }
 backtest-summary = { $count ->
-    [one] La previsión del tiempo hasta la iteración { $step }, hecha de nuevo con lo que el log decía en ese momento; lo ocurrido cae en su intervalo { $held } vez de una.
-   *[other] Previsiones del tiempo hasta la iteración { $step }, hechas de nuevo con lo que el log decía en cada momento. Lo ocurrido cae en el intervalo de { $held } de { $count }.
+    [one] El pronóstico del tiempo hasta la iteración { $step }, recalculado con el log de entonces. Tiempos reales dentro del intervalo: { $held } de 1.
+   *[other] Pronósticos del tiempo hasta la iteración { $step }, recalculados con el log de entonces. Tiempos reales dentro del intervalo: { $held } de { $count }.
 }
 page-throughput = rendimiento
-page-tokens-rate = tokens por segundo, evaluaciones y guardados incluidos
-page-steps-rate = iteraciones por segundo, evaluaciones y guardados incluidos
-page-gpu = La tarjeta
+page-tokens-rate = tokens por segundo, evaluaciones y checkpoints incluidos
+page-steps-rate = iteraciones por segundo, evaluaciones y checkpoints incluidos
+page-gpu = GPU
 page-gpu-load = uso
 page-gpu-memory = memoria
 page-gpu-power = potencia
@@ -1227,37 +1222,37 @@ cards-load = { $share } de uso medio
 cards-memory = como mucho { $used } de { $total } GiB
 cards-power = { $mean } W de media, como mucho { $most } W
 cards-temperature = hasta { $degrees } °C
-page-whatif-left = faltan { $duration } ({ $span })
-page-whatif-done = listo a las { $time }
+page-whatif-left = tiempo restante: { $duration } ({ $span })
+page-whatif-done = fin: { $time }
 page-whatif-less = { $duration } menos que ahora
 page-whatif-more = { $duration } más que ahora
 page-whatif-evaluations = evaluaciones pendientes: { $number }
-page-whatif-error = loss de validación ± { $error }
+page-whatif-error = pérdida de validación ± { $error }
 page-more-slow = { $count ->
     [one] Una iteración lenta más
    *[other] { $count } iteraciones lentas más
 }
-## Lo que dice la tarjeta mientras tanto
+## Lo que dice la GPU mientras tanto
 
 gpu-power-of = { $power } de { $limit } W
 gpu-clock = { $clock } MHz
 gpu-clock-of = { $clock } de { $most } MHz
 gpu-held = frenada por { $reasons }
 gpu-others = { $count ->
-    [one] también en ella: { $names }
-   *[other] otros { $count } en ella: { $names }
+    [one] otro proceso en ella: { $names }
+   *[other] otros { $count } procesos en ella: { $names }
 }
 throttle-power_cap = su límite de potencia
 throttle-thermal = el calor
-throttle-hw_slowdown = su propia protección
+throttle-hw_slowdown = la protección del hardware
 throttle-power_brake = la fuente de alimentación
-throttle-sync_boost = la más lenta de su grupo
-live-gpu = tarjeta
-alarm-near-oom = { $used } de { $total } GiB de la tarjeta están en uso: un poco más y la ejecución termina. Un lote menor con más acumulación necesita menos.
-alarm-slowdown-thermal = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }. La tarjeta baja su frecuencia porque está demasiado caliente: mira ventiladores, polvo y vecinos.
-alarm-slowdown-power = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }. La tarjeta está en su límite de potencia: mira nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }. Hay otro proceso en la tarjeta: nvidia-smi dice cuál.
-alarm-slowdown-memory = Las iteraciones son un { $share } más lentas desde la iteración { $step }: antes { $before }, ahora { $after }. La memoria de la tarjeta está llena y lo que no cabe puede pasar a la memoria principal: un lote menor ayuda.
+throttle-sync_boost = la GPU más lenta de su grupo
+live-gpu = GPU
+alarm-near-oom = { $used } de { $total } GiB de la memoria de la GPU están en uso: la ejecución está a punto de quedarse sin memoria. Un batch menor con más acumulación necesita menos.
+alarm-slowdown-thermal = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. La GPU baja su frecuencia porque está demasiado caliente: revisa los ventiladores, el polvo y la ventilación.
+alarm-slowdown-power = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. La GPU está en su límite de potencia: mira nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. Hay otro proceso en la GPU: nvidia-smi muestra cuál.
+alarm-slowdown-memory = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. La memoria de la GPU está llena y lo que no cabe puede pasar a la memoria del equipo: un batch menor ayuda.
 alarm-finished = La ejecución ha terminado: iteración { $step }.
 notify-failed = { $count ->
     [one] No se pudo enviar un mensaje; revisa la dirección de --notify.
@@ -1265,47 +1260,47 @@ notify-failed = { $count ->
 }
 live-log = log
 
-## El plan, tarjeta por tarjeta
+## El plan, GPU por GPU
 
 plan-title-asked = Tal como está
 plan-title-proposed = Ajustes recomendados
 plan-now = ahora
 plan-row-evaluations = evaluaciones
 plan-row-saved = ahorro
-plan-keeps = Los mismos tokens por iteración: lo que se aprende no cambia, salvo el redondeo y los sorteos al azar. Con menos batches de evaluación, el loss de validación es menos preciso. --write CARPETA escribe un archivo de configuración por tarjeta.
-plan-keeps-not = Los mismos tokens por iteración, pero float16 donde la tarjeta no tiene bfloat16: eso cambia ligeramente lo que se aprende. --write CARPETA escribe un archivo de configuración por tarjeta.
+plan-keeps = Los mismos tokens por iteración: el mismo entrenamiento, salvo el redondeo y los batches aleatorios. Con menos batches de evaluación, la pérdida de validación es menos precisa. --write CARPETA escribe un archivo de configuración por GPU.
+plan-keeps-not = Los mismos tokens por iteración, pero float16 donde la GPU no tiene bfloat16, lo que cambia ligeramente el entrenamiento. --write CARPETA escribe un archivo de configuración por GPU.
 plan-note-from = Calibrado con el log: { $duration } por iteración en { $gpu }.
 
 plan-row-sequences = secuencias por evaluación
 plan-memory-other = otros, según lo medido
-plan-model-derived = De { $low } a { $high } M de parámetros, deducidos; se calcula con { $parameters }: { $layers } capas × { $hidden }, contexto { $context }, vocabulario { $vocabulary }
+plan-model-derived = De { $low } a { $high } M de parámetros, estimados; se calcula con { $parameters }: { $layers } capas × { $hidden }, contexto { $context }, vocabulario { $vocabulary }
 
-## Consejos: compilar, tipos, fragmentos
+## Consejos: compilar, tipos, shards
 
 change-scope-rest-one = Ahorro en lo que queda de esta ejecución.
 change-scope-run-one = Ahorro en una ejecución como esta.
 disk-each-span = Un checkpoint ocupa unos { $each } GB en disco (de { $low } a { $high }).
-advice-a112-costs-prefetch = Memoria del equipo para un fragmento más.
-advice-a112-assumed-prefetch = modded-nanogpt lee el siguiente fragmento en un hilo desde su récord 33; antes, cada límite costaba de 160 a 200 ms.
-advice-a119-costs = La primera iteración tarda unos { $duration } más. Pruébalo cien iteraciones: un modelo pequeño puede no ganar nada.
-advice-a119-evidence = Los ajustes dicen que el modelo no se compila.
+advice-a112-costs-prefetch = Memoria del equipo para un shard más.
+advice-a112-assumed-prefetch = modded-nanogpt lee el siguiente shard en un hilo desde su récord 33; antes, cada límite costaba de 160 a 200 ms.
+advice-a119-costs = La primera iteración tarda { $duration } más, aproximadamente. Pruébalo durante cien iteraciones: un modelo pequeño puede no ganar nada.
+advice-a119-evidence = Según los ajustes, el modelo no se compila.
 advice-a119-assumed = GPT-2 en una A100 pasó de 250 a 135 ms por iteración (README de nanoGPT); un modelo pequeño en una RTX 3080, de 44 a 48.
-advice-a120-change = formas que no cambian: descartar el batch incompleto, o rellenar
-advice-a120-costs = No se entrena con las secuencias del batch incompleto, o se calcula relleno en vano.
-advice-a120-evidence = { $count } iteraciones de { $duration } en total parecen recompilaciones; es el { $share } del tiempo.
-advice-a121-costs = Precisión mixta: los pesos siguen en float32, los productos se redondean a 16 bits; los losses difieren ligeramente.
+advice-a120-change = formas constantes: descartar el batch incompleto, o rellenarlo
+advice-a120-costs = No se entrena con las secuencias del batch incompleto, o el relleno cuesta cálculo.
+advice-a120-evidence = { $count } iteraciones de { $duration } en total parecen recompilaciones, el { $share } del tiempo.
+advice-a121-costs = Precisión mixta: los pesos siguen en float32, los productos se redondean a 16 bits; las pérdidas difieren ligeramente.
 advice-a121-evidence = { $gpu } multiplica números de 16 bits mucho más rápido que los de 32, y esta ejecución usa float32.
 advice-a121-assumed = GPT-2 en una A100 tardó 1000 ms por iteración en float32, 333 con TF32, 300 con bfloat16.
-inside-skipped = Sin enganchar, porque esta versión no lo admite: { $names }.
-split-trace = La evaluación y el checkpoint se midieron desde dentro del proceso.
+inside-skipped = Sin instrumentar, porque esta versión no lo admite: { $names }.
+split-trace = La evaluación y el checkpoint se midieron dentro del proceso.
 compare-title = Ejecuciones lado a lado
-compare-section-each = Uno de cada
+compare-section-each = Lo que cuesta uno
 compare-section-why = Qué explica la diferencia: { $first } → { $other }
 compare-section-settings = Ajustes que difieren
 compare-row-typical = iteración normal
 compare-row-evaluation-each = una evaluación
 compare-row-checkpoint-each = un checkpoint
-compare-row-warmup = arranque en total
+compare-row-warmup = calentamiento en total
 compare-row-stall = sin explicar en total
 compare-row-wall = el log entero
 web-runs = Las ejecuciones de esta carpeta
@@ -1314,15 +1309,15 @@ web-failed = El servidor no responde: ¿sigue en marcha?
 
 change-eval-epochs = evaluar cada { $proposed } épocas (ahora: { $now })
 
-error-plan-from-impossible = { $gpu } no puede ser tan rápida: las iteraciones del log serían el { $share } de su máximo con este modelo
+error-plan-from-impossible = { $gpu } no puede ser tan rápida: con este modelo, las iteraciones del log llegarían al { $share } de su máximo
     .hint = revisa --params, --context, --from-gpu, y batch_size y gradient_accumulation_steps
 
-advice-a108-costs-unseen = Una caída pierde hasta { $duration } de trabajo. Aún no se ha visto ninguna; se supone una por semana.
+advice-a108-costs-unseen = Un fallo puede costar hasta { $duration } de trabajo. Aún no ha habido ninguno; se supone uno por semana.
 
-warning-unknown-card = aviso: ninguna tarjeta se llama { $name }, así que no se dice nada de su máximo; por ejemplo { $known }: stepscope doc cards las lista todas
+warning-unknown-card = aviso: GPU desconocida ({ $name }), así que no se puede decir nada de su máximo; se conocen por ejemplo { $known }: stepscope doc cards las muestra todas
 warning-no-effect = aviso: { $flag } no tiene efecto en una vista en vivo
-error-too-large-inside = de este archivo salen más de { $size }
-    .hint = descomprímalo y tome la parte que quiera: zcat file.gz | head -c 100M > parte.log
+error-too-large-inside = este archivo descomprimido ocupa más de { $size }
+    .hint = descomprímelo y quédate con la parte que necesites: zcat file.gz | head -c 100M > parte.log
 
 ## Cuán segura es la lectura
 
@@ -1332,7 +1327,7 @@ reading-item = { $text } [{ $code }]
 reading-settle = Para aclararlo: stepscope formats try { $path } muestra cómo lee este log cada formato; --format-file FILE lo lee con otro, --set clave=valor indica lo que el log no dice.
 reading-agrees = Lectura: { $text }
 reading-eta-doubt = dudoso: puede que este log no se haya leído bien ({ $confidence } de seguridad). { $text }
-audit-clocks-none = Un solo reloj: nada más en el log muestra si sus tiempos se leen bien.
+audit-clocks-none = Un solo reloj: nada más en el log confirma sus tiempos.
 audit-clocks-agree = { $name ->
     [stamps] comprobada con las marcas de tiempo, que coinciden ({ $used } y { $other }).
    *[other] comprobada con el total del propio log, «{ $name }», que coincide ({ $used } y { $other }).
@@ -1341,20 +1336,20 @@ audit-clocks-differ = { $name ->
     [stamps] Los tiempos impresos suman { $used }; las marcas de tiempo de las mismas líneas, { $other }.
    *[other] Los tiempos leídos suman { $used }, pero el total del propio log, «{ $name }», es { $other }.
   }
-audit-unread-counts-none = Ninguna línea no leída va contando.
+audit-unread-counts-none = Ninguna línea no leída lleva una cuenta creciente.
 audit-unread-counts = { $count ->
     [one] Una línea que Stepscope no lee cuenta como lo hacen las iteraciones: «{ $text }» (línea { $line }).
    *[other] { $count } líneas que Stepscope no lee cuentan como lo hacen las iteraciones: «{ $text }» (desde la línea { $line }).
   }
-audit-unread-times-none = Ninguna línea no leída da tiempos una y otra vez.
+audit-unread-times-none = Ninguna línea no leída contiene tiempos de forma repetida.
 audit-unread-times = { $count ->
     [one] Una línea que Stepscope no lee puede contener un tiempo o una pérdida: «{ $text }» (línea { $line }).
    *[other] { $count } líneas que Stepscope no lee pueden contener un tiempo o una pérdida: «{ $text }» (desde la línea { $line }).
   }
-audit-evaluations-booked = Las evaluaciones están en la cuenta.
+audit-evaluations-booked = Las evaluaciones están contabilizadas.
 audit-evaluations-unread = { $count ->
-    [one] Una línea parece una evaluación que no está en la cuenta: «{ $text }» (línea { $line }).
-   *[other] { $count } líneas parecen evaluaciones que no están en la cuenta: «{ $text }» (desde la línea { $line }).
+    [one] Una línea parece una evaluación que no está contabilizada: «{ $text }» (línea { $line }).
+   *[other] { $count } líneas parecen evaluaciones que no están contabilizadas: «{ $text }» (desde la línea { $line }).
   }
 audit-evaluations-unpriced = { $count ->
     [one] Se vio una evaluación, pero nada muestra lo que costó.
@@ -1362,23 +1357,23 @@ audit-evaluations-unpriced = { $count ->
   }
 audit-evaluations-none = Ninguna línea parece una evaluación.
 audit-end-short = El log dice que la ejecución ha terminado, pero la última iteración leída es la { $step } de { $total }.
-audit-end-unread = La línea { $line } puede decir que la ejecución ha terminado: «{ $text }».
+audit-end-unread = La línea { $line } puede significar que la ejecución ha terminado: «{ $text }».
 audit-end-known = El log dice cómo terminó la ejecución, y su última iteración encaja.
-audit-end-none = Ninguna línea no leída habla de un final.
-audit-step-none = Se leyeron iteraciones, pero de ellas no resulta ningún tiempo normal.
-audit-step-plausible = { $duration } es una iteración verosímil.
-audit-step-odd = Una iteración de { $duration }, o unos tiempos tan desiguales, son raros en un entrenamiento.
+audit-end-none = Ninguna línea no leída menciona un final.
+audit-step-none = Se leyeron iteraciones, pero no dan ningún tiempo normal por iteración.
+audit-step-plausible = { $duration } por iteración es verosímil.
+audit-step-odd = Iteraciones de { $duration }, o tiempos tan desiguales, son raros en un entrenamiento.
 audit-total-none = No hay total que comparar.
 audit-total-negative = El total de { $duration } contradice sus partes.
-audit-total-explained = El { $share } del tiempo tiene nombre.
+audit-total-explained = El { $share } del tiempo está contabilizado.
 audit-total-unexplained = Nada en el log explica el { $share } del tiempo ({ $duration }).
 audit-counter-short = Hay muy pocas iteraciones para ver si cuentan de forma regular.
 audit-counter-regular = Las iteraciones cuentan de forma regular.
-audit-clock-none = El registro no tiene marcas de tiempo que puedan retroceder.
+audit-clock-none = El log no tiene marcas de tiempo que puedan retroceder.
 audit-clock-runs-on = Las marcas de tiempo nunca retroceden.
 audit-clock-set = { $count ->
-    [one] El reloj se atrasó una vez mientras se escribía el registro (línea { $line }, { $by }); lo que pasó ahí es una suposición.
-   *[other] El reloj se atrasó { $count } veces mientras se escribía el registro (la mayor, en la línea { $line }, { $by }); lo que pasó ahí es una suposición.
+    [one] El reloj se atrasó una vez mientras se escribía el log (línea { $line }, { $by }); el tiempo que pasó ahí es una suposición.
+   *[other] El reloj se atrasó { $count } veces mientras se escribía el log (la mayor, en la línea { $line }, { $by }); el tiempo que pasó ahí es una suposición.
 }
 audit-counter-again = { $count ->
     [one] La cuenta vuelve a empezar desde el principio una vez: el total es el de los dos arranques, y puede que solo interese el último.
@@ -1392,19 +1387,19 @@ audit-lines-none = No hay líneas que contar.
 audit-lines-many = Se lee el { $share } de las líneas.
 audit-lines-few = Solo se lee el { $share } de las líneas.
 audit-format-known = El formato es conocido: { $format }.
-audit-format-inferred = El formato no es conocido; lo que significan las líneas se dedujo de su estructura ({ $confidence } de seguridad).
+audit-format-inferred = El formato es desconocido; el significado de las líneas se dedujo de su estructura ({ $confidence } de seguridad).
 audit-formats-none = No se probó ningún otro formato.
 audit-formats-one = Ningún formato salvo { $format } encaja casi igual de bien.
 audit-formats-close = Dos formatos encajan casi igual: { $format } explica el { $share } del log, { $other } el { $rest }.
 audit-trained-none = No se leyó ninguna iteración.
-audit-trained = Las iteraciones van con pérdidas, evaluaciones o guardados.
-audit-trained-unknown = Nada muestra que lo que aquí cuenta sea un entrenamiento: ni pérdida, ni evaluación, ni guardado.
-reason-no-steps-unread = no se leyó ninguna iteración con tiempo. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
-reason-no-steps-over = no se leyó ninguna iteración con tiempo, y el log dice cómo terminó la ejecución: no vendrán más.
-reason-no-times-unread = se leyeron iteraciones, pero no cuánto tardaron. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
-reason-no-total-unread = no se leyó cuántas iteraciones tiene la ejecución. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee. Indica --max-steps N, o --config con su configuración.
-change-none-seen-unread = Nada que merezca cambiarse en lo leído: en la cuenta no hay ninguna evaluación. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
-alarm-ended-early-unread = La ejecución terminó tras la iteración { $step }; no se leyó cuántas estaban previstas. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
+audit-trained = Las iteraciones van acompañadas de pérdidas, evaluaciones o checkpoints.
+audit-trained-unknown = Nada muestra que esto sea un entrenamiento: ni pérdida, ni evaluación, ni checkpoint.
+reason-no-steps-unread = no se leyó ninguna iteración con tiempo. Puede que esté en líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
+reason-no-steps-over = no se leyó ninguna iteración con tiempo, y el log muestra que la ejecución ha terminado: no habrá más.
+reason-no-times-unread = se leyeron iteraciones, pero no sus tiempos. Puede que estén en líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
+reason-no-total-unread = no se leyó el número total de iteraciones. Puede que esté en líneas como «{ $text }» (línea { $line }); Stepscope no las lee. Indica --max-steps N, o --config con la configuración de la ejecución.
+change-none-seen-unread = No hay nada que merezca la pena cambiar en lo leído: no hay ninguna evaluación contabilizada. Puede que la haya en líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
+alarm-ended-early-unread = La ejecución terminó tras la iteración { $step }; no se leyó cuántas estaban previstas. Puede que esté en líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
 
 ## What cost most time
 
@@ -1434,7 +1429,7 @@ finding-after-best = La pérdida de validación fue mínima en la iteración { $
 
 summary-running = En marcha: { $where }
 summary-finished = Terminado: { $where }
-summary-stopped = Parado sin aviso: { $where }
+summary-stopped = Detenido sin ningún mensaje: { $where }
 summary-unknown = Quizá siga en marcha: { $where }
 summary-crashed = Falló tras { $wall }: { $where }
 summary-crashed-early = Falló antes de la primera iteración
@@ -1462,7 +1457,7 @@ summary-nothing-lost = No se pierde tiempo de entrenamiento: no se hizo ninguna 
 summary-left = Tiempo restante: { $left }{ $range }
 summary-left-done = Tiempo restante: { $left }{ $range } · fin: { $time }
 summary-left-if = Si sigue en marcha, tiempo restante: { $left }{ $range }
-summary-resumed = Duró { $wall }; si se reanuda, faltan { $left }{ $range }
+summary-resumed = Duración: { $wall }; si se reanuda, tiempo restante: { $left }{ $range }
 summary-took = Duración: { $wall }
 summary-took-each = Duración: { $wall }, { $level } por iteración
 summary-no-times = El log no imprime tiempos: no hay ni duración ni hora de fin
@@ -1512,11 +1507,11 @@ screen-more-lines = { $count ->
     [one] … y una más
    *[other] … y { $count } más
   }
-screen-inferred = Formato desconocido, leído por su estructura ({ $confidence } de seguridad)
+screen-inferred = Formato desconocido, leído por su estructura ({ $confidence } de seguridad): stepscope formats try { $path } --suggest
 ## Flotas
 
 fleet-listing = { $found } logs encontrados hasta ahora
-fleet-progress = { $done } de { $total } · { $rate } por segundo · quedan { $left }
+fleet-progress = { $done } de { $total } · { $rate } por segundo · tiempo restante: { $left }
 fleet-scanned = { $found } candidatos encontrados: { $known } ya conocidos, { $done } leídos ahora, { $failed } de ellos no se entendieron
 fleet-unreadable-folder = aviso: no se puede listar la carpeta { $path }
 error-bad-workers = --workers es un número entero de 1 a 4095
@@ -1529,6 +1524,271 @@ error-fleet-too-slow = la lectura tardó más de { $minutes } minutos
     .hint = míralo por separado: stepscope { $place }
 
 ## The list of runs and what is beside it
+# The runs of a folder
+runs-title = { $count } ejecuciones en { $path }, la más reciente primero
+runs-column-run = ejecución
+runs-column-state = estado
+runs-column-done = hecho
+runs-column-time = tiempo
+runs-column-lost = perdido
+runs-column-cost = sobre todo en
+runs-state-running = en curso
+runs-state-finished = terminada
+runs-state-stopped = parada
+runs-state-unknown = ¿en curso?
+runs-state-crashed = con error
+runs-state-out_of_memory = sin memoria
+runs-state-interrupted = interrumpida
+runs-state-killed = eliminada
+runs-left = faltan { $left }
+runs-cost-after-best = tras lo mejor
+runs-cost-slower = tramo lento
+runs-cost-repeated = trabajo repetido
+runs-too-large = demasiado grande para esta lista
+runs-open = Para abrir una: { $command }
+runs-more = { $count ->
+    [one] No se ha mirado un archivo más antiguo. Para verlas todas: stepscope serve { $path }
+   *[other] No se han mirado { $count } archivos más antiguos. Para verlas todas: stepscope serve { $path }
+}
+error-several-runs = este formato es para una sola ejecución, y la carpeta contiene { $count } o más
+    .hint = indica una de ellas: stepscope { $path }
+
+# compare --fail-on
+gate-passed-same = Aprobado: no es más lento.
+gate-passed-slower = Aprobado: un { $change } más lento, dentro del límite de { $limit }.
+gate-passed-faster = Aprobado: un { $change } más rápido.
+gate-slower = Un { $change } más lento (de { $low } a { $high }): más que el límite de { $limit } y más que ruido.
+gate-cannot-judge = No se puede juzgar: { $reason }.
+gate-noise = un { $change } más lento, pero puede ser ruido
+gate-unsure = no es seguro que { $path } se haya entendido
+gate-too-few = { $path } tiene { $count } iteraciones normales con tiempo, y hacen falta { $least }
+gate-no-time = los tiempos de { $path } son demasiado gruesos para comparar
+error-bad-fail-on = --fail-on necesita un porcentaje
+    .hint = por ejemplo: --fail-on 5%
+error-bad-baseline = esta referencia guardada está dañada ({ $reason })
+    .hint = guárdala otra vez: stepscope compare LOG --save-baseline FILE
+
+# --price
+with-amount = { $text } · { $money }
+with-money = { $text } · { $money } a { $rate }
+with-money-of = { $text } · { $money } a { $rate } × { $count } GPU
+eta-line-left = { $left }
+error-price-needs-power = un precio por kilovatio hora necesita la potencia que consume la GPU
+    .hint = indica --nvidia-smi FILE, o un precio por hora como --price 2.10/h
+
+# Live: the best model lies long behind
+alarm-past-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada: el checkpoint de esa iteración está guardado.
+alarm-past-best-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada y ahorra { $left }: el checkpoint de esa iteración está guardado.
+alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir igual no ayudará; el log no muestra ningún checkpoint de esa iteración.
+alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir otros { $left } apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
+error-fleet-bad-pattern = un patrón de ruta nombra entre llaves los datos user, project, commit, gpu, hosts, devices, job_id o price, cada uno una vez
+    .hint = mira docs/fleet.md, "Facts that logs rarely hold"
+error-fleet-bad-facts = esto no es una tabla de datos
+    .hint = un archivo CSV cuya primera línea nombra sus columnas: { $columns }
+error-fleet-bad-sacct = esto no es la salida de sacct --parsable2
+    .hint = por ejemplo: sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
+fleet-gpu-hours = { $hours } horas de GPU
+fleet-run-hours = { $hours } horas
+fleet-with-cost = { $hours } (coste { $cost })
+fleet-unit-gpu = horas de GPU
+fleet-unit-run = horas
+fleet-head = { $runs ->
+    [one] Una ejecución: { $amount }.
+   *[other] { $runs } ejecuciones: { $amount }.
+  }
+fleet-nothing-timed = { $count ->
+    [one] Una ejecución, y su log no contiene tiempos.
+   *[other] { $count } ejecuciones, y ningún log contiene tiempos.
+  }
+fleet-goodput = El { $share } de las horas de GPU entrenó{ $range }; los logs no explican el { $unexplained }. Contando cada ejecución una vez: { $runs }.
+fleet-goodput-runs = El { $share } de las horas entrenó{ $range }; los logs no explican el { $unexplained }. Contando cada ejecución una vez: { $runs }.
+fleet-lost = Perdido: { $amount }; lo que más, { $cause }: { $most }.
+fleet-first = Lo primero: { $what }. Eso habría ahorrado { $amount }.
+fleet-training = { $count ->
+    [one] Una ejecución murió o se reinició: tras esa pérdida le quedó el { $share } de su tiempo.
+   *[other] { $count } ejecuciones murieron o se reiniciaron: tras esa pérdida les quedó el { $share } de su tiempo.
+  }
+fleet-column-cause = causa
+fleet-column-cost = coste
+fleet-column-share = parte
+fleet-column-runs = ejec.
+fleet-column-each = media por ejec.
+fleet-column-host = host
+fleet-column-ratio = iteración
+fleet-column-slow = lentas
+fleet-column-crashed = caídas
+fleet-column-verdict = veredicto
+fleet-column-run = ejecución
+fleet-column-left = tiempo restante
+fleet-column-chance = acaba a tiempo
+fleet-column-alarms = alarmas
+fleet-column-goodput = goodput
+fleet-column-lost = perdido
+fleet-column-worst = sobre todo
+fleet-cause-after_best = tras la mejor pérdida de validación
+fleet-cause-slower = tramos más lentos
+fleet-cause-lost_work = repetido tras reinicios
+fleet-cause-died_after_checkpoint = murió tras un checkpoint
+fleet-cause-died_before_checkpoint = murió antes del primer checkpoint
+fleet-cause-straggler = espera a un rank lento
+fleet-remedy-evaluation = evalúa menos a menudo, o con menos lotes
+fleet-remedy-checkpoint = guarda menos a menudo, o en segundo plano
+fleet-remedy-warmup = conserva la caché de compilación entre ejecuciones
+fleet-remedy-data = carga los lotes con más workers
+fleet-remedy-gc = recoge la basura solo en iteraciones fijas
+fleet-remedy-logging = escribe menos a menudo en el log
+fleet-remedy-communication = mira la red y dónde corren los ranks
+fleet-remedy-stall = los logs no lo explican: graba un trabajo así con stepscope run --trace
+fleet-remedy-gap = reinicia los trabajos al momento, sin una persona
+fleet-remedy-after_best = para cuando la pérdida de validación haya subido
+fleet-remedy-slower = mira el calor, los relojes y los vecinos de estos hosts
+fleet-remedy-lost_work = guarda más a menudo
+fleet-remedy-died_after_checkpoint = guarda más a menudo y reinicia los trabajos que mueren
+fleet-remedy-died_before_checkpoint = prueba antes cada trabajo unas iteraciones y guarda pronto
+fleet-remedy-straggler = retira el host lento
+fleet-would-save = { $what }; habría ahorrado { $amount }
+fleet-beyond = De ello, { $amount } no compraron una precisión que valga la pena.
+fleet-most-in = lo que más, en { $run }: { $amount }
+fleet-regression-commit = { $config }: desde el commit { $since } una iteración tarda un { $share } más (de { $low } a { $high }): { $before } → { $after }, sobre todo en { $phase }. { $count ->
+    [one] Una ejecución desde entonces,
+   *[other] { $count } ejecuciones desde entonces,
+  } { $amount } más que antes.
+fleet-regression-day = { $config }: desde el { $since } una iteración tarda un { $share } más (de { $low } a { $high }): { $before } → { $after }, sobre todo en { $phase }. { $count ->
+    [one] Una ejecución desde entonces,
+   *[other] { $count } ejecuciones desde entonces,
+  } { $amount } más que antes.
+fleet-since-range = { $since } (entre { $low } y { $high })
+fleet-lemon-slow = defectuoso: lento
+fleet-lemon-crashing = defectuoso: se cae
+fleet-no-lemon = { $count ->
+    [one] Un host, ni más lento ni con más caídas de lo que explica el azar.
+   *[other] { $count } hosts, ninguno más lento ni con más caídas de lo que explica el azar.
+  }
+fleet-unknown = desconocido
+fleet-by-host = host
+fleet-by-user = usuario
+fleet-by-project = proyecto
+fleet-by-trainer = entrenador
+fleet-by-gpu = GPU
+fleet-by-commit = commit
+fleet-section-causes = A dónde fue el tiempo, lo más caro primero
+fleet-section-advice = Qué hacer
+fleet-section-regressions = Qué se volvió más lento
+fleet-section-hosts = Hosts
+fleet-section-running = En marcha ({ $count })
+fleet-section-by = Desglose
+fleet-section-missing = Lo que no se sabe
+fleet-unread = { $count ->
+    [one] No se leyó un archivo: { $reason }
+   *[other] No se leyeron { $count } archivos: { $reason }
+  }
+fleet-untimed = { $count ->
+    [one] Una ejecución no tiene tiempos en su log y queda fuera.
+   *[other] { $count } ejecuciones no tienen tiempos en sus logs y quedan fuera.
+  }
+fleet-without-devices = { $count ->
+    [one] Una ejecución no dice en cuántas GPU corrió: no cuenta en las horas de GPU.
+   *[other] { $count } ejecuciones no dicen en cuántas GPU corrieron: no cuentan en las horas de GPU.
+  }
+fleet-without-price = { $count ->
+    [one] Una ejecución no tiene precio: no está en los costes.
+   *[other] { $count } ejecuciones no tienen precio: no están en los costes.
+  }
+fleet-without-hosts = { $count ->
+    [one] Una ejecución no dice en qué hosts corrió: no se compara por hosts.
+   *[other] { $count } ejecuciones no dicen en qué hosts corrieron: no se comparan por hosts.
+  }
+fleet-without-commit = { $count ->
+    [one] Una ejecución no dice su commit: los cambios de su configuración se fechan por día.
+   *[other] { $count } ejecuciones no dicen su commit: los cambios de sus configuraciones se fechan por día.
+  }
+fleet-without-user = { $count ->
+    [one] Una ejecución sin usuario.
+   *[other] { $count } ejecuciones sin usuario.
+  }
+fleet-without-project = { $count ->
+    [one] Una ejecución sin proyecto.
+   *[other] { $count } ejecuciones sin proyecto.
+  }
+fleet-without-gpu = { $count ->
+    [one] Una ejecución sin modelo de GPU.
+   *[other] { $count } ejecuciones sin modelo de GPU.
+  }
+fleet-without-config_hash = { $count ->
+    [one] Una ejecución no indica ajustes: no se compara con ninguna otra.
+   *[other] { $count } ejecuciones no indican ajustes: no se comparan con ninguna otra.
+  }
+error-fleet-no-store = no hay ejecuciones en este almacén
+    .hint = lee algunas primero: stepscope fleet scan /logs/slurm --store { $place }
+error-fleet-bad-price = --price es el precio de una GPU por hora
+    .hint = por ejemplo: --price 2.10/h
+fleet-filter = Mostrar filas con
+fleet-other-causes = otras causas
+fleet-section-runs = Ejecuciones que más perdieron
+fleet-column-state = estado
+fleet-column-whose = usuario / proyecto
+fleet-state-running = en marcha
+fleet-state-finished = terminada
+fleet-state-crashed = caída
+fleet-state-out_of_memory = sin memoria
+fleet-state-interrupted = interrumpida
+fleet-state-killed = matada
+fleet-state-stopped = parada
+fleet-state-unknown = desconocido
+## Qué significa el tiempo impreso
+
+clock-step = El tiempo impreso es el de una iteración.
+clock-window = El tiempo impreso es la media de las iteraciones desde la línea anterior.
+clock-window-sum = El tiempo impreso es el de todas las iteraciones desde la línea anterior.
+clock-cumulative = El log imprime un reloj que avanza de línea en línea.
+clock-cumulative-mean = El tiempo impreso es la media de todas las iteraciones desde la primera.
+clock-stamp = El log no imprime el tiempo por iteración; los tiempos son las diferencias entre las marcas de tiempo de sus líneas.
+clock-arrival = Los tiempos son la hora de llegada registrada de cada línea; el reloj que imprimen las líneas es menos preciso.
+clock-includes = Incluye: { $phases }.
+clock-more = Más sobre este formato: { $command }
+
+## La nota como artículo
+
+note-calm = { $count ->
+    [one] Ese salto es normal.
+   *[other] Esos saltos son normales.
+}
+note-costly = Las iteraciones lentas son paradas previstas, pero ocupan el { $share } del tiempo.
+note-unexplained = { $count ->
+    [one] Una de { $total } iteraciones lentas queda sin explicar.
+   *[other] { $count } de { $total } iteraciones lentas quedan sin explicar.
+}
+note-which = { $count ->
+    [one] La iteración { $steps } no es un entrenamiento más lento
+   *[other] Las iteraciones { $steps } no son un entrenamiento más lento
+}: { $trainer } se detiene ahí para { $stops ->
+    [both] medir la pérdida y guardar un checkpoint
+    [evaluation] medir la pérdida
+   *[save] guardar un checkpoint
+}, y su cronómetro sigue en marcha.
+note-which-many = { $count } de ellas no son un entrenamiento más lento: { $trainer } se detiene ahí para { $stops ->
+    [both] medir la pérdida y guardar un checkpoint
+    [evaluation] medir la pérdida
+   *[save] guardar un checkpoint
+}, y su cronómetro sigue en marcha.
+note-micro = Una iteración son { $accumulation } micro-batches de { $batch } secuencias, forward y backward.
+note-took = La iteración { $step } tardó { $duration }: { $parts }.
+note-alike = { $count ->
+    [one] Otra como ellas tardó { $span }.
+   *[other] Otras { $count } como ellas tardaron { $span }.
+}
+note-every = Llegan cada { $every } iteraciones.
+note-batches = Una evaluación calcula { $count } batches { $splits ->
+    [one] sin entrenar con ellos.
+   *[other] de cada una de las { $splits } particiones, sin entrenar con ellos.
+}
+note-section-first = Por qué la iteración { $step } tarda { $duration }
+note-first = El calentamiento se paga una vez por arranque: compilación y primer uso de la GPU.
+note-section-summary = Resumen
+note-sum-planned = Las iteraciones lentas son paradas previstas, no un entrenamiento lento: las evaluaciones y los checkpoints ocupan el { $share } del tiempo.
+note-sum-normal = Una iteración normal tarda { $duration }. Esa cifra marca el ritmo.
+note-at-most = { $phase } { $duration } como mucho
+note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).
 app-new = Nuevo
 app-close = Cerrar
 app-copy = Copiar
@@ -1609,9 +1869,9 @@ app-overlay-validation = Pérdida de validación
 app-overlay-took = Tiempo de una iteración normal
 app-unread = no se pudo leer ({ $problem }); ábrela para ver la causa
 app-unread-large = demasiado grande o lenta de leer para la lista; ábrela para leerla
-app-instead-reason-no-total = el log no dice cuántas iteraciones tiene la ejecución. Rellena «Iteraciones en total» arriba.
-app-instead-reason-implausible-total = el total indicado de { $total } iteraciones no es creíble: al ritmo actual tardarían otros { $left }. Corrige «Iteraciones en total» arriba.
-app-instead-reason-no-total-unread = no se leyó cuántas iteraciones tiene la ejecución. Puede que lo digan líneas como «{ $text }» (línea { $line }); Stepscope no las lee. Rellena «Iteraciones en total» arriba.
+app-instead-reason-no-total = el log no indica el número total de iteraciones. Rellena «Iteraciones en total» arriba.
+app-instead-reason-implausible-total = el total indicado de { $total } iteraciones no es verosímil: a la velocidad actual el resto tardaría { $left }. Corrige «Iteraciones en total» arriba.
+app-instead-reason-no-total-unread = no se leyó el número total de iteraciones. Puede que esté en líneas como «{ $text }» (línea { $line }); Stepscope no las lee. Rellena «Iteraciones en total» arriba.
 app-instead-summary-so-far-no-total = { $wall } hasta ahora; para la hora de fin, rellena «Iteraciones en total»
 app-instead-summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; para la hora de fin, rellena «Iteraciones en total»
 app-instead-error-no-such-file = esta ejecución no está (o ya no está) en la carpeta

@@ -316,7 +316,7 @@ def _typical(work: Attribution, seconds: Floats, regimes: tuple[Regime, ...]) ->
 
 
 def _faster(seconds: Floats) -> Floats:
-    """Of steps of two speeds with nothing between them, the faster ones: what lies between is nobody's time."""
+    """Of steps of two speeds with nothing between them, the faster ones: what lies between is no step's time."""
     ordered = np.sort(seconds[seconds > 0])
     low, high = int(_MIDDLE[0] * len(ordered)), int(_MIDDLE[1] * len(ordered))
     if len(ordered) < _LEAST_STEPS or high <= low + 1:

@@ -82,7 +82,7 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
 
 
 def _starts_slowly(run: Run, seconds: Floats, normal: np.ndarray) -> bool:
-    """Whether of two rows the first, which begins the run, is the slower one: their mean is nobody's level."""
+    """Whether of two rows the first, which begins the run, is the slower one: their mean is the level of neither."""
     if int(normal.sum()) != 2 or len(normal) != 2 or seconds[0] <= _SLOWER * seconds[1]:
         return False
     steps = run.steps.step

@@ -146,8 +146,8 @@ def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
 def _until_its_line(run: Run, stops: Sequence[Stop], rows: tuple[int, int], left: float, level_s: float) -> float:
     """What of a stretch is the evaluation's: up to its own line, less the steps before it that were not printed.
 
-    The rest of the stretch, from that line to the next step, is nobody's. A line that comes before most of the stretch
-    announces the evaluation, and says nothing about its end.
+    The rest of the stretch, from that line to the next step, is unexplained. A line that comes before most of the
+    stretch announces the evaluation, and says nothing about its end.
     """
     first, last = rows
     ends = [stop.end_ns for stop in stops if stop.evaluated and not stop.evaluation_inside and stop.end_ns is not None]

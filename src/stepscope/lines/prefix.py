@@ -125,5 +125,5 @@ def _split(text: str) -> Prefix | None:
     )
 
 
-# Each format that may have written a line asks, and then whoever reads it.
+# Each format that may have written a line asks, and then its reader.
 _known = lru_cache(maxsize=_MOST_KNOWN)(_split)

@@ -27,7 +27,7 @@ class Spilled:
         self._readers: list[bytearray] = []
 
     def reader(self) -> bytearray:
-        """Bytes that are added as they come; whoever reads them takes them out."""
+        """Bytes that are added as they come; their reader takes them out."""
         self._readers.append(bytearray())
         return self._readers[-1]
 

@@ -77,6 +77,6 @@ class SharedState:
         return self.spilled - 1 if self.spilled else None
 
     def note_status(self, status: int) -> None:
-        """The command has ended; whoever reaped it says so here."""
+        """The command has ended; the process that reaped it says so here."""
         self.status = status
         self.has_status = 1

@@ -18,7 +18,7 @@ from stepscope.live.activity import Activity, Frame, activity_of
 _EVERY_S, _SOON_S = 1.0, 0.25
 _REST_TIMES, _LEAST_REST_TIMES = 10.0, 3.0
 _TRIES = 4
-# Whoever may not look into the process tries again this often.
+# Without permission to look into the process, it tries again this often.
 _RETRY_S = 10.0
 # Nobody has asked for this long: it need not go on.
 _WANTED_S = 5.0

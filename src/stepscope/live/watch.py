@@ -21,6 +21,7 @@ from stepscope.core.message import Seconds, say
 from stepscope.core.settings import Value
 from stepscope.live.arrival_copy import ArrivalCopy
 from stepscope.live.deadline import deadline_alarms
+from stepscope.live.past_best import past_best_alarms
 from stepscope.live.pulse import Pulse, feel
 from stepscope.live.silence import Silences, measure
 from stepscope.reading.log_reader import LogReader
@@ -317,6 +318,7 @@ class Watch:
         found = self._log_alarms(self._report, quiet_s)
         if not self._is_over:
             found += deadline_alarms(self._report, self._clock.now())
+            found += past_best_alarms(self._report) if self._is_caught_up else []
         if pulse.doing == "finished" and (self._is_over or quiet_s >= _LAST_WORDS_S):
             last = int(steps.step[-1])
             found.append(Alarm("finished", "info", last, None, say("alarm-finished", step=last)))

@@ -75,27 +75,11 @@ def arrange(heads: list[Head]) -> Arrangement:
     return Arrangement(tuple(parts), order, repeated)
 
 
-def family(best: Head, heads: list[Head]) -> list[Head]:
-    """Of a folder's files, those that belong to the run of `best`: its ranks, rotated parts and resumed parts."""
-    alike = [head for head in heads if head.format == best.format and head.rows and _is_kin(best, head)]
-    if len(alike) < 2:
-        return [best]
-    ranks = _ranks(alike)
-    if best.source.name in ranks:
-        return [head for head in alike if head.source.name in ranks]
-    ordered, _ = _ordered(alike)
-    chain = [ordered[0]]
-    for head in ordered[1:]:
-        if _follows(chain[-1], head) or _is_rotated(head, best):
-            chain.append(head)
-    return chain if best in chain else [best]
-
-
 def split_runs(heads: list[Head]) -> list[list[Head]]:
     """Files that lie together, by run: ranks, rotated and resumed parts and what repeats them are one.
 
-    Unlike `family`, which looks for the parts of one run, this must not join unrelated runs of one program: files
-    are ranks only where their names count ranks, and a part only where one run alone can be what it goes on from.
+    Unrelated runs of one program must not be joined: files are ranks only where their names count ranks, and a part
+    only where one run alone can be what it goes on from.
     """
     kept, repeated = _without_repeated([head for head in heads if head.rows])
     runs: list[list[Head]] = []
@@ -109,7 +93,7 @@ def split_runs(heads: list[Head]) -> list[list[Head]]:
         runs += _chained(list(launches.values()))
     copies = [head for head in heads if head.source.name in repeated]
     for copy in copies:
-        original = next((run for run in runs if any(_is_same_text(copy, head) for head in run)), None)
+        original = next((run for run in runs if any(same_text(copy, head) for head in run)), None)
         if original is not None:
             original.append(copy)
     return runs
@@ -145,7 +129,7 @@ def _without_repeated(heads: list[Head]) -> tuple[list[Head], tuple[str, ...]]:
     kept: list[Head] = []
     repeated = []
     for head in heads:
-        twin = next((index for index, other in enumerate(kept) if _is_same_text(head, other)), None)
+        twin = next((index for index, other in enumerate(kept) if same_text(head, other)), None)
         if twin is None:
             kept.append(head)
         elif (head.last_step or 0) > (kept[twin].last_step or 0):
@@ -156,7 +140,7 @@ def _without_repeated(heads: list[Head]) -> tuple[list[Head], tuple[str, ...]]:
     return kept, tuple(repeated)
 
 
-def _is_same_text(one: Head, other: Head) -> bool:
+def same_text(one: Head, other: Head) -> bool:
     """Whether two files begin with the same rows, in times that are never quite the same by chance."""
     num = min(len(one.rows), len(other.rows))
     if num < _LEAST_SAME or one.rows[:num] != other.rows[:num] or one.first_ns != other.first_ns:
@@ -212,15 +196,6 @@ def _ordered(heads: list[Head]) -> tuple[list[Head], Order]:
         # Two attempts that begin alike: the one written last is the later one.
         return sorted(heads, key=lambda head: (head.first_step or 0, head.source.mtime or 0.0)), "steps"
     return heads, "given"
-
-
-def _is_kin(best: Head, head: Head) -> bool:
-    if head.source == best.source:
-        return True
-    one, other = (_COMPRESSED.sub("", each.source.name) for each in (best, head))
-    if _ROTATED.sub("", one) == _ROTATED.sub("", other):
-        return True
-    return bool(_number_places(best).keys() & _number_places(head).keys())
 
 
 def _is_rotated(head: Head, best: Head) -> bool:

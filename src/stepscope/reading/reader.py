@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from stepscope.core.errors import InputError
-from stepscope.reading.files import Arrangement, Head, LogPart, arrange, family
+from stepscope.reading.files import Arrangement, Head, LogPart, arrange, split_runs
 from stepscope.reading.from_spans import with_spans
 from stepscope.reading.heads import Scores, read_heads
 from stepscope.reading.log_reader import LogReader, Progress
@@ -96,5 +96,5 @@ def _pick(path: str) -> tuple[list[Source], list[Head] | None]:
     if not heads:
         raise InputError("folder-without-log", place=path)
     best, _ = max(heads, key=lambda item: item[1])
-    found = list(family(best, [head for head, _ in heads]))
+    found = next(run for run in split_runs([head for head, _ in heads]) if best in run)
     return [head.source for head in found], found

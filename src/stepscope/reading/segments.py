@@ -100,7 +100,7 @@ class SegmentStore:
         return totals.max_steps != last.value
 
     def drop_last(self) -> int:
-        """The last segment was nobody's; its first row."""
+        """The last segment belonged to no run; its first row."""
         start = self.starts.pop()
         if self.starts and self.starts[-1].training != start.training:
             self.num_trainings -= 1

@@ -1,4 +1,4 @@
-"""The time stamps of a log while it is read: days added to times of day, the moment before each line remembered."""
+"""The timestamps of a log while it is read: days added to times of day, the moment before each line remembered."""
 
 from __future__ import annotations
 

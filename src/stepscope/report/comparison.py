@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from rich.cells import cell_len
 
 from stepscope import __version__
-from stepscope.analysis.compare import Compared, Comparison, num_steps
-from stepscope.analysis.report import Report
+from stepscope.analysis.compare import Compared, Comparison
+from stepscope.analysis.gate import Verdict
+from stepscope.analysis.run_figures import RunFigures
 from stepscope.core.message import Seconds, Share
 from stepscope.core.redact import redact
 from stepscope.core.unseen import to_json
@@ -18,14 +20,16 @@ from stepscope.report.markdown import escape
 
 SCHEMA = "stepscope.compare/1"
 _SHOWN_SETTINGS = 12
+_SAME = 0.0005  # a share that is written as 0.0%
 
 
-def render(comparison: Comparison, language: Language, *, width: int = 80) -> str:
-    """The comparison for a terminal."""
+def render(comparison: Comparison, language: Language, *, width: int = 80, verdicts: Sequence[Verdict] = ()) -> str:
+    """The comparison for a terminal; `verdicts` are those of `--fail-on`, one for each run."""
     lines: list[str] = []
-    for other in comparison.others:
-        lines += textwrap.wrap(_title(comparison, other), width, break_on_hyphens=False)
-        for text in verdict(comparison, other, language):
+    for index, other in enumerate(comparison.others):
+        lines += textwrap.wrap(title(comparison, other), width, break_on_hyphens=False)
+        judged = [gate_text(one, language) for one in verdicts[index : index + 1]]
+        for text in (*judged, *verdict(comparison, other, language)):
             lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
         table = rows(comparison, other, language)
         widths = [max(cell_len(row[column]) for row in table) for column in range(5)]
@@ -39,12 +43,13 @@ def render(comparison: Comparison, language: Language, *, width: int = 80) -> st
     return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
 
 
-def render_markdown(comparison: Comparison, language: Language) -> str:
+def render_markdown(comparison: Comparison, language: Language, verdicts: Sequence[Verdict] = ()) -> str:
     """The comparison as Markdown."""
     lines: list[str] = []
-    for other in comparison.others:
-        said = [escape(line) for line in verdict(comparison, other, language)]
-        lines += [f"## {escape(_title(comparison, other))}", "", *said, ""]
+    for index, other in enumerate(comparison.others):
+        judged = [gate_text(one, language) for one in verdicts[index : index + 1]]
+        said = [escape(line) for line in (*judged, *verdict(comparison, other, language))]
+        lines += [f"## {escape(title(comparison, other))}", "", *said, ""]
         head, *body = rows(comparison, other, language)
         lines += ["| " + " | ".join(head) + " |", "|---|" + "---:|" * 4]
         lines += ["| " + " | ".join(row) + " |" for row in body]
@@ -52,9 +57,23 @@ def render_markdown(comparison: Comparison, language: Language) -> str:
     return "\n".join(lines)
 
 
-def render_json(comparison: Comparison) -> str:
+def render_json(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> str:
     """The comparison as the JSON document `stepscope.compare/1`."""
-    return to_json(document(comparison), indent=2) + "\n"
+    found = document(comparison)
+    for other, one in zip(found["others"], verdicts, strict=False):
+        other["gate"] = _gate_data(one)
+    return to_json(found, indent=2) + "\n"
+
+
+def _gate_data(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "limit": verdict.limit,
+        "verdict": verdict.verdict,
+        "change": verdict.change,
+        "change_low": verdict.low,
+        "change_high": verdict.high,
+        "reason": None if verdict.reason is None else str(verdict.reason),
+    }
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -67,7 +86,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "first": run_data(comparison.first),
         "others": [
             {
-                **run_data(other.report),
+                **run_data(other.run),
                 "unit_before_s": other.unit_s[0],
                 "unit_after_s": other.unit_s[1],
                 "step_ratio": other.step_ratio,
@@ -91,29 +110,29 @@ def document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def run_data(report: Report) -> dict[str, Any]:
+def run_data(run: RunFigures) -> dict[str, Any]:
     """A run's own figures: seconds of one evaluation and one checkpoint, total warm-up and unexplained seconds."""
-    step, evaluation, save = report.ledger.step, report.ledger.evaluation_price, report.ledger.checkpoint_price
     return {
-        "paths": list(report.run.paths),
-        "format": report.run.format.name,
-        "steps": num_steps(report),
-        "wall_s": report.ledger.wall_s,
-        "typical_s": step.typical_s if step else None,
-        "evaluation_each_s": evaluation.seconds if evaluation else None,
-        "checkpoint_each_s": save.seconds if save else None,
-        "warmup_s": report.ledger.seconds("warmup"),
-        "stall_s": report.ledger.seconds("stall"),
+        "paths": list(run.paths),
+        "format": run.format,
+        "steps": run.steps,
+        "wall_s": run.wall_s,
+        "typical_s": run.typical_s,
+        "evaluation_each_s": run.evaluation_each_s,
+        "checkpoint_each_s": run.checkpoint_each_s,
+        "warmup_s": run.phases.get("warmup", 0.0),
+        "stall_s": run.phases.get("stall", 0.0),
     }
 
 
-def name_of(report: Report) -> str:
+def name_of(run: RunFigures) -> str:
     """The name of a run: its files."""
-    return redact(", ".join(report.run.paths), 200)
+    return redact(", ".join(run.paths), 200)
 
 
-def _title(comparison: Comparison, other: Compared) -> str:
-    return f"{name_of(comparison.first)} → {name_of(other.report)}"
+def title(comparison: Comparison, other: Compared) -> str:
+    """Which two runs they are."""
+    return f"{name_of(comparison.first)} → {name_of(other.run)}"
 
 
 def verdict(comparison: Comparison, other: Compared, language: Language) -> list[str]:
@@ -124,7 +143,7 @@ def verdict(comparison: Comparison, other: Compared, language: Language) -> list
     key = "compare-slower" if change > 0 else "compare-faster"
     lines = [
         language.text(
-            key if abs(change) >= 0.0005 else "compare-same",
+            key if abs(change) >= _SAME else "compare-same",
             share=Share(abs(change)),
             before=Seconds(before * thousand),
             after=Seconds(after * thousand),
@@ -143,12 +162,27 @@ def verdict(comparison: Comparison, other: Compared, language: Language) -> list
         lines.append(
             language.text(
                 "compare-noise" if other.is_noise else "compare-real",
-                low=Share(other.ratio_low - 1),
-                high=Share(other.ratio_high - 1),
+                low=_signed_share(other.ratio_low - 1, language),
+                high=_signed_share(other.ratio_high - 1, language),
                 confidence=Share(comparison.confidence),
             )
         )
     return lines
+
+
+def gate_text(verdict: Verdict, language: Language) -> str:
+    """What `--fail-on` decided, as a sentence."""
+    limit = Share(verdict.limit)
+    if verdict.verdict == "cannot judge" and verdict.reason is not None:
+        return language.text("gate-cannot-judge", reason=verdict.reason)
+    change = Share(verdict.change or 0.0)
+    low, high = (_signed_share(value or 0.0, language) for value in (verdict.low, verdict.high))
+    if verdict.verdict == "slower":
+        return language.text("gate-slower", change=change, low=low, high=high, limit=limit)
+    if abs(change.value) < _SAME:
+        return language.text("gate-passed-same")
+    key = "gate-passed-slower" if change.value > 0 else "gate-passed-faster"
+    return language.text(key, change=Share(abs(change.value)), limit=limit)
 
 
 def rows(comparison: Comparison, other: Compared, language: Language) -> list[tuple[str, str, str, str, str]]:
@@ -184,13 +218,22 @@ def _signed(seconds: float, language: Language) -> str:
     return ("+" if seconds >= 0 else "−") + language.duration(abs(seconds))
 
 
+def _signed_share(share: float, language: Language) -> str:
+    return ("+" if share >= 0 else "−") + language.percent(abs(share))
+
+
 def _settings(other: Compared, language: Language) -> str:
     if not other.settings:
         return language.text("compare-settings-same")
     shown = list(other.settings.items())[:_SHOWN_SETTINGS]
-    listed = ", ".join(f"{name} {value_text(a)} → {value_text(b)}" for name, (a, b) in shown)
+    listed = ", ".join(setting_text(name, *values) for name, values in shown)
     more = " …" if len(other.settings) > len(shown) else ""
     return language.text("compare-settings", settings=redact(listed, 600) + more)
+
+
+def setting_text(name: str, first: object, this: object) -> str:
+    """A setting with its value in either run."""
+    return f"{name} {value_text(first)} → {value_text(this)}"
 
 
 def value_text(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from stepscope.analysis.compare import Compared, Comparison
-from stepscope.analysis.report import Report
+from stepscope.analysis.run_figures import RunFigures
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
@@ -17,7 +17,7 @@ _MOST_SETTINGS = 60
 
 def render(comparison: Comparison, language: Language) -> str:
     """The page."""
-    title = " · ".join(in_words.name_of(report) for report in _all(comparison))
+    title = " · ".join(in_words.name_of(run) for run in _all(comparison))
     return html.page(title, body(comparison, language), language)
 
 
@@ -28,8 +28,8 @@ def body(comparison: Comparison, language: Language, *, after_head: str = "") ->
     return "\n".join([*blocks, html.embedded("comparison", in_words.document(comparison))])
 
 
-def _all(comparison: Comparison) -> list[Report]:
-    return [comparison.first, *(other.report for other in comparison.others)]
+def _all(comparison: Comparison) -> list[RunFigures]:
+    return [comparison.first, *(other.run for other in comparison.others)]
 
 
 def _letter(index: int) -> str:
@@ -40,8 +40,8 @@ def _letter(index: int) -> str:
 def _head(comparison: Comparison, language: Language) -> str:
     """The verdict of the first comparison, and every run as a bar of the same scale."""
     names = [
-        f"<li><strong>{_letter(index)}</strong> {escape(in_words.name_of(report))}</li>"
-        for index, report in enumerate(_all(comparison))
+        f"<li><strong>{_letter(index)}</strong> {escape(in_words.name_of(run))}</li>"
+        for index, run in enumerate(_all(comparison))
     ]
     lines = [f"<h1>{escape(language.text('compare-title'))}</h1>", f'<ul class="runs">{"".join(names)}</ul>']
     first, *_ = comparison.others
@@ -90,7 +90,7 @@ def _bars(comparison: Comparison, language: Language) -> str:
 
 def _each(comparison: Comparison, language: Language) -> str:
     """What one of each takes in every run."""
-    runs = [in_words.run_data(report) for report in _all(comparison)]
+    runs = [in_words.run_data(run) for run in _all(comparison)]
     head = ["", *(_letter(index) for index in range(len(runs)))]
     rows = []
     for name in ("typical_s", "evaluation_each_s", "checkpoint_each_s", "warmup_s", "stall_s", "wall_s"):

@@ -21,6 +21,7 @@ from stepscope.report import json as document
 from stepscope.report.gpu import samples_line, verdict_lines
 from stepscope.report.inferred import inferred_lines
 from stepscope.report.wording.change import change_lines, change_scope, no_change_text
+from stepscope.report.wording.clocks import clock_text
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import headline, normal_lines, settings_line, unread_text
@@ -301,7 +302,7 @@ def _log(report: Report, language: Language) -> str:
     lines = [unread_text(report, language), agreement_line(report, language) or "", *inferred_lines(report, language)]
     settings = settings_line(report, language)
     lines += [settings] if settings else []
-    lines.append(report.run.clock.note)
+    lines.append(clock_text(report, language))
     return section(language.text("section-log"), *(f'<p class="dim">{escape(text)}</p>' for text in lines if text))
 
 

@@ -14,9 +14,16 @@ def inferred_lines(report: Report, language: Language) -> list[str]:
     inferred = report.run.format.inferred
     if inferred is None:
         return []
-    path = report.run.paths[0] if report.run.paths else "-"
     lines = assumption_lines(report.run.format, language)
-    return [*lines, language.text("inferred-teach", path=redact(path, 200))]
+    return [*lines, language.text("inferred-teach", path=_shown_path(report))]
+
+
+def inferred_in_short(report: Report, language: Language) -> str | None:
+    """That an unrecognised log was read by its structure, how sure that is, and the command that shows how."""
+    inferred = report.run.format.inferred
+    if inferred is None:
+        return None
+    return language.text("screen-inferred", confidence=Share(inferred.confidence), path=_shown_path(report))
 
 
 def assumption_lines(fmt: Format, language: Language) -> list[str]:
@@ -34,3 +41,7 @@ def assumption_text(assumption: Assumption, language: Language) -> str:
     """An assumption and its reason."""
     text = language.say(assumption.message)
     return text if assumption.because is None else f"{text} {language.say(assumption.because)}"
+
+
+def _shown_path(report: Report) -> str:
+    return redact(report.run.paths[0] if report.run.paths else "-", 200)

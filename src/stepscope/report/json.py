@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from stepscope import __version__
+from stepscope.analysis.money import cost_of, num_devices
 from stepscope.analysis.report import Report
 from stepscope.analysis.settle import what_would_settle
 from stepscope.core.redact import redact
@@ -55,6 +56,7 @@ def document(report: Report) -> dict[str, Any]:
         **_causes(report, english),
         **_ledger(report),
         "findings": _findings(report, english),
+        "price": _price(report),
         "best": _best(report),
         "cadence": _cadence(report, english),
         "forecast": _forecast(report, english),
@@ -233,7 +235,26 @@ def _ledger(report: Report) -> dict[str, Any]:
 
 def _findings(report: Report, english: Language) -> list[dict[str, Any]]:
     """What cost most time, most first."""
-    return [{**one._asdict(), "message": english.say(one.message)} for one in report.findings]
+    return [
+        {**one._asdict(), "message": english.say(one.message), "money": cost_of(report, one.seconds)}
+        for one in report.findings
+    ]
+
+
+def _price(report: Report) -> dict[str, Any] | None:
+    """What the user says that time costs, and what the run has cost so far."""
+    price = report.ask.price
+    if price is None:
+        return None
+    spent = cost_of(report, report.ledger.wall_s) if report.has_times else None
+    per = "kWh" if price.per_kwh else "h"
+    return {
+        "value": price.value,
+        "per": per,
+        "currency": price.currency or None,
+        "devices": num_devices(report),
+        "spent": spent,
+    }
 
 
 def _best(report: Report) -> dict[str, Any] | None:
@@ -297,6 +318,7 @@ def _forecast(report: Report, english: Language) -> dict[str, Any]:
         "low_s": end.low_s,
         "high_s": end.high_s,
         "confidence": end.confidence,
+        "money": cost_of(report, end.remaining_s),
         "finish_at": None if report.has_ended else _iso(report.finish(end.remaining_s)),
         "finish_low_at": None if report.has_ended else _iso(report.finish(end.low_s)),
         "finish_high_at": None if report.has_ended else _iso(report.finish(end.high_s)),
@@ -368,6 +390,7 @@ def _advice(report: Report, english: Language) -> list[dict[str, Any]]:
             "basis": "measured" if advice.assumed is None else "assumed",
             "precision": english.say(advice.precision) if advice.precision else None,
             "saves_bytes": advice.saves_bytes,
+            "saves_money": cost_of(report, advice.saves_s),
             "paste": advice.paste,
         }
         for advice in report.advice

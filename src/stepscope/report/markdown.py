@@ -38,7 +38,7 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
     blocks = doubt_blocks(report, language, level=level)
     if report.alarms:
         blocks.append(f"{mark} {language.text('section-alarms')}")
-        blocks.append("\n".join(f"- {_alarm(report, index, language)}" for index in range(len(report.alarms))))
+        blocks.append(alarm_list(report, language))
     normal = [*normal_lines(report, language), *speed_lines(report, language), *verdict_lines(report, language)]
     if normal:
         blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
@@ -77,6 +77,11 @@ def _inert(text: str) -> str:
 def fence(lines: list[str]) -> str:
     """Log lines as a code block that they cannot close."""
     return "\n".join(["```", *(line.replace("`", "'") for line in lines), "```"])
+
+
+def alarm_list(report: Report, language: Language) -> str:
+    """Every alarm with the line that it is about."""
+    return "\n".join(f"- {_alarm(report, index, language)}" for index in range(len(report.alarms)))
 
 
 def _alarm(report: Report, index: int, language: Language) -> str:

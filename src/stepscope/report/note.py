@@ -6,12 +6,12 @@ import re
 
 from stepscope import __version__
 from stepscope.analysis.report import Report
-from stepscope.core.message import Seconds, Share
+from stepscope.core.message import Moment, Seconds, Share
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
-from stepscope.report import markdown
+from stepscope.report import markdown, story
 from stepscope.report.inferred import inferred_lines
-from stepscope.report.wording.finish import finish_lines, finish_text, from_text, left_items
+from stepscope.report.wording.finish import finish_lines, from_text, left_items
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import normal_lines
 from stepscope.report.wording.sentence import capital
@@ -21,18 +21,27 @@ _PLAIN = re.compile(r"[A-Za-zÀ-ÿ][\w À-ÿ,.’'()-]*\Z")
 
 
 def render(report: Report, language: Language, *, translated: bool = False) -> str:
-    """The long note: what was slow and why, where the time went, when it ends, what to change."""
-    slow = report.ledger.slow
-    if slow:
-        intro = language.text("note-intro", count=len(slow), lines=report.run.num_lines)
-        if any(item.cause != "unexplained" for item in slow) and "evaluation" in report.run.clock.includes:
-            intro += " " + language.text("note-explained", count=len(slow))
-    else:
-        intro = language.text("note-intro-none", lines=report.run.num_lines)
-    parts = markdown.sections(report, language, level=3)
-    num = len(markdown.doubt_blocks(report, language, level=3))
-    body = [*parts[:num], intro, *parts[num:]]  # a doubt comes first
+    """The long note: the answer to the worry, the lines it speaks of, the time left, what to change, a summary."""
+    report = story.with_quotes(report)
+    body = [*markdown.doubt_blocks(report, language, level=3), *story.opening(report, language)]
+    if report.alarms:
+        body += [f"### {language.text('section-alarms')}", markdown.alarm_list(report, language)]
+    body += _section("section-normal", story.normal(report, language), language)
+    slow = story.slow_ones(report, language) if report.ledger.slow else []
+    body += _section("section-slow", slow, language)
+    first = story.first(report, language)
+    if first is not None:
+        body += [f"### {first[0]}", *first[1]]
+    body += _section("section-finish", story.left(report, language), language)
+    body += _section("section-change", story.changes(report, language), language)
+    body += _inferred(report, language)
+    body += _section("note-section-summary", story.ending(report, language), language)
     return front_matter(_title(report, language), language, translated) + "\n\n".join(body) + "\n"
+
+
+def _section(title: str, blocks: list[str], language: Language) -> list[str]:
+    """Blocks under their title; nothing where there are none."""
+    return [f"### {language.text(title)}", *blocks] if blocks else []
 
 
 def render_eta(report: Report, language: Language, *, translated: bool = False) -> str:
@@ -54,9 +63,8 @@ def eta_body(report: Report, language: Language) -> str:
     blocks = [*doubt, f"### {language.text('section-progress')}", _bullets(_progress(report, end, language))]
     blocks += [f"### {language.text('section-evaluations')}", _bullets(_evaluations(report, end, language))]
     blocks += [f"### {language.text('section-estimate')}", _bullets(_estimate(report, end, language))]
-    if end.assumptions:
-        blocks += [language.text("note-assumptions"), _bullets([language.say(message) for message in end.assumptions])]
-    return "\n\n".join([*blocks, *_inferred(report, language)]) + "\n"
+    closing = _closing(report, end, language)
+    return "\n\n".join([*blocks, *closing, *_inferred(report, language)]) + "\n"
 
 
 def _inferred(report: Report, language: Language) -> list[str]:
@@ -132,16 +140,25 @@ def _estimate(report: Report, end: Forecast, language: Language) -> list[str]:
     lines.append(f"**{language.text('note-total', duration=Seconds(end.remaining_s))}**")
     span = language.span(end.low_s, end.high_s)
     lines.append(language.text("note-interval", span=span, confidence=Share(end.confidence)))
-    finish = finish_text(report, end, language)
-    if report.has_ended:
-        lines.append(language.text("finish-ended"))
-    elif finish is not None:
-        lines.append(f"{capital(finish)}.")
-        lines.append(capital(from_text(report, language)))
+    lines += [language.say(message) for message in end.assumptions]
     details = hardware_details(report, language)
     if details:
         lines.append(language.text("note-hardware-assumed", details=details))
     return lines
+
+
+def _closing(report: Report, end: Forecast, language: Language) -> list[str]:
+    """The finish time in a sentence of its own, and what it is counted from."""
+    if report.has_ended:
+        return [language.text("finish-ended")]
+    moments = [report.finish(seconds) for seconds in (end.remaining_s, end.low_s, end.high_s)]
+    middle, low, high = moments
+    if middle is None or low is None or high is None:
+        return []
+    text = language.text(
+        "note-closing", time=Moment(middle, report.moment), low=Moment(low, middle), high=Moment(high, middle)
+    )
+    return [f"**{text}** {capital(from_text(report, language))}"]
 
 
 def _bullets(lines: list[str]) -> str:

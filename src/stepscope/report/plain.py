@@ -18,5 +18,6 @@ def text(report: Report) -> str:
 
 def notebook(report: Report) -> str:
     """The English page in a frame of its own: its styles and scripts stay inside."""
-    page = escape(html.render(report, Language.load("en")), quote=True)
+    # A template's text escapes what is put into it by itself; as an attribute it is plain text, escaped once.
+    page = escape(str(html.render(report, Language.load("en"))), quote=True)
     return f'<iframe srcdoc="{page}" style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'

@@ -6,7 +6,8 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from stepscope.core.message import Message
+from stepscope.core.message import Message, Money
+from stepscope.core.price import StatedPrice
 from stepscope.core.settings import Value
 from stepscope.i18n import Language
 from stepscope.plan.build import Estimate, GpuPlan
@@ -22,13 +23,6 @@ _SETTINGS = (
     ("eval_iters", "eval_iters"),
 )
 _PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "context")
-
-
-class StatedPrice(NamedTuple):
-    """What `--price` states: per hour of one GPU, or per kilowatt-hour."""
-
-    value: float
-    per_kwh: bool
 
 
 class PlanReport(NamedTuple):
@@ -100,8 +94,7 @@ def rows(report: PlanReport, language: Language) -> list[tuple[str, list[str]]]:
         ("plan-row-energy", [_energy(plan.asked, language) for plan in plans]),
     ]
     if report.price is not None:
-        costs = [report.cost(plan, plan.asked) or 0.0 for plan in plans]
-        table.append(("plan-row-cost", [language.number(cost, 2) for cost in costs]))
+        table.append(("plan-row-cost", [_money(report, plan, plan.asked, language) for plan in plans]))
     return [(language.text(key), cells) for key, cells in table]
 
 
@@ -166,10 +159,15 @@ def proposal_rows(report: PlanReport, language: Language) -> list[tuple[str, lis
         ("plan-row-saved", lambda plan, own: language.duration(max(0.0, plan.asked.total_s - own.total_s))),
     ]
     if report.price is not None:
-        measures.append(("plan-row-cost", lambda plan, own: language.number(report.cost(plan, own) or 0.0, 2)))
+        measures.append(("plan-row-cost", lambda plan, own: _money(report, plan, own, language)))
     for key, write in measures:
         table.append((language.text(key), ["", *(write(plan, own) if own else "–" for plan, own in both)]))
     return table
+
+
+def _money(report: PlanReport, plan: GpuPlan, estimate: Estimate, language: Language) -> str:
+    currency = report.price.currency if report.price is not None else ""
+    return language.money(Money(report.cost(plan, estimate) or 0.0, currency))
 
 
 def _shown(report: PlanReport) -> tuple[tuple[str, str], ...]:

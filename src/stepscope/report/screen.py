@@ -12,12 +12,13 @@ from rich.text import Text
 
 from stepscope.analysis.report import Report
 from stepscope.analysis.slow_groups import SlowGroup, group_slow
-from stepscope.core.message import Share
 from stepscope.forecast.finish import NoForecast
 from stepscope.i18n import Language
 from stepscope.report.drawing import ALARM_STYLE, glued, head, ledger_rows, paper, written
+from stepscope.report.inferred import inferred_in_short
 from stepscope.report.wording.change import change_texts
 from stepscope.report.wording.headline import normal_lines, unread_text
+from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import eta_doubt
 from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.slow import group_cells
@@ -29,6 +30,7 @@ _MOST_GROUPS = 4
 _MOST_CHANGES = 3
 _MOST_ALARMS = 3
 _MOST_LINES = 2
+_MOST_LINES_OF_COMMAND = 4  # a command that is cut cannot be pasted
 _MUCH_UNREAD = 0.1  # of the lines
 
 
@@ -165,7 +167,8 @@ class _Screen:
     def _notes(self) -> _Block:
         """What else is worth a line: costs that no phase shows, a changing speed, the normal iteration."""
         report, language = self.report, self.language
-        texts = [language.say(one.message) for one in report.findings[1:] if one.code in _UNSEEN]
+        unseen = [one for one in report.findings[1:] if one.code in _UNSEEN]
+        texts = [language.say(with_money(report, one.message, one.seconds)) for one in unseen]
         texts += [*normal_lines(report, language)[:1], *speed_lines(report, language)]
         if report.run.num_unread > _MUCH_UNREAD * report.run.num_lines:
             texts.append(unread_text(report, language) + ".")
@@ -174,7 +177,9 @@ class _Screen:
         end = report.forecast
         if isinstance(end, NoForecast) and end.reason.key not in _SAID_ABOVE and not report.has_ended:
             texts += [language.text("finish-none", reason=language.say(end.reason))]
-        inferred = report.run.format.inferred
+        items = [self._wrapped(text, "dim") for text in texts]
+        inferred = inferred_in_short(report, language)
         if inferred is not None:
-            texts.append(language.text("screen-inferred", confidence=Share(inferred.confidence)))
-        return _Block(items=[self._wrapped(text, "dim") for text in texts], weight=2)
+            # First, because the last ones give way first: what no format knows may have been misunderstood.
+            items.insert(0, self._wrapped(inferred, "dim", most=_MOST_LINES_OF_COMMAND))
+        return _Block(items=items, weight=2)

@@ -17,6 +17,7 @@ from stepscope.report.wording.change import change_lines, change_scope, no_chang
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import normal_lines, settings_line, unread_text
+from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
 from stepscope.report.wording.trend import no_slow_text, speed_lines
@@ -106,7 +107,7 @@ class _Drawing:
         self.console.print(Text(f"  {language.text('time-total')}  {wall}", style="bold"))
         for finding in self.report.findings:
             if finding.code in _NOT_A_PHASE:
-                self._say(language.say(finding.message), "yellow")
+                self._say(language.say(with_money(self.report, finding.message, finding.seconds)), "yellow")
 
     def _slow(self) -> None:
         ledger, language = self.report.ledger, self.language

@@ -519,7 +519,7 @@ class Run:
         if self.is_interval:
             return self.format.clock._replace(
                 covers="window",
-                note="The time stamps show that the printed time is that of all steps since the last line, not of one.",
+                note="The timestamps show that the printed time is that of all steps since the last line, not of one.",
             )
         if self.by_arrival:
             return self.format.clock._replace(

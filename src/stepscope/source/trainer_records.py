@@ -63,7 +63,7 @@ class Records(NamedTuple):
 
 
 def trainer_records(path: Path) -> Path | None:
-    """The records of the run that a folder, or a file in it, stands for; None where there are none."""
+    """The records of the run that a folder, or a file in it, belongs to; None where there are none."""
     folder = path if path.is_dir() else path.parent
     records = folder / STEPS
     if path not in {folder, records} and path.name not in _SAME_RUN:

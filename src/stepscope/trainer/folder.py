@@ -87,7 +87,7 @@ class RunFolder:
 
 
 def _take_lock(path: Path) -> IO[str]:
-    """The lock of a folder. Whoever holds it is another trainer, or the writer of one that was just killed."""
+    """The lock of a folder. Its holder is another trainer, or the writer of one that was just killed."""
     import fcntl
 
     until = time.monotonic() + _WRITER_ENDS_IN

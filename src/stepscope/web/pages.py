@@ -158,9 +158,7 @@ def comparison_page(comparison: Comparison, keys: list[str], names: list[str], a
 
 def error_page(problem: StepscopeError, language: Language) -> str:
     """A page that says what is wrong and leads back."""
-    content = templating.render(
-        "error.html", language, folders=_TEMPLATES, said=error_text(problem, language)
-    )
+    content = templating.render("error.html", language, folders=_TEMPLATES, said=error_text(problem, language))
     return page("Stepscope", content, language)
 
 

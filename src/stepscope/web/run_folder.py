@@ -1,7 +1,7 @@
 """The runs below one folder, found and opened. Nothing outside the folder is ever read.
 
-What is a run is decided as for fleets (`fleet/listing.py`, `fleet/candidates.py`): the files of its ranks and parts are
-one. A run is called by the first of them.
+What is a run is decided where it is for fleets (`reading/folder_runs.py`): the files of its ranks and parts are one. A
+run is called by the first of them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from stepscope.analysis.report import Report
 from stepscope.core import clock
 from stepscope.core.boundary import confined_to, is_readable
 from stepscope.core.errors import InputError
-from stepscope.fleet.candidates import Candidate, candidates
-from stepscope.fleet.listing import Listed, listings
-from stepscope.fleet.work import sources_of, split
 from stepscope.reading.files import Head
+from stepscope.reading.folder_runs import runs_of
 from stepscope.reading.heads import read_heads
 from stepscope.reading.log_reader import LogReader
 from stepscope.reading.reader import read_sources
 from stepscope.run.model import Run
+from stepscope.source.candidates import Candidate, candidates
 from stepscope.source.files import Source, resolve
+from stepscope.source.listing import Listed, listings
 from stepscope.web.facts import Facts
 
 # An archive of a few megabytes may hold terabytes: reading stops here.
@@ -90,11 +90,9 @@ class RunFolder:
         by_name = {file.uri: file for file in candidate.files}
         found = []
         with confined_to(self.home):
-            for own in split(sources_of(candidate), self._look):
-                heads = tuple(head for _, head in own if head is not None)
-                files = tuple(by_name[source.name] for source, _ in own if source.name in by_name) or candidate.files
-                is_known = len(heads) == len(own)
-                found.append(RunFiles(files, tuple(source for source, _ in own), heads if is_known else None))
+            for own in runs_of(candidate, self._look):
+                files = tuple(by_name[source.name] for source in own.sources if source.name in by_name)
+                found.append(RunFiles(files or candidate.files, own.sources, own.heads))
         return found
 
     def _look(self, sources: list[Source]) -> list[Head]:

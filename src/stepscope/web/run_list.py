@@ -17,8 +17,8 @@ from typing import NamedTuple
 from stepscope import __version__
 from stepscope.core.errors import InputError, StepscopeError
 from stepscope.core.redact import redact
-from stepscope.fleet.candidates import Candidate, number_of
 from stepscope.i18n import Language
+from stepscope.source.candidates import Candidate, number_of
 from stepscope.web.facts import Facts
 from stepscope.web.run_folder import RunFiles, RunFolder, TooLargeError, key_of
 from stepscope.web.summary import SHAPE, Summary, from_plain, summarize

@@ -52,7 +52,7 @@ def elapsed_table(name: str, title: str, holder: Holder) -> Format:
         covers="cumulative",
         includes=_EVERYTHING,
         note="Seconds since the start, as the table's own column says; whether its clock stops during evaluations is "
-        "up to whoever wrote it. After a restart it begins again. " + _UNLESS,
+        "up to its author. After a restart it begins again. " + _UNLESS,
     )
     samples = (
         Sample(

@@ -17,7 +17,7 @@ _MAX_PASSES = 8
 _LEAST_PIECE = 1 << 8  # bytes
 _FIRST_PIECE, _MOST_PIECE = 1 << 14, 1 << 22
 BYTES_FOR_HELP = 1 << 25  # a shorter log is read before others have begun to help
-_SLOW_BYTES_FOR_HELP = 1 << 22  # where most lines are nobody's, which takes several times as long to find out
+_SLOW_BYTES_FOR_HELP = 1 << 22  # where most lines are of no format, which takes several times as long to find out
 
 
 class BulkReader:

@@ -40,7 +40,7 @@ class Chunk:
         self.bars: dict[int, int | None] = {}  # line of another bar → its total
         self.losses: list[tuple[Ints, Floats]] = []
         self.foreign: list[Foreign] = []
-        self.nobodys: Ints = np.empty(0, dtype=np.int64)  # lines of which each is nobody's
+        self.nobodys: Ints = np.empty(0, dtype=np.int64)  # lines that belong to no format
         self.end = len(lengths)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class HandOver:
         return done
 
     def _nobodys(self, chunk: Chunk) -> list[Foreign]:
-        """Lines that are nobody's and would only be counted: those like nothing that is kept, then by their text."""
+        """Lines of no format that would only be counted: those like nothing that is kept, then by their text."""
         kept, lines = self._target.kept_names, chunk.nobodys
         if kept is None or not len(lines):
             return []

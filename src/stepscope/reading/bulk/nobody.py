@@ -1,4 +1,4 @@
-"""Which lines are surely nobody's, found without asking the ordinary reader about each of them.
+"""Which lines surely belong to no format, found without asking the ordinary reader about each of them.
 
 Every pattern has words of which each of its matches contains one (`lines/sieve.py`). A line without any of them, and
 without a prefix, belongs to nobody. Words are looked for in a whole batch of lines at once.
@@ -65,7 +65,7 @@ class Nobody:
         self._is_prepared = True
 
     def find(self, buffer: npt.NDArray[np.uint8], places: Ints, lengths: Ints, lines: Ints) -> Ints:
-        """Those of `lines` that are nobody's."""
+        """Those of `lines` that belong to no format."""
         lines = lines[(lengths[lines] >= 1) & (lengths[lines] < _LINE_BYTES)]
         if len(lines) < _LEAST_LINES:
             return lines[:0]

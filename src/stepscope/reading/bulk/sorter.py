@@ -64,7 +64,7 @@ class Sorter:
         return chunk
 
     def _find_nobodys(self, chunk: Chunk, is_left: Marks) -> None:
-        """Of the lines that are left, those that are nobody's."""
+        """Of the lines that are left, those that belong to no format."""
         if not self._target.has_own_prefix:
             lines = np.flatnonzero(is_left & (chunk.kinds == SLOW))
             chunk.nobodys = self._nobody.find(chunk.buffer, chunk.places, chunk.lengths, lines)

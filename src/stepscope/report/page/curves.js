@@ -15,7 +15,7 @@ function size(node, height) {
 
 const shown = (write) => (u, value) => (value == null ? "–" : write(value));
 
-// Steps over time: so far, what is foretold from here as a fan, and what was foretold earlier, thin.
+// Steps over time: so far, the forecast as a fan, and earlier forecasts, thin.
 export function ahead(data, color) {
   const node = document.getElementById("ahead");
   const found = data.ahead;

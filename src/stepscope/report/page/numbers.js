@@ -56,7 +56,7 @@ export function tick(seconds) {
   return Math.abs(value - Math.round(value)) < 0.01 ? number(Math.round(value)) + " " + unit[1] : duration(seconds);
 }
 
-// The clock `seconds` after an ISO moment, on that moment's own clock: whoever opens the page elsewhere reads the same.
+// The clock `seconds` after an ISO moment, on that moment's own clock: a page opened elsewhere shows the same.
 export function clock(moment, seconds, frame) {
   const begin = Date.parse(moment.slice(0, 19) + "Z");
   const end = new Date(Math.floor((begin + seconds * 1000 + 30000) / 60000) * 60000);

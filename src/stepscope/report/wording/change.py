@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from stepscope.analysis.report import Report
 from stepscope.audit._lacks import lacks_evaluations, may_say
-from stepscope.core.message import About, Decimal, Seconds, Share
+from stepscope.core.message import About, Decimal, Seconds, Share, say
 from stepscope.core.settings import Value
 from stepscope.i18n import Language
+from stepscope.report.wording.money import with_money
 from stepscope.report.wording.sentence import capital
 
 if TYPE_CHECKING:
@@ -34,12 +35,9 @@ def change_lines(
     for advice in report.advice[:most]:
         change = _change_text(report, advice, language, code)
         if advice.saves_s or advice.saves_bytes is None:
-            line = language.text(
-                "change-line",
-                change=change,
-                duration=Seconds(advice.saves_s),
-                span=language.span(advice.saves_low_s, advice.saves_high_s),
-            )
+            span = language.span(advice.saves_low_s, advice.saves_high_s)
+            text = say("change-line", change=change, duration=Seconds(advice.saves_s), span=span)
+            line = language.say(with_money(report, text, advice.saves_s))
         else:
             line = language.text("change-frees", change=change, size=Decimal(advice.saves_bytes / 1e9, 0))
         found.append((line, language.say(advice.evidence), language.say(advice.costs)))
@@ -53,7 +51,8 @@ def change_texts(report: Report, language: Language, *, most: int) -> list[str]:
         change = _change_text(report, advice, language, str)
         if advice.saves_s or advice.saves_bytes is None:
             saved = About(advice.saves_s, advice.saves_low_s, advice.saves_high_s)
-            found.append(language.text("change-short", change=change, duration=saved))
+            text = say("change-short", change=change, duration=saved)
+            found.append(language.say(with_money(report, text, advice.saves_s)))
         else:
             found.append(language.text("change-frees", change=change, size=Decimal(advice.saves_bytes / 1e9, 0)))
     return found

@@ -12,6 +12,27 @@ from stepscope.source.trace_file import KINDS
 _WORTH_A_CLOCK = 0.03
 
 
+def clock_text(report: Report, language: Language) -> str:
+    """What the printed time means, in the report's language; the format's page has the details."""
+    clock = report.run.clock
+    texts = [language.text(f"clock-{_kind(report)}")]
+    phases = [language.text(f"phase-{phase}") for phase in clock.includes]
+    if phases:
+        texts.append(language.text("clock-includes", phases=", ".join(phases)))
+    if report.run.format.name != "generic":
+        texts.append(language.text("clock-more", command=f"stepscope formats show {report.run.format.name}"))
+    return " ".join(texts)
+
+
+def _kind(report: Report) -> str:
+    """Which of the sentences about the printed time is true of this run."""
+    clock = report.run.clock
+    if report.run.by_arrival:
+        return "arrival"
+    kind = "-sum" if clock.is_sum or report.run.is_interval else "-mean" if clock.is_mean else ""
+    return f"{clock.covers}{kind}"
+
+
 def clock_remarks(report: Report, language: Language) -> list[str]:
     """Where two clocks of the log differ by more than rounding: what each says, and the difference."""
     if report.trace is not None and report.trace.lanes:

@@ -8,6 +8,7 @@ from stepscope.analysis.report import Report
 from stepscope.core.message import Message, Moment, Range, Seconds, Share, say
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
+from stepscope.report.wording.money import with_money
 from stepscope.report.wording.sentence import capital
 
 _INTERVAL_UNKNOWN = ("assume-default-interval", "assume-evaluations-unannounced")
@@ -105,7 +106,8 @@ def eta_line(report: Report, end: Forecast, language: Language) -> str:
     """Time left and clock time, on one line."""
     left = left_text(end, language)
     finish = language.text("finish-ended") if report.has_ended else finish_text(report, end, language)
-    return language.text("eta-line", left=left, finish=finish) if finish else left
+    line = say("eta-line", left=left, finish=finish) if finish else say("eta-line-left", left=left)
+    return language.say(with_money(report, line, end.remaining_s, with_rate=True))
 
 
 def left_text(end: Forecast, language: Language) -> str:

@@ -20,6 +20,7 @@ from stepscope.i18n import Language
 from stepscope.ledger.timeline import row_ends
 from stepscope.report.wording.finish import rough_messages
 from stepscope.report.wording.headline import progress
+from stepscope.report.wording.money import with_money
 from stepscope.report.wording.sentence import capital
 from stepscope.run.deaths import Death, final_death
 from stepscope.run.stops import last_stops
@@ -43,7 +44,7 @@ def summary(report: Report) -> list[Message]:
     """How the run is, the time that matters, and what cost most or has to be done."""
     if report.state.value in _DEAD:
         return [_state(report), *_death(report)]
-    return [_state(report), _time(report), _loss(report)]
+    return [_state(report), _priced_time(report), _loss(report)]
 
 
 def _state(report: Report) -> Message:
@@ -108,6 +109,15 @@ def _lost(report: Report) -> Message | None:
 
 
 # -- the time that matters --------------------------------------------------------------------------------
+
+
+def _priced_time(report: Report) -> Message:
+    """The time that matters with what it costs: what is left of a run that goes on, else what passed."""
+    end, has_ended = report.forecast, report.state.value in {"finished", "stopped"}
+    if isinstance(end, Forecast) and not end.is_finished and not has_ended:
+        return with_money(report, _time(report), end.remaining_s, with_rate=True)
+    wall_s = report.ledger.wall_s if report.has_times else 0.0
+    return with_money(report, _time(report), wall_s, with_rate=True)
 
 
 def _time(report: Report) -> Message:
@@ -176,7 +186,7 @@ def _loss(report: Report) -> Message:
     if alarm is not None:
         return alarm
     if report.findings:
-        return in_short(report.findings[0])
+        return with_money(report, in_short(report.findings[0]), report.findings[0].seconds)
     if not report.has_times:
         return _untimed(report)
     shares = {total.phase: total for total in report.ledger.timed_phases}

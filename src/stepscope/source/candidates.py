@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from stepscope import __version__
-from stepscope.fleet.listing import Listed, Listing
+from stepscope.source.listing import Listed, Listing
 from stepscope.source.recording import LOG, STAMPS
 from stepscope.source.trainer_records import STEPS
 
@@ -27,7 +27,7 @@ _COUNTED = re.compile(
 )
 _NUMBER_FOLDER = re.compile(r"(?<=/)\d{1,5}(?=/)")
 # Of everything that the worker versions make of a file: rows of another version are not the same answer.
-_VERSION = f"{__version__}/1"
+_VERSION = f"{__version__}/2"
 
 
 class Candidate(NamedTuple):
@@ -92,6 +92,6 @@ def _pattern(name: str) -> str:
 
 
 def number_of(text: str) -> int:
-    """A number of 63 bits that stands for a text."""
+    """A number of 63 bits made from a text."""
     found = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).digest()
     return int.from_bytes(found, "big") >> 1

@@ -1,0 +1,183 @@
+"""A fleet's report as one page: no network, opens from disk, filters its tables, leads to the pages of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from stepscope.core.redact import redact
+from stepscope.fleet.answer import Amount, Cause, FleetReport
+from stepscope.i18n import Language
+from stepscope.ledger.accounts import ORDER
+from stepscope.report import assets, html, templating
+from stepscope.report import fleet_words as words
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_MOST_HOSTS = 200
+_LONGEST = 400
+# The share of the bar below which a piece is not seen.
+_LEAST_SHARE = 0.002
+
+
+class Part(NamedTuple):
+    """A part of the page: sentences, and a table that the filter may search."""
+
+    title: str
+    lines: list[str]
+    table: Markup | str = ""
+    is_filtered: bool = False
+
+
+def render(report: FleetReport, language: Language, pages: Mapping[int, str] | None = None) -> str:
+    """The page. `pages` has the addresses of runs' own pages, by reading."""
+    link = _linker(pages or {})
+    script, style = assets.bundle(assets.FOLDER / "fleet.js"), assets.styles()
+    title = f"stepscope fleet · {redact(report.store, 200)}"
+    content = templating.render(
+        "fleet.html",
+        language,
+        title=title,
+        head=words.headline(report, language),
+        pieces=_pieces(report, language),
+        ranking=_table(words.cause_rows(report, language), language.text("fleet-section-causes")),
+        causes=[_cause(one, report, language, link) for one in report.causes],
+        parts=_parts(report, language, link),
+    )
+    content += html.embedded("report", _document(report))
+    return templating.render(
+        "base.html",
+        language,
+        title=title,
+        content=content,
+        script=script,
+        style=style,
+        policy=assets.policy(script, style),
+    )
+
+
+def _document(report: FleetReport) -> object:
+    from stepscope.report import fleet_json
+
+    return fleet_json.document(report)
+
+
+def _linker(pages: Mapping[int, str]) -> Callable[[str, int], str]:
+    """A run's name, as a link where it has a page."""
+    from markupsafe import Markup
+
+    def link(uri: str, read_id: int) -> str:
+        name = redact(uri, _LONGEST)
+        page = pages.get(read_id)
+        return name if page is None else Markup('<a href="{}">{}</a>').format(page, name)
+
+    return link
+
+
+def _table(rows: Sequence[words.Row], title: str) -> str:
+    """A table whose columns but the first are numbers."""
+    head, *body = rows
+    return html.table(head, body, numbers=set(range(1, len(head))), title=title)
+
+
+def _pieces(report: FleetReport, language: Language) -> list[tuple[str, float, float, str]]:
+    """The bar: what trained, then the causes by their phases; all that are no phase are one piece."""
+    whole_s, good = report.total.weighted_s, report.goodput
+    if good is None or whole_s <= 0:
+        return []
+    shares = [("step", good.by_time.value, language.text("phase-step"))]
+    own = [one for one in report.causes if one.code in ORDER]
+    shares += [(one.code, one.share, words.cause_name(one.code, language)) for one in own]
+    rest = sum(one.share for one in report.causes if one.code not in ORDER)
+    shares += [
+        ("logging", rest, language.text("fleet-other-causes")),
+        ("unlogged", good.unexplained, language.text("phase-unlogged")),
+    ]
+    left, found = 0.0, []
+    for phase, share, name in shares:
+        if share >= _LEAST_SHARE:
+            found.append((phase, left, 100 * share, f"{name} {language.percent(share)}"))
+            left += 100 * share
+    return found
+
+
+def _cause(one: Cause, report: FleetReport, language: Language, link: Callable[[str, int], str]) -> dict[str, object]:
+    title = words.cause_name(one.code, language)
+    head = (language.text("fleet-column-run"), words.unit(report, language), *_money_head(report, language))
+    rows = [(link(run.uri, run.read_id), *_amount_cells(run.amount, report, language)) for run in one.runs]
+    return {
+        "name": title,
+        "amount": words.with_unit(one.amount, language),
+        "remedy": words.remedy(one, language),
+        "beyond": words.beyond(one, language),
+        "table": _table([head, *rows], title),
+    }
+
+
+def _money_head(report: FleetReport, language: Language) -> tuple[str, ...]:
+    return (language.text("fleet-column-cost"),) if report.total.money is not None else ()
+
+
+def _amount_cells(amount: Amount, report: FleetReport, language: Language) -> tuple[str, ...]:
+    own = words.hours(amount, language)
+    return (own, words.cost(amount, language)) if report.total.money is not None else (own,)
+
+
+def _parts(report: FleetReport, language: Language, link: Callable[[str, int], str]) -> list[Part]:
+    found = [_costliest(report, language, link)]
+    if report.regressions:
+        lines = [words.regression(one, language) for one in report.regressions]
+        found.append(Part(language.text("fleet-section-regressions"), lines))
+    found.append(_hosts(report, language))
+    if report.running:
+        title = language.text("fleet-section-running", count=len(report.running))
+        head, *rows = words.running_rows(list(report.running), language, _LONGEST)
+        linked = [(link(one.uri, one.read_id), *row[1:]) for one, row in zip(report.running, rows, strict=True)]
+        found.append(Part(title, [], _table([head, *linked], title), is_filtered=True))
+    if report.groups:
+        title = language.text("fleet-section-by")
+        table = _table(words.group_rows(report, list(report.groups), language), title)
+        found.append(Part(title, [], table, is_filtered=True))
+    lines = words.missing_lines(report, language)
+    lines += [
+        language.text(
+            "fleet-unread", count=one.num, reason=redact(f"{one.text or one.error} · {one.example}", _LONGEST)
+        )
+        for one in report.unread
+    ]
+    found.append(Part(language.text("fleet-section-missing"), lines))
+    return [part for part in found if part.lines or part.table]
+
+
+def _costliest(report: FleetReport, language: Language, link: Callable[[str, int], str]) -> Part:
+    """The runs that lost most, with all that they may be filtered by."""
+    title = language.text("fleet-section-runs")
+    if not report.runs:
+        return Part(title, [])
+    names = ("run", "lost", "goodput", "worst", "state", "whose", "host")
+    lost, *others = (language.text(f"fleet-column-{name}") for name in names[1:])
+    head = (language.text("fleet-column-run"), lost, *_money_head(report, language), *others)
+    rows = [
+        (
+            link(one.uri, one.read_id),
+            *_amount_cells(one.lost, report, language),
+            language.percent(one.goodput),
+            words.cause_name(one.worst, language) if one.worst else "",
+            language.text(f"fleet-state-{one.state}"),
+            redact(" / ".join(text for text in (one.user, one.project) if text), 80),
+            redact(" ".join(one.hosts), 80),
+        )
+        for one in report.runs
+    ]
+    numbers = {1, 2, 3} if report.total.money is not None else {1, 2}
+    return Part(title, [], html.table(head, rows, numbers=numbers, title=title), is_filtered=True)
+
+
+def _hosts(report: FleetReport, language: Language) -> Part:
+    title = language.text("fleet-section-hosts")
+    if not report.hosts:
+        return Part(title, [])
+    lines = [] if any(host.is_lemon for host in report.hosts) else [words.no_lemon(report, language)]
+    table = _table(words.host_rows(list(report.hosts[:_MOST_HOSTS]), language), title)
+    return Part(title, lines, table, is_filtered=True)

@@ -1,0 +1,36 @@
+"""A fleet's page in a real browser, opened from disk with the network off: its filter, and the way to a run's page."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("duckdb")
+
+from stepscope.cli import main
+from tests.fleet.logs import nanogpt_log
+
+
+@pytest.fixture
+def address(tmp_path):
+    for name in ("alpha", "beta"):
+        (tmp_path / "logs" / name).mkdir(parents=True)
+        (tmp_path / "logs" / name / "job.out").write_text(nanogpt_log(seed=len(name)))
+    store = str(tmp_path / "store")
+    assert main(["fleet", "scan", str(tmp_path / "logs"), "--store", store, "--workers", "1"]) == 0
+    assert main(["fleet", "report", "--store", store, "--format", "html", "-o", f"{tmp_path}/page/"]) == 0
+    return (tmp_path / "page" / "index.html").as_uri()
+
+
+@pytest.mark.usefixtures("capsys")
+def test_the_filter_keeps_the_rows_with_all_words_and_a_row_leads_to_its_run(open_page, address, problems):
+    page = open_page(address)
+    runs = page.locator("section[data-filter]").first
+    assert runs.locator("tr:has(a)").count() == 2
+    page.fill("#filter", "BETA job")
+    assert runs.locator("tr:has(a):visible").count() == 1
+    assert page.locator("details[data-filter][open]").count() > 0
+    page.fill("#filter", "")
+    assert runs.locator("tr:has(a):visible").count() == 2
+    runs.locator("a").first.click()
+    page.wait_for_selector("text=nanoGPT")
+    assert problems == []
