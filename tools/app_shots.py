@@ -17,13 +17,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+Scheme = Literal["light", "dark"]
 _DOCS = Path(__file__).parent.parent / "docs"
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _SIZES = {"desktop": (1280, 800), "wide": (1920, 1080), "phone": (390, 844)}
 _DAY_S = 86_400
+_SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 _MEMORY = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB"
 _NCCL = "RuntimeError: NCCL communicator was aborted on rank 3"
 
@@ -94,7 +97,7 @@ class Served:
         self._process.wait()
 
 
-def open_list(browser: Browser, address: str, size: tuple[int, int], scheme: str, num: int) -> Page:
+def open_list(browser: Browser, address: str, size: tuple[int, int], scheme: Scheme, num: int) -> Page:
     """The list with all its rows."""
     width, height = size
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
@@ -106,7 +109,7 @@ def open_list(browser: Browser, address: str, size: tuple[int, int], scheme: str
 
 def shoot_all(browser: Browser, address: str, target: Path) -> None:
     """Every state, in each size, light and dark."""
-    for (name, size), scheme in zip([*_SIZES.items()] * 2, ["light", "dark"] * 3, strict=True):
+    for (name, size), scheme in zip([*_SIZES.items()] * 2, _SCHEMES * 3, strict=True):
         page = open_list(browser, address, size, scheme, 10)
         at = page.url
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from stepscope.analysis.compare import Align, compare
 from stepscope.analysis.report import Report
+from stepscope.analysis.run_figures import run_figures
 from stepscope.core.errors import StepscopeError, UsageError
 from stepscope.core.unseen import to_json
 from stepscope.i18n import Language
@@ -120,23 +121,25 @@ class _App:
 
     async def compare(self, request: Request) -> Response:
         """Two runs or more side by side."""
-        keys = request.query_params.getlist("path")[: pages.MOST_COMPARED]
+        keys = request.query_params.getlist("path")
         try:
-            reports = [await anyio.to_thread.run_sync(self._folder.open, key) for key in keys]
-            names = [self._folder.name(key) for key in keys]
+            if len(keys) > pages.MOST_COMPARED:
+                raise UsageError("compare-most")
+            opened = [(self._folder.name(key), await anyio.to_thread.run_sync(self._folder.open, key)) for key in keys]
         except StepscopeError as problem:
             return self._refuse(problem)
-        timed = [report.ledger.step is not None and bool(report.ledger.wall_s) for report in reports]
-        comparable = [report for report, is_timed in zip(reports, timed, strict=True) if is_timed]
-        names = [name for name, is_timed in zip(names, timed, strict=True) if is_timed]
-        if len(comparable) < 2:
+        timed = [(name, report) for name, report in opened if report.ledger.step is not None and report.ledger.wall_s]
+        if len(timed) < 2:
             return self._refuse(UsageError("compare-needs-two"))
+        untimed = [name for name, report in opened if report not in [one for _, one in timed]]
         align: Align = "tokens" if request.query_params.get("align") == "tokens" else "step"
-        found = await anyio.to_thread.run_sync(lambda: compare(comparable, align=align))
-        content = await anyio.to_thread.run_sync(
-            lambda: pages.comparison_page(found, keys, names, align, self._language)
-        )
-        return HTMLResponse(content)
+
+        def made() -> str:
+            figures = [run_figures(report)._replace(paths=(name,)) for name, report in timed]
+            found = compare(figures, align=align)
+            return pages.comparison_page(found, timed, self._language, keys=keys, untimed=untimed, asked=align)
+
+        return HTMLResponse(await anyio.to_thread.run_sync(made))
 
     async def explain(self, request: Request) -> Response:
         """A pasted or dropped log: read in memory, answered, forgotten."""

@@ -133,14 +133,24 @@ def lacks_total(report: Report) -> bool:
     return not report.has_ended and (total is None or total.origin == "default")
 
 
-def comparison_page(comparison: Comparison, keys: list[str], names: list[str], asked: Align, language: Language) -> str:
-    """A comparison, by the step or by the token, with the runs' curves in one picture."""
+def comparison_page(
+    comparison: Comparison,
+    named: list[tuple[str, Report]],
+    language: Language,
+    *,
+    keys: list[str],
+    untimed: list[str],
+    asked: Align,
+) -> str:
+    """A comparison, by the step or by the token, with the curves of its runs; `untimed` could not be compared."""
     links = []
     for align, text in (("step", "compare-unit-steps"), ("tokens", "compare-unit-tokens")):
         query = urlencode([*(("path", key) for key in keys), ("align", align)], errors="surrogateescape")
         links.append((query, language.text(text), align == comparison.align))
-    reports = [comparison.first, *(other.report for other in comparison.others)]
-    drawn = [{"name": redact(name, 200), **overlay.curves(one)} for name, one in zip(names, reports, strict=True)]
+    drawn = [{"name": redact(name, 200), **overlay.curves(report)} for name, report in named]
+    notes = [] if asked == comparison.align else [language.text("compare-no-tokens")]
+    if untimed:
+        notes.append(language.text("app-left-out", names=", ".join(redact(name, 200) for name in untimed)))
     has = {axis: any(run[kind][axis] for run in drawn for kind in ("took", "loss")) for axis in ("tokens", "time")}
     picture = templating.render("overlay.html", language, folders=_TEMPLATES, has=has)
     content = templating.render(
@@ -148,7 +158,7 @@ def comparison_page(comparison: Comparison, keys: list[str], names: list[str], a
         language,
         folders=_TEMPLATES,
         links=links,
-        note="" if asked == comparison.align else language.text("compare-no-tokens"),
+        notes=notes,
         words=html.embedded("words", words(language)),
         curves=html.embedded("curves", drawn),
         comparison=comparison_html.body(comparison, language, after_head=picture),

@@ -15,7 +15,8 @@ export function start(app) {
     doing.hidden = !row;
     if (!row) return;
     const text = isGoing ? doingText(row, at) : row.evidence || "";
-    doing.replaceChildren(chip(state), " ", text);
+    const isSaid = document.querySelector("#run .chip"); // the page's own head has it
+    doing.replaceChildren(...(isSaid ? [] : [chip(state), " "]), text);
   }
 
   async function again() {
