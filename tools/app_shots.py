@@ -149,7 +149,7 @@ def main() -> int:
         write_runs(root)
         server = Served(root, Path(name) / "cache")
         if sys.argv[1] == "--docs":
-            page = open_list(browser, server.address, (1280, 740), "light", 10)
+            page = open_list(browser, server.address, (1440, 800), "light", 10)
             page.screenshot(path=_DOCS / "app.png")
         else:
             target = Path(sys.argv[1])

@@ -285,6 +285,15 @@ def test_a_pasted_log_takes_the_same_facts(address, open_page, problems):
     assert problems == []
 
 
+def test_no_width_of_the_window_cuts_a_column(address, open_page):
+    page = opened(open_page, address)
+    for width in (1900, 1700, 1550, 1530, 1440, 1245, 1235, 1100, 1025, 1000, 700, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, width
+        right = page.locator("#rows .c-updated").first.bounding_box()
+        assert right["x"] + right["width"] <= width, width
+
+
 @pytest.mark.parametrize("code", languages())
 def test_it_fits_in_every_language(shelf, open_page, problems, code):
     """Nothing wider than the window, no chip or column head cut, no complaint of axe; light and dark."""
