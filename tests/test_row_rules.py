@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from stepscope.reading import assembler, rules
-from stepscope.reading.bulk import target
 from stepscope.reading.log_reader import LogReader
 from stepscope.reading.rows import RowBatch
 from stepscope.run.model import NO_TIME
@@ -49,9 +48,8 @@ def test_what_is_left_of_a_sample(rule, sample):  # noqa: ARG001
 def test_a_sample_needs_its_rule(rule, sample, monkeypatch):
     """Without the rule the Run is another one: no rule is there in vain."""
     with_it = columns(read(sample.lines, in_bulk=False))
-    rest = tuple(other for other in rules.RULES if other is not rule)
-    monkeypatch.setattr(assembler, "RULES", rest)
-    monkeypatch.setattr(target, "RULES", rest)
+    for name in ("RULES", "WITHOUT_CLOCK"):
+        monkeypatch.setattr(rules, name, tuple(other for other in getattr(rules, name) if other is not rule))
     try:
         without_it = columns(read(sample.lines, in_bulk=False))
     except IndexError:  # no segment ever begins

@@ -8,11 +8,10 @@ import re
 import pytest
 
 from stepscope.advice import together
-from stepscope.analysis.explain import explain
 from stepscope.core.errors import InputError
 from stepscope.i18n import Language
-from stepscope.reading.reader import read
 from stepscope.report import changes
+from tests.corpus.reports import report_of
 from tests.corpus.test_catalogue_on_real_logs import FILES, name_of
 
 # Which way each setting goes where time is to be saved.
@@ -23,7 +22,7 @@ SMALLER = {"eval_iters"}
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_advice_makes_sense(path):
     try:
-        report = explain(read(str(path)))
+        report = report_of(path)
     except InputError:
         return
     situation, fmt = report.situation, report.run.format

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from stepscope.alarms._base import Alarm
-from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
 from stepscope.core.errors import InputError
-from stepscope.reading.reader import read
 from stepscope.run.model import Run
 from tests.corpus.conftest import SHARED
+from tests.corpus.reports import report_of
 from tests.live.replayed import Seen, replay
 
 LOGS = SHARED / "logs"
@@ -75,11 +74,11 @@ def falsely_told(seen: list[Seen], report: Report) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("path", [*FILES, *TRUTH], ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_an_alarm_is_told_when_it_is_true_and_never_else(path: Path) -> None:
     try:
-        run = read(str(path))
+        report = report_of(path)
     except InputError:
         return  # no training log: nothing to watch
+    run = report.run
     seen = replay(path.read_bytes(), run, longest=4, evenly=3)
-    report = explain(run)
     assert falsely_told(seen, report) == []
     told = {alarm.code for at in seen for alarm in at.view.fresh}
     endings = {alarm.code for alarm in report.alarms} & ENDINGS

@@ -12,11 +12,13 @@ import io
 import json
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from stepscope.cli import main
 from tests.corpus.conftest import SHARED
+from tests.corpus.reports import run_of
 
 BLIND = SHARED / "blind"
 TABLE = Path(__file__).parent / "blind.json"
@@ -39,7 +41,8 @@ def scorer():
 
 def ask(_, path):
     out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+    shared = mock.patch("stepscope.reading.reader.read", run_of)
+    with shared, contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         code = main(["explain", path, "--format", "json", "--lang", "en"])
     try:
         return code, json.loads(out.getvalue())

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.analysis.explain import explain
 from stepscope.core.errors import InputError
-from stepscope.reading.reader import read
 from tests.corpus.conftest import SHARED
+from tests.corpus.reports import report_of
 
 LOGS = SHARED / "logs"
 TABLE = Path(__file__).parent / "expected.json"
@@ -62,7 +61,7 @@ TRUTH = {
 
 def row_of(path):
     try:
-        report = explain(read(str(path)))
+        report = report_of(path)
     except InputError as problem:
         return {"refused": problem.key}
     run = report.run
@@ -103,12 +102,12 @@ def test_a_real_log_reads_as_the_table_says(path, request):
 
 @pytest.mark.parametrize(("name", "truth"), TRUTH.items())
 def test_the_wall_time_is_the_true_one(name, truth):
-    report = explain(read(str(LOGS / name)))
+    report = report_of(LOGS / name)
     assert report.ledger.wall_s == pytest.approx(truth[0], rel=truth[1])
 
 
 def cause_of(name, step):
-    slow = {slow.step: slow for slow in explain(read(str(LOGS / name))).ledger.slow}
+    slow = {slow.step: slow for slow in report_of(LOGS / name).ledger.slow}
     return slow[step]
 
 
@@ -120,12 +119,12 @@ def test_causes_that_the_log_itself_prints():
 
 def test_saves_that_the_clock_leaves_out_are_in_the_ledger():
     """Megatron stops its clock while it saves; the stamps do not."""
-    report = explain(read(str(LOGS / "megatron" / "1b-230-ckpt.out")))
+    report = report_of(LOGS / "megatron" / "1b-230-ckpt.out")
     assert report.ledger.seconds("checkpoint") == pytest.approx(46.1, rel=0.02)
 
 
 def test_evaluations_that_hang_for_hours_are_found():
     """Only the stamps show them: 11,921 s at one evaluation of a detectron2 run."""
-    report = explain(read(str(LOGS / "detectron2" / "frcnn-lr0.04-30k.txt")))
+    report = report_of(LOGS / "detectron2" / "frcnn-lr0.04-30k.txt")
     assert report.ledger.slow[0].step == 26019
     assert report.ledger.seconds("stall") > 11_000

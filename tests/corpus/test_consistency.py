@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.analysis.explain import explain
 from stepscope.core.errors import InputError
-from stepscope.reading.reader import read
 from tests.consistency import breaches
 from tests.corpus.conftest import SHARED
+from tests.corpus.reports import report_of
 from tests.schemas import check
 
 
@@ -22,7 +21,7 @@ def logs():
 @pytest.mark.parametrize("path", logs(), ids=lambda path: str(path.relative_to(SHARED)))
 def test_the_parts_of_a_report_agree(path):
     try:
-        report = explain(read(str(path)))
+        report = report_of(path)
     except InputError:
         return
     assert breaches(report) == []

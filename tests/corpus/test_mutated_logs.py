@@ -44,30 +44,32 @@ def figures(text):
     return int(report.run.steps.step[-1]), report.ledger.step.typical_s, report.reading.confidence
 
 
-@cache
-def figures_of(path):
-    """The same of a log as it is, worked out once for all mutations."""
-    text = text_of(path)
-    return figures(text) if text else None
-
-
 def is_same(before, after):
     return abs(after[0] - before[0]) <= max(1, 0.03 * before[0]) and after[1] == pytest.approx(before[1], rel=_NEAR)
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
-def test_a_mutated_log_is_read_as_before_or_with_doubt(mutation):
-    wrong, seen = [], 0
-    for path in FILES:
-        before = figures_of(path)
-        if before is None or before[2] <= _SURE:
-            continue
-        seen += 1
-        after = figures(mutation(text_of(path)))
+def is_held_to(before):
+    """Whether a log is read as it is, and surely: else nothing can be said of what is done to it."""
+    return before is not None and before[2] > _SURE
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_mutated_log_is_read_as_before_or_with_doubt(path):
+    text = text_of(path)
+    before = figures(text) if text else None
+    if not is_held_to(before) or name_of(path) in KNOWN:
+        return
+    wrong = {}
+    for mutation in MUTATIONS:
+        after = figures(mutation(text))
         if after is not None and not is_same(before, after) and after[2] > _SURE:
-            wrong.append((name_of(path), before, after))
-    assert seen > 0
-    assert {name for name, *_ in wrong} <= KNOWN, wrong
+            wrong[mutation.__name__] = after
+    assert not wrong, before
+
+
+def test_logs_are_held_to_it():
+    texts = [text for path in FILES[:8] if (text := text_of(path))]
+    assert any(is_held_to(figures(text)) for text in texts)
 
 
 def test_every_mutation_changes_some_log():

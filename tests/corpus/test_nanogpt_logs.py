@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.analysis.explain import explain
-from stepscope.reading.reader import read
 from tests.corpus.conftest import SHARED
+from tests.corpus.reports import report_of, run_of
 
 LOGS = SHARED / "logs"
 
@@ -26,7 +25,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_what_a_log_holds(name):
-    run = read(str(LOGS / "nanogpt" / name))
+    run = run_of(LOGS / "nanogpt" / name)
     found = (
         len(run),
         run.events.kind.count("evaluation"),
@@ -42,7 +41,7 @@ def test_what_a_log_holds(name):
     [("bpc-small-drift.log", 544), ("bpc-large-drift.log", 2556), ("owt-10k-linesearch.log", 32546)],
 )
 def test_the_wall_time_is_the_one_wandb_recorded(name, seconds):
-    report = explain(read(str(LOGS / "nanogpt" / name)))
+    report = report_of(LOGS / "nanogpt" / name)
     assert report.ledger.wall_s == pytest.approx(seconds, rel=0.01)
 
 
@@ -57,7 +56,7 @@ def test_the_wall_time_is_the_one_wandb_recorded(name, seconds):
 )
 def test_saves_are_told_apart_by_contrast(name, save_s):
     """An independent regression on the same logs gave these; they must lie in the interval."""
-    report = explain(read(str(LOGS / "nanogpt" / name)))
+    report = report_of(LOGS / "nanogpt" / name)
     assert report.ledger.split == "contrast"
     price = report.ledger.checkpoint_price
     assert price.low_s <= save_s <= price.high_s
@@ -65,7 +64,7 @@ def test_saves_are_told_apart_by_contrast(name, save_s):
 
 def test_alarms():
     def codes(path):
-        return {alarm.code for alarm in explain(read(str(LOGS / path))).alarms}
+        return {alarm.code for alarm in report_of(LOGS / path).alarms}
 
     assert codes("nanogpt/bpc-interrupted.log") == {"interrupted", "ended_early"}
     assert codes("nanogpt/owt-torchrun-sigterm.txt") == {"interrupted", "ended_early"}
@@ -76,7 +75,7 @@ def test_alarms():
 
 
 def test_world_size_and_regimes():
-    report = explain(read(str(LOGS / "nanogpt" / "gpt2-600k-resume.txt")))
+    report = report_of(LOGS / "nanogpt" / "gpt2-600k-resume.txt")
     assert report.run.settings.count("world_size") == 8
     levels = [round(regime.typical_s, 2) for regime in report.ledger.step.regimes]
     assert levels == [0.75, 1.75, 0.75]

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from stepscope.analysis.explain import explain
-from stepscope.reading.reader import read
 from tests.corpus.conftest import SHARED
+from tests.corpus.reports import report_of
 
 RUNS = [
     "accum4_pty",
@@ -27,7 +26,7 @@ TRUE = {"step": "step_s", "evaluation": "eval_s", "checkpoint": "ckpt_s"}
 
 
 def load(name, suffix):
-    report = explain(read(str(SHARED / "truth" / f"{name}.{suffix}")))
+    report = report_of(SHARED / "truth" / f"{name}.{suffix}")
     truth = json.loads((SHARED / "truth" / f"{name}.phases.json").read_text())
     return report, truth
 

@@ -285,6 +285,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("llm_c_main_log", [" eval:", " tel:", " trl:"]),
+    ("mappo", [" episodes, total num timesteps "]),
     (
         "marian",
         [
@@ -458,10 +459,11 @@ ORDER: list[tuple[str, list[str]]] = [
         "olmo",
         [
             "CLI environment prepared",
+            "Loading checkpoint from ",
             "Running evaluation for '",
             "Total number of parameters: ",
             "[step=",
-            "checkpoint",
+            "checkpoint...",
             "train/CrossEntropyLoss=",
         ],
     ),
@@ -520,7 +522,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("rvc", ["====> Epoch: ", "Loaded checkpoint '", "Saving model and optimizer state at epoch "]),
     ("sb3_progress", []),
     ("sb3_table", ["TimeElapsed", "TimestepsSoFar", "fps ", "loss ", "time_elapsed", "timesteps"]),
-    ("ssd_pytorch", [" || Loss:", "Saving state, iter:", "imer: "]),
+    ("ssd_pytorch", [" || Loss:", "Saving state, iter:", "imer: ", "test epoch:"]),
     ("stepscope_spans", []),
     (
         "stepscope_train",
@@ -549,6 +551,7 @@ ORDER: list[tuple[str, list[str]]] = [
         "tf_estimator",
         [
             ", step = ",
+            "Num steps = ",
             "Restoring parameters from ",
             "Saving checkpoints for ",
             "Saving dict for global step ",

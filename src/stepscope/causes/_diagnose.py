@@ -6,7 +6,8 @@ Seconds are only ever moved out of "unexplained", so the phases still add up to 
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from functools import cache
 
 from stepscope.causes import SURE, in_order
 from stepscope.causes._evidence import Case, Evidence, Rhythmic, Shift
@@ -37,7 +38,7 @@ def diagnose(ledger: Ledger, run: Run, hardware: Hardware | None = None) -> Ledg
     by_row = {row: rhythm.guess for rhythm in reversed(rhythms) if rhythm.guess for row in rhythm.period.rows}
     slow, moved = [], list[tuple[Phase, float]]()
     for own in ledger.slow:
-        stall_s = sum(part.seconds for part in own.parts if part.phase == "stall")
+        stall_s = evidence.stalls.get(own.row, 0)
         case = Case(evidence, own, stall_s, by_row.get(own.row))
         explained, phase = _explain(case)
         slow.append(explained)
@@ -71,12 +72,17 @@ def attribute_with_causes(
 
 def _asked(question: str, what: object) -> tuple[Finding, ...]:
     """What the catalogue answers, in the order it was asked in."""
-    found = [cast("Finding | None", getattr(module, question)(what)) for module in in_order(question)]
-    return tuple(finding for finding in found if finding is not None and finding.confidence >= _LEAST)
+    found = [ask(what) for ask in _able(question)]
+    return tuple([finding for finding in found if finding is not None and finding.confidence >= _LEAST])
+
+
+@cache
+def _able(question: str) -> tuple[Callable[[object], Finding | None], ...]:
+    return tuple(getattr(module, question) for module in in_order(question))
 
 
 def _ranked(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    return tuple(sorted(found, key=lambda finding: -finding.confidence))
+    return tuple(sorted(found, key=lambda finding: -finding.confidence)) if len(found) > 1 else found
 
 
 def _rhythms(evidence: Evidence) -> tuple[Rhythm, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from heapq import nlargest
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -54,6 +55,15 @@ class Evidence:
             if seconds > 0:
                 found[slow.row] = seconds
         return found
+
+    @cached_property
+    def _longest_stalls(self) -> list[int]:
+        """The two rows with most of them, the most first."""
+        return nlargest(2, self.stalls, key=self.stalls.__getitem__)
+
+    def longest_other_stall(self, row: int) -> float:
+        """Most seconds that no line explains in another row than this one; 0 where there is none."""
+        return next((self.stalls[own] for own in self._longest_stalls if own != row), 0.0)
 
     @cached_property
     def aperiodic(self) -> Ints:
@@ -109,6 +119,11 @@ class Evidence:
     def later_evaluations(self) -> dict[int, float]:
         """The same without the first step of a process, which holds more than an evaluation."""
         return {row: seconds for row, seconds in self.evaluating.items() if not self.is_first(row)}
+
+    @cached_property
+    def rows_evaluated_later(self) -> tuple[int, ...]:
+        """The rows of those."""
+        return tuple(self.later_evaluations)
 
     def is_near_stop(self, row: int) -> bool:
         """Whether an evaluation or a checkpoint is within a row of this one."""

@@ -34,8 +34,7 @@ def explain_step(case: Case) -> Finding | None:
     level = float(evidence.baseline.level[row])
     if case.stall_s < max(_LEAST_S, _STEPS * level):
         return None
-    others = sorted((seconds for own, seconds in evidence.stalls.items() if own != row), reverse=True)
-    if others and case.stall_s < _ALONE * others[0]:
+    if case.stall_s < _ALONE * evidence.longest_other_stall(row):
         return None
     neighbours = [other for other in (row - 1, row + 1) if 0 <= other < len(evidence.run)]
     calm = all(not evidence.baseline.slow[other] for other in neighbours)

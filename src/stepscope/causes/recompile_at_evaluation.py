@@ -33,7 +33,7 @@ _NEAR_ROWS = 3
 def explain_step(case: Case) -> Finding | None:
     """The first evaluation past the start, when all later ones are alike and shorter."""
     evidence = case.evidence
-    rows = list(evidence.later_evaluations)
+    rows = evidence.rows_evaluated_later
     if evidence.is_compiled is False or len(rows) <= _LEAST_LATER or case.row != rows[0]:
         return None
     later = np.array([evidence.evaluating[row] for row in rows[1:]])

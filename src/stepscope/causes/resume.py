@@ -26,13 +26,15 @@ PLACE = 29
 def explain_step(case: Case) -> Finding | None:
     """The warm-up of a process that continues a run."""
     evidence, slow = case.evidence, case.slow
-    own = sum(part.seconds for part in slow.parts if part.phase == "warmup")
     run = evidence.run
+    if slow.cause != "warmup" or not evidence.is_first(case.row):
+        return None
+    own = sum(part.seconds for part in slow.parts if part.phase == "warmup")
     segment = run.segments[int(run.steps.segment[case.row])]
     first_step = int(run.steps.step[segment.first_row])
     # One line in a hundred is printed: a first line a little after the beginning is still the beginning.
     started_late = first_step > run.format.layout.first_step + 10 * (run.settings.count("log_interval") or 1)
-    if own <= 0 or slow.cause != "warmup" or not started_late or not evidence.is_first(case.row):
+    if own <= 0 or not started_late:
         return None
     message = say("cause-c28-evidence", step=first_step, duration=Seconds(own))
     return Finding(CODE, "warmup", None, slow.confidence, own, message)

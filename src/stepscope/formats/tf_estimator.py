@@ -19,6 +19,7 @@ FORMAT = Format(
             rf"Saving dict for global step (?P<step>\d+): (?:.{{0,2000}}?\bloss = (?P<val_loss>{_NUMBER}))?",
         ),
         Line("checkpoint", r"(?:\d+\.\.\.)?Saving checkpoints for (?P<step>\d+) into (?P<path>\S+?)\.{0,3}\s*$"),
+        Line("fact", r"\s*Num steps = (?P<total>\d+)\s*$"),
         Line("resume", r"Restoring parameters from (?P<path>\S+)"),
         Line("start", r"Calling model_fn\.|Create CheckpointSaverHook\."),
         Line(
@@ -38,8 +39,8 @@ FORMAT = Format(
         covers="window",
         includes=("evaluation", "checkpoint", "data", "logging"),
         note="The seconds since the line before, of all its steps together; where the same process saves and "
-        "evaluates, that is inside. global_step/sec is the same clock as a rate. Neither a total nor an ETA is "
-        "printed.",
+        "evaluates, that is inside. global_step/sec is the same clock as a rate. BERT states the total in its header; "
+        "no ETA is printed.",
         is_sum=True,
     ),
     layout=Layout(first_step=1),
@@ -53,6 +54,7 @@ FORMAT = Format(
             {"step": 500, "val_loss": 0.5512},
         ),
         Sample("Saving checkpoints for 500 into out/model.ckpt.", "checkpoint", {"step": 500}),
+        Sample("  Num steps = 5468", "fact", {"total": 5468}),
         Sample("Restoring parameters from out/model.ckpt-500", "resume", {"path": "out/model.ckpt-500"}),
         Sample("Calling model_fn.", "start"),
         Sample("global_step/sec: 10.967", "chatter"),

@@ -13,7 +13,7 @@ import numpy as np
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.infer.clock_choice import Choice, Doubt, StepLines, choose
-from stepscope.infer.counter import LEAST_ROWS, Counter, count_lines, find_counter, first_number, whole
+from stepscope.infer.counter import LEAST_ROWS, Counter, count_lines, find_counter, first_number, names_a_count, whole
 from stepscope.infer.kinds import Days, Kind, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.records import Companion, find_companion
@@ -30,7 +30,7 @@ _UNNUMBERED_VALUE = 0.5
 _EVALUATED_SURE = 0.6
 _MOST_EPOCHS = 100_000  # what goes up faster is called epoch and counts something else
 _LENT_SURE = 0.7  # times the confidence in timestamps of their own
-_METRIC_KEY = re.compile(r"(?:^|[_ /])(?:loss\w*|lr|learning_rate|accuracy|acc|ppl)$")
+_METRIC_KEY = re.compile(r"(?:^|[_ /])(?:loss\w*|lr|learning_rate|accuracy|acc|ppl|rewards?|returns?)$")
 _MOSTLY = 0.8
 _NEARLY_ALL = 0.6
 _VERY_MANY = 1000
@@ -63,7 +63,7 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
     )
     counted: list[tuple[float, Kind, Counter]] = []
     most = 0  # lines of one kind that count something, training or not
-    for kind in found.kinds[: MAX_KINDS * 4]:
+    for kind in _likely(found.kinds):
         if len(kind.entries) < LEAST_ROWS or len(counted) >= MAX_KINDS:
             continue
         counter = find_counter(kind)
@@ -85,6 +85,12 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
     if any(isinstance(candidate.clock, Choice) for candidate in timed):
         return timed
     return [*timed, *_unnumbered(found), *_evaluated_epochs(found)]
+
+
+def _likely(kinds: list[Kind]) -> list[Kind]:
+    """The most frequent kinds, and those of the rest that count by their word: tensors that are printed are many kinds."""
+    rare = (kind for kind in kinds[MAX_KINDS * 4 :] if len(kind.entries) >= LEAST_ROWS)
+    return [*kinds[: MAX_KINDS * 4], *(kind for kind in rare if names_a_count(kind))]
 
 
 def _unnumbered(found: SortedKinds) -> list[Candidate]:

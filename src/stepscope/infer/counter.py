@@ -98,6 +98,12 @@ def find_counter(kind: Kind) -> Counter | None:
     return max(found, key=lambda counter: counter.weight, default=None)
 
 
+def names_a_count(kind: Kind) -> bool:
+    """Whether a number of a kind of line stands under a word that says step or epoch."""
+    keys = [field.key for field in kind.shape.fields if not _NOT_NOW.search(field.key)]
+    return any(EPOCH.search(key) or (_STEP.search(key) and not _NEVER.search(key)) for key in keys)
+
+
 def count_lines(kind: Kind) -> Counter | None:
     """A counter for lines that have a loss and no number: each is one step more than the one before it."""
     losses = [index for index, field in enumerate(kind.shape.fields) if _LOSS.search(field.key)]

@@ -23,6 +23,7 @@ from stepscope.infer.line_format import LEAST_CONFIDENCE, NAME, line_format
 from stepscope.infer.stop_lines import find_stops
 from stepscope.infer.worded import worded_format
 from stepscope.lines.format import Format
+from stepscope.lines.match import behind_bar
 
 _UNCONFIRMED = frozenset({"infer-because-unit", "infer-because-name", "infer-because-size"})
 _FINER = 3  # times the lines: then the bars show more than the lines between them
@@ -36,10 +37,16 @@ def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None
     """
     bars = find_bars(lines)
     drawn = {bar.number for bar in bars}
-    found = sort_lines(["" if number in drawn else line for number, line in enumerate(lines)])
+    found = sort_lines([_beside_bar(line, is_bar=number in drawn) for number, line in enumerate(lines)])
     by_bars = _by_bars(bars, lines, found)
     by_lines = _by_lines(found, settle_doubts=settle_doubts)
     return _by_words(lines, _better(by_bars, by_lines))
+
+
+def _beside_bar(line: str, *, is_bar: bool) -> str:
+    """What a line says besides the bar that it begins with: what was printed right behind it."""
+    glued = behind_bar(line)
+    return line[glued:] if glued is not None else "" if is_bar else line
 
 
 def _by_words(lines: Sequence[str], best: Format | None) -> Format | None:

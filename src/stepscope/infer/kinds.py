@@ -24,6 +24,7 @@ TRAINING = re.compile(
 )
 EVALUATION = re.compile(
     r"(?i)(?<![a-z])(?:val|valid|validat\w*|eval|evaluat\w*|test|testing|dev|predict\w*|infer\w*)(?![a-z])"
+    r"|验证|驗證|测试|測試|评估|検証|評価|검증|평가|валидаци|оценка"
 )
 # `Namespace(lr=0.1, max_epoch=18)`, `{'start_epoch': 0, 'step': [10, 20], ...}`: what a program was started with.
 _ARGUMENTS = re.compile(

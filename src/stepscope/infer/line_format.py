@@ -50,7 +50,7 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
     own = _record(best, numbered)
     events = [event for event in stops.all if not any(line.regex.match(event.sample.text) for line in own)]
     confidence = math.prod(assumption.confidence for assumption in assumptions[:2])
-    is_sure = counter.weight >= 0.9 or best.step_sure >= _SURE_WITHOUT_TIMES
+    is_sure = counter.weight >= 0.9 or best.step_sure >= _SURE_WITHOUT_TIMES or _counts_all(best)
     if confidence < LEAST_CONFIDENCE or (clock is None and not is_sure):
         return None
     is_nameless = counter.batch is not None and counter.epoch is None
@@ -89,6 +89,15 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
         is_timed=isinstance(clock, Choice),
         inferred=Inferred(round(confidence, 2), tuple(assumptions)),
     )
+
+
+def _counts_all(best: Candidate) -> bool:
+    """Whether the lines count one by one up to their total: `Epoch 1/20` to `Epoch 20/20`."""
+    at, numbers = best.counter.total, best.counter.numbers
+    if at is None or len(numbers) < LEAST_ROWS or not bool((np.diff(numbers) == 1).all()):
+        return False
+    totals = {entry.shape.fields[at].text for entry in best.kind.entries}
+    return totals == {str(int(numbers[-1]))} or totals == {str(int(numbers[-1]) + 1)}
 
 
 def _first_epoch(best: Candidate, epoch: EpochLine | None) -> int:

@@ -43,12 +43,28 @@ _BAR = re.compile(r"\|[\s\d█▏▎▍▌▋▊▉░▒=#>.-]{0,200}\|(?=\s*$)
 _UNIT = re.compile(
     r"\s?(?P<unit>%|(?:ms|µs|us|seconds?|secs?|s|minutes?|mins?|m|hours?|h)(?![A-Za-z\d])"
     r"(?:\s?(?:/|per)\s?[A-Za-z]+)?"
-    r"|[A-Za-z]+\s?(?:/|per)\s?(?:seconds?|secs?|s)(?![A-Za-z\d]))"
+    r"|[A-Za-z]+\s?(?:/|per)\s?(?:seconds?|secs?|s)(?![A-Za-z\d])|秒|초)"
 )
 _WORD = re.compile(r"[A-Za-z_][\w./%-]*")
+# Words before numbers in other scripts, by what they are called here; longer ones first where one begins with another.
+_MEANINGS = {
+    **dict.fromkeys(("学习率", "學習率", "学習率", "학습률"), "lr"),
+    **dict.fromkeys(("训练", "訓練", "学習", "학습", "обучения"), "train"),
+    **dict.fromkeys(("验证", "驗證", "検証", "검증", "валидации"), "val"),
+    **dict.fromkeys(("测试", "測試", "テスト", "테스트", "теста"), "test"),
+    **dict.fromkeys(("损失", "損失", "손실", "потери", "лосс"), "loss"),
+    **dict.fromkeys(("准确率", "精度", "準確率", "정확도", "точность"), "accuracy"),
+    **dict.fromkeys(("耗时", "用时", "时间", "時間", "耗時", "시간", "время"), "time"),
+    **dict.fromkeys(("轮次", "轮数", "周期", "エポック", "에폭", "эпоха"), "epoch"),
+    **dict.fromkeys(("步数", "迭代", "ステップ", "스텝", "шаг", "итерация"), "step"),
+    **dict.fromkeys(("批次", "バッチ", "배치", "батч"), "batch"),
+    **dict.fromkeys(("剩余", "残り", "남은", "осталось"), "left"),
+    "奖励": "reward",
+}
+_FOREIGN = re.compile("|".join(map(re.escape, _MEANINGS)), re.IGNORECASE)
 _NAMES_ON = re.compile(r"[A-Za-z_]\w|\.\w")
 _MOST_KNOWN = 4096  # texts between numbers: those of one log are few
-_BREAK = re.compile(r"[|,;\]})]|\s[-–]\s|\t")
+_BREAK = re.compile(r"[|,;，；、\]})）]|\s[-–]\s|\t")
 
 
 class Field(NamedTuple):
@@ -109,7 +125,7 @@ def take_apart(line: str) -> LineParts:
 
 @lru_cache(maxsize=_MOST_KNOWN)
 def _plain_unit(text: str) -> str:
-    return re.sub(r"\s", "", text).lower().replace("per", "/")
+    return re.sub(r"\s", "", text).lower().replace("per", "/").replace("秒", "s").replace("초", "s")
 
 
 def _is_name(line: str, match: re.Match[str]) -> bool:
@@ -133,6 +149,8 @@ def squeeze(text: str) -> str:
 @lru_cache(maxsize=_MOST_KNOWN)
 def _key(between: str) -> str:
     """The words right before a number: after the last comma, bar or bracket, at most four."""
+    if not between.isascii():
+        between = _FOREIGN.sub(lambda found: f" {_MEANINGS[found[0].lower()]} ", between)
     text = re.sub(
         r"\s*/\s*(?=[a-z])", "/", re.sub(r"\(([A-Za-z/%]+)\)", r" \1 ", between.replace('"', " ").replace("'", " "))
     )

@@ -96,10 +96,10 @@ def _unit_after(shape: LineParts, index: int) -> str:
 
 def _key_text(text: str) -> str:
     """The end of the text before a number: its last word and the signs after it."""
-    found = re.search(r"[A-Za-z_][\w./-]*[\s\"']*[^\w]*$", text)
+    found = re.search(r"[^\W\d][\w./-]*[\s\"']*[^\w]*$", text)
     return found[0] if found else text[-1:]
 
 
 def has_key(shape: LineParts, index: int) -> bool:
     """Whether a word before a number, or a unit after it, lets it be found anywhere in a line."""
-    return bool(shape.fields[index].unit) or bool(re.search(r"[A-Za-z_]\w*\W*$", shape.texts[index]))
+    return bool(shape.fields[index].unit) or bool(re.search(r"[^\W\d]\w*\W*$", shape.texts[index]))

@@ -25,7 +25,10 @@ _NOT_SAVE = re.compile(
     r"(?i)load|restor|resum|delet|remov|prun|purg|found|skip|not sav|no checkpoint|cannot|fail|error|warn"
 )
 _RESUME = re.compile(r"(?i)(?<![a-z])(?:resum(?:ed|ing)|restor(?:ed|ing)|continu(?:ed|ing) (?:from|training))(?![a-z])")
-_TOTAL = re.compile(r"(?:^|[_ ])(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?(?:steps|iters|iterations|updates|iter)$")
+_TOTAL = re.compile(
+    r"(?:^|[_ ])(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?(?:steps|iters|iterations|updates|iter)"
+    r"|train(?:ing)?[_ ](?:steps|iters|iterations|updates))$"
+)
 _EPOCHS = re.compile(r"(?:^|\s)(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?)?epochs?$")
 _METRIC = re.compile(r"(?i)loss|acc|ppl|perplexity|bpb|bleu|map|iou|auc|f1|psnr|score|reward|wer|error")
 _LEAST_LETTERS = 6

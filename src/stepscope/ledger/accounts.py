@@ -85,8 +85,9 @@ class Books:
 
     def note(self, row: int, part: Part) -> None:
         """Remember a part of a row, its interval made sane."""
-        low, high = max(0.0, min(part.low_s, part.seconds)), max(part.high_s, part.seconds)
-        self._parts.setdefault(row, []).append(part._replace(low_s=low, high_s=high))
+        phase, seconds, low, high, basis = part
+        sane = Part(phase, seconds, max(0.0, min(low, seconds)), max(high, seconds), basis)
+        self._parts.setdefault(row, []).append(sane)
 
     def book(
         self,
@@ -112,7 +113,7 @@ class Books:
         if down > 0 or up > 0:
             self[phase].doubt(source, down, up)
         low, high = seconds - math.hypot(self.z * sd, down), seconds + math.hypot(self.z * sd, up)
-        self.note(row, Part(phase=phase, seconds=seconds, low_s=low, high_s=high, basis=basis))
+        self.note(row, Part(phase, seconds, low, high, basis))
 
     def parts(self, row: int) -> list[Part]:
         """What a row is made of, largest first."""

@@ -133,9 +133,9 @@ def _sort(work: Attribution) -> Ledger:
     stop_rows = StopRows(work, slow_rows)
     for row, stop in work.timed.items():
         stop_rows.add(row, stop)
-    for other in np.flatnonzero(special).tolist():
-        if other not in work.timed:
-            slow_rows.add(other)
+    untimed = special.copy()
+    untimed[list(work.timed)] = False
+    slow_rows.add_all(np.flatnonzero(untimed))
     for row, seconds in waits_outside_clock(run).items():
         books.book(row, "data", seconds, "measured")
     unprinted = Unprinted(work)
@@ -183,9 +183,7 @@ def _special_rows(work: Attribution) -> np.ndarray:
     """Rows that are more than one normal step: evaluating, slow, or the first of a process."""
     special = work.baseline.slow.copy()
     special[list(work.timed)] = True
-    for segment in work.run.segments:
-        if segment.fresh and segment.num_rows:
-            special[segment.first_row] = True
+    special[[segment.first_row for segment in work.run.segments if segment.fresh and segment.num_rows]] = True
     return special
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
-from stepscope.run.model import Run
+from stepscope.run.model import Ints, Run
 
 # What a stretch takes beyond its steps is start-up only from this many standard deviations of normal rows on, which is
 # never taken for less than this share.
@@ -40,15 +40,15 @@ class FirstWindow(NamedTuple):
 def first_windows(run: Run, baseline: Baseline) -> Iterator[FirstWindow]:
     """What came before the first row of each segment. The log's beginning may cut it: then fewer steps were seen."""
     noise, spacing = noise_share(run, baseline), usual_spacing(run)
-    for segment in run.segments:
-        first = segment.first_row
-        level = float(baseline.level[first])
-        # A process has done no more steps when it prints its first row than it prints rows apart.
-        begun = max(0, min(_since_first(run, first), spacing))
-        num = max(0, begun - int(run.steps.span[first]))
-        is_mean = run.clock.is_per_window and int(run.steps.span[first]) > 0
-        figure_s = float(run.steps.dur_ns[first]) / NS if is_mean else None
-        yield FirstWindow(num, level, noise * level * num, figure_s)
+    first = np.array([segment.first_row for segment in run.segments], dtype=np.int64)
+    # A process has done no more steps when it prints its first row than it prints rows apart.
+    begun = np.clip(_since_first(run, first), 0, spacing)
+    span = run.steps.span[first]
+    nums = np.maximum(0, begun - span).tolist()
+    figures = (run.steps.dur_ns[first] / NS).tolist()
+    is_mean = ((span > 0) & run.clock.is_per_window).tolist()
+    for num, level, figure_s, has_mean in zip(nums, baseline.level[first].tolist(), figures, is_mean, strict=True):
+        yield FirstWindow(num, level, noise * level * num, figure_s if has_mean else None)
 
 
 def noise_share(run: Run, baseline: Baseline) -> float:
@@ -61,11 +61,12 @@ def noise_share(run: Run, baseline: Baseline) -> float:
 
 def is_run_start(run: Run) -> bool:
     """Whether the first row is the first that the trainer printed at all, by its number."""
-    return _since_first(run, 0) <= usual_spacing(run)
+    return bool(_since_first(run, np.zeros(1, dtype=np.int64))[0] <= usual_spacing(run))
 
 
-def _since_first(run: Run, row: int) -> int:
-    return int(run.steps.step[row]) - run.format.layout.first_step + 1
+def _since_first(run: Run, rows: Ints) -> Ints:
+    since: Ints = run.steps.step[rows].astype(np.int64) - run.format.layout.first_step + 1
+    return since
 
 
 def usual_spacing(run: Run) -> int:

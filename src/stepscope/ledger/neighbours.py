@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
-from stepscope.run.model import Run
+from stepscope.run.model import Ints, Run
 
 # A spread below this share is only the rounding of the clock and the system's timer.
 _LEAST_SPREAD = 0.003
@@ -66,6 +68,15 @@ class Neighbours:
             one_s=level,
             span=span,
         )
+
+    def rows(self, rows: Ints) -> Iterator[AmongNeighbours]:
+        """The same of many rows."""
+        steps, level = self._run.steps, self._baseline.level[rows]
+        span = steps.span[rows]
+        level_s = level * self._mean * span
+        jitter_s = level * self._spread * span
+        columns = (steps.dur_ns[rows] * span / NS, level_s, jitter_s, level, span)
+        return map(AmongNeighbours._make, zip(*(column.tolist() for column in columns), repeat(0.0), repeat(0.0)))
 
     def after_stop(self, index: int) -> AmongNeighbours:
         """A row whose step follows an evaluation or a checkpoint: memory given back has to be fetched again."""

@@ -18,7 +18,7 @@ from stepscope.ledger.neighbours import AmongNeighbours, Neighbours
 from stepscope.ledger.phases import Basis, Price, Split
 from stepscope.ledger.posterior import CostReading, infer_prices
 from stepscope.ledger.timestamps import StampEvidence
-from stepscope.run.model import Run
+from stepscope.run.model import Ints, Run
 from stepscope.run.stops import Stop
 
 # The first step of a process is slower than the next ones even without compiling: first touch of memory.
@@ -74,9 +74,9 @@ class Pricing:
         """What the border between evaluation and checkpoint rests on."""
         return "assumed" if self.split in {"model", "guess"} else "inferred"
 
-    def row(self, index: int) -> AmongNeighbours:
-        """A row and its neighbourhood."""
-        return self._neighbours.row(index)
+    def rows(self, rows: Ints) -> Iterator[AmongNeighbours]:
+        """Many rows, and the neighbourhood of each."""
+        return self._neighbours.rows(rows)
 
     def stop_row(self, index: int) -> AmongNeighbours:
         """A row that holds a stop, and its neighbourhood."""

@@ -43,10 +43,11 @@ def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, S
     """Every slow row, costliest first."""
     waits = waits_outside_clock(run)
     long_waits = {row for row, seconds in waits.items() if seconds > _LONG_WAIT * float(baseline.level[row])}
-    found, row_s = [], run.steps.seconds
-    for row in sorted({*np.flatnonzero(baseline.slow).tolist(), *long_waits}):
+    found, steps = [], run.steps
+    rows = np.array(sorted({*np.flatnonzero(baseline.slow).tolist(), *long_waits}), dtype=np.int64)
+    columns = (rows, steps.seconds[rows], steps.step[rows], steps.line[rows])
+    for row, seconds, step, line in zip(*(column.tolist() for column in columns), strict=True):
         parts = books.parts(row)
-        seconds = float(row_s[row])
         if not any(part.phase == "step" for part in parts):
             parts = sorted(
                 [*parts, Part("step", seconds, seconds, seconds, "measured")], key=lambda part: -part.seconds
@@ -56,8 +57,8 @@ def describe_slow(run: Run, baseline: Baseline, books: Books, timed: dict[int, S
         found.append(
             SlowStep(
                 row=row,
-                step=int(run.steps.step[row]),
-                line=int(run.steps.line[row]),
+                step=step,
+                line=line,
                 seconds=seconds + waits.get(row, 0.0),
                 cause=cause,
                 confidence=_confidence(cause, parts, evaluation),

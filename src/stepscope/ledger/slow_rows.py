@@ -9,8 +9,9 @@ from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.data_waits import printed_waits, usual_wait_s
 from stepscope.ledger.first_window import is_run_start, noise_share
+from stepscope.ledger.neighbours import AmongNeighbours
 from stepscope.ledger.slow import waits_outside_clock
-from stepscope.run.model import NO_TIME, Run
+from stepscope.run.model import NO_TIME, Ints, Run
 
 # Warm-up lasts until three normal rows in a row, and no longer than this many rows.
 _CALM_ROWS = 3
@@ -30,9 +31,12 @@ class SlowRows:
         self._waits = printed_waits(work.run)
         self._usual_wait_s = 0.0 if self._waits is None else usual_wait_s(self._waits, work.baseline.normal)
 
-    def add(self, row: int) -> None:
-        """A slow row without an evaluation: warm-up at the start of a process, else unexplained."""
-        around = self.pricing.row(row)
+    def add_all(self, rows: Ints) -> None:
+        """Slow rows without an evaluation: warm-up at the start of a process, else unexplained."""
+        for row, around in zip(rows.tolist(), self.pricing.rows(rows), strict=True):
+            self._add(row, around)
+
+    def _add(self, row: int, around: AmongNeighbours) -> None:
         step_s = min(around.level_s, around.total_s)
         self.books.book(row, "step", step_s, "inferred", sd=around.jitter_s)
         self.books["step"].num += around.span - 1

@@ -43,7 +43,7 @@ def merge_trainings(trainings: Sequence[tuple[Run, Ledger]]) -> Ledger:
     wall_ns = sum(total.ns for own in totals.values() for total in own)
     gaps_s = sum(gap.seconds for gap in gaps)
     slow = [
-        step._replace(row=step.row + first)
+        step._replace(row=step.row + first) if first else step
         for ledger, first in zip(ledgers, first_rows, strict=True)
         for step in ledger.slow
     ]

@@ -19,8 +19,11 @@ _BUSY = 3.0
 _ONE_OFF = 20.0
 # The first rows of a process may still be warm-up.
 _SETTLING_ROWS = 3
+# Rows of every k-th print, up to this k, that take this much longer than the others.
+_MOST_DRAWN, _DRAWN = 20, 1.2
 # Stalls of which most are equally far apart, this many at least, are no accident.
 _LEAST_GAPS, _MOSTLY = 5, 0.7
+_MOSTLY_DRAWN = 0.8
 
 
 class Unprinted:
@@ -33,6 +36,7 @@ class Unprinted:
         self.has_silent = False  # whether steps lie between the printed ones
         self.is_edge = np.zeros(len(work.run), dtype=bool)  # the first step of an epoch, which is always printed
         self.is_edge[epoch_starts(work.run)] = True
+        self._drawn: npt.NDArray[np.bool_] | None = None
 
     def add_steps(self) -> float:
         """Book every step between two printed ones at its neighbours' level; the standard error of their sum."""
@@ -63,7 +67,7 @@ class Unprinted:
 
         The largest may be the only one of its kind (a suspended machine), so it is not multiplied: it only widens.
         """
-        rows = self.baseline.slow & ~self._slow_sample() & self._is_sample()
+        rows = self.baseline.slow & ~self._slow_sample() & self._is_sample() & ~self._drawn_rows()
         excess = np.sort((self.step_s - self.baseline.level)[rows])
         if not len(excess) or _comes_with_printing(np.flatnonzero(rows)):
             return 0.0, 0.0
@@ -91,8 +95,14 @@ class Unprinted:
         """Per row, the seconds that steps near it take, too: all of its own, but for what printing brings with it."""
         far = self.step_s > _BUSY * float(median(self.step_s))
         if not _comes_with_printing(np.flatnonzero(far)):
-            return self.step_s
-        return np.where(far, float(median(self.step_s[~far])), self.step_s)
+            far = self._drawn_rows()
+        return np.where(far, float(median(self.step_s[~far])), self.step_s) if far.any() else self.step_s
+
+    def _drawn_rows(self) -> npt.NDArray[np.bool_]:
+        """Rows of every k-th print where those, and hardly any other, take longer than the rest: also by less."""
+        if self._drawn is None:
+            self._drawn = _every_kth(self.step_s)
+        return self._drawn
 
     def _tempered(self) -> Floats:
         """Per row, what a normal step near it takes on average: a mean of three rows, because sums need means."""
@@ -134,6 +144,7 @@ class Unprinted:
 
     def add_trailing_steps(self) -> None:
         """The log ends with an evaluation: the steps up to it were done, though none of them is printed."""
+        self._add_unticked()
         last = int(self.run.steps.step[-1])
         trailing = [stop.step for stop in self.stops if stop.row is None and stop.next_row == len(self.run)]
         num = max(trailing, default=0) - last - 1
@@ -142,6 +153,36 @@ class Unprinted:
             sd = float(self.baseline.jitter[-1]) * num**0.5
             self.books["step"].add(num * level, "inferred", sd=sd, num=num)
             self.books["step"].doubt("trailing", 0.02 * num * level, 0.02 * num * level)
+
+    def _add_unticked(self) -> None:
+        """The steps since a coarse running clock has moved on for the last time: they were done, too."""
+        steps = self.run.steps
+        ticked = np.flatnonzero(steps.span > 0)
+        if not self.run.clock.is_running or len(ticked) < _LEAST_GAPS or ticked[-1] == len(steps) - 1:
+            return
+        if steps.segment[ticked[-1]] != steps.segment[-1]:
+            return
+        num = int(steps.step[-1] - steps.step[ticked[-1]])
+        if num > 0:
+            self.books["step"].add(num * float(self.baseline.level[-1]), "inferred", num=num)
+
+
+def _every_kth(seconds: Floats) -> npt.NDArray[np.bool_]:
+    """Every k-th row, where nearly all of those and hardly any other take longer than the others; else none.
+
+    They are at steps that are multiples of the printing interval: no step between two prints is one of them.
+    """
+    for every in range(2, min(_MOST_DRAWN, len(seconds) // _LEAST_GAPS) + 1):
+        for first in range(every):
+            drawn = np.arange(len(seconds)) % every == first
+            if _agree(seconds > _DRAWN * float(median(seconds[~drawn])), drawn):
+                return drawn
+    return np.zeros(len(seconds), dtype=bool)
+
+
+def _agree(slow: npt.NDArray[np.bool_], drawn: npt.NDArray[np.bool_]) -> bool:
+    """Whether nearly all rows that are drawn at are slow, and few others are."""
+    return float(slow[drawn].mean()) >= _MOSTLY_DRAWN and float(slow[~drawn].mean()) <= 1 - _MOSTLY_DRAWN
 
 
 def _comes_with_printing(rows: npt.NDArray[np.int64]) -> bool:

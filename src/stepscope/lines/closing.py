@@ -34,6 +34,8 @@ _DONE = (
     r"|\"run_stop\".{0,300}\"status\": ?\"success\"|\"status\": ?\"success\".{0,100}\"run_stop\""
     r"|(?:训练|訓練)(?:已)?(?:完成|结束|結束|完毕)|学習(?:が)?(?:完了|終了)|학습\s?(?:이\s?)?(?:종료|완료|끝)"
     r"|(?i:\b(?:treinamento|entrenamiento) (?:\w+ )?(?:conclu[ií]do|finalizado|completad?o|terminado)\b)"
+    r"|(?i:\b(?:обучение|тренировка) (?:\w+ )?(?:заверш|оконч|законч)ен)|(?i:\b(?:training|pelatihan) (?:telah )?selesai\b)"
+    r"|(?i:\baddestramento (?:completato|terminato|finito)\b|\beğitim (?:tamamland|bitti)|\btrening zakończon)"
     r"|(?i:\bentra[iî]nement (?:\w+ )?(?:termin[ée]|achev[ée]|fini)\b|\btraining (?:ist )?(?:abgeschlossen|beendet)\b)"
 )
 _CLOSING = (
@@ -56,14 +58,34 @@ _CLOSING = (
 _EARLY_STOP = (
     r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
     r"|\b(?:[Ss]topp(?:ing|ed) (?:training )?early\b|[Tt]raining stopped early)|^Epoch \d+: early stopping"
-    r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement .{0,60}\b[Ss]topping\b"
+    r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement\b.{0,60}\b[Ss]topping\b"
 )
 _STOP_WORD = "topp"  # stopping, stopped
 # Most lines have none of these; each pattern is compiled only where one of its words is there.
 _DONE_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "exiting", "ended", "ENDED", " over", " OVER"),
     *("nding ", "NDING ", "nd of ", "ND OF ", "succeeded", "SUCCEEDED", "stopped:", "run_stop", "onclu", "inaliz"),
-    *("ermin", "chev", "schlossen", "SCHLOSSEN", "eendet", "EENDET", "完", "结束", "結束", "終了", "학습"),
+    *(
+        "ermin",
+        "chev",
+        "шен",
+        "чен",
+        "elesai",
+        "ompletato",
+        "inito",
+        "amamland",
+        "itti",
+        "akończ",
+        "schlossen",
+        "SCHLOSSEN",
+        "eendet",
+        "EENDET",
+        "完",
+        "结束",
+        "結束",
+        "終了",
+        "학습",
+    ),
 )
 _CLOSING_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "XIT", "inal", "INAL"),

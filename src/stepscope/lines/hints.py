@@ -43,12 +43,16 @@ _PREPARATION = LazyPattern(
 )
 _WHOLE = LazyPattern(r"(?<![\d.\-/:])\d+(?![\d.:])")
 _NUMBER = LazyPattern(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+# A bar that has counted nothing yet: `0/? [00:00<?, ?it/s]`.
+_EMPTY_BAR = LazyPattern(r"(?<!\d)0/[\d?]+ \[00:00<\?,\s+\?\w*/\w+\]\s*$")
 _CHARS = 300
 
 
 def may_tell_time(text: str) -> bool:
     """Whether a line may hold a duration, a rate or a running clock."""
     head = text[:_CHARS]
+    if _EMPTY_BAR.search(head) is not None:
+        return False
     return any(pattern.search(head) is not None for pattern in (_DURATION, _RATE, _TIME_WORD))
 
 
@@ -66,7 +70,9 @@ def may_be_evaluation(text: str) -> bool:
     """Whether a line may be about an evaluation and give a figure of it."""
     head = text[:_CHARS]
     return _EVALUATION.search(head) is not None and (
-        _SCORE.search(head) is not None or _FRACTION.search(head) is not None or may_tell_time(head)
+        _SCORE.search(head) is not None
+        or (_FRACTION.search(head) is not None and _EMPTY_BAR.search(head) is None)
+        or may_tell_time(head)
     )
 
 

@@ -22,7 +22,9 @@ _PREFIX_END = re.compile(r"[\s\]|:>]")
 _PREFIX_STARTS = frozenset("[(<{0123456789JFMASONDrRTWIEC" + "abcdefghijklmnopqstuvwxyz")
 
 # The end of tqdm's bar, and something right behind it.
-_BAR_END = re.compile(r".{0,300}?\d+/\d+ \[[\d:]+<[\d:?]+, +[\d.?]+(?:it/s|s/it)(?:, [^\]]{0,200})?\](?=[^\s\[\x1b])")
+_BAR_END = re.compile(
+    r".{0,300}?\d+/[\d?]+ \[[\d:]+<[\d:?]+, +[\d.?]+(?:it/s|s/it)(?:, [^\]]{0,200})?\](?=[^\s\[\x1b]|\[\d{1,4}[-/.])"
+)
 
 
 class Claim(NamedTuple):

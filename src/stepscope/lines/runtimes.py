@@ -6,7 +6,7 @@ from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.figures import parse_clock
 
 _NUMBER = r"(?P<n>\d[\d,]*(?:\.\d+)?)"
-_UNIT = r"\s*(?P<u>seconds?|secs?|s|minutes?|mins?|min|m|hours?|hrs?|h|days?|d)\b"
+_UNIT = r"\s*(?P<u>(?:seconds?|secs?|s|minutes?|mins?|min|m|hours?|hrs?|h|days?|d)\b|秒|分钟?|小时)"
 # `1 hours 5 mins 15 secs`, `2h 3m`
 _PIECE = r"\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b"
 _WORDS = rf"(?P<w>{_PIECE}(?:(?:,| and|\s)\s*{_PIECE}){{1,3}})"
@@ -16,15 +16,21 @@ _PHRASES = (
     r"|[Tt]raining (?:was )?(?:finished|completed?|done) in"
     r"|[Tt]otal (?:elapsed|wall(?:[- ]clock)?|run)[ -]?time|[Tt]raining loop time"
     r"|(?:[Tt]otal )?[Tt]raining (?:finished|completed?|ended) after"
+    r"|总(?:训练)?(?:时间|耗时|用时|时长)|训练总?(?:时间|耗时|用时|时长)|Время обучения|Общее время(?: обучения)?"
 )
 _TOTAL = r"Total (?:time|duration)(?: taken| elapsed| spent| used)?|(?:Finished|Completed|Done) in"
 _PATTERNS = (
     LazyPattern(rf"['\"]?(?P<name>train_runtime)['\"]?\s*[:=]\s*['\"]?(?:{_CLOCK}|(?P<s>\d+(?:\.\d+)?))"),
     LazyPattern(
-        rf"\b(?P<name>{_PHRASES})\s*+(?:\(h:m:s\)\s*+)?(?:[:=]\s*+)?(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})",
+        rf"\b(?P<name>{_PHRASES})\s*+(?:\(h:m:s\)\s*+)?(?:[:=：]\s*+)?(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})",
     ),
     # Of an epoch or an evaluation, more is on the line.
     LazyPattern(rf"^\[?(?P<name>{_TOTAL})\s*+(?:[:=]\s*+)?(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
+    # `After Train 1000 Iterations Needs Time: Time passes 22.1 seconds`
+    LazyPattern(
+        rf"^\W*(?P<name>(?i:after|for|total)\b.{{0,30}}?(?i:iterations|steps|epochs)\b\D{{0,40}}?(?i:time|took|needs?|passe[sd])\D{{0,20}}?)"
+        rf"[\s:=]\s*(?:{_CLOCK}|{_NUMBER}{_UNIT})[\s.!]*$"
+    ),
     LazyPattern(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
     LazyPattern(rf"^DEEPMD INFO +(?P<name>wall time): {_NUMBER}{_UNIT}\s*$"),
     LazyPattern(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),
@@ -41,9 +47,13 @@ WORDS = (
     "lapsed",
     "otal ",
     " after ",
+    "After ",
+    "teration",
     "wall time",
+    "时",
+    "ремя",
 )
-_SCALE = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_SCALE = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "秒": 1.0, "分": 60.0, "小": 3600.0}
 _MOST_S = 1e9
 
 

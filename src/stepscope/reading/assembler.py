@@ -28,7 +28,7 @@ from stepscope.reading.nested_bars import NestedBar, NestedBars
 from stepscope.reading.other_lines import OtherLines
 from stepscope.reading.own_events import OwnEvent, RowPlace, add_own_events, find_own_events, with_those_after
 from stepscope.reading.rows import Row
-from stepscope.reading.rules import RULES
+from stepscope.reading.rules import rules_for
 from stepscope.reading.rules._verdict import DROP, MERGE, NEW_CLOCK, NEW_PROCESS
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.step_line import NAMES_STEP, NOT_A_TIME, Groups, StepLineReader, number, work_of
@@ -144,6 +144,9 @@ class RunAssembler:
             known = self._prefix_shape.match(found.text)
             if known is not None and known.end() < len(found.text):
                 found = claim(self.format, found.text[known.end() :], self._last_kind)._replace(prefix=found.prefix)
+        is_inside = found.match is not None and (found.match.start() > 0 or found.text != text)
+        if is_inside and found.prefix is None and behind_bar(text) is not None:
+            return Claim(None, None, None, text)  # the bar is taken off first: a timestamp may come behind it
         return found
 
     def apply(self, index: int, groups: Groups, text: str, prefix: Prefix | None) -> None:
@@ -299,7 +302,7 @@ class RunAssembler:
     def _append(self, row: Row) -> bool:
         """One more row of the run's own, if the rules keep it; whether they did."""
         so_far = self.so_far
-        for rule in RULES:
+        for rule in rules_for(self.format.clock):
             verdict = rule.judge(row, so_far)
             if verdict is None:
                 continue
@@ -384,6 +387,8 @@ class RunAssembler:
         rank = so_far.writers.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
         is_bar = bool(groups.get("took_clock") or groups.get("took_samples"))
         loss = number(groups.get("val_loss"))
+        if kind == "evaluation" and took_ns(groups) is None and (took_s := self.step_lines.take_duration()) is not None:
+            groups = {**groups, "took_s": f"{took_s:.9f}"}
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
         if so_far.events.continue_last(kind, groups, row):

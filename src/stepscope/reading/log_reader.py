@@ -287,7 +287,8 @@ class LogReader:
         again = LogReader(paths=self._paths, settle_bytes=self._settle_bytes)
         again.begin_file(self._rank)
         middle = (HOLD_CHARS + len(data)) // 2
-        again.foresee(data[at : at + PIECE_BYTES].partition(b"\n")[2] for at in (middle, len(data) - PIECE_BYTES))
+        places = (middle, max(middle + PIECE_BYTES, len(data) - PIECE_BYTES))
+        again.foresee(data[at : at + PIECE_BYTES].partition(b"\n")[2] for at in places)
         again.feed(data)
         if again._assembler is None or again._format is None or again._format.name == self._assembler.format.name:
             return

@@ -33,6 +33,8 @@ _BARS_SHARE = 0.9
 _FEW, _OUTNUMBERED = 8, 2
 # One format is clearly ahead when the next one claims this much less.
 _AHEAD = 8
+# The last lines held back, of which one with a number is looked for in the preview, and how far into it.
+_LAST_HELD, _MOST_TWICE = 8, 2_000
 
 
 class Verdict(NamedTuple):
@@ -216,7 +218,13 @@ class Recognition:
 
     @property
     def _sample(self) -> list[str]:
-        return [*self.pending, *self._preview]
+        return [*self.pending, *self._preview[self._num_held_twice() :]]
+
+    def _num_held_twice(self) -> int:
+        """How many lines of the preview have been held back meanwhile: lines that come twice would count backwards."""
+        last = next((line for line in reversed(self.pending[-_LAST_HELD:]) if any(map(str.isdigit, line))), None)
+        head = self._preview[:_MOST_TWICE]
+        return head.index(last) + 1 if last is not None and last in head else 0
 
     def _account(self, fmt: Format) -> Account:
         """What a format makes of the lines; of a catalogued one, lines it has read already are not read again."""

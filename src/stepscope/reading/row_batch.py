@@ -65,6 +65,11 @@ class RowBatch:
         """The rows one by one."""
         return self.spelled_out(0, len(self))
 
+    def row(self, at: int) -> Row:
+        """One row; its neighbours are worked out with it."""
+        known = self._blocks.get(at // _BLOCK)
+        return known[at % _BLOCK] if known is not None else self.spelled_out(at, at + 1)[0]
+
     def spelled_out(self, first: int, last: int) -> list[Row]:
         """The rows from `first` up to `last` one by one; their neighbours are worked out with them."""
         found: list[Row] = []
@@ -125,6 +130,9 @@ class _Part(RowBatch):
         return RowBatch(
             **{name: getattr(self, name) for name in (*_COLUMNS, "prefix", "placed", "states_totals")} | columns
         )
+
+    def row(self, at: int) -> Row:
+        return self._whole.row(self._first + at)
 
     def spelled_out(self, first: int, last: int) -> list[Row]:
         return self._whole.spelled_out(self._first + first, self._first + last)

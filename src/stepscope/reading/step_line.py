@@ -53,6 +53,15 @@ class StepLineReader:
         """Whether a line has stated something of the next step line."""
         return bool(self._ahead)
 
+    def take_duration(self) -> float | None:
+        """The seconds that the line before an event states, which are then the event's and not the next step's."""
+        found = {name: value for name, value in self._ahead.items() if name.startswith("dur_")}
+        nanos = figure_ns(found) if found else None
+        if nanos is None or nanos < 0:
+            return None
+        self._ahead = {name: value for name, value in self._ahead.items() if name not in found}
+        return nanos / NS
+
     def expect(self, groups: Groups) -> None:
         """A line states something of the next step line, which lacks it."""
         self._ahead.update((name, value) for name, value in groups.items() if value and name in AHEAD)

@@ -13,6 +13,7 @@ from stepscope.lines.figures import whole
 from stepscope.lines.format import Format
 from stepscope.reading.shares import Shares
 
+_NOTHING = None, None, None
 _MAX_EPOCHS = 1_000_000
 _FIRST_LINES = 3  # whose share of an epoch is kept
 
@@ -58,7 +59,7 @@ class Totals:
     @property
     def known(self) -> tuple[int | None, int | None, int | None]:
         """The total, the epochs and the batches in force."""
-        return self._value("total"), self._value("epochs"), self._value("batches")
+        return (self._value("total"), self._value("epochs"), self._value("batches")) if self._stated else _NOTHING
 
     @property
     def is_uneven(self) -> bool:

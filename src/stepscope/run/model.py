@@ -148,6 +148,8 @@ class EventTable:
 
     def before(self, row: int) -> list[int]:
         """The events of one row, by their indices. Asked for row by row, it searches and looks through nothing."""
+        if not self.kind:
+            return []
         order, rows = self._by_row
         first, last = np.searchsorted(rows, (row, row + 1)).tolist()
         found: list[int] = order[first:last].tolist()

@@ -93,18 +93,21 @@ class Source(NamedTuple):
     def pieces(self, after: int, size: int) -> list[bytes]:
         """Whole lines from the middle and from the end of what follows the first `after` bytes of a plain file.
 
-        None of one that is short, packed or a pipe. Each piece has at most `size` bytes.
+        None of one that is short, packed or a pipe. Each piece has at most `size` bytes, or twice as many where that is
+        all there is: lines that come twice would count backwards.
         """
         if self.path is None or self.is_recorded or self.is_mlflow or (self.size or 0) <= after or not self.is_plain:
             return []
         try:
             with open_file(self.path) as stream:
                 length = stream.seek(0, 2)
+                if length - after <= 2 * size:
+                    stream.seek(after)
+                    return [stream.read(2 * size).partition(b"\n")[2]]
                 found = []
-                for start in (max(after, (after + length - size) // 2), max(after + size, length - size)):
-                    if start < length:
-                        stream.seek(start)
-                        found.append(stream.read(size).partition(b"\n")[2])
+                for start in ((after + length - size) // 2, length - size):
+                    stream.seek(start)
+                    found.append(stream.read(size).partition(b"\n")[2])
                 return found
         except OSError:
             return []

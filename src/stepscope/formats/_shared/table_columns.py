@@ -74,6 +74,7 @@ _UNIX = (1e9, 4.2e9)
 _MIN_SOUND = 0.8
 _START_SHARE = 0.03
 _MAX_STEP = 1 << 53
+_SHORT = 16  # digits of a step that is below that for certain
 _MAX_SECONDS = 1e9
 
 
@@ -195,7 +196,10 @@ def _references(
 
 def step_of(row: Row, columns: Columns) -> int | None:
     """The step of a row; None when it has none."""
-    number = to_number(row.get(columns.step))
+    cell = row.get(columns.step)
+    if isinstance(cell, str) and len(cell) < _SHORT and cell.isdecimal():
+        return int(cell)
+    number = to_number(cell)
     return int(number) if number is not None and 0 <= number < _MAX_STEP and number == int(number) else None
 
 
@@ -241,7 +245,7 @@ def first_number(row: Row, names: Iterable[str]) -> float | None:
 
 def to_number(value: object, *, finite: bool = True) -> float | None:
     """A cell as a number; None when it is empty or something else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or value == "":
+    if value == "" or not isinstance(value, (str, int, float)) or isinstance(value, bool):
         return None
     try:
         number = float(value)

@@ -23,6 +23,7 @@ from stepscope.source.lines import clean
 OTHER_BAR = 6  # besides the kinds of a plan: a bar that is not the training's
 _MAX_RECIPES = 4096
 _MAX_COUNTED = 50_000
+_FEW_ROWS = 2
 _WITHOUT_TRACE = (NOTHING, UNREAD, PASSED)
 # Lines that nobody understands or that are passed over: which of both, the text of one, and where they are.
 Foreign = tuple[int, str, Ints]
@@ -275,10 +276,12 @@ class RowFeed:
         while self._row < row:
             assert self._rows is not None
             if self._row >= self._last:
-                if self._row in self._alone and self._target.offer(self._rows, self._row):
-                    return self._pass()  # no rule would be quiet
                 while self._barriers[-1] <= self._row:
                     self._barriers.pop()
+                # Of an odd row no rule would be quiet, and to ask them about two takes longer than to add these two.
+                is_alone = self._row in self._alone or self._barriers[-1] - self._row <= _FEW_ROWS
+                if is_alone and self._target.offer(self._rows, self._row):
+                    return self._pass()
                 part = self._rows.part(self._row, self._barriers[-1])
                 if not self._target.stage_rows(part):
                     return self._pass()

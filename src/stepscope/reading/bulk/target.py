@@ -11,7 +11,7 @@ from stepscope.lines.prefix import Prefix
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.other_lines import MAX_UNREAD
 from stepscope.reading.rows import Row, RowBatch
-from stepscope.reading.rules import RULES
+from stepscope.reading.rules import rules_for
 from stepscope.reading.step_line import Groups
 from stepscope.reading.unread import UnreadTrack
 
@@ -53,7 +53,7 @@ class BulkTarget:
         # Where lines state totals, or an epoch's bars hold an evaluation, a row is more than its numbers.
         if rows.states_totals or assembler.format.layout.bars_hold_evaluation:
             return False
-        self._offered = rows.spelled_out(at, at + 1)[0]
+        self._offered = rows.row(at)
         return True
 
     def claim(self, text: str) -> Claim:
@@ -67,13 +67,14 @@ class BulkTarget:
     @property
     def outlook(self) -> tuple[object, ...]:
         """What the next line is seen against; while it stays the same, rows can be read ahead of their turn."""
-        writers = self._assembler.so_far.writers
+        assembler = self._assembler
+        totals, writers, others = assembler.totals, assembler.so_far.writers, assembler.others
         return (
-            *(*self._assembler.totals.known, self._assembler.totals.is_uneven, self._assembler.bars.total),
-            *(writers.own_rank, writers.are_bare_ranks, self._assembler.file.notices.is_ignored),
+            *(totals.known, totals.is_uneven, assembler.bars.total),
+            *(writers.own_rank, writers.are_bare_ranks, assembler.file.notices.is_ignored),
             # From then on, most lines that nobody reads need not be looked at one by one.
-            self._assembler.others.unread.is_closed,
-            self._assembler.others.remarks.is_closed,
+            others.unread.is_closed,
+            others.remarks.is_closed,
         )
 
     def judge(
@@ -156,7 +157,7 @@ class BulkTarget:
             is_placed = batch.placed is not None
         if not is_placed or assembler.step_lines.is_expecting:
             return False
-        for rule in RULES:
+        for rule in rules_for(assembler.format.clock):
             if not rule.is_quiet(batch, assembler.so_far):
                 self.offer(rows, 0)
                 return False

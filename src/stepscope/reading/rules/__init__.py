@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from stepscope.lines.format import Clock
 from stepscope.reading.rows import Row, RowBatch
 from stepscope.reading.rules import (
     announced_start,
@@ -52,3 +53,10 @@ RULES: tuple[Rule, ...] = (
     step_goes_back,
     clock_restarts,
 )
+# Those that have something to go by where no clock runs on from row to row.
+WITHOUT_CLOCK: tuple[Rule, ...] = tuple(rule for rule in RULES if rule not in (slower_writer, clock_restarts))
+
+
+def rules_for(clock: Clock) -> tuple[Rule, ...]:
+    """The rules that may have something to say about rows of this clock, in their order."""
+    return RULES if clock.is_running else WITHOUT_CLOCK
