@@ -1736,7 +1736,6 @@ fleet-state-interrupted = interrupted
 fleet-state-killed = killed
 fleet-state-stopped = stopped
 fleet-state-unknown = unknown
-    .hint = try it alone: stepscope { $place }
 
 ## What the printed time means
 
