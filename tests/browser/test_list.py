@@ -28,12 +28,12 @@ def run_of(last, total, step_ms, every=10):
 
 
 def fill(folder):
-    """Runs in every state that a log alone can show."""
-    write(folder / "gpt2" / "going.log", run_of(600, 2000, 101.0), 2)
+    """Runs in every state that a log alone can show; those that are going, for as long as the tests may take."""
+    write(folder / "gpt2" / "going.log", run_of(600, 2000, 101.0), -3000)
     write(folder / "gpt2" / "done.log", run_of(1000, 1000, 102.0), 90_000)
     write(folder / "gpt2" / "memory.log", [*run_of(400, 2000, 103.0), *_DIED], 7000)
     write(folder / "small" / "quiet.log", run_of(300, 2000, 40.0), 100_000)
-    write(folder / "small" / "open.log", training(400, every=10, evaluate=100, step_ms=41.0), 3)
+    write(folder / "small" / "open.log", training(400, every=10, evaluate=100, step_ms=41.0), -3000)
     write(folder / "notes.txt", ["nothing of the kind"] * 20)
     return folder
 
@@ -104,7 +104,7 @@ def test_search_states_trainers_folders_and_groups(address, open_page):
     page.reload()  # what is set is in the address
     page.locator("#count", has_text="1 of 5").wait_for()
     assert names(page) == ["done.log"]
-    page.locator("#states button", has_text="All").click()
+    page.locator('#states button[data-state=""]').click()
     page.locator("#folder").select_option(label="gpt2")
     assert len(names(page)) == 3
     page.locator("#folder").select_option("")

@@ -12,11 +12,11 @@ export function start(app) {
     const at = Date.now() / 1000;
     const state = row ? stateOf(row, at) : "unknown";
     const isGoing = state === "running" || state === "stalled";
-    doing.hidden = !row;
-    if (!row) return;
-    const text = isGoing ? doingText(row, at) : row.evidence || "";
-    const isSaid = document.querySelector("#run .chip"); // the page's own head has it
-    doing.replaceChildren(...(isSaid ? [] : [chip(state), " "]), text);
+    // The page's own head may say how it ended; what it does now changes every second.
+    const isSaid = document.querySelector("#run .chip");
+    doing.hidden = !row || (isSaid && !isGoing);
+    if (doing.hidden) return;
+    doing.replaceChildren(...(isSaid ? [] : [chip(state), " "]), isGoing ? doingText(row, at) : row.evidence || "");
   }
 
   async function again() {
