@@ -29,7 +29,7 @@ def run_of(last, total, step_ms, every=10):
 
 def fill(folder):
     """Runs in every state that a log alone can show; those that are going, for as long as the tests may take."""
-    write(folder / "gpt2" / "going.log", run_of(600, 2000, 101.0), -3000)
+    write(folder / "gpt2" / "going.log", run_of(600, 2000, 101.0), -3600)
     write(folder / "gpt2" / "done.log", run_of(1000, 1000, 102.0), 90_000)
     write(folder / "gpt2" / "memory.log", [*run_of(400, 2000, 103.0), *_DIED], 7000)
     write(folder / "small" / "quiet.log", run_of(300, 2000, 40.0), 100_000)
