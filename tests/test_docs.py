@@ -54,7 +54,7 @@ def test_every_page_has_a_place_in_the_site():
     class Loader(yaml.SafeLoader):
         """Reads the one tag that names a function, as text."""
 
-    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: suffix)
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda _loader, suffix, _node: suffix)
     site = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
     named = set(re.findall(r"[\w./-]+\.md", str(site["nav"])))
     pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md") if page.parent.name != "formats"}
@@ -106,8 +106,8 @@ def test_every_command_parses(path):
             assert continue_with, command
         try:
             make_parser(name).parse(words)
-        except SystemExit as ended:
-            assert ended.code == 0, command
+        except SystemExit:
+            assert "--help" in words, command
         except StepscopeError as problem:
             # A command named in a sentence may lack its arguments, and no file of an example need exist.
             if problem.exit_code == 2 and not (problem.key in _SHORT and command in sentences):

@@ -71,6 +71,8 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         (["replay", LOG, "--speed", "nan"], "bad-speed", "--speed nan"),
         (["fleet", "scan", "--store", "s", "--workers", "0"], "bad-workers", "--workers 0"),
         (["fleet", "scan", "--store", "s"], "fleet-needs-place", None),
+        (["fleet", "scan", LOG, "--store", "s", "--engine", "spark"], "bad-engine", "--engine spark"),
+        (["fleet", "watch", "--store", "s", "--interval", "0"], "bad-interval", "--interval 0"),
         (["fleet", "report", "--store", "s", "--price", "much"], "fleet-bad-price", "--price much"),
         (["fleet", "report", "--store", "s", "--path-pattern", "x"], "fleet-bad-pattern", "--path-pattern x"),
         (["serve", "--port", "http"], "bad-port", "--port http"),
@@ -213,6 +215,7 @@ INVOCATIONS = {
     "compare": lambda _: [[LOG, LOG]],
     "fleet": lambda folder: [
         ["scan", LOG, "--store", folder / "fleet", "--workers", "1"],
+        ["watch", "--store", folder / "fleet", "--once"],
         ["report", "--store", folder / "fleet"],
     ],
     "run": lambda folder: [["--dir", folder, "--", "true"]],

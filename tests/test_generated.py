@@ -21,11 +21,3 @@ def test_links_in_the_documentation_lead_somewhere():
         text = re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))  # a line of a log may look like a link
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
-
-
-def test_the_changelog_knows_this_version():
-    from stepscope import __version__
-
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert "## [Unreleased]" in text
-    assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -212,7 +212,7 @@ def readme(text: str) -> str:
     links = ", ".join(f"[{by_name[name].title}](docs/formats/{name}.md)" for name in WELL_KNOWN)
     others = f"[{len(by_name) - len(WELL_KNOWN)} more](docs/formats/README.md)"
     begin, end = "<!-- formats:begin -->", "<!-- formats:end -->"
-    return re.sub(f"{begin}.*{end}", f"{begin}\n{links} and {others}.\n{end}", text, flags=re.DOTALL)
+    return re.sub(f"{begin}.*{end}", f"{begin}\nReads {links}, and {others}.\n{end}", text, flags=re.DOTALL)
 
 
 def order_module() -> str:

@@ -1,6 +1,8 @@
-"""Take the pictures of the page and the app for the README, from runs of our own trainer on the CPU.
+"""Take the picture of the app for the README, from runs of our own trainer on the CPU.
 
-    python tools/shots.py [FOLDER]      some five minutes; writes docs/page.png and docs/app.png
+    python tools/shots.py [FOLDER]      some five minutes; writes docs/app.png
+
+The run page, in all its states, is pictured by `tools/page_shots.py`.
 
 Needs the extras `train` and `web`, Playwright and a Chromium (`make browser`). The runs are kept in FOLDER when one is
 named, and used again when they lie there.
@@ -42,12 +44,6 @@ def main() -> int:
         for name in ("wider", "small"):
             page.locator(f'input[value="{name}/train.log"]').check()
         take(page, "app.png", 560)
-        page.locator("a", has_text="wider").click()
-        page.wait_for_selector("#strip canvas")
-        page.locator("#strip").press("n")
-        page.locator("#strip").press("n")
-        page.evaluate("document.activeElement.blur()")
-        take(page, "page.png", 900)
     return 0
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.core import outlets as _outlets
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "InputError",
     "Recorder",

@@ -10,6 +10,9 @@ from typing import NamedTuple
 import pytest
 
 from tests.fleet.made_up import Truth, make_fleet
+from tests.fleet.servers import s3
+
+__all__ = ["s3"]
 
 
 class Scanned(NamedTuple):

@@ -22,7 +22,10 @@ EVALUATES, SAVES = 10, 10
 SLOW_HOST, CRASHING_HOST = "gpu07", "gpu13"
 PRICES = {"a100": 1.5, "h100": 3.0}
 # Of each trouble, the share of runs that have it.
-TROUBLES = {"restart": 0.06, "death": 0.05, "early_death": 0.03, "overfit": 0.05, "stall": 0.06, "slower": 0.04}
+TROUBLES = {
+    **{"restart": 0.06, "death": 0.05, "early_death": 0.03},
+    **{"overfit": 0.05, "stall": 0.06, "slower": 0.04, "compile": 0.08},
+}
 
 
 class Config(NamedTuple):
@@ -189,6 +192,10 @@ class _Run:
             cause = in_vain if step > saved else "step"
             took = config.step_s * self.times("step") * self.speed * self.slow * self.dice.gauss(1, 0.008)
             self.pass_(took, cause)
+            if step == 1 and "compile" in self.troubles:
+                lasted = self.dice.uniform(60, 240)
+                self.pass_(lasted, "warmup")
+                took += lasted
             if is_slower and step > 0.6 * config.steps:
                 self.pass_(0.35 * took, "slower")
                 took *= 1.35

@@ -118,7 +118,7 @@ def test_the_answer_comes_first(cli, scanned_fleet):
 def test_the_table_has_a_row_for_everything(cli, scanned_fleet):
     rows = list(csv.DictReader(io.StringIO(ask(cli, scanned_fleet, "--by", "user", "--format", "csv"))))
     kinds = {row["kind"] for row in rows}
-    assert kinds == {"total", "cause", "regression", "host", "user"}
+    assert kinds == {"total", "cause", "regression", "host", "user", "run"}
     total = next(row for row in rows if row["kind"] == "total")
     users = [float(row["gpu_hours"]) for row in rows if row["kind"] == "user"]
     assert sum(users) == pytest.approx(float(total["gpu_hours"]), rel=1e-4)

@@ -14,19 +14,16 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from pyarrow import parquet
-
 from stepscope.fleet.engines import Inline, Pool
 from stepscope.fleet.scan import scan
 from stepscope.fleet.store import Store
-from stepscope.fleet.tables import TABLES
 from stepscope.fleet.work import explain_chunk
 from stepscope.source.candidates import candidates
 from stepscope.source.listing import listings
+from tests.conftest import ROOT
 from tests.fleet.logs import nanogpt_log
-
-# Of one reading, not of a run.
-OF_A_READING = {"read_id", "scanned_at"}
+from tests.fleet.stores import content, rows
+from tests.unit.test_tables import wandb_file
 
 
 @pytest.fixture(autouse=True)
@@ -41,22 +38,6 @@ def write(path: Path, text: str, *, age_s: float = 10 * 86_400) -> Path:
     moment = time.time() - age_s
     os.utime(path, (moment, moment))
     return path
-
-
-def rows(store: Store, table: str) -> list[dict]:
-    return [row for path in store.parts(table) for row in parquet.read_table(path).to_pylist()]
-
-
-def content(store: Store) -> dict[str, list]:
-    """What a store says, in an order of its own and without what belongs to a reading."""
-    uris = {row["read_id"]: row["uri"] for row in rows(store, "runs")}
-    return {
-        table: sorted(
-            repr((uris[row["read_id"]], {key: row[key] for key in row if key not in OF_A_READING}))
-            for row in rows(store, table)
-        )
-        for table in TABLES
-    }
 
 
 def uris_of(store: Store) -> list[str]:
@@ -97,6 +78,28 @@ def test_ranks_below_folders_of_their_own_are_one_run(tmp_path):
     store = Store(tmp_path / "store")
     scan([str(tmp_path / "logs")], store, Inline())
     assert len(rows(store, "runs")) == 1
+
+
+def test_folders_of_mlflow_and_wandb_are_a_run_each(tmp_path):
+    """Metrics, output, settings, artifacts and debug logs of a run are in its folder, and are no runs."""
+    for number in range(2):
+        run = tmp_path / "logs" / "mlruns" / "0" / (f"{number}f" * 16)
+        write(run / "meta.yaml", "run_id: x\n")
+        for name in ("loss", "val/loss"):
+            values = (f"{1_700_000_000_000 + 500 * step} {3 - step / 100} {step}\n" for step in range(60))
+            write(run / "metrics" / name, "".join(values))
+        write(run / "artifacts" / "train.log", nanogpt_log(seed=1))
+        run = tmp_path / "logs" / "wandb" / f"run-20260101_12000{number}-ab12cd3{number}"
+        write(run / f"run-ab12cd3{number}.wandb", "").write_bytes(wandb_file(num_rows=30))
+        write(run / "files" / "output.log", nanogpt_log(seed=2))
+        write(run / "logs" / "debug-internal.log", "2026-01-01 12:00:00 INFO started\n" * 50)
+    # Its own file has not been uploaded: the output is the run.
+    write(tmp_path / "logs" / "wandb" / "run-20260101_130000-ef" / "files" / "output.log", nanogpt_log(seed=3))
+    store = Store(tmp_path / "store")
+    scanned = scan([str(tmp_path / "logs")], store, Inline())
+    found = sorted((row["format"], row["last_step"]) for row in rows(store, "runs"))
+    assert found == [("mlflow_run", 59)] * 2 + [("nanogpt", 400)] + [("wandb_binary", 290)] * 2
+    assert scanned.num_failed == 0
 
 
 def test_a_file_that_is_no_log_is_a_row_with_its_reason(tmp_path):
@@ -164,13 +167,14 @@ def dies_of(chunk):
 
 
 def test_a_log_that_kills_its_worker_is_a_row_with_its_reason(tmp_path):
-    for job in range(6):
+    """The logs that come after it, more than wait for a worker, are read all the same."""
+    for job in range(9):
         write(tmp_path / "logs" / f"job-{job}.out", nanogpt_log(seed=job, steps=50))
     store = Store(tmp_path / "store")
-    scanned = scan([str(tmp_path / "logs")], store, Pool(2, work=dies_of), chunk_size=3)
+    scanned = scan([str(tmp_path / "logs")], store, Pool(2, work=dies_of), chunk_size=5)
     failed = [row for row in rows(store, "runs") if row["status"] == "failed"]
     assert [(Path(row["uri"]).name, row["error"]) for row in failed] == [("job-3.out", "worker-died")]
-    assert scanned.progress.num_done == 6
+    assert scanned.progress.num_done == 9
 
 
 def test_two_scans_of_one_store_are_refused(tmp_path, cli):
@@ -192,41 +196,18 @@ def test_the_command_says_what_it_found(tmp_path, cli):
 
 
 # How often a scan is killed: STEPSCOPE_KILLS=50 looks further.
-KILLS = int(os.environ.get("STEPSCOPE_KILLS", "5"))
-PROGRAM = """
-import sys
-from pathlib import Path
-from stepscope.source import candidates
-from stepscope.fleet.engines import Inline
-from stepscope.fleet.scan import scan
-from stepscope.fleet.store import Store
-candidates._MOST_TOGETHER = 4
-scan([sys.argv[1]], Store(Path(sys.argv[2])), Inline(), chunk_size=2)
-"""
+KILLS = int(os.environ.get("STEPSCOPE_KILLS", "12"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_a_scan_that_is_killed_and_taken_up_again_says_what_one_that_was_not_says(tmp_path):
-    for job in range(12):
+    for job in range(KILLS):
         write(tmp_path / "logs" / f"job-{job}.out", nanogpt_log(seed=job, steps=50))
     expected, store = Store(tmp_path / "whole"), Store(tmp_path / "killed")
     scan([str(tmp_path / "logs")], expected, Inline())
-    num_killed, before = 0, 0
-    for attempt in range(KILLS):
-        command = [sys.executable, "-c", PROGRAM, str(tmp_path / "logs"), str(store.folder)]
-        process = subprocess.Popen(command)
-        # At another number of files each time, then a little later: between two of them, or in the middle of one.
-        until = time.monotonic() + 120
-        goal = before + 1 + attempt % 3
-        while process.poll() is None and time.monotonic() < until:
-            if len(list(store.folder.glob("*/*"))) >= goal:
-                break
-            time.sleep(0.002)
-        time.sleep(0.003 * (attempt % 7))
-        process.kill()
-        num_killed += process.wait() == -signal.SIGKILL
-        before = len(list(store.folder.glob("*/*")))
-    assert num_killed
-    scan([str(tmp_path / "logs")], store, Inline(), chunk_size=2)
+    command = [sys.executable, "-m", "tests.fleet.killed", tmp_path / "logs", store.folder, str(KILLS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert int(done.stdout) >= KILLS // 2
+    scan([str(tmp_path / "logs")], store, Inline(), chunk_size=1)
     assert content(store) == content(expected)
-    assert not list(store.folder.glob("*/*.aside"))
+    assert not list(store.folder.glob("*/.*"))

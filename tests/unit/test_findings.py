@@ -69,6 +69,15 @@ def test_a_slower_stretch_counts_what_is_above_the_normal_level():
     assert not breaches(report)
 
 
+def test_a_slower_stretch_ends_where_its_process_does():
+    """The steps of a run that was started again go back; no stretch goes from 100 to 50."""
+    again = ["Resuming training from out", *steps(0, 60, 250), *steps(61, 2000, 100.5)]
+    report = report_of([*steps(0, 99, 100), *steps(100, 800, 250), *again])
+    slower = [one.message.args for one in report.findings if one.code == "slower"]
+    assert slower
+    assert all(one["first"] < one["last"] for one in slower)
+
+
 def test_iterations_done_twice_are_lost_work():
     again = ["Resuming training from out", *steps(600, 2000, 100.5)]
     report = report_of([*steps(0, 1000, 100), *again])
@@ -82,7 +91,7 @@ def test_findings_are_in_the_document_and_the_terminal_says_what_no_phase_shows(
     document = report.to_dict()
     assert document["findings"][0]["code"] == "after_best"
     assert set(document["findings"][0]) == {
-        *("code", "seconds", "low_s", "high_s", "share", "basis", "message", "setting"),
+        *("code", "seconds", "low_s", "high_s", "share", "basis", "message", "setting", "money"),
     }
     assert document["best"]["step"] == 200
     assert document["findings"][0]["message"].split(".")[0] in full(report)

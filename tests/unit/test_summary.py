@@ -9,7 +9,7 @@ import pytest
 from stepscope.analysis.out_of_memory import memory_asked
 from stepscope.analysis.slow_groups import group_slow
 from stepscope.i18n import Language, languages
-from stepscope.report import terminal
+from stepscope.report import markdown, terminal
 from stepscope.report.wording.summary import summary_lines
 from tests.unit.logs import report_of, training
 
@@ -113,3 +113,59 @@ def test_a_screen_is_24_lines_of_80_columns(code):
         text = terminal.render(report_of(log[:last], max_steps=5000), Language.load(code))
         assert len(text.splitlines()) <= 24
         assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_mean_is_called_one_where_it_is_no_normal_iteration():
+    """Where iterations take either of two times, the normal one is the more frequent."""
+    assert "per iteration on average; finish time: pass --max-steps N" in lines(two_speeds())[1]
+    assert "per iteration; finish time: pass --max-steps N" in lines(report_of(training(600)))[1]
+
+
+def test_a_run_with_two_speeds_has_something_to_fix():
+    report = two_speeds()
+    assert report.trend.trend.kind == "two speeds"
+    third = lines(report)[2]
+    assert third.startswith("Two speeds: ")
+    assert "Nothing to fix" not in third
+    assert screen(report).count("Two speeds: ") == 1
+
+
+def test_one_death_is_one_alarm():
+    report = report_of([*training(300), *TRACEBACK, "ValueError: bad shard"], max_steps=2000)
+    assert {alarm.code for alarm in report.alarms} == {"crash", "ended_early"}  # the document keeps both
+    for text in (terminal.render(report, ENGLISH, full=True), markdown.render(report, ENGLISH)):
+        assert "bad shard" in text
+        assert "ended early" not in text
+
+
+def test_no_row_of_the_screen_is_nothing():
+    """What is written as 0.0% takes a line and says nothing; --full has it."""
+    report = report_of([*training(3000, step_ms=1000.0), "iter 3001: loss 3.0, time 2400.00ms"])
+    ledger = screen(report).partition("Slow iterations")[0]
+    assert "unexplained" not in ledger
+    assert "0.0%" not in ledger
+    assert "0.0%" in terminal.render(report, ENGLISH, full=True)
+
+
+def test_a_sentence_ends_once():
+    noise = [f"wandb: step {number} of something in use." for number in range(200)]
+    text = " ".join(screen(report_of([*noise, *training(300)])).split())
+    assert "were not understood" in text
+    assert ".." not in text
+
+
+def test_stamps_too_coarse_to_tell_what_is_usual_are_not_quoted():
+    rows = [f"2026-03-01 10:00:0{step // 100} iter {step}: loss 3.0, time 10.00ms" for step in range(400)]
+    report = report_of(rows).asked(fallback_now=NOW + dt.timedelta(days=3))
+    assert report.state.value == "stopped"
+    assert "0 s between" not in screen(report)
+    assert "last written at" in " ".join(screen(report).split())
+
+
+def two_speeds():
+    took = [100.0 + step % 3 if step % 4 else 900.0 + step % 5 for step in range(400)]
+    return report_of([f"iter {step}: loss 3.0, time {ms:.2f}ms" for step, ms in enumerate(took)])
+
+
+def screen(report):
+    return terminal.render(report, ENGLISH)

@@ -23,6 +23,7 @@ from stepscope.core.installing import install_command
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import timeline
 from stepscope.report import csv, mllog, palette, parquet, png, svg, trace
+from stepscope.report.page_head import cards_of
 from tests.unit.logs import report_of, training
 
 ENGLISH = Language.load("en")
@@ -121,6 +122,27 @@ def test_parquet_has_the_columns_and_values_of_the_csv(tmp_path):
     assert table["seconds"].to_pylist() == [piece.seconds for piece in pieces]
     assert table["last_step"].to_pylist() == [piece.last_step for piece in pieces]
     assert table.schema.metadata[b"format"] == report.run.format.name.encode()
+
+
+def test_a_picture_may_be_dark(tmp_path, capsys):
+    report = slices(training(300, every=10, evaluate=50))[0]
+    picture = svg.render(report, ENGLISH, "dark")
+    assert f'fill="{palette.SURFACES["canvas"].dark}"' in picture
+    assert palette.PHASES["step"].light not in picture
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(training(300, every=10, evaluate=50)) + "\n")
+    assert main([str(log), "--format", "svg", "--theme", "dark", "--lang", "en"]) == 0
+    assert palette.SURFACES["canvas"].dark in capsys.readouterr().out
+    assert main([str(log), "--theme", "dark", "--lang", "en"]) == 2
+    assert "--format png" in capsys.readouterr().err
+
+
+def test_the_picture_says_what_the_cards_of_the_page_say():
+    report = slices(training(300, every=10, evaluate=50), max_steps=1000)[0]
+    picture = svg.render(report, ENGLISH)
+    for card in cards_of(report, ENGLISH):
+        assert f">{card.name}<" in picture
+        assert f">{card.value}<" in picture
 
 
 def test_png_is_the_picture_in_dots():

@@ -7,7 +7,7 @@ Why it costs time
     The matrix of all pairs of tokens is written to memory and read back several times in each layer.
 
 Example
-    nanoGPT's character model on an A100: 250 to 350 ms a step without fused attention and compile, 36 ms with both.
+    nanoGPT's character model on an A100: 250 to 350 ms per step without fused attention and compile, 36 ms with both.
 
 What to change
     PyTorch 2.0 or newer, whose `scaled_dot_product_attention` nanoGPT uses by itself.
@@ -20,7 +20,7 @@ from stepscope.core.message import say
 
 CODE = "A116"
 # Share of the steps' time: less for short contexts and wide models, more for long ones. GPT-2 on an A100 went from 130
-# to 96 ms a step, a quarter.
+# to 96 ms per step, a quarter.
 _GAIN = (0.1, 0.25, 0.6)
 
 

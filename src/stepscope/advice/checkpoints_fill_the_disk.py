@@ -6,7 +6,7 @@ What it looks at
 
 Why it costs time
     None while there is room; a full disk ends the run, often in the middle of a checkpoint. A checkpoint is 8 to 18
-    bytes a parameter (weights and both moments of Adam in 16 or 32 bits).
+    bytes per parameter (weights and both moments of Adam in 16 or 32 bits).
 
 Example
     1.1 B parameters, a checkpoint every 500 of 20,000 iterations: 40 checkpoints of 13 GB are 530 GB; the last three

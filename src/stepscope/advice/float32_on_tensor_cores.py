@@ -7,7 +7,7 @@ Why it costs time
     Tensor cores multiply 16-bit numbers at many times the rate of 32-bit ones, and half the bytes are moved.
 
 Example
-    GPT-2 on an A100: 1,000 ms a step in float32, 333 with TF32, 300 with bfloat16, before compiling.
+    GPT-2 on an A100: 1,000 ms per step in float32, 333 with TF32, 300 with bfloat16, before compiling.
 
 What to change
     `dtype = 'bfloat16'` (mixed precision: the weights stay in float32); at the least

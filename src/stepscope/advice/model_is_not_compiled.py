@@ -7,7 +7,7 @@ Why it costs time
     Without `torch.compile` each element-wise operation is a kernel of its own that reads and writes all activations.
 
 Example
-    GPT-2 on an A100: 250 ms a step, 135 compiled. A small model on an RTX 3080: 44 ms, and 48 compiled.
+    GPT-2 on an A100: 250 ms per step, 135 compiled. A small model on an RTX 3080: 44 ms, and 48 compiled.
 
 What to change
     `compile = True`. The first step then takes about a minute longer; try it for a hundred steps.

@@ -9,7 +9,7 @@ Why it costs time
     and each tensor costs several launches.
 
 Example
-    GPT-2 on an A100: 93 ms a step, 90 with the fused optimizer. On a processor the optimizer itself took a third.
+    GPT-2 on an A100: 93 ms per step, 90 with the fused optimizer. On a processor the optimizer itself took a third.
 
 What to change
     `torch.optim.AdamW(..., fused=True)`: CUDA since PyTorch 2.0, processors since 2.4. Hugging Face:

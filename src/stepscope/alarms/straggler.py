@@ -8,7 +8,7 @@ Why it matters
     All ranks wait for the slowest one.
 
 Example
-    Rank 3 takes 212 ms a step, the others 170 ms.
+    Rank 3 takes 212 ms per step, the others 170 ms.
 
 What to change
     Look at that rank's GPU (`nvidia-smi -i`), its host's load, and its data.

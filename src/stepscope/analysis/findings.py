@@ -7,7 +7,8 @@ made the run do twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -135,30 +136,47 @@ def _slower(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFinding
     if normal_s is None or run.format.habits.step_cost_follows_schedule:
         return
     stretches: list[list[Regime]] = []
-    regimes = ledger.step.regimes if ledger.step is not None else ()
+    regimes = _by_process(run, ledger.step.regimes if ledger.step is not None else ())
     for place, regime in enumerate(regimes):
         if best is not None and regime.first_row >= best.row:
             break
         if regime.typical_s <= _SLOWER * normal_s:
             continue
-        if stretches and stretches[-1][-1] is regimes[place - 1]:
+        # The steps of another process begin anew: one stretch of both would end before it begins.
+        if stretches and stretches[-1][-1] is regimes[place - 1] and regimes[place - 1].last_step < regime.first_step:
             stretches[-1].append(regime)
         else:
             stretches.append([regime])
     costs = sorted(((_extra_s(own, normal_s, run, best), own) for own in stretches), key=lambda one: -one[0])
     for seconds, own in costs[:_MOST_STRETCHES]:
         share = seconds / ledger.wall_s
+        count = sum(max(0, regime.last_step - regime.first_step + 1) for regime in own)
         message = say(
             "finding-slower",
             first=own[0].first_step,
             last=own[-1].last_step,
-            level=Seconds(max(regime.typical_s for regime in own)),
+            level=Seconds(normal_s + seconds / count if len(own) > 1 and count else own[0].typical_s),
             normal=Seconds(normal_s),
             seconds=Seconds(seconds),
             share=Share(share),
         )
         # The normal level itself is known to about a twentieth of what is above it.
         yield CostFinding("slower", seconds, 0.95 * seconds, 1.05 * seconds, share, "inferred", message)
+
+
+def _by_process(run: Run, regimes: Sequence[Regime]) -> list[Regime]:
+    """The levels, cut where the run was started again."""
+    steps, found = run.steps.step, list[Regime]()
+    starts = [segment.first_row for segment in run.segments[1:]]
+    for regime in regimes:
+        cuts = [row for row in starts if regime.first_row < row <= regime.last_row]
+        edges = [regime.first_row, *cuts, regime.last_row + 1]
+        for first, end in pairwise(edges):
+            own = regime._replace(first_row=first, last_row=end - 1)
+            first_step = int(steps[first]) if first != regime.first_row else regime.first_step
+            last_step = int(steps[end - 1]) if end - 1 != regime.last_row else regime.last_step
+            found.append(own._replace(first_step=first_step, last_step=last_step))
+    return found
 
 
 def _extra_s(regimes: list[Regime], normal_s: float, run: Run, best: Best | None) -> float:

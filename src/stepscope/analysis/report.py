@@ -1,4 +1,4 @@
-"""The Report: everything a renderer may say about a run. It is frozen and reads no file."""
+"""The Report: everything a renderer may say about a run. It is frozen; only `slow_lines` looks into the log again."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 # Samples of the GPU count from this long before the first line to this long after the last.
 _MARGIN_S = 60.0
+_MOST_QUOTED = 100
 
 
 class Ask(NamedTuple):
@@ -185,6 +186,13 @@ class Report:
         from stepscope.analysis.findings import find_costs
 
         return find_costs(self.run, self.ledger, self.best)
+
+    @cached_property
+    def slow_lines(self) -> dict[int, str]:
+        """The log's own lines of the costliest slow steps, secrets not masked; empty where it cannot be looked into."""
+        from stepscope.reading.again import lines_again
+
+        return lines_again(self.run, [slow.line for slow in self.ledger.slow[:_MOST_QUOTED]])
 
     @cached_property
     def reading(self) -> Reading:

@@ -33,7 +33,12 @@ class SlowGroup(NamedTuple):
     @property
     def lost_s(self) -> float:
         """What all of them take beyond training."""
-        return math.fsum(part.seconds for part in self.parts if part.phase != "step") * len(self.steps)
+        return extra_s(self.parts) * len(self.steps)
+
+
+def extra_s(parts: Sequence[Part]) -> float:
+    """The seconds beyond training."""
+    return math.fsum(part.seconds for part in parts if part.phase != "step")
 
 
 def group_slow(run: Run, slow: Sequence[SlowStep]) -> list[SlowGroup]:

@@ -64,7 +64,11 @@ def find_state(
         return State("unknown", step, line, say("state-silent"))
     silent_s = max(0.0, (present - written).total_seconds())
     usual_s = _usual_gap(run, level_s)
-    evidence = say("state-last-written", at=Moment(written, present), usual=Seconds(usual_s or 0.0))
+    at = Moment(written, present)
+    # Stamps in whole seconds may be too coarse to tell what is usual.
+    evidence = (
+        say("state-last-written", at=at, usual=Seconds(usual_s)) if usual_s else say("state-last-written-only", at=at)
+    )
     silence = _silence(run, usual_s)
     value = silence.value(silent_s)
     if silence.over is not None and value != "running":

@@ -8,7 +8,7 @@ Why it costs time
     that makes each step many times longer while the GPU is half empty.
 
 Example
-    A 10-million-parameter model with 40 micro-steps of 12 sequences: 1.6 s a step instead of 40 ms.
+    A 10-million-parameter model with 40 micro-steps of 12 sequences: 1.6 s per step instead of 40 ms.
 
 What to change
     Raise `batch_size` and lower `gradient_accumulation_steps` by the same factor; the optimizer sees the same batch.

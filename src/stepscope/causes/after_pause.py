@@ -8,7 +8,7 @@ Why it costs time
     an evaluation.
 
 Example
-    140 ms a step, 152 ms for two steps after every validation.
+    140 ms per step, 152 ms for two steps after every validation.
 
 What to change
     Fewer evaluations; persistent loader workers.

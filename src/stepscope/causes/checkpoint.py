@@ -5,7 +5,7 @@ What it looks at
     line, whether the slow steps keep the checkpoint's interval.
 
 Why it costs time
-    `torch.save` copies, pickles and writes some 12 bytes a parameter while the GPU waits. A remote or worn disk makes
+    `torch.save` copies, pickles and writes some 12 bytes per parameter while the GPU waits. A remote or worn disk makes
     that long, and longer from one to the next.
 
 Example

@@ -8,7 +8,7 @@ Why it costs time
     shapes looks the same.
 
 Example
-    1.17 s a step up to 1,800, 0.59 s ever after.
+    1.17 s per step up to 1,800, 0.59 s ever after.
 
 What to change
     Read the file once before training (`cat data/*.bin > /dev/null`), use a local disk, and never judge a run by its

@@ -8,7 +8,7 @@ Why it costs time
     slower. GPUs do not mind.
 
 Example
-    0.05 s a step on the CPU at first, 0.4 s at the end; memory flat.
+    0.05 s per step on the CPU at first, 0.4 s at the end; memory flat.
 
 What to change
     `torch.set_flush_denormal(True)` at the start.

@@ -8,7 +8,7 @@ Why it costs time
     batch comes. It may hide outside the printed data time.
 
 Example
-    0.07 s a step, 0.29 s on the first line of every epoch of 720 steps.
+    0.07 s per step, 0.29 s on the first line of every epoch of 720 steps.
 
 What to change
     `persistent_workers=True`, longer virtual epochs, fewer workers.

@@ -8,7 +8,7 @@ Why it costs time
     that follows: `eval_iters` forward passes of each split, and the GPU does no training meanwhile.
 
 Example
-    6.7 s a step, 31.3 s at every 250th, each right under `step 250: train loss …, val loss …`.
+    6.7 s per step, 31.3 s at every 250th, each right under `step 250: train loss …, val loss …`.
 
 What to change
     A larger `eval_interval`, a smaller `eval_iters`, only the validation split (the running train loss says the rest),

@@ -8,7 +8,7 @@ Why it costs time
     wait for it.
 
 Example
-    683 ms a step, 1,350 ms at steps 20, 23, 41 …: always some 660 ms more.
+    683 ms per step, 1,350 ms at steps 20, 23, 41 …: always some 660 ms more.
 
 What to change
     After the first step `gc.collect(); gc.freeze(); gc.disable()`, then `gc.collect()` every few hundred steps on all

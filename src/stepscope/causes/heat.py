@@ -8,7 +8,7 @@ Why it costs time
     At its limit the GPU lowers its clock. Everything that computes slows alike, unlike a slow loader or disk.
 
 Example
-    221 ms a step at first, 276 ms after an hour, evaluations 26 s and 33 s.
+    221 ms per step at first, 276 ms after an hour, evaluations 26 s and 33 s.
 
 What to change
     Air: fans, dust, distance to the next GPU, a cooling pad. `nvidia-smi -q -d PERFORMANCE,CLOCK` shows throttling.

@@ -9,7 +9,7 @@ Why it costs time
     about the future and is never multiplied into the forecast.
 
 Example
-    0.7 s a step, one pause of 3 h 18 min between two lines, and 0.7 s again.
+    0.7 s per step, one pause of 3 h 18 min between two lines, and 0.7 s again.
 
 What to change
     `caffeinate` or `systemd-inhibit`, `tmux` instead of a console window, a time limit on evaluation and saving.

@@ -8,7 +8,7 @@ Why it costs time
     without a bound: each step has a little more to carry.
 
 Example
-    13 ms a step at first, 18 ms after 5,000, still rising.
+    13 ms per step at first, 18 ms after 5,000, still rising.
 
 What to change
     Watch memory along with time: `torch.cuda.memory_allocated()` and the process's RSS. Sum `loss.item()`, not `loss`.

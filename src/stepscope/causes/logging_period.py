@@ -7,7 +7,7 @@ Why it costs time
     Sending or flushing metrics, reading values off the GPU (`.item()` waits for it), histograms of weights.
 
 Example
-    25 ms a step, 60 ms at every 100th, with `log_interval = 100`.
+    25 ms per step, 60 ms at every 100th, with `log_interval = 100`.
 
 What to change
     Log less often, from the CPU copy of the last step's loss, in a thread; `wandb.watch` with a large `log_freq`.

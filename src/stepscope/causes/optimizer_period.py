@@ -9,7 +9,7 @@ Why it costs time
     the forecast counts it, no alarm is raised.
 
 Example
-    255 ms a step, 1,325 ms at 21, 31, 41 …
+    255 ms per step, 1,325 ms at 21, 31, 41 …
 
 What to change
     Nothing, or a rarer refresh (`precondition_frequency`).

@@ -8,7 +8,7 @@ Why it costs time
     Two programs share what one had. It begins and ends when the other does, not where this run does anything.
 
 Example
-    750 ms a step, 1,750 ms from 95,880 to 114,410, then 750 ms again.
+    750 ms per step, 1,750 ms from 95,880 to 114,410, then 750 ms again.
 
 What to change
     `nvidia-smi` lists the processes on the GPU, `top` those on the host. Ask, move, or wait.

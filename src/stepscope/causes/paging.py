@@ -8,7 +8,7 @@ Why it costs time
     Load may read 100 % while power and temperature fall.
 
 Example
-    15 s a step, 60 s from step 500 on; 11.9 of 12 GB used.
+    15 s per step, 60 s from step 500 on; 11.9 of 12 GB used.
 
 What to change
     "Prefer no sysmem fallback" in the driver, a smaller batch or sequence, activation checkpointing.

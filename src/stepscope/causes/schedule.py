@@ -9,7 +9,7 @@ Why it costs time
     forecast follows the level, or takes it from an earlier run of the same program.
 
 Example
-    149 ms a step at first, 168 ms at the end, in lockstep with a growing attention window.
+    149 ms per step at first, 168 ms at the end, in lockstep with a growing attention window.
 
 What to change
     Nothing.

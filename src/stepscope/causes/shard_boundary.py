@@ -9,7 +9,7 @@ Why it costs time
     make two combs. Every rank waits for the one that reads.
 
 Example
-    140 ms a step, 300 ms at 189, 378, 567 … and at 190, 380, 570 …: shards of 100 million tokens, 524,288 a step.
+    140 ms per step, 300 ms at 189, 378, 567 … and at 190, 380, 570 …: shards of 100 million tokens, 524,288 a step.
 
 What to change
     Read the next shard in a thread before the last one ends, or map shards into memory.

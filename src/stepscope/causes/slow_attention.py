@@ -8,7 +8,7 @@ Why it costs time
     whole run is slower, no step more than another, so no timing shows it.
 
 Example
-    `WARNING: using slow attention`: 300 ms a step where the fused kernel takes 36 ms.
+    `WARNING: using slow attention`: 300 ms per step where the fused kernel takes 36 ms.
 
 What to change
     PyTorch 2 or later (`scaled_dot_product_attention`), `dtype = 'bfloat16'` (or `'float16'` before Ampere).

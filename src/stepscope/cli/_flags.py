@@ -21,6 +21,7 @@ from stepscope.i18n import languages
 
 FORMATS = ("terminal", "json", "markdown", "note")
 EXPORTS = ("html", "trace", "csv", "parquet", "mllog", "svg", "png")
+PICTURES = ("svg", "png")
 # Settings that count something: those of a run, and those of a model.
 _RUN_COUNTS = frozenset({*COUNTS, "max_iters", "num_workers", "steps_per_epoch"})
 _MODEL_COUNTS = frozenset({"n_layer", "n_head", "n_embd", "vocab_size"})
@@ -167,6 +168,13 @@ def add_full_argument(parser: argparse.ArgumentParser) -> None:
     """All there is to say, instead of one screen."""
     parser.add_argument(
         "--full", action="store_true", help="Everything: ranges, reasons and evidence (default: one screen)"
+    )
+
+
+def add_theme_argument(parser: argparse.ArgumentParser) -> None:
+    """The paper of a picture."""
+    _group(parser, _ANSWER).add_argument(
+        "--theme", choices=("light", "dark"), metavar="THEME", help="Picture (svg, png): light or dark (default: light)"
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from stepscope.alarms._base import Alarm
 from stepscope.cli import _flags, _report
 from stepscope.core.errors import UsageError
+from stepscope.core.unseen import visible
 from stepscope.i18n import Language
 from stepscope.live.notify import Notifier
 from stepscope.live.otlp import OtlpWriter
@@ -47,6 +48,11 @@ def add_live_arguments(parser: argparse.ArgumentParser, *, plain: str = "Print o
         type=_flags.number("--interval", "bad-interval", lambda seconds: 0.05 <= seconds <= 3600),
         help="Seconds between updates (default: 1 on a screen, else 10)",
     )
+    add_alarm_arguments(parser)
+
+
+def add_alarm_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where alarms are sent."""
     parser.add_argument(
         "--exec", metavar="CMD", help="Run this command at each alarm; the alarm's text is in $STEPSCOPE_ALARM"
     )
@@ -117,12 +123,13 @@ class AlarmSender:
         self._language = language
         self._notifier = Notifier(_apprise(args.notify)) if args.notify else None
 
-    def send(self, alarms: tuple[Alarm, ...]) -> None:
-        """Pass on what is new."""
+    def send(self, alarms: tuple[Alarm, ...], *, run: str | None = None) -> None:
+        """Pass on what is new; `run` says of which run, where there are several."""
         import os
 
         for alarm in alarms:
             text = self._language.say(alarm.message)
+            text = text if run is None else f"{visible(run)}: {text}"
             if self._command:
                 environment = os.environ | {_ALARM_TEXT: text, f"{_ALARM_TEXT}_CODE": alarm.code}
                 try:

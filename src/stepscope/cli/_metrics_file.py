@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,16 +34,21 @@ class MetricsFile:
             raise InputError("cannot-write", place=str(path), reason=os.strerror(2))
 
     def write(self, view: View) -> None:
-        """Write the figures of a view, every few seconds and at the end: aside, then renamed, so that none is half."""
-        if self._path is None or view.report is None:
+        """Write the figures of a view, every few seconds and at the end."""
+        if view.report is None:
             return
-        now, is_over = view.now.timestamp(), view.pulse.doing in {"finished", "ended"}
-        if self._next is not None and now < self._next and not is_over:
+        name, report = view.report.run.paths[0], view.report
+        is_over = view.pulse.doing in {"finished", "ended"}
+        self.write_text(lambda: self._render([(name, report)]), view.now.timestamp(), is_due=is_over)
+
+    def write_text(self, make: Callable[[], str], now: float, *, is_due: bool) -> None:
+        """Write a text, if some seconds have passed or it is due: aside, then renamed, so that none is half."""
+        if self._path is None or (self._next is not None and now < self._next and not is_due):
             return
         self._next = now + _EVERY_S
         aside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
-            aside.write_text(self._render([(view.report.run.paths[0], view.report)]), encoding="utf-8")
+            aside.write_text(make(), encoding="utf-8")
             aside.replace(self._path)
         except OSError as problem:
             aside.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from stepscope.cli import _answer, _flags, _report, _runs
+from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from stepscope.analysis.report import Report
@@ -27,10 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _flags.add_price_argument(parser)
     _flags.add_output_arguments(parser, formats=_flags.FORMATS + _flags.EXPORTS)
     _flags.add_full_argument(parser)
+    _flags.add_theme_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Explain the log, or show the runs of a folder that holds several."""
+    if args.theme is not None and args.format not in _flags.PICTURES:
+        raise UsageError("theme-without-picture", place=f"--theme {args.theme}")
     found = _runs.several_runs(args)
     if found is not None:
         return _runs.show(args, found)
@@ -61,7 +65,8 @@ def show(args: argparse.Namespace, report: Report) -> None:
         import importlib
 
         export = importlib.import_module(f"stepscope.report.{args.format}")
-        renderers[args.format] = lambda r, language, _: export.render(r, language)
+        theme = {"theme": args.theme or "light"} if args.format in _flags.PICTURES else {}
+        renderers[args.format] = lambda r, language, _: export.render(r, language, **theme)
     else:
         from stepscope.report import note
 

@@ -1,4 +1,4 @@
-"""Make one ckpt.pt from a checkpoint in slices.
+"""Make one ckpt.pt from a sharded checkpoint.
 
     stepscope export --out_dir=out                     writes out/ckpt.pt
     stepscope export --out_dir=out --to elsewhere.pt

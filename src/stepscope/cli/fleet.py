@@ -1,21 +1,25 @@
 """Say where the hours of many runs went: a folder, a cluster.
 
     stepscope fleet scan /logs/slurm --store fleet/
+    stepscope fleet scan s3://logs/2026 --store fleet/ --engine ray://head:10001
     stepscope fleet report --store fleet/ --price 2.10/h --sacct jobs.txt
+    stepscope fleet watch --store fleet/ --notify slack://…
 
 `scan` finds the runs below the paths, explains each and keeps tables of them in a folder of Parquet files. What is
 there already is not read again; a scan that was interrupted goes on where it was. `report` says of a store which causes
-took most GPU-hours, what got slower, and which hosts are slow. Needs the extra `fleet`.
+took most GPU-hours, what got slower, and which hosts are slow. `watch` follows all runs below these paths that go on,
+and sends their alarms. Needs the extra `fleet`.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _answer, _flags, _fleet_report
+from stepscope.cli import _answer, _flags, _fleet_report, _fleet_watch
 from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,10 +30,20 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, with which runs."""
     parser.add_argument(
-        "action", choices=tuple(_ACTIONS), help="Action: scan reads runs into a store, report says where hours went"
+        "action",
+        choices=tuple(_ACTIONS),
+        help="Action: scan reads runs into a store, report says where hours went, watch follows those that run",
     )
-    parser.add_argument("place", nargs="*", metavar="PATH", help="For scan: folders or logs")
+    parser.add_argument(
+        "place", nargs="*", metavar="PATH", help="For scan: folders, logs, buckets (s3://, gs://, az://)"
+    )
     parser.add_argument("--store", metavar="DIR", required=True, help="Folder that keeps the tables")
+    parser.add_argument(
+        "--engine",
+        metavar="ENGINE",
+        default="pool",
+        help="For scan: pool, ray[://ADDRESS] or dask[://SCHEDULER], where logs are read (default: pool)",
+    )
     parser.add_argument(
         "--workers",
         metavar="N",
@@ -37,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Processes that read logs (default: one per processor)",
     )
     _fleet_report.add_arguments(parser)
+    _fleet_watch.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,16 +61,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _scan(args: argparse.Namespace, language: Language) -> int:
-    from stepscope.fleet.engines import Inline, Pool
+    from stepscope.fleet.engines import engine_named
     from stepscope.fleet.scan import scan
     from stepscope.fleet.store import Store
 
     if not args.place:
         raise UsageError("fleet-needs-place")
     line = _Line(language)
-    engine = Inline() if args.workers == 1 else Pool(args.workers)
+    store = Store(Path(args.store))
     try:
-        scanned = scan(args.place, Store(Path(args.store)), engine, show=line)
+        with contextlib.closing(engine_named(args.engine, args.workers)) as engine:
+            scanned = scan(args.place, store, engine, show=line)
     finally:
         line.clear()
     at = scanned.progress
@@ -95,4 +111,4 @@ class _Line:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-_ACTIONS = {"scan": _scan, "report": _fleet_report.report}
+_ACTIONS = {"scan": _scan, "report": _fleet_report.report, "watch": _fleet_watch.watch}

@@ -45,7 +45,7 @@ _TOOLS: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
         {"path": _PATH, "max_steps": _NUMBER, "config": {"type": "string"}},
         {"max_steps": "--max-steps", "config": "--config"},
     ),
-    "why": ("The whole story of one iteration.", {"path": _PATH, "step": _NUMBER}, {}),
+    "why": ("One iteration in detail.", {"path": _PATH, "step": _NUMBER}, {}),
     "advise": (
         "What to change in a training run; with `change`, what exactly that would do.",
         {"path": _PATH, "change": {"type": "string", "description": "such as eval_interval=1000"}},

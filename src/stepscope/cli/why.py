@@ -1,4 +1,4 @@
-"""Tell the whole story of one iteration.
+"""Explain one iteration in detail.
 
     stepscope why train.log 500
 

@@ -17,7 +17,7 @@ from stepscope.fleet.answer import Amount, Estimate, Regression, RunShare
 from stepscope.fleet.moments import moment
 from stepscope.fleet.query import Fleet
 from stepscope.fleet.tables import Row
-from stepscope.run.model import Floats
+from stepscope.run.model import Floats, Ints
 
 # What each iteration costs; a stall, a gap or a warm-up is no property of the code that ran.
 _PHASES = ("step", "evaluation", "checkpoint", "data", "communication", "gc", "logging")
@@ -32,6 +32,7 @@ _LEAST_LENGTH = 0.5
 # Runs further off than this many usual deviations are drawn in: one slow run is no new level.
 _FAR = 4.0
 _MOST_CHANGES = 3
+_MOST_CUTS = 64
 _MOST_RUNS = 10
 
 _RUNS = f"""
@@ -129,7 +130,7 @@ def _change(series: _Series, first: int, last: int, chance: float, confidence: f
     if num < _LEAST_RUNS or not cuts:
         return None
     levels = _drawn_in(series.levels[first:last], [cut - first for cut in cuts])
-    errors = np.array([_error(levels[: cut - first]) + _error(levels[cut - first :]) for cut in cuts])
+    errors = _errors(levels, np.array(cuts) - first)
     best = int(np.argmin(errors))
     at, error = cuts[best] - first, float(errors[best])
     apart = float(levels[at:].mean() - levels[:at].mean())
@@ -144,7 +145,9 @@ def _change(series: _Series, first: int, last: int, chance: float, confidence: f
 
 def _drawn_in(levels: Floats, cuts: list[int]) -> Floats:
     """The levels, those far off the level of their side drawn in to it."""
-    best = min(cuts, key=lambda cut: _absolute(levels[:cut]) + _absolute(levels[cut:]))
+    # About where is enough: of many places, some.
+    few = cuts[:: -(-len(cuts) // _MOST_CUTS)]
+    best = min(few, key=lambda cut: _absolute(levels[:cut]) + _absolute(levels[cut:]))
     parts = []
     for part in (levels[:best], levels[best:]):
         middle = float(median(part))
@@ -157,8 +160,14 @@ def _absolute(part: Floats) -> float:
     return float(np.abs(part - median(part)).sum())
 
 
-def _error(part: Floats) -> float:
-    return float(((part - part.mean()) ** 2).sum())
+def _errors(levels: Floats, cuts: Ints) -> Floats:
+    """What two levels leave unexplained, for each place of the cut."""
+    centred = levels - levels.mean()
+    sums, squares = (np.concatenate([[0.0], np.cumsum(own)]) for own in (centred, centred**2))
+    num = len(levels)
+    before = squares[cuts] - sums[cuts] ** 2 / cuts
+    after = squares[num] - squares[cuts] - (sums[num] - sums[cuts]) ** 2 / (num - cuts)
+    return np.asarray(np.maximum(before + after, 0.0))
 
 
 def _tail(apart: float, freedom: int) -> float:

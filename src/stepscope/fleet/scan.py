@@ -12,7 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.core import clock
+from stepscope.fleet.bucket_listing import bucket_listings
+from stepscope.fleet.buckets import is_bucket
 from stepscope.fleet.engines import Chunk, Done, Engine
+from stepscope.fleet.sources import remember_sources
 from stepscope.fleet.store import Store
 from stepscope.fleet.work import failed_rows
 from stepscope.source.candidates import Candidate, candidates
@@ -20,6 +23,8 @@ from stepscope.source.listing import Listing, listings
 
 # Candidates of a chunk: enough that handing it over does not show, few enough to lose.
 CHUNK = 64
+# The last chunks are handed over in quarters: nobody waits long for the last of them.
+_LAST, _PARTS = 8, 4
 # A chunk ends at these many bytes, too.
 _MOST_BYTES = 64 << 20
 
@@ -75,6 +80,7 @@ def scan(
         lister = list_place or list_any
         for place in dict.fromkeys(places):
             todo.add(one for listing in lister(place, unreadable.append) for one in candidates(listing))
+        remember_sources(store.folder, places)
         start = time.monotonic()
         num_done = num_bytes = 0
         singles: list[Chunk] = []
@@ -96,7 +102,13 @@ def scan(
 
 def list_any(place: str, note: Callable[[str], None]) -> Iterator[Listing]:
     """The folders of a place, on this machine or in a bucket."""
-    return listings(place, note)
+    return bucket_listings(place, note) if is_bucket(place) else listings(place, note)
+
+
+def is_known(known: npt.NDArray[np.int64], candidate: Candidate) -> bool:
+    """Whether a candidate's digest is among those of a store, sorted."""
+    at = int(np.searchsorted(known, candidate.digest))
+    return at < len(known) and int(known[at]) == candidate.digest
 
 
 def _rounds(engine: Engine, chunks: Iterator[Chunk], singles: list[Chunk]) -> Iterator[Done]:
@@ -121,8 +133,7 @@ class _Todo:
         chunk: list[Candidate] = []
         for candidate in found:
             self.num_found += 1
-            at = int(np.searchsorted(self._known, candidate.digest))
-            if at < len(self._known) and self._known[at] == candidate.digest:
+            if is_known(self._known, candidate):
                 self.num_known += 1
             else:
                 if chunk and sum(one.size for one in chunk) + candidate.size > _MOST_BYTES:
@@ -140,9 +151,11 @@ class _Todo:
     def chunks(self) -> Iterator[Chunk]:
         """What was kept, in its order."""
         self._spool.seek(0)
-        for _ in range(self._num_chunks):
+        for number in range(self._num_chunks):
             chunk: Chunk = pickle.load(self._spool)  # a file without a name, written above
-            yield chunk
+            is_last = self._num_chunks - number <= _LAST
+            size = max(1, -(-self._size // _PARTS)) if is_last else self._size
+            yield from (chunk[start : start + size] for start in range(0, len(chunk), size))
 
     def _put(self, chunk: list[Candidate]) -> None:
         pickle.dump(tuple(chunk), self._spool, protocol=pickle.HIGHEST_PROTOCOL)

@@ -27,7 +27,7 @@ _LOCK = ".lock"
 # Parts of less than this are put together, so many at a time.
 _SMALL_BYTES, _MANY = 4 << 20, 64
 # A log that has fallen silent may go on; after this long it does not, and is not read again.
-_SETTLED_S = 86_400.0
+SETTLED_S = 86_400.0
 _OPEN_STATES = ("running", "unknown")
 
 
@@ -81,7 +81,7 @@ class Store:
         for path in self.parts("runs"):
             table = parquet.read_table(path, columns=["digest", "state", "written_at"])
             is_open = compute.fill_null(compute.is_in(table["state"], value_set=_strings(_OPEN_STATES)), False)
-            before = now.astimezone(dt.UTC) - dt.timedelta(seconds=_SETTLED_S)
+            before = now.astimezone(dt.UTC) - dt.timedelta(seconds=SETTLED_S)
             is_new = compute.greater(table["written_at"], before)
             kept = table.filter(compute.invert(compute.and_(is_open, is_new)))
             # A candidate with one open run is read again as a whole.

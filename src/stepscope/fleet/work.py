@@ -12,6 +12,7 @@ from stepscope.core import clock
 from stepscope.core.errors import InputError, StepscopeError
 from stepscope.core.redact import redact
 from stepscope.fleet import rows
+from stepscope.fleet.at_hand import at_hand
 from stepscope.fleet.header_facts import header_facts
 from stepscope.fleet.tables import TABLES, Row, Rows
 from stepscope.i18n import Language
@@ -72,10 +73,10 @@ def _identity(candidate: Candidate, row: Row, scanned_at: dt.datetime) -> Row:
 
 def _readings(candidate: Candidate, now: dt.datetime) -> Iterator[tuple[Row, Rows]]:
     try:
-        by_name = {file.uri: file for file in candidate.files}
-        for found in runs_of(candidate):
-            files = tuple(by_name[source.name] for source in found.sources if source.name in by_name)
-            yield _explained(files or candidate.files, found, now)
+        with at_hand(candidate) as (here, listed):
+            for found in runs_of(here):
+                files = tuple(listed[source.name] for source in found.sources if source.name in listed)
+                yield _explained(files or candidate.files, found, now)
     except Exception as problem:  # a file that breaks us must not take the fleet with it
         yield _failed(candidate.files, *_reason(problem)), {}
 

@@ -166,6 +166,10 @@ class Language:
         """Whether the two ends look different when they are written."""
         return self.duration(low, high) != self.duration(high)
 
+    def joined(self, texts: list[str]) -> str:
+        """Statements in a row, separated as the language does it."""
+        return self.text("statements-separator").replace("…", "").join(texts)
+
     def span(self, low: float, high: float) -> str:
         """A range of durations; the unit only once where both ends have just that one."""
         if not self.is_range(low, high):

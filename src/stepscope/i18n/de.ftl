@@ -3,6 +3,7 @@
 ## Zahlen
 
 number-least-grouped = 1000
+statements-separator = …; …
 clock-with-date = { $date }, { $time }
 
 ## Phasen, Belege, Herkunft
@@ -992,8 +993,7 @@ error-compare-needs-two = compare braucht mindestens zwei Logs
 
 ## Die Seite
 
-page-strip = Jede Iteration
-page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles. Ist das Diagramm gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einer langsamen Iteration zur nächsten, Pos1 zeigt alles.
+page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles. Ist der Verlauf gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einem Stopp zum nächsten, Pos1 zeigt alles.
 page-whatif = Was wäre, wenn
 
 ## Die Web-App
@@ -1190,7 +1190,6 @@ page-zoom-left = Nach links
 page-zoom-right = Nach rechts
 page-zoom-all = Alles zeigen
 page-normal = normale Iteration
-page-outside = { $phase } zwischen zwei Iterationen
 page-level = Niveau normaler Iterationen
 page-tip = Iteration { $step }: { $took }
 page-validation = Validierungs-Loss
@@ -1209,6 +1208,8 @@ backtest-summary = { $count ->
     [one] Die Prognose der Zeit bis Iteration { $step }, neu berechnet aus dem damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von 1.
    *[other] Prognosen der Zeit bis Iteration { $step }, neu berechnet aus dem jeweils damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von { $count }.
 }
+page-tokens-rate = Tokens pro Sekunde, mit Evaluierungen und Speichern
+page-steps-rate = Iterationen pro Sekunde, mit Evaluierungen und Speichern
 page-throughput = Durchsatz
 page-tokens-rate = Tokens pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-steps-rate = Iterationen pro Sekunde, einschließlich Evaluierungen und Checkpoints
@@ -1228,6 +1229,7 @@ page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
 page-whatif-evaluations = Evaluierungen, die noch kommen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
+## Was die Karte währenddessen sagt
 page-more-slow = { $count ->
     [one] Eine weitere langsame Iteration
    *[other] { $count } weitere langsame Iterationen
@@ -1516,14 +1518,123 @@ fleet-scanned = { $found } Kandidaten gefunden: { $known } schon bekannt, { $don
 fleet-unreadable-folder = Warnung: Der Ordner { $path } lässt sich nicht auflisten
 error-bad-workers = --workers ist eine ganze Zahl von 1 bis 4095
     .hint = zum Beispiel: --workers 8
+error-bucket-without-name = kein Bucket angegeben
+    .hint = zum Beispiel: s3://logs/runs
+error-no-bucket = diesen Bucket gibt es nicht
+    .hint = prüfe den Namen und, wenn es nicht der Dienst des Anbieters selbst ist, AWS_ENDPOINT_URL
+error-no-such-object = dort liegt nichts
+    .hint = prüfe den Schlüssel: Ein Präfix endet, wo ein Ordner enden würde
+error-bucket-no-credentials = keine Zugangsdaten für diesen Bucket
+    .hint = richte sie ein wie für die Werkzeuge des Anbieters, oder AWS_SKIP_SIGNATURE=true, wenn der Bucket öffentlich ist
+error-bucket-refused = mit diesen Zugangsdaten ist das Lesen nicht erlaubt
+    .hint = Auflisten und Lesen müssen erlaubt sein
+error-bucket-unreachable = der Bucket lässt sich nicht lesen: { $reason }
+    .hint = prüfe Endpunkt, Region und Netz
+error-bucket-unsorted = dieser Bucket listet seine Schlüssel ungeordnet auf
+    .hint = das tun Verzeichnis-Buckets von S3: kopiere die Logs in einen gewöhnlichen Bucket oder lies sie von einer Platte
+error-bad-engine = keine Engine
+    .hint = zum Beispiel: --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
+error-engine-unreachable = keine Verbindung zum Cluster: { $reason }
+    .hint = prüfe die Adresse und ob er läuft
+error-worker-without-us = ein Worker kann Stepscope nicht importieren: { $reason }
+    .hint = installiere auf den Workern dieselbe Version, mit dem Extra fleet
+fleet-watching = { $count } verfolgt · { $stalled } stehen still · { $ended } beendet · { $alarms } Alarme
+fleet-not-followed = Warnung: { $path } wird nicht verfolgt: { $reason }
+error-fleet-without-sources = dieser Speicher weiß nicht, wo seine Logs liegen
+    .hint = lies sie zuerst ein: stepscope fleet scan /logs/slurm --store { $place }
 error-fleet-needs-place = nichts zum Einlesen angegeben
-    .hint = nenne Ordner oder Logs: stepscope fleet scan /logs/slurm --store fleet/
+    .hint = nenne Ordner, Logs oder Buckets: stepscope fleet scan /logs/slurm --store fleet/
 error-fleet-store-busy = ein anderer Scan schreibt gerade in diesen Speicher
     .hint = warte auf ihn oder nimm ein anderes --store
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
 
 ## The list of runs and what is beside it
+## Die Seite eines Laufs
+
+state-name-running = Läuft
+state-name-finished = Fertig
+state-name-crashed = Abgestürzt
+state-name-out_of_memory = Speicher voll
+state-name-interrupted = Unterbrochen
+state-name-killed = Beendet (kill)
+state-name-stopped = Stehen geblieben
+state-name-unknown = Zustand unklar
+page-last-line = letzte Zeile
+page-export = Exportieren
+page-export-summary = Zusammenfassung kopieren
+page-export-json = Daten speichern (JSON)
+page-export-link = Link zu dieser Ansicht kopieren
+page-export-print = Drucken
+page-export-more = Weitere Formate, im Terminal:
+page-copy = Kopieren
+page-copied = Kopiert
+page-card-do = Was zu tun ist
+page-card-done = Fertig um
+page-card-left = Restzeit
+page-card-left-if = Restzeit, wenn es weitergeht
+page-card-took = Dauer
+page-card-progress = Fortschritt
+page-card-speed = Tempo
+page-card-overhead = Zeit ohne Training
+page-ended-at = beendet: { $time }
+page-elapsed = bisher { $duration }
+page-no-total = Gesamtzahl unbekannt: --max-steps N angeben
+page-iterations = Iterationen
+page-per-iteration = pro Iteration
+page-speed-range = { $share } brauchen { $span }
+page-speed-tokens = { $tokens } Tokens/s
+page-overhead-none = alles ist Training
+section-findings = Was Zeit gekostet hat
+page-why = Warum, und was es kostet
+page-more-advice = Auch lohnend
+page-more-changes = { $count ->
+    [one] Eine weitere Möglichkeit
+   *[other] { $count } weitere Möglichkeiten
+}
+page-timeline = Verlauf
+page-lane-level = Zeit pro Iteration
+page-lane-stops = langsame Iterationen und Stopps, in ihren Teilen
+page-unprinted = nicht gedruckt (1 von { $count } ist es)
+page-training-loss = Trainings-Loss
+page-best = Bestwert: { $loss } bei { $step }
+page-tip-window = Iterationen { $first }–{ $last } ({ $count }): je { $took }
+page-strip-hint-touch = Tippen zeigt Werte; die Knöpfe oben vergrößern und verschieben.
+page-tabs = Einzelheiten
+page-tab-forecast = Vorhersage
+page-tab-ranks = Ranks
+page-tab-log = Log
+page-column-count = Anzahl
+page-column-each = je
+page-column-extra = zusätzlich
+page-column-cause = Ursache
+page-column-rank = Rank
+page-column-host = Host
+page-column-format = Format
+page-slow-groups = Nach Art
+page-slow-each = Einzeln
+page-window = { $first }–{ $last } ({ $count } Iterationen)
+page-fan-changed = was wäre, wenn
+page-reset = Zurücksetzen
+page-copy-flags = Als Optionen kopieren
+page-ranks-hint = Jede Zeile ist ein Rank, jede Spalte ein Abschnitt des Laufs. Die Farbe ist seine Zeit pro Iteration gegen den Median aller Ranks in diesem Abschnitt.
+page-log-hint = Die Zeilen, aus denen die Zahlen stammen, soweit sie sich zitieren lassen: langsame Iterationen, Evaluierungen, Checkpoints, Hinweise, das Ende und Zeilen, die nicht verstanden wurden.
+page-log-find = Suchen
+page-sure = Sicherheit dieser Lesart
+page-candidates = Formate, die probiert wurden
+page-verdict-agrees = passt
+page-verdict-disagrees = widerspricht
+page-verdict-cannot-tell = unklar
+page-card-lost = Was verloren ist
+page-card-so-far = Bisher
+page-more-alarms = { $count } weitere
+page-show = Im Verlauf zeigen
+page-best-loss = bester Validierungs-Loss { $loss } bei { $step }
+page-window-mark = Mittel der Iterationen, für die eine Zeile steht
+page-tokens-per-s = Tokens/s
+page-steps-per-s = Iterationen/s
+error-theme-without-picture = --theme gilt für Bilder
+    .hint = ergänze --format png oder --format svg
 # The runs of a folder
 runs-title = { $count } Läufe in { $path }, der neueste zuerst
 runs-column-run = Lauf
@@ -1531,15 +1642,15 @@ runs-column-state = Zustand
 runs-column-done = Stand
 runs-column-time = Zeit
 runs-column-lost = verloren
-runs-column-cost = vor allem an
+runs-column-cost = größter Posten
 runs-state-running = läuft
-runs-state-finished = beendet
-runs-state-stopped = verstummt
+runs-state-finished = fertig
+runs-state-stopped = ohne Meldung
 runs-state-unknown = läuft?
 runs-state-crashed = abgestürzt
 runs-state-out_of_memory = Speicher voll
 runs-state-interrupted = unterbrochen
-runs-state-killed = getötet
+runs-state-killed = von außen beendet
 runs-left = noch { $left }
 runs-cost-after-best = nach Bestwert
 runs-cost-slower = langsam
@@ -1581,6 +1692,11 @@ alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigst
 alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
 alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. So weiterzumachen hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
 alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Noch { $left } weiterzumachen hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; für das Ende: --max-steps N
+summary-each-no-end-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; Ende noch nicht abzusehen
+state-last-written-only = das Log endet ohne Meldung; zuletzt geschrieben: { $at }
 error-fleet-bad-pattern = ein Pfadmuster nennt in geschweiften Klammern user, project, commit, gpu, hosts, devices, job_id oder price, jedes einmal
     .hint = siehe docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = das ist keine Tabelle mit Angaben
@@ -1625,26 +1741,26 @@ fleet-column-alarms = Alarme
 fleet-column-goodput = Goodput
 fleet-column-lost = verloren
 fleet-column-worst = vor allem
-fleet-cause-after_best = nach dem besten Validierungsverlust
+fleet-cause-after_best = nach dem besten Validierungs-Loss
 fleet-cause-slower = langsamere Abschnitte
 fleet-cause-lost_work = nach Neustarts doppelt getan
-fleet-cause-died_after_checkpoint = nach einem Checkpoint gestorben
-fleet-cause-died_before_checkpoint = vor dem ersten Checkpoint gestorben
+fleet-cause-died_after_checkpoint = nach einem Checkpoint abgestürzt
+fleet-cause-died_before_checkpoint = vor dem ersten Checkpoint abgestürzt
 fleet-cause-straggler = Warten auf einen langsamen Rank
-fleet-remedy-evaluation = werte seltener aus oder auf weniger Batches
-fleet-remedy-checkpoint = speichere seltener oder im Hintergrund
+fleet-remedy-evaluation = evaluiere seltener oder auf weniger Batches
+fleet-remedy-checkpoint = speichere Checkpoints seltener oder im Hintergrund
 fleet-remedy-warmup = behalte den Compile-Cache von Lauf zu Lauf
 fleet-remedy-data = lade Batches mit mehr Workern
-fleet-remedy-gc = räume den Speicher nur bei festen Iterationen auf
+fleet-remedy-gc = rufe die Garbage Collection nur bei festen Iterationen auf
 fleet-remedy-logging = logge seltener
 fleet-remedy-communication = sieh dir das Netz an und wo die Ranks laufen
 fleet-remedy-stall = die Logs erklären es nicht: zeichne so einen Job mit stepscope run --trace auf
-fleet-remedy-gap = starte Jobs sofort neu, ohne einen Menschen
-fleet-remedy-after_best = hör auf, wenn der Validierungsverlust gestiegen ist
-fleet-remedy-slower = sieh dir Hitze, Takt und Nachbarn dieser Hosts an
-fleet-remedy-lost_work = speichere öfter
-fleet-remedy-died_after_checkpoint = speichere öfter und starte gestorbene Jobs neu
-fleet-remedy-died_before_checkpoint = probiere jeden Job zuerst einige Iterationen und speichere früh
+fleet-remedy-gap = starte Jobs sofort und automatisch neu
+fleet-remedy-after_best = hör auf, wenn der Validierungs-Loss gestiegen ist
+fleet-remedy-slower = prüfe Hitze, Takt und andere Jobs auf diesen Hosts
+fleet-remedy-lost_work = speichere öfter Checkpoints
+fleet-remedy-died_after_checkpoint = speichere öfter Checkpoints und starte abgestürzte Jobs neu
+fleet-remedy-died_before_checkpoint = teste jeden Job zuerst einige Iterationen und speichere früh einen Checkpoint
 fleet-remedy-straggler = nimm den langsamen Host heraus
 fleet-would-save = { $what }; hätte { $amount } gespart
 fleet-beyond = Davon brachten { $amount } keine Genauigkeit, die es wert ist.
@@ -1699,8 +1815,8 @@ fleet-without-hosts = { $count ->
    *[other] { $count } Läufe sagen nicht, auf welchen Hosts sie liefen: Sie zählen für keinen Host.
   }
 fleet-without-commit = { $count ->
-    [one] Ein Lauf nennt seinen Commit nicht: Änderungen seiner Konfiguration werden auf den Tag datiert.
-   *[other] { $count } Läufe nennen ihre Commits nicht: Änderungen ihrer Konfigurationen werden auf den Tag datiert.
+    [one] Ein Lauf nennt seinen Commit nicht: Änderungen seiner Config werden auf den Tag datiert.
+   *[other] { $count } Läufe nennen ihre Commits nicht: Änderungen ihrer Configs werden auf den Tag datiert.
   }
 fleet-without-user = { $count ->
     [one] Ein Lauf ohne Person.
@@ -1732,8 +1848,8 @@ fleet-state-finished = fertig
 fleet-state-crashed = abgestürzt
 fleet-state-out_of_memory = Speicher voll
 fleet-state-interrupted = unterbrochen
-fleet-state-killed = beendet
-fleet-state-stopped = verstummt
+fleet-state-killed = von außen beendet
+fleet-state-stopped = ohne Meldung
 fleet-state-unknown = unbekannt
 ## Was die ausgegebene Zeit bedeutet
 

@@ -5,6 +5,7 @@
 
 # From here on, thousands are set apart.
 number-least-grouped = 1000
+statements-separator = …; …
 clock-with-date = { $date }, { $time }
 
 ## Phases, evidence, origins
@@ -993,8 +994,7 @@ error-compare-needs-two = compare takes two logs or more
 
 ## The page
 
-page-strip = Every iteration
-page-strip-hint = Drag to zoom in, double-click to see all. Once the chart is chosen: + and − or the wheel zoom, arrow keys move, N and P go from one slow iteration to the next, Home shows all.
+page-strip-hint = Drag to zoom in, double-click to see all. Once the timeline is chosen: + and − or the wheel zoom, arrow keys move, N and P go from one stop to the next, Home shows all.
 page-whatif = What if
 
 ## The web app
@@ -1191,7 +1191,6 @@ page-zoom-left = Move left
 page-zoom-right = Move right
 page-zoom-all = Show all
 page-normal = normal iteration
-page-outside = { $phase } between two iterations
 page-level = level of normal iterations
 page-tip = Iteration { $step }: { $took }
 page-validation = validation loss
@@ -1210,6 +1209,8 @@ backtest-summary = { $count ->
     [one] The forecast of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of 1.
    *[other] Forecasts of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of { $count }.
 }
+page-tokens-rate = tokens a second, evaluations and saves included
+page-steps-rate = iterations a second, evaluations and saves included
 page-throughput = throughput
 page-tokens-rate = tokens per second, evaluations and checkpoints included
 page-steps-rate = iterations per second, evaluations and checkpoints included
@@ -1229,6 +1230,7 @@ page-whatif-less = { $duration } less than now
 page-whatif-more = { $duration } more than now
 page-whatif-evaluations = evaluations left: { $number }
 page-whatif-error = validation loss ± { $error }
+## What the card says while it runs
 page-more-slow = { $count ->
     [one] One more slow iteration
    *[other] { $count } more slow iterations
@@ -1518,13 +1520,123 @@ fleet-unreadable-folder = warning: the folder { $path } cannot be listed
 error-bad-workers = --workers is a whole number from 1 to 4095
     .hint = for example: --workers 8
 error-fleet-needs-place = nothing to scan
-    .hint = name folders or logs: stepscope fleet scan /logs/slurm --store fleet/
+    .hint = name folders, logs or buckets: stepscope fleet scan /logs/slurm --store fleet/
 error-fleet-store-busy = another scan is writing this store
     .hint = wait for it, or use another --store
 error-fleet-too-slow = reading took more than { $minutes } minutes
+    .hint = try it alone: stepscope { $place }
     .hint = look at it alone: stepscope { $place }
+error-bucket-without-name = no bucket is named
+    .hint = for example: s3://logs/runs
+error-no-bucket = there is no such bucket
+    .hint = check its name and, for another service than the provider's own, AWS_ENDPOINT_URL
+error-no-such-object = nothing is there
+    .hint = check the key: a prefix ends where a folder would
+error-bucket-no-credentials = no credentials for this bucket
+    .hint = set them as for the provider's own tools, or AWS_SKIP_SIGNATURE=true for a public bucket
+error-bucket-refused = these credentials may not read this
+    .hint = listing and reading must be allowed
+error-bucket-unreachable = the bucket cannot be read: { $reason }
+    .hint = check the endpoint, the region and the network
+error-bucket-unsorted = this bucket lists its keys in no order
+    .hint = S3 directory buckets do so: copy the logs into a general purpose one, or scan them from a disk
+error-bad-engine = not an engine
+    .hint = for example: --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
+error-engine-unreachable = no connection to the cluster: { $reason }
+    .hint = check its address, and that it runs
+error-worker-without-us = a worker cannot import Stepscope: { $reason }
+    .hint = install the same version on the workers, with the extra fleet
+fleet-watching = { $count } followed · { $stalled } stalled · { $ended } ended · { $alarms } alarms
+fleet-not-followed = warning: { $path } is not followed: { $reason }
+error-fleet-without-sources = this store does not know where its logs are
+    .hint = scan them first: stepscope fleet scan /logs/slurm --store { $place }
 
 ## The list of runs and what is beside it
+## The run page
+
+state-name-running = Running
+state-name-finished = Finished
+state-name-crashed = Crashed
+state-name-out_of_memory = Out of memory
+state-name-interrupted = Interrupted
+state-name-killed = Killed
+state-name-stopped = Stopped
+state-name-unknown = State unknown
+page-last-line = last line
+page-export = Export
+page-export-summary = Copy the summary
+page-export-json = Save the data (JSON)
+page-export-link = Copy a link to this view
+page-export-print = Print
+page-export-more = More formats, from a terminal:
+page-copy = Copy
+page-copied = Copied
+page-card-do = What to do
+page-card-done = Done at
+page-card-left = Time left
+page-card-left-if = Time left, if it goes on
+page-card-took = Took
+page-card-progress = Progress
+page-card-speed = Speed
+page-card-overhead = Overhead
+page-ended-at = ended at { $time }
+page-elapsed = { $duration } so far
+page-no-total = total unknown: pass --max-steps N
+page-iterations = iterations
+page-per-iteration = per iteration
+page-speed-range = { $share } take { $span }
+page-speed-tokens = { $tokens } tokens/s
+page-overhead-none = all of it is training
+section-findings = What cost time
+page-why = Why, and what it costs
+page-more-advice = Also worth changing
+page-more-changes = { $count ->
+    [one] One more way
+   *[other] { $count } more ways
+}
+page-timeline = Timeline
+page-lane-level = time per iteration
+page-lane-stops = slow iterations and stops, in their parts
+page-unprinted = not printed (1 in { $count } is)
+page-training-loss = training loss
+page-best = best: { $loss } at { $step }
+page-tip-window = Iterations { $first }–{ $last } ({ $count }): { $took } each
+page-strip-hint-touch = Tap for values; the buttons above zoom and move.
+page-tabs = Details
+page-tab-forecast = Forecast
+page-tab-ranks = Ranks
+page-tab-log = Log
+page-column-count = count
+page-column-each = each
+page-column-extra = extra
+page-column-cause = cause
+page-column-rank = rank
+page-column-host = host
+page-column-format = format
+page-slow-groups = By kind
+page-slow-each = One by one
+page-window = { $first }–{ $last } ({ $count } iterations)
+page-fan-changed = what if
+page-reset = Reset
+page-copy-flags = Copy as flags
+page-ranks-hint = Each row is a rank, each column a stretch of the run. The colour is its time per iteration against the median of all ranks there.
+page-log-hint = The lines that the figures come from, as far as they can be quoted: slow iterations, evaluations, checkpoints, remarks, the end, and lines that were not understood.
+page-log-find = Find
+page-sure = Confidence in this reading
+page-candidates = Formats that were tried
+page-verdict-agrees = agrees
+page-verdict-disagrees = disagrees
+page-verdict-cannot-tell = cannot tell
+page-card-lost = What is lost
+page-card-so-far = So far
+page-more-alarms = { $count } more
+page-show = Show in the timeline
+page-best-loss = best validation loss { $loss } at { $step }
+page-window-mark = mean of the iterations that one line covers
+page-tokens-per-s = tokens/s
+page-steps-per-s = iterations/s
+error-theme-without-picture = --theme is for pictures
+    .hint = add --format png or --format svg
 # The runs of a folder
 runs-title = { $count } runs in { $path }, newest first
 runs-column-run = run
@@ -1561,7 +1673,7 @@ gate-passed-faster = Passed: { $change } faster.
 gate-slower = Slower by { $change } ({ $low } to { $high }): more than the limit of { $limit }, and more than noise.
 gate-cannot-judge = Cannot judge: { $reason }.
 gate-noise = { $change } slower, but that may be noise
-gate-unsure = it is not sure that { $path } was understood
+gate-unsure = { $path } may be misread
 gate-too-few = { $path } has { $count } normal iterations with a time, and { $least } are needed
 gate-no-time = the times in { $path } are too coarse to compare
 error-bad-fail-on = --fail-on takes a percentage
@@ -1582,11 +1694,16 @@ alarm-past-best = The validation loss was lowest at iteration { $step } ({ $loss
 alarm-past-best-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Stopping now costs nothing and saves { $left }: the checkpoint of that iteration is saved.
 alarm-past-best-unsaved = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. More of the same will not help; the log shows no checkpoint of that iteration.
 alarm-past-best-unsaved-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Going on for another { $left } will hardly help; the log shows no checkpoint of that iteration.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = { $wall } so far, { $level } per iteration on average; finish time: pass --max-steps N
+summary-each-no-end-mean = { $wall } so far, { $level } per iteration on average; no finish time yet
+state-last-written-only = the log ends without a message; it was last written at { $at }
 error-fleet-bad-pattern = a path pattern names the facts user, project, commit, gpu, hosts, devices, job_id or price in braces, each once
     .hint = see docs/fleet.md, "Facts that logs rarely hold"
-error-fleet-bad-facts = this is no table of facts
+error-fleet-bad-facts = not a table of facts
     .hint = a CSV file whose first line names its columns: { $columns }
-error-fleet-bad-sacct = this is not the output of sacct --parsable2
+error-fleet-bad-sacct = not the output of sacct --parsable2
     .hint = for example: sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
 fleet-gpu-hours = { $hours } GPU-hours
 fleet-run-hours = { $hours } hours
@@ -1629,23 +1746,23 @@ fleet-column-worst = mostly to
 fleet-cause-after_best = after the best validation loss
 fleet-cause-slower = slower stretches
 fleet-cause-lost_work = done twice after restarts
-fleet-cause-died_after_checkpoint = died after a checkpoint
-fleet-cause-died_before_checkpoint = died before the first checkpoint
+fleet-cause-died_after_checkpoint = crashed after a checkpoint
+fleet-cause-died_before_checkpoint = crashed before the first checkpoint
 fleet-cause-straggler = waiting for a slow rank
 fleet-remedy-evaluation = evaluate less often, or on fewer batches
-fleet-remedy-checkpoint = save less often, or in the background
+fleet-remedy-checkpoint = save checkpoints less often, or in the background
 fleet-remedy-warmup = keep the compile cache from run to run
 fleet-remedy-data = load batches with more workers
-fleet-remedy-gc = collect garbage at fixed iterations only
+fleet-remedy-gc = run the garbage collector at fixed iterations only
 fleet-remedy-logging = log less often
-fleet-remedy-communication = look at the network and at where the ranks run
+fleet-remedy-communication = check the network and the placement of the ranks
 fleet-remedy-stall = the logs cannot explain it: record such a job with stepscope run --trace
-fleet-remedy-gap = restart jobs at once, without a person
+fleet-remedy-gap = restart jobs at once and automatically
 fleet-remedy-after_best = stop when the validation loss has risen
-fleet-remedy-slower = look at heat, clocks and neighbours of these hosts
-fleet-remedy-lost_work = save more often
-fleet-remedy-died_after_checkpoint = save more often, and restart jobs that die
-fleet-remedy-died_before_checkpoint = try each job for a few iterations first, and save early
+fleet-remedy-slower = check heat, clocks and other jobs on these hosts
+fleet-remedy-lost_work = save checkpoints more often
+fleet-remedy-died_after_checkpoint = save checkpoints more often, and restart jobs that crash
+fleet-remedy-died_before_checkpoint = try each job for a few iterations first, and save a checkpoint early
 fleet-remedy-straggler = take the slow host out
 fleet-would-save = { $what }; would have saved { $amount }
 fleet-beyond = Of this, { $amount } bought no precision worth having.

@@ -3,6 +3,7 @@
 ## Números
 
 number-least-grouped = 10000
+statements-separator = …; …
 clock-with-date = { $date }, { $time }
 
 ## Fases, evidencia, orígenes
@@ -992,6 +993,8 @@ error-compare-needs-two = compare necesita dos logs o más
 
 ## La página
 
+page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
+page-whatif = Y si
 page-strip = Cada iteración
 page-strip-hint = Arrastra para ampliar, haz doble clic para verlo todo. Con el gráfico elegido: + y − o la rueda amplían, las flechas mueven, N y P van de una iteración lenta a otra, Inicio lo muestra todo.
 page-whatif = Qué pasaría si
@@ -1190,7 +1193,6 @@ page-zoom-left = Mover a la izquierda
 page-zoom-right = Mover a la derecha
 page-zoom-all = Ver todo
 page-normal = iteración normal
-page-outside = { $phase } entre dos iteraciones
 page-level = nivel de las iteraciones normales
 page-tip = Iteración { $step }: { $took }
 page-validation = pérdida de validación
@@ -1209,6 +1211,8 @@ backtest-summary = { $count ->
     [one] El pronóstico del tiempo hasta la iteración { $step }, recalculado con el log de entonces. Tiempos reales dentro del intervalo: { $held } de 1.
    *[other] Pronósticos del tiempo hasta la iteración { $step }, recalculados con el log de entonces. Tiempos reales dentro del intervalo: { $held } de { $count }.
 }
+page-tokens-rate = tokens por segundo, evaluaciones y guardados incluidos
+page-steps-rate = iteraciones por segundo, evaluaciones y guardados incluidos
 page-throughput = rendimiento
 page-tokens-rate = tokens por segundo, evaluaciones y checkpoints incluidos
 page-steps-rate = iteraciones por segundo, evaluaciones y checkpoints incluidos
@@ -1227,6 +1231,8 @@ page-whatif-done = fin: { $time }
 page-whatif-less = { $duration } menos que ahora
 page-whatif-more = { $duration } más que ahora
 page-whatif-evaluations = evaluaciones pendientes: { $number }
+page-whatif-error = loss de validación ± { $error }
+## Lo que dice la tarjeta mientras tanto
 page-whatif-error = pérdida de validación ± { $error }
 page-more-slow = { $count ->
     [one] Una iteración lenta más
@@ -1517,13 +1523,122 @@ fleet-unreadable-folder = aviso: no se puede listar la carpeta { $path }
 error-bad-workers = --workers es un número entero de 1 a 4095
     .hint = por ejemplo: --workers 8
 error-fleet-needs-place = no hay nada que leer
-    .hint = indica carpetas o logs: stepscope fleet scan /logs/slurm --store fleet/
+    .hint = indica carpetas, logs o buckets: stepscope fleet scan /logs/slurm --store fleet/
 error-fleet-store-busy = otro proceso está escribiendo en este almacén
     .hint = espera a que termine o usa otro --store
 error-fleet-too-slow = la lectura tardó más de { $minutes } minutos
     .hint = míralo por separado: stepscope { $place }
+error-bucket-without-name = no se indica ningún bucket
+    .hint = por ejemplo: s3://logs/runs
+error-no-bucket = ese bucket no existe
+    .hint = comprueba el nombre y, si no es el servicio del propio proveedor, AWS_ENDPOINT_URL
+error-no-such-object = ahí no hay nada
+    .hint = comprueba la clave: un prefijo termina donde terminaría una carpeta
+error-bucket-no-credentials = no hay credenciales para este bucket
+    .hint = configúralas como para las herramientas del proveedor, o AWS_SKIP_SIGNATURE=true si el bucket es público
+error-bucket-refused = estas credenciales no permiten leerlo
+    .hint = deben permitir listar y leer
+error-bucket-unreachable = no se puede leer el bucket: { $reason }
+    .hint = comprueba el endpoint, la región y la red
+error-bucket-unsorted = este bucket lista sus claves sin orden
+    .hint = ocurre con los buckets de directorio de S3: copia los logs a uno de uso general o léelos desde un disco
+error-bad-engine = no es un motor
+    .hint = por ejemplo: --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
+error-engine-unreachable = no hay conexión con el clúster: { $reason }
+    .hint = comprueba la dirección y que esté en marcha
+error-worker-without-us = un worker no puede importar Stepscope: { $reason }
+    .hint = instala la misma versión en los workers, con el extra fleet
+fleet-watching = { $count } en seguimiento · { $stalled } atascados · { $ended } terminados · { $alarms } alarmas
+fleet-not-followed = aviso: no se puede seguir { $path }: { $reason }
+error-fleet-without-sources = este almacén no sabe dónde están sus logs
+    .hint = léelos primero: stepscope fleet scan /logs/slurm --store { $place }
 
 ## The list of runs and what is beside it
+## La página de un entrenamiento
+
+state-name-running = En marcha
+state-name-finished = Terminada
+state-name-crashed = Caída
+state-name-out_of_memory = Sin memoria
+state-name-interrupted = Interrumpida
+state-name-killed = Matada
+state-name-stopped = Parada
+state-name-unknown = Estado desconocido
+page-last-line = última línea
+page-export = Exportar
+page-export-summary = Copiar el resumen
+page-export-json = Guardar los datos (JSON)
+page-export-link = Copiar un enlace a esta vista
+page-export-print = Imprimir
+page-export-more = Más formatos, desde una terminal:
+page-copy = Copiar
+page-copied = Copiado
+page-card-do = Qué hacer
+page-card-done = Termina
+page-card-left = Tiempo restante
+page-card-left-if = Tiempo restante, si continúa
+page-card-took = Duración
+page-card-progress = Progreso
+page-card-speed = Velocidad
+page-card-overhead = Tiempo sin entrenar
+page-ended-at = terminó a las { $time }
+page-elapsed = { $duration } hasta ahora
+page-no-total = total desconocido: indica --max-steps N
+page-iterations = iteraciones
+page-per-iteration = por iteración
+page-speed-range = el { $share } tarda { $span }
+page-speed-tokens = { $tokens } tokens/s
+page-overhead-none = todo es entrenamiento
+section-findings = Qué costó tiempo
+page-why = Por qué, y qué cuesta
+page-more-advice = También conviene cambiar
+page-more-changes = { $count ->
+    [one] Otra opción más
+   *[other] { $count } opciones más
+}
+page-timeline = Cronología
+page-lane-level = tiempo por iteración
+page-lane-stops = iteraciones lentas y pausas, por partes
+page-unprinted = sin imprimir (se imprime 1 de cada { $count })
+page-training-loss = loss de entrenamiento
+page-best = mejor: { $loss } en { $step }
+page-tip-window = Iteraciones { $first }–{ $last } ({ $count }): { $took } cada una
+page-strip-hint-touch = Toca para ver los valores; los botones de arriba amplían y desplazan.
+page-tabs = Detalles
+page-tab-forecast = Pronóstico
+page-tab-ranks = Ranks
+page-tab-log = Log
+page-column-count = cuántas
+page-column-each = cada una
+page-column-extra = de más
+page-column-cause = causa
+page-column-rank = rank
+page-column-host = host
+page-column-format = formato
+page-slow-groups = Por tipos
+page-slow-each = Una por una
+page-window = { $first }–{ $last } ({ $count } iteraciones)
+page-fan-changed = si cambias algo
+page-reset = Restablecer
+page-copy-flags = Copiar como opciones
+page-ranks-hint = Cada fila es un rank, cada columna un tramo. El color es su tiempo por iteración frente a la mediana de todos los ranks en ese tramo.
+page-log-hint = Las líneas de las que salen las cifras, en la medida en que se pueden citar: iteraciones lentas, evaluaciones, checkpoints, avisos, el final y líneas que no se entendieron.
+page-log-find = Buscar
+page-sure = Confianza en esta lectura
+page-candidates = Formatos que se probaron
+page-verdict-agrees = coincide
+page-verdict-disagrees = no coincide
+page-verdict-cannot-tell = no se sabe
+page-card-lost = Qué se pierde
+page-card-so-far = Hasta ahora
+page-more-alarms = { $count } más
+page-show = Ver en la cronología
+page-best-loss = mejor loss de validación { $loss } en { $step }
+page-window-mark = media de las iteraciones que cubre una línea
+page-tokens-per-s = tokens/s
+page-steps-per-s = iteraciones/s
+error-theme-without-picture = --theme es para imágenes
+    .hint = añade --format png o --format svg
 # The runs of a folder
 runs-title = { $count } ejecuciones en { $path }, la más reciente primero
 runs-column-run = ejecución
@@ -1540,8 +1655,8 @@ runs-state-crashed = con error
 runs-state-out_of_memory = sin memoria
 runs-state-interrupted = interrumpida
 runs-state-killed = eliminada
-runs-left = faltan { $left }
-runs-cost-after-best = tras lo mejor
+runs-left = { $left } restantes
+runs-cost-after-best = tras el mejor punto
 runs-cost-slower = tramo lento
 runs-cost-repeated = trabajo repetido
 runs-too-large = demasiado grande para esta lista
@@ -1562,7 +1677,7 @@ gate-cannot-judge = No se puede juzgar: { $reason }.
 gate-noise = un { $change } más lento, pero puede ser ruido
 gate-unsure = no es seguro que { $path } se haya entendido
 gate-too-few = { $path } tiene { $count } iteraciones normales con tiempo, y hacen falta { $least }
-gate-no-time = los tiempos de { $path } son demasiado gruesos para comparar
+gate-no-time = los tiempos de { $path } son demasiado imprecisos para comparar
 error-bad-fail-on = --fail-on necesita un porcentaje
     .hint = por ejemplo: --fail-on 5%
 error-bad-baseline = esta referencia guardada está dañada ({ $reason })
@@ -1581,6 +1696,11 @@ alarm-past-best = La pérdida de validación fue mínima en la iteración { $ste
 alarm-past-best-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada y ahorra { $left }: el checkpoint de esa iteración está guardado.
 alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir igual no ayudará; el log no muestra ningún checkpoint de esa iteración.
 alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir otros { $left } apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración en promedio; hora de fin: pasa --max-steps N
+summary-each-no-end-mean = { $wall } hasta ahora, { $level } por iteración en promedio; aún sin hora de fin
+state-last-written-only = el log termina sin ningún mensaje; última escritura: { $at }
 error-fleet-bad-pattern = un patrón de ruta nombra entre llaves los datos user, project, commit, gpu, hosts, devices, job_id o price, cada uno una vez
     .hint = mira docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = esto no es una tabla de datos
@@ -1628,23 +1748,23 @@ fleet-column-worst = sobre todo
 fleet-cause-after_best = tras la mejor pérdida de validación
 fleet-cause-slower = tramos más lentos
 fleet-cause-lost_work = repetido tras reinicios
-fleet-cause-died_after_checkpoint = murió tras un checkpoint
-fleet-cause-died_before_checkpoint = murió antes del primer checkpoint
+fleet-cause-died_after_checkpoint = falló tras un checkpoint
+fleet-cause-died_before_checkpoint = falló antes del primer checkpoint
 fleet-cause-straggler = espera a un rank lento
-fleet-remedy-evaluation = evalúa menos a menudo, o con menos lotes
-fleet-remedy-checkpoint = guarda menos a menudo, o en segundo plano
+fleet-remedy-evaluation = evalúa menos a menudo, o con menos batches
+fleet-remedy-checkpoint = guarda checkpoints menos a menudo, o en segundo plano
 fleet-remedy-warmup = conserva la caché de compilación entre ejecuciones
-fleet-remedy-data = carga los lotes con más workers
-fleet-remedy-gc = recoge la basura solo en iteraciones fijas
+fleet-remedy-data = carga los batches con más workers
+fleet-remedy-gc = ejecuta el recolector de basura solo en iteraciones fijas
 fleet-remedy-logging = escribe menos a menudo en el log
 fleet-remedy-communication = mira la red y dónde corren los ranks
 fleet-remedy-stall = los logs no lo explican: graba un trabajo así con stepscope run --trace
-fleet-remedy-gap = reinicia los trabajos al momento, sin una persona
+fleet-remedy-gap = reinicia los trabajos de inmediato y de forma automática
 fleet-remedy-after_best = para cuando la pérdida de validación haya subido
-fleet-remedy-slower = mira el calor, los relojes y los vecinos de estos hosts
-fleet-remedy-lost_work = guarda más a menudo
-fleet-remedy-died_after_checkpoint = guarda más a menudo y reinicia los trabajos que mueren
-fleet-remedy-died_before_checkpoint = prueba antes cada trabajo unas iteraciones y guarda pronto
+fleet-remedy-slower = revisa el calor, las frecuencias y los demás trabajos de estos hosts
+fleet-remedy-lost_work = guarda checkpoints más a menudo
+fleet-remedy-died_after_checkpoint = guarda checkpoints más a menudo y reinicia los trabajos que fallan
+fleet-remedy-died_before_checkpoint = prueba antes cada trabajo unas iteraciones y guarda pronto un checkpoint
 fleet-remedy-straggler = retira el host lento
 fleet-would-save = { $what }; habría ahorrado { $amount }
 fleet-beyond = De ello, { $amount } no compraron una precisión que valga la pena.
@@ -1668,7 +1788,7 @@ fleet-unknown = desconocido
 fleet-by-host = host
 fleet-by-user = usuario
 fleet-by-project = proyecto
-fleet-by-trainer = entrenador
+fleet-by-trainer = programa
 fleet-by-gpu = GPU
 fleet-by-commit = commit
 fleet-section-causes = A dónde fue el tiempo, lo más caro primero
@@ -1729,10 +1849,10 @@ fleet-column-state = estado
 fleet-column-whose = usuario / proyecto
 fleet-state-running = en marcha
 fleet-state-finished = terminada
-fleet-state-crashed = caída
+fleet-state-crashed = con error
 fleet-state-out_of_memory = sin memoria
 fleet-state-interrupted = interrumpida
-fleet-state-killed = matada
+fleet-state-killed = eliminada
 fleet-state-stopped = parada
 fleet-state-unknown = desconocido
 ## Qué significa el tiempo impreso

@@ -3,6 +3,7 @@
 ## Nombres
 
 number-least-grouped = 1000
+statements-separator = … ; …
 clock-with-date = { $date }, { $time }
 
 ## Phases, preuves, origines
@@ -992,8 +993,7 @@ error-compare-needs-two = compare demande deux logs ou plus
 
 ## La page
 
-page-strip = Chaque itération
-page-strip-hint = Glissez pour agrandir, double-cliquez pour tout voir. Une fois le graphique choisi : + et − ou la molette agrandissent, les flèches déplacent, N et P vont d’une itération lente à l’autre, Début montre tout.
+page-strip-hint = Glissez pour zoomer, double-cliquez pour tout voir. Une fois la chronologie sélectionnée : + et − ou la molette zooment, les flèches déplacent, N et P vont d’un arrêt à l’autre, Origine montre tout.
 page-whatif = Et si
 
 ## L’application web
@@ -1190,7 +1190,6 @@ page-zoom-left = Vers la gauche
 page-zoom-right = Vers la droite
 page-zoom-all = Tout voir
 page-normal = itération normale
-page-outside = { $phase } entre deux itérations
 page-level = niveau des itérations normales
 page-tip = Itération { $step } : { $took }
 page-validation = perte de validation
@@ -1209,6 +1208,8 @@ backtest-summary = { $count ->
     [one] La prévision du temps jusqu’à l’itération { $step }, recalculée avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur 1.
    *[other] Prévisions du temps jusqu’à l’itération { $step }, recalculées avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur { $count }.
 }
+page-tokens-rate = tokens par seconde, évaluations et sauvegardes comprises
+page-steps-rate = itérations par seconde, évaluations et sauvegardes comprises
 page-throughput = débit
 page-tokens-rate = tokens par seconde, évaluations et checkpoints compris
 page-steps-rate = itérations par seconde, évaluations et checkpoints compris
@@ -1227,6 +1228,8 @@ page-whatif-done = fin : { $time }
 page-whatif-less = { $duration } de moins que maintenant
 page-whatif-more = { $duration } de plus que maintenant
 page-whatif-evaluations = évaluations à venir : { $number }
+page-whatif-error = loss de validation ± { $error }
+## Ce que dit la carte pendant ce temps
 page-whatif-error = perte de validation ± { $error }
 page-more-slow = { $count ->
     [one] Une autre itération lente
@@ -1517,13 +1520,122 @@ fleet-unreadable-folder = attention : impossible de lister le dossier { $path }
 error-bad-workers = --workers est un nombre entier de 1 à 4095
     .hint = par exemple : --workers 8
 error-fleet-needs-place = rien à lire
-    .hint = indiquez des dossiers ou des logs : stepscope fleet scan /logs/slurm --store fleet/
+    .hint = indiquez des dossiers, des logs ou des buckets : stepscope fleet scan /logs/slurm --store fleet/
 error-fleet-store-busy = un autre processus écrit dans ce magasin
     .hint = attendez qu’il finisse, ou choisissez un autre --store
 error-fleet-too-slow = la lecture a pris plus de { $minutes } minutes
     .hint = regardez-le seul : stepscope { $place }
+error-bucket-without-name = aucun bucket n’est indiqué
+    .hint = par exemple : s3://logs/runs
+error-no-bucket = ce bucket n’existe pas
+    .hint = vérifiez son nom et, si ce n’est pas le service du fournisseur lui-même, AWS_ENDPOINT_URL
+error-no-such-object = il n’y a rien à cet endroit
+    .hint = vérifiez la clé : un préfixe se termine là où finirait un dossier
+error-bucket-no-credentials = aucun identifiant pour ce bucket
+    .hint = configurez-les comme pour les outils du fournisseur, ou AWS_SKIP_SIGNATURE=true si le bucket est public
+error-bucket-refused = ces identifiants ne permettent pas de le lire
+    .hint = il faut le droit de lister et de lire
+error-bucket-unreachable = impossible de lire le bucket : { $reason }
+    .hint = vérifiez le point d’accès, la région et le réseau
+error-bucket-unsorted = ce bucket liste ses clés sans ordre
+    .hint = c’est le cas des buckets d’annuaire de S3 : copiez les logs dans un bucket ordinaire, ou lisez-les depuis un disque
+error-bad-engine = ce n’est pas un moteur
+    .hint = par exemple : --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
+error-engine-unreachable = pas de connexion au cluster : { $reason }
+    .hint = vérifiez l’adresse et qu’il fonctionne
+error-worker-without-us = un worker ne peut pas importer Stepscope : { $reason }
+    .hint = installez la même version sur les workers, avec l’extra fleet
+fleet-watching = { $count } suivis · { $stalled } bloqués · { $ended } terminés · { $alarms } alarmes
+fleet-not-followed = attention : { $path } n’est pas suivi : { $reason }
+error-fleet-without-sources = ce magasin ne sait pas où sont ses logs
+    .hint = lisez-les d’abord : stepscope fleet scan /logs/slurm --store { $place }
 
 ## The list of runs and what is beside it
+## La page d’un entraînement
+
+state-name-running = En cours
+state-name-finished = Terminé
+state-name-crashed = Planté
+state-name-out_of_memory = Mémoire insuffisante
+state-name-interrupted = Interrompu
+state-name-killed = Tué
+state-name-stopped = Arrêté
+state-name-unknown = État inconnu
+page-last-line = dernière ligne
+page-export = Exporter
+page-export-summary = Copier le résumé
+page-export-json = Enregistrer les données (JSON)
+page-export-link = Copier un lien vers cette vue
+page-export-print = Imprimer
+page-export-more = D’autres formats, depuis un terminal :
+page-copy = Copier
+page-copied = Copié
+page-card-do = Que faire
+page-card-done = Fin prévue
+page-card-left = Temps restant
+page-card-left-if = Temps restant, si l’entraînement continue
+page-card-took = Durée
+page-card-progress = Progression
+page-card-speed = Vitesse
+page-card-overhead = Temps hors entraînement
+page-ended-at = terminé : { $time }
+page-elapsed = { $duration } jusqu’ici
+page-no-total = total inconnu : passez --max-steps N
+page-iterations = itérations
+page-per-iteration = par itération
+page-speed-range = { $share } prennent { $span }
+page-speed-tokens = { $tokens } tokens/s
+page-overhead-none = tout est de l’entraînement
+section-findings = Ce qui a coûté du temps
+page-why = Pourquoi, et ce que cela coûte
+page-more-advice = À changer aussi
+page-more-changes = { $count ->
+    [one] Une autre possibilité
+   *[other] { $count } autres possibilités
+}
+page-timeline = Chronologie
+page-lane-level = temps par itération
+page-lane-stops = itérations lentes et arrêts, par parties
+page-unprinted = non affichées (1 sur { $count } l’est)
+page-training-loss = loss d’entraînement
+page-best = meilleur : { $loss } à { $step }
+page-tip-window = Itérations { $first }–{ $last } ({ $count }) : { $took } chacune
+page-strip-hint-touch = Touchez pour voir les valeurs ; les boutons ci-dessus zooment et déplacent.
+page-tabs = Détails
+page-tab-forecast = Prévision
+page-tab-ranks = Rangs
+page-tab-log = Log
+page-column-count = nombre
+page-column-each = chacune
+page-column-extra = en plus
+page-column-cause = cause
+page-column-rank = rang
+page-column-host = hôte
+page-column-format = format
+page-slow-groups = Par type
+page-slow-each = Une par une
+page-window = { $first }–{ $last } ({ $count } itérations)
+page-fan-changed = si vous changez
+page-reset = Réinitialiser
+page-copy-flags = Copier comme options
+page-ranks-hint = Chaque ligne est un rang, chaque colonne une portion de l’entraînement. La couleur est son temps par itération comparé à la médiane de tous les rangs à cet endroit.
+page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin et les lignes non comprises.
+page-log-find = Chercher
+page-sure = Confiance dans cette lecture
+page-candidates = Formats essayés
+page-verdict-agrees = concorde
+page-verdict-disagrees = contredit
+page-verdict-cannot-tell = indécis
+page-card-lost = Ce qui est perdu
+page-card-so-far = Jusqu’ici
+page-more-alarms = { $count } de plus
+page-show = Voir dans la chronologie
+page-best-loss = meilleur loss de validation { $loss } à { $step }
+page-window-mark = moyenne des itérations que couvre une ligne
+page-tokens-per-s = tokens/s
+page-steps-per-s = itérations/s
+error-theme-without-picture = --theme concerne les images
+    .hint = ajoutez --format png ou --format svg
 # The runs of a folder
 runs-title = { $count } exécutions dans { $path }, la plus récente d’abord
 runs-column-run = exécution
@@ -1535,38 +1647,38 @@ runs-column-cost = surtout en
 runs-state-running = en cours
 runs-state-finished = terminée
 runs-state-stopped = arrêtée
-runs-state-unknown = en cours ?
+runs-state-unknown = en cours ?
 runs-state-crashed = plantée
-runs-state-out_of_memory = mémoire pleine
+runs-state-out_of_memory = mémoire saturée
 runs-state-interrupted = interrompue
 runs-state-killed = tuée
-runs-left = reste { $left }
-runs-cost-after-best = après le mieux
+runs-left = { $left } restantes
+runs-cost-after-best = après le meilleur point
 runs-cost-slower = passage lent
 runs-cost-repeated = travail refait
 runs-too-large = trop volumineux pour cette liste
-runs-open = Pour en ouvrir une : { $command }
+runs-open = Pour en ouvrir une : { $command }
 runs-more = { $count ->
-    [one] Un autre fichier, plus ancien, n’a pas été examiné. Pour toutes les voir : stepscope serve { $path }
-   *[other] { $count } autres fichiers, plus anciens, n’ont pas été examinés. Pour toutes les voir : stepscope serve { $path }
+    [one] Un autre fichier, plus ancien, n’a pas été examiné. Pour toutes les voir : stepscope serve { $path }
+   *[other] { $count } autres fichiers, plus anciens, n’ont pas été examinés. Pour toutes les voir : stepscope serve { $path }
 }
 error-several-runs = ce format est fait pour une seule exécution, et le dossier en contient { $count } ou plus
-    .hint = indiquez l’une d’elles : stepscope { $path }
+    .hint = indiquez l’une d’elles : stepscope { $path }
 
 # compare --fail-on
-gate-passed-same = Réussi : pas plus lent.
-gate-passed-slower = Réussi : { $change } plus lent, dans la limite de { $limit }.
-gate-passed-faster = Réussi : { $change } plus rapide.
-gate-slower = { $change } plus lent (de { $low } à { $high }) : plus que la limite de { $limit }, et plus que du bruit.
-gate-cannot-judge = Impossible de juger : { $reason }.
+gate-passed-same = Réussi : pas plus lent.
+gate-passed-slower = Réussi : { $change } plus lent, dans la limite de { $limit }.
+gate-passed-faster = Réussi : { $change } plus rapide.
+gate-slower = { $change } plus lent (de { $low } à { $high }) : plus que la limite de { $limit }, et plus que du bruit.
+gate-cannot-judge = Impossible de juger : { $reason }.
 gate-noise = { $change } plus lent, mais c’est peut-être du bruit
 gate-unsure = il n’est pas sûr que { $path } ait été compris
 gate-too-few = { $path } a { $count } itérations normales avec un temps, il en faut { $least }
 gate-no-time = les temps de { $path } sont trop grossiers pour comparer
 error-bad-fail-on = --fail-on attend un pourcentage
-    .hint = par exemple : --fail-on 5%
+    .hint = par exemple : --fail-on 5%
 error-bad-baseline = cette référence enregistrée est endommagée ({ $reason })
-    .hint = enregistrez-la de nouveau : stepscope compare LOG --save-baseline FILE
+    .hint = enregistrez-la de nouveau : stepscope compare LOG --save-baseline FILE
 
 # --price
 with-amount = { $text } · { $money }
@@ -1577,10 +1689,19 @@ error-price-needs-power = un prix au kilowattheure demande la puissance que cons
     .hint = indiquez --nvidia-smi FILE, ou un prix à l’heure comme --price 2.10/h
 
 # Live: the best model lies long behind
-alarm-past-best = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
-alarm-past-best-left = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
-alarm-past-best-unsaved = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
-alarm-past-best-unsaved-left = La loss de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
+alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
+alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
+alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
+alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
+
+# The answer in three lines, where a mean is no normal iteration
+summary-each-no-total-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; fin : passez --max-steps N
+summary-each-no-end-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; pas encore d’heure de fin
+state-last-written-only = le log s’arrête sans message ; dernière écriture : { $at }
 error-fleet-bad-pattern = un motif de chemin nomme entre accolades user, project, commit, gpu, hosts, devices, job_id ou price, chacun une fois
     .hint = voir docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = ceci n’est pas une table de données
@@ -1628,23 +1749,23 @@ fleet-column-worst = surtout
 fleet-cause-after_best = après la meilleure perte de validation
 fleet-cause-slower = passages plus lents
 fleet-cause-lost_work = refait après un redémarrage
-fleet-cause-died_after_checkpoint = mort après un checkpoint
-fleet-cause-died_before_checkpoint = mort avant le premier checkpoint
+fleet-cause-died_after_checkpoint = planté après un checkpoint
+fleet-cause-died_before_checkpoint = planté avant le premier checkpoint
 fleet-cause-straggler = attente d’un rank lent
-fleet-remedy-evaluation = évaluez moins souvent, ou sur moins de lots
-fleet-remedy-checkpoint = sauvegardez moins souvent, ou en arrière-plan
+fleet-remedy-evaluation = évaluez moins souvent, ou sur moins de batches
+fleet-remedy-checkpoint = enregistrez des checkpoints moins souvent, ou en arrière-plan
 fleet-remedy-warmup = gardez le cache de compilation d’une exécution à l’autre
-fleet-remedy-data = chargez les lots avec plus de workers
-fleet-remedy-gc = ne ramassez les miettes qu’à des itérations fixes
+fleet-remedy-data = chargez les batches avec plus de workers
+fleet-remedy-gc = ne lancez le ramasse-miettes qu’à des itérations fixes
 fleet-remedy-logging = écrivez moins souvent dans le log
 fleet-remedy-communication = regardez le réseau et la place des ranks
 fleet-remedy-stall = les logs ne l’expliquent pas : enregistrez un tel job avec stepscope run --trace
-fleet-remedy-gap = redémarrez les jobs aussitôt, sans intervention
+fleet-remedy-gap = redémarrez les jobs aussitôt et automatiquement
 fleet-remedy-after_best = arrêtez quand la perte de validation a remonté
-fleet-remedy-slower = regardez la chaleur, les fréquences et les voisins de ces hôtes
-fleet-remedy-lost_work = sauvegardez plus souvent
-fleet-remedy-died_after_checkpoint = sauvegardez plus souvent et redémarrez les jobs morts
-fleet-remedy-died_before_checkpoint = essayez d’abord chaque job quelques itérations, et sauvegardez tôt
+fleet-remedy-slower = vérifiez la chaleur, les fréquences et les autres jobs de ces hôtes
+fleet-remedy-lost_work = enregistrez des checkpoints plus souvent
+fleet-remedy-died_after_checkpoint = enregistrez des checkpoints plus souvent et redémarrez les jobs plantés
+fleet-remedy-died_before_checkpoint = essayez d’abord chaque job sur quelques itérations, et enregistrez tôt un checkpoint
 fleet-remedy-straggler = retirez l’hôte lent
 fleet-would-save = { $what } ; aurait économisé { $amount }
 fleet-beyond = Là-dedans, { $amount } n’ont acheté aucune précision utile.
@@ -1668,7 +1789,7 @@ fleet-unknown = inconnu
 fleet-by-host = hôte
 fleet-by-user = utilisateur
 fleet-by-project = projet
-fleet-by-trainer = entraîneur
+fleet-by-trainer = programme
 fleet-by-gpu = GPU
 fleet-by-commit = commit
 fleet-section-causes = Où est passé le temps, le plus coûteux d’abord
@@ -1730,7 +1851,7 @@ fleet-column-whose = utilisateur / projet
 fleet-state-running = en cours
 fleet-state-finished = terminée
 fleet-state-crashed = plantée
-fleet-state-out_of_memory = mémoire pleine
+fleet-state-out_of_memory = mémoire saturée
 fleet-state-interrupted = interrompue
 fleet-state-killed = tuée
 fleet-state-stopped = arrêtée

@@ -174,7 +174,7 @@ def _every_kth(seconds: Floats) -> npt.NDArray[np.bool_]:
     """
     for every in range(2, min(_MOST_DRAWN, len(seconds) // _LEAST_GAPS) + 1):
         for first in range(every):
-            drawn = np.arange(len(seconds)) % every == first
+            drawn: npt.NDArray[np.bool_] = np.arange(len(seconds)) % every == first
             if _agree(seconds > _DRAWN * float(median(seconds[~drawn])), drawn):
                 return drawn
     return np.zeros(len(seconds), dtype=bool)

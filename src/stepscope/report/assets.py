@@ -29,7 +29,7 @@ def scripts() -> str:
 @cache
 def styles() -> str:
     """The page's own style: colours, space and type, then what uses them."""
-    files = ("uplot.min.css", "tokens.css", "page.css")
+    files = ("uplot.min.css", "tokens.css", "page.css", "run.css")
     return palette.css() + "".join((FOLDER / name).read_text(encoding="utf-8") for name in files)
 
 

@@ -27,6 +27,8 @@ def render(report: FleetReport) -> str:
         writer.writerow(_row("host", host.name, host.num_runs, host.extra, share=more, note="lemon" * host.is_lemon))
     for group in report.groups:
         writer.writerow(_row(report.by, group.name or "", group.num_runs, group.amount, share=group.goodput))
+    for own in report.runs:
+        writer.writerow(_row("run", own.uri, 1, own.amount, share=own.goodput, note=own.worst or ""))
     for run in report.running:
         writer.writerow(_row("running", run.uri, 1, Amount(run.remaining_s or 0.0), share=run.chance))
     for reason in report.unread:

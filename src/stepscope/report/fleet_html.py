@@ -39,6 +39,7 @@ def render(report: FleetReport, language: Language, pages: Mapping[int, str] | N
         "fleet.html",
         language,
         title=title,
+        filter=language.text("fleet-filter"),
         head=words.headline(report, language),
         pieces=_pieces(report, language),
         ranking=_table(words.cause_rows(report, language), language.text("fleet-section-causes")),

@@ -12,6 +12,7 @@ from stepscope import __version__
 from stepscope.analysis.money import cost_of, num_devices
 from stepscope.analysis.report import Report
 from stepscope.analysis.settle import what_would_settle
+from stepscope.analysis.slow_groups import extra_s, group_slow
 from stepscope.core.redact import redact
 from stepscope.core.settings import COUNTS, Setting
 from stepscope.core.unseen import to_json
@@ -21,6 +22,7 @@ from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, PhaseTotal, Price
 from stepscope.report.gpu import samples_data
 from stepscope.report.inferred import assumption_text
+from stepscope.report.log_lines import log_lines
 from stepscope.report.reasons import as_data, level_data, rhythm_data
 from stepscope.report.wording.slow import evidence_text
 from stepscope.report.wording.trend import trend_lines
@@ -93,6 +95,7 @@ def _source(report: Report, english: Language) -> dict[str, Any]:
         "other_writer_steps": run.num_other_rows,
         "inferred": _inferred(run, english),
         "first_unread": [{"line": line, "text": text} for line, text in run.first_unread],
+        "kept_lines": log_lines(report),
     }
 
 
@@ -193,6 +196,7 @@ def _slow(report: Report, english: Language) -> dict[str, Any]:
                 "step": slow.step,
                 "line": slow.line,
                 "seconds": slow.seconds,
+                "extra_s": extra_s(slow.parts),
                 "cause": slow.cause,
                 "confidence": slow.confidence,
                 "parts": [_part(part) for part in slow.parts],
@@ -201,6 +205,17 @@ def _slow(report: Report, english: Language) -> dict[str, Any]:
                 "candidates": [as_data(finding, english) for finding in slow.candidates],
             }
             for slow in slow_steps[:MAX_SLOW]
+        ],
+        "slow_groups": [
+            {
+                "every": group.every,
+                "count": len(group.steps),
+                "each_s": group.each_s,
+                "lost_s": group.lost_s,
+                "cause": group.steps[0].cause,
+                "parts": [_part(part) for part in group.parts],
+            }
+            for group in group_slow(report.run, slow_steps)[:MAX_SLOW]
         ],
         "slow_count": len(slow_steps),
         "slow_s": math.fsum(slow.seconds for slow in slow_steps),

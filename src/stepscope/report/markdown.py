@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stepscope.alarms._base import Alarm
 from stepscope.analysis.report import Report
 from stepscope.analysis.settle import TIMESTAMP_COMMAND
 from stepscope.core.redact import redact
@@ -16,6 +17,7 @@ from stepscope.report.wording.headline import headline, normal_lines, settings_l
 from stepscope.report.wording.phases import phase_cells
 from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
+from stepscope.report.wording.summary import told_alarms
 from stepscope.report.wording.trend import no_slow_text, speed_lines
 
 _SHOWN_SLOW = 10
@@ -80,12 +82,11 @@ def fence(lines: list[str]) -> str:
 
 
 def alarm_list(report: Report, language: Language) -> str:
-    """Every alarm with the line that it is about."""
-    return "\n".join(f"- {_alarm(report, index, language)}" for index in range(len(report.alarms)))
+    """Every alarm with the line that it is about, one for a death."""
+    return "\n".join(f"- {_alarm(alarm, language)}" for alarm in told_alarms(report))
 
 
-def _alarm(report: Report, index: int, language: Language) -> str:
-    alarm = report.alarms[index]
+def _alarm(alarm: Alarm, language: Language) -> str:
     where = f" ({language.text('alarm-line', line=alarm.line)})" if alarm.line else ""
     return f"**{alarm.code}**: {escape(language.say(alarm.message))}{where}"
 

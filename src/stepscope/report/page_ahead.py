@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,15 +92,12 @@ def _evaluations_left(report: Report, end: Forecast) -> _EvaluationsLeft | None:
 
 
 def slider_ranges(base: dict[str, Any]) -> list[tuple[str, int, int, int]]:
-    """The sliders: name, smallest value, largest, present. The smallest is the step too and divides the present one."""
+    """The sliders: name, smallest value, largest, present. They are on a logarithmic scale."""
     found = []
-    for name in ("eval_interval", "checkpoint_interval"):
+    for name, lower, upper in (("eval_interval", 10, 10), ("checkpoint_interval", 10, 10), ("eval_iters", 20, 4)):
         if base[name]:
             now = int(base[name])
-            found.append((name, math.gcd(now, max(1, now // 10)), now * 10, now))
-    if base["eval_iters"]:
-        now = int(base["eval_iters"])
-        found.append(("eval_iters", math.gcd(now, max(1, now // 20)), now * 2, now))
+            found.append((name, max(1, now // lower), now * upper, now))
     total = int(base["max_steps"])
-    found.append(("max_steps", math.gcd(total, max(1, total // 100)), total * 2, total))
+    found.append(("max_steps", max(1, min(int(base["last_step"]), total), total // 10), total * 4, total))
     return found

@@ -5,6 +5,7 @@ What does not fit is left to `--full` (`terminal.py`), least important first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -22,7 +23,7 @@ from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import eta_doubt
 from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.slow import group_cells
-from stepscope.report.wording.summary import other_alarms
+from stepscope.report.wording.summary import other_alarms, summary_lines
 from stepscope.report.wording.trend import speed_lines
 
 HEIGHT = 24
@@ -32,6 +33,7 @@ _MOST_ALARMS = 3
 _MOST_LINES = 2
 _MOST_LINES_OF_COMMAND = 4  # a command that is cut cannot be pasted
 _MUCH_UNREAD = 0.1  # of the lines
+_LEAST_SHARE = 0.0005  # of the time
 
 
 # Why there is no forecast, where the line about the time says it.
@@ -47,6 +49,7 @@ class _Block:
     weight: int
     least: int = 1
     heading: Text | None = None
+    redrawn: Callable[[int], list[list[Text]]] | None = None  # the items once it is known how many there is room for
 
     @property
     def height(self) -> int:
@@ -65,6 +68,8 @@ def render(report: Report, language: Language, *, width: int = 80, color: bool =
         console.print(line)
     for block in blocks:
         console.print()
+        if block.redrawn is not None:
+            block.items = block.redrawn(len(block.items))
         if block.heading is not None:
             console.print(block.heading)
         for item in block.items:
@@ -94,7 +99,7 @@ class _Screen:
     def top(self) -> list[Text]:
         """The doubt in one line, where there is one, and the answer in three."""
         doubt = eta_doubt(self.report, self.language)
-        found = self._wrapped(capital(doubt), "bold red", most=1) if doubt is not None else []
+        found = self._wrapped(capital(doubt), "bold red") if doubt is not None else []
         first, *others = head(self.report, self.language, self.width)
         found.append(first)
         for text in others:
@@ -133,17 +138,30 @@ class _Screen:
         rows = ledger_rows(report, language, self.width)
         heading = self._heading("section-time")
         heading.append(f" ({language.duration(report.ledger.wall_s)})")
-        # The smallest come last: they give way first.
-        order = sorted(range(len(rows)), key=lambda place: -report.ledger.phases[place].share)
+        phases = report.ledger.phases
+        # The smallest come last: they give way first. What would be written as 0.0% is left to --full.
+        order = sorted(range(len(rows)), key=lambda place: -phases[place].share)
+        order = [place for place in order if phases[place].share >= _LEAST_SHARE or phases[place].is_unpriced]
         return _Block(heading=heading, items=[[rows[place]] for place in order], weight=6, least=4)
 
     def _slow(self) -> _Block:
         groups = group_slow(self.report.run, self.report.ledger.slow)
-        shown, hidden = groups[:_MOST_GROUPS], sum(len(group.steps) for group in groups[_MOST_GROUPS:])
-        items = [[line] for line in self._group_rows(shown)]
-        if hidden:
-            items.append([Text("  " + self.language.text("screen-more-lines", count=hidden), style="dim")])
-        return _Block(heading=self._heading("section-slow"), items=items, weight=3)
+        return _Block(
+            heading=self._heading("section-slow"),
+            items=self._slow_rows(groups, _MOST_GROUPS + 1),
+            weight=3,
+            redrawn=lambda room: self._slow_rows(groups, room),
+        )
+
+    def _slow_rows(self, groups: list[SlowGroup], room: int) -> list[list[Text]]:
+        """The groups in so many lines, the last of them for how many iterations are not shown."""
+        is_whole = len(groups) <= min(room, _MOST_GROUPS)
+        num = len(groups) if is_whole else max(1, min(room - 1, _MOST_GROUPS))
+        rows = [[line] for line in self._group_rows(groups[:num])]
+        hidden = sum(len(group.steps) for group in groups[num:])
+        if not hidden or room <= len(rows):
+            return rows
+        return [*rows, [Text("  " + self.language.text("screen-more-lines", count=hidden), style="dim")]]
 
     def _group_rows(self, groups: list[SlowGroup]) -> list[Text]:
         cells = [group_cells(group, self.report.run, self.language) for group in groups]
@@ -169,9 +187,12 @@ class _Screen:
         report, language = self.report, self.language
         unseen = [one for one in report.findings[1:] if one.code in _UNSEEN]
         texts = [language.say(with_money(report, one.message, one.seconds)) for one in unseen]
-        texts += [*normal_lines(report, language)[:1], *speed_lines(report, language)]
+        said = summary_lines(report, language)[-1]  # two speeds may be what is said first
+        speeds = [text.removeprefix(said).strip() for text in speed_lines(report, language)]
+        texts += [*normal_lines(report, language)[:1], *filter(None, speeds)]
         if report.run.num_unread > _MUCH_UNREAD * report.run.num_lines:
-            texts.append(unread_text(report, language) + ".")
+            text = unread_text(report, language)
+            texts.append(text if text.endswith((".", "…", "!", "?")) else f"{text}.")
         if report.state.value == "stopped" and report.has_times:
             texts.append(capital(language.say(report.state.evidence)) + ".")
         end = report.forecast

@@ -1,123 +1,150 @@
-"""The time bar and the strip of step times as one picture, for slides and a README."""
+"""The top of the page as one picture, for a chat, slides or a README: state, four figures, and the timeline."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from html import escape
 
-import numpy as np
-
 from stepscope.analysis.report import Report
+from stepscope.core.redact import redact
 from stepscope.i18n import Language
-from stepscope.report.palette import PHASES, SURFACES
-from stepscope.report.wording.headline import headline
-from stepscope.report.wording.slow import drawn_phase
+from stepscope.report.page_head import Card, cards_of
+from stepscope.report.palette import PHASES, SURFACES, Color, Theme
+from stepscope.report.svg_lanes import EDGE, WIDTH, lanes
 
-_WIDTH, _EDGE, _BAR, _STRIP = 960, 20, 34, 150
-_AXIS = 70  # room left of the strip, for its labels
-_INK, _DIM, _LINE = (SURFACES[name].light for name in ("ink", "dim", "line"))
-_MOST_BARS = 480
-# No fonts can be measured here: a letter of 13 px is hardly ever wider.
-_LETTER = 7.6
+_CARD_HEIGHT, _GAP = 96, 12
+# No fonts can be measured here: signs that are wider or narrower than most, in a font that is wide (DejaVu Sans).
+_WIDE, _NARROW = frozenset("mwMW@%…—"), frozenset(" .,:;|!'ilIjtfr()[]·\N{NO-BREAK SPACE}")
+_CHIPS = {"running": "good", "finished": "accent", "stopped": "warn", "interrupted": "warn"}
+_WORDS = frozenset({"cause", "remedy"})
+_BAD = frozenset({"crashed", "out_of_memory", "killed"})
 
 
-def render(report: Report, language: Language) -> str:
+def render(report: Report, language: Language, theme: Theme = "light") -> str:
     """The picture as SVG."""
-    title = escape(f"{report.run.format.title} · {headline(report, language)}")
-    bar, below = _time_bar(report, language)
-    strip, bottom = _strip(report, language, below + 16)
-    height = bottom + _EDGE
+    named: dict[str, Color] = {**SURFACES, **{str(phase): color for phase, color in PHASES.items()}}
+    paint = {name: color.on(theme) for name, color in named.items()}
+    head = _head(report, language, paint)
+    cards = _cards(cards_of(report, language), paint)
+    drawn, bottom = lanes(report, language, paint, 62 + _CARD_HEIGHT + 18 if cards else 62)
+    height = round(bottom + EDGE)
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-            f'viewBox="0 0 {_WIDTH} {height}" font-family="DejaVu Sans, Arial, sans-serif" font-size="13" role="img">',
-            f"<title>{title}</title>",
-            f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-            f'<text x="{_EDGE}" y="34" font-size="16" font-weight="bold" fill="{_INK}">{title}</text>',
-            *bar,
-            *strip,
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+            f'viewBox="0 0 {WIDTH} {height}" font-family="DejaVu Sans, Arial, sans-serif" font-size="12" role="img">',
+            f"<title>{escape(_name(report))}</title>",
+            f'<rect width="{WIDTH}" height="{height}" fill="{paint["canvas"]}"/>',
+            *head,
+            *cards,
+            *drawn,
             "</svg>\n",
         ]
     )
 
 
-def _time_bar(report: Report, language: Language) -> tuple[list[str], int]:
-    """The bar and its legend, and where they end."""
-    found, left, x, y = [], float(_EDGE), float(_EDGE), 52 + _BAR + 22
-    for total in report.ledger.timed_phases:
-        width = total.share * (_WIDTH - 2 * _EDGE)
-        color = PHASES[total.phase].light
-        label = f"{language.text(f'phase-{total.phase}')} {language.percent(total.share)}"
-        found.append(f'<rect x="{left:.1f}" y="52" width="{width:.1f}" height="{_BAR}" fill="{color}"/>')
-        left += width
-        if x + 16 + _LETTER * len(label) > _WIDTH - _EDGE:
-            x, y = float(_EDGE), y + 20
-        found.append(f'<rect x="{x:.0f}" y="{y - 10}" width="10" height="10" fill="{color}"/>')
-        found.append(f'<text x="{x + 16:.0f}" y="{y}" fill="{_INK}">{escape(label)}</text>')
-        x += 38 + _LETTER * len(label)
-    return found, y
+def _name(report: Report) -> str:
+    return redact((report.run.paths[0] if report.run.paths else "-").rpartition("/")[2], 60)
 
 
-def _strip(report: Report, language: Language, top: int) -> tuple[list[str], int]:
-    """Step times on a logarithmic scale with its axes; of each stretch its slowest, so that no spike is lost."""
-    step, seconds, steps = report.ledger.step, report.run.steps.dur_ns / 1e9, report.run.steps.step
-    if step is None or not len(seconds):
-        return [], top
-    phases = {slow.row: drawn_phase(slow) for slow in report.ledger.slow}
-    low, high = max(step.low_s, 1e-6) / 1.5, max(float(seconds.max()), step.high_s * 2, 2e-6)
-    first, last = int(steps.min()), int(steps.max())
-    base, num = top + _STRIP, min(_MOST_BARS, len(seconds))
-    width = (_WIDTH - _EDGE - _AXIS) / num
-
-    def height(value: float) -> float:
-        return _STRIP * math.log(max(value, low) / low) / math.log(high / low)
-
-    found = []
-    for value in _decades(low, high):
-        y = base - height(value)
-        found.append(f'<path d="M{_AXIS} {y:.1f}H{_WIDTH - _EDGE}" stroke="{_LINE}"/>')
-        label = escape(_tick(value, language))
-        found.append(f'<text x="{_AXIS - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{_DIM}">{label}</text>')
-    for place, row in _slowest(steps, seconds, first, last, num):
-        color = PHASES[phases.get(row, "step")].light
-        found.append(
-            f'<rect x="{_AXIS + place * width:.1f}" y="{base - height(float(seconds[row])):.1f}" '
-            f'width="{max(1.0, width - 0.5):.1f}" height="{height(float(seconds[row])):.1f}" fill="{color}"/>'
-        )
-    ends = ((_AXIS, "start", first), (_WIDTH - _EDGE, "end", last))
-    name = escape(language.text("slow-column-step"))
-    found.append(
-        f'<text x="{(_AXIS + _WIDTH - _EDGE) / 2:.0f}" y="{base + 20}" text-anchor="middle" fill="{_DIM}">{name}</text>'
-    )
-    found += [
-        f'<text x="{x}" y="{base + 20}" text-anchor="{anchor}" fill="{_DIM}">{escape(language.number(value))}</text>'
-        for x, anchor, value in ends
+def _head(report: Report, language: Language, paint: dict[str, str]) -> list[str]:
+    """The name, and the trainer and the state as chips after it."""
+    name = _cut(_name(report), 420, 18, bold=True)
+    found = [f'<text x="{EDGE}" y="40" font-size="18" font-weight="bold" fill="{paint["ink"]}">{escape(name)}</text>']
+    x = EDGE + _length(name, 18, bold=True) + 14
+    state = report.state.value
+    tone = "bad" if state in _BAD else _CHIPS.get(state)
+    chips = [
+        (report.run.format.title, paint["raised"], paint["ink"]),
+        (
+            language.text(f"state-name-{state}"),
+            paint[f"{tone}-soft"] if tone else paint["raised"],
+            paint[tone] if tone else paint["ink"],
+        ),
     ]
-    return found, base + 24
-
-
-def _slowest(steps: np.ndarray, seconds: np.ndarray, first: int, last: int, num: int) -> Iterator[tuple[int, int]]:
-    """Per stretch of steps, its place and its slowest row."""
-    place = (steps - first) * num // (last - first + 1)
-    order = np.lexsort((seconds, place))
-    ends = np.flatnonzero(np.diff(place[order], append=num) > 0)
-    for row in order[ends].tolist():
-        yield int(place[row]), row
-
-
-def _decades(low: float, high: float) -> list[float]:
-    """Where to draw lines: 1, 10, 100 ms, 1 and 10 of everything longer, and threes between where those are few."""
-    ladder = [10.0**power for power in range(-9, 1)] + [10.0, 60.0, 600.0, 3600.0, 36_000.0, 360_000.0]
-    found = [value for value in ladder if low < value < high]
-    if len(found) < 3:
-        found = sorted(found + [3 * value for value in ladder if low < 3 * value < high])
+    for text, back, ink in chips:
+        wide = _length(text, 12, bold=True) + 22
+        found.append(f'<rect x="{x:.0f}" y="23" width="{wide:.0f}" height="22" rx="11" fill="{back}"/>')
+        found.append(
+            f'<text x="{x + wide / 2:.0f}" y="38" text-anchor="middle" font-weight="bold" fill="{ink}">'
+            f"{escape(text)}</text>"
+        )
+        x += wide + 8
     return found
 
 
-def _tick(seconds: float, language: Language) -> str:
-    """A round duration without the digits that a measured one would have."""
-    for least, size, unit in ((3600, 3600, "h"), (60, 60, "min"), (1, 1, "s")):
-        if seconds >= least:
-            return f"{language.number(round(seconds / size))} {unit}"
-    return f"{language.number(round(seconds * 1000))} ms" if seconds >= 0.000999 else f"{seconds * 1e6:g} µs"
+def _cards(cards: list[Card], paint: dict[str, str]) -> list[str]:
+    if not cards:
+        return []
+    weights = [1.35 if card.kind in _WORDS else 1.0 for card in cards]
+    room = WIDTH - 2 * EDGE - (len(cards) - 1) * _GAP
+    found, x = [], float(EDGE)
+    for card, weight in zip(cards, weights, strict=True):
+        wide = room * weight / sum(weights)
+        found += _card(card, x, wide, paint)
+        x += wide + _GAP
+    return found
+
+
+def _card(card: Card, x: float, wide: float, paint: dict[str, str]) -> list[str]:
+    """A figure: its name, its value and, below, a bar or a note."""
+    is_words = card.kind in _WORDS
+    back, line = (paint["bad-soft"], paint["bad"]) if card.tone == "bad" else (paint["panel"], paint["line"])
+    room, size, top = wide - 28, 13 if is_words else 22, 62
+    found = [
+        f'<rect x="{x:.1f}" y="{top}" width="{wide:.1f}" height="{_CARD_HEIGHT}" rx="10" fill="{back}" '
+        f'stroke="{line}"/>',
+        _text(x + 14, top + 22, _cut(card.name, room, 12, bold=True), paint["dim"], 12, bold=True),
+    ]
+    if is_words:
+        for row, text in enumerate(_wrapped(card.value, room, size, 3)):
+            found.append(_text(x + 14, top + 44 + 18 * row, text, paint["ink"], size, bold=True))
+        return found
+    value = _cut(card.value, room, size, bold=True)
+    found.append(_text(x + 14, top + 50, value, paint["ink"], size, bold=True))
+    unit = x + 14 + _length(value, size, bold=True) + 7
+    if card.unit and unit + _length(card.unit, 12) < x + wide - 8:
+        found.append(_text(unit, top + 50, card.unit, paint["dim"], 12))
+    bar = [(paint[phase], left, width) for phase, left, width, _ in card.bar]
+    if card.share is not None:
+        bar = [(paint["raised"], 0.0, 100.0), (paint["accent"], 0.0, 100 * card.share)]
+    for color, left, width in bar:
+        found.append(
+            f'<rect x="{x + 14 + room * left / 100:.1f}" y="{top + 60}" width="{room * width / 100:.1f}" height="8" '
+            f'fill="{color}"/>'
+        )
+    note = card.note or " · ".join(f"{name} {share}" for _, name, share in card.keys[:2])
+    lines = [_cut(note, room, 11)] if bar else _wrapped(note, room, 11, 2)
+    for row, text in enumerate(lines):
+        found.append(_text(x + 14, top + (84 if bar else 70) + 15 * row, text, paint["dim"], 11))
+    return found
+
+
+def _text(x: float, y: float, text: str, color: str, size: int, *, bold: bool = False) -> str:
+    weight = ' font-weight="bold"' if bold else ""
+    return f'<text x="{x:.1f}" y="{y}" font-size="{size}"{weight} fill="{color}">{escape(text)}</text>'
+
+
+def _length(text: str, size: int, *, bold: bool = False) -> float:
+    """How long a text is about, in pixels."""
+    shares = (0.97 if sign in _WIDE else 0.35 if sign in _NARROW else 0.63 for sign in text)
+    return sum(shares) * size * (1.11 if bold else 1.0)
+
+
+def _cut(text: str, room: float, size: int, *, bold: bool = False) -> str:
+    """As much of a text as there is room for."""
+    if _length(text, size, bold=bold) <= room:
+        return text
+    while text and _length(text + "…", size, bold=bold) > room:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def _wrapped(text: str, room: float, size: int, most: int) -> list[str]:
+    """A bold text in lines, the last of them cut."""
+    lines = [""]
+    for word in text.split():
+        joined = f"{lines[-1]} {word}".strip()
+        if _length(joined, size, bold=True) <= room or not lines[-1] or len(lines) == most:
+            lines[-1] = joined
+        else:
+            lines.append(word)
+    return [_cut(line, room, size, bold=True) for line in lines]

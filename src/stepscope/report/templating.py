@@ -5,6 +5,7 @@ The app renders its own pages with the same components: `render` takes further f
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 TEMPLATES = Path(__file__).parent / "templates"
+_NUMBER_UNIT = re.compile(r"(?<=\d) (?=(?:µs|ms|s|min|h|d|%|[kMG]|GiB|MiB|W|°C)(?!\w))")
+
+_FLAG = re.compile(r"(?<!\S)--[a-z][\w-]*(?:=\S+| [A-Z]+\b)?")
 
 
 @cache
@@ -23,7 +27,7 @@ def environment(*folders: Path) -> Environment:
     """The templates below the folders and our own; a name that is not there is an error, never an empty string."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    found = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -31,6 +35,16 @@ def environment(*folders: Path) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    found.filters["glue"] = glue
+    return found
+
+
+def glue(text: str) -> Markup:
+    """A sentence with its numbers on the line of their units, and with command-line flags in one piece."""
+    from markupsafe import Markup, escape
+
+    found = str(escape(_NUMBER_UNIT.sub("\N{NO-BREAK SPACE}", text)))
+    return Markup(_FLAG.sub(r'<span class="whole">\g<0></span>', found))
 
 
 def render(name: str, language: Language, *, folders: tuple[Path, ...] = (), **values: Any) -> Markup:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,8 @@ _RANK_BELOW = re.compile(_RANK_FOLDER.pattern + r"|\d{1,5}")
 _RANK_LEVELS = 3
 # Never looked into: what a package manager, a version control or a compiler keeps.
 _PASSED = frozenset({".git", ".hg", "node_modules", "__pycache__", ".venv", "site-packages"})
+
+_WANDB_FOLDERS = frozenset({"files", "logs", "tmp"})
 
 
 class Listed(NamedTuple):
@@ -64,9 +66,35 @@ def listings(place: str, note: Callable[[str], None]) -> Iterator[Listing]:
         files: list[Listed] = []
         below: list[str] = []
         _look_into(folder, files, below, note, 0)
-        waiting += sorted(below, reverse=True)
+        own = of_same_run(files)
+        waiting += sorted((path for path in below if path.rpartition(os.sep)[2] not in own), reverse=True)
         if files:
             yield Listing(folder, tuple(sorted(files)))
+
+
+def is_passed(name: str) -> bool:
+    """Whether a folder of this name is never looked into."""
+    return name.startswith(".") or name in _PASSED
+
+
+def of_same_run(files: Sequence[Listed]) -> frozenset[str]:
+    """The folders beside these files that are the same run again: what W&B keeps of its output, its own debug log."""
+    return _WANDB_FOLDERS if any(file.uri.endswith(".wandb") for file in files) else frozenset()
+
+
+def owner_of(folders: Sequence[str]) -> Sequence[str]:
+    """The folder that the files of a folder belong to: itself or, for a rank's, the one above its ranks."""
+    num_owned = level = 0
+    for depth, name in enumerate(folders, 1):
+        level = level + 1 if _is_rank(name, level) else 0
+        num_owned = num_owned if level else depth
+    return folders[:num_owned]
+
+
+def _is_rank(name: str, level: int) -> bool:
+    """Whether a folder is one rank's, where `level` folders right above it are ranks'."""
+    names = _RANK_BELOW if level else _RANK_FOLDER
+    return level < _RANK_LEVELS and names.fullmatch(name) is not None
 
 
 def _look_into(folder: str, files: list[Listed], below: list[str], note: Callable[[str], None], level: int) -> None:
@@ -80,13 +108,11 @@ def _look_into(folder: str, files: list[Listed], below: list[str], note: Callabl
         for entry in entries:
             name = entry.name
             # A link's target is met where it lies, or is no part of what was asked for.
-            if name.startswith(".") or name in _PASSED or entry.is_symlink():
+            if is_passed(name) or entry.is_symlink():
                 continue
             try:
                 if entry.is_dir():
-                    names = _RANK_BELOW if level else _RANK_FOLDER
-                    is_rank = level < _RANK_LEVELS and names.fullmatch(name)
-                    (ranks if is_rank else below).append(entry.path)
+                    (ranks if _is_rank(name, level) else below).append(entry.path)
                 elif not is_no_log(name):
                     status = entry.stat()
                     if stat.S_ISREG(status.st_mode) and status.st_size:
@@ -101,7 +127,8 @@ def _mlflow_figures(folder: Path) -> tuple[Listed, ...]:
     """The metrics and parameters of an MLflow run's folder; none where it is not one."""
     if not (folder / "meta.yaml").is_file() or not (folder / "metrics").is_dir():
         return ()
-    found = [file for kind in ("metrics", "params") for file in files_below(folder / kind)]
+    kinds = (folder / kind for kind in ("metrics", "params"))
+    found = [file for kind in kinds if kind.is_dir() for file in files_below(kind)]
     return tuple(sorted(_listed(str(file.path), file.status) for file in found))
 
 

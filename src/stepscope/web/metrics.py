@@ -40,12 +40,12 @@ def render(found: Changes) -> str:
         for run in found.runs
         if (one := run.summary) is not None
     ]
-    return _render(figures, found.progress.num_found - found.progress.num_read)
+    return _render(_Runs(figures, found.progress.num_found - found.progress.num_read))
 
 
-def render_reports(reports: list[tuple[str, Report]]) -> str:
-    """The metrics of runs by their names."""
-    return _render([_figures(name, report) for name, report in reports])
+def render_reports(reports: list[tuple[str, Report]], *others: Collector) -> str:
+    """The metrics of runs by their names, and other metrics."""
+    return _render(_Runs([_figures(name, report) for name, report in reports]), *others)
 
 
 def _figures(name: str, report: Report) -> _Figures:
@@ -61,9 +61,10 @@ def _figures(name: str, report: Report) -> _Figures:
     )
 
 
-def _render(figures: list[_Figures], num_unread: int | None = None) -> str:
+def _render(*collectors: Collector) -> str:
     registry = CollectorRegistry()
-    registry.register(_Runs(figures, num_unread))
+    for collector in collectors:
+        registry.register(collector)
     return generate_latest(registry).decode()
 
 
@@ -73,7 +74,7 @@ class _Runs(Collector):
     Gauges only: seconds move between phases as a log grows, and a counter may never go down.
     """
 
-    def __init__(self, figures: Iterable[_Figures], num_unread: int | None) -> None:
+    def __init__(self, figures: Iterable[_Figures], num_unread: int | None = None) -> None:
         self._figures, self._num_unread = figures, num_unread
 
     def collect(self) -> Iterator[GaugeMetricFamily]:

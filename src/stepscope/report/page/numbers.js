@@ -48,14 +48,6 @@ export function span(low, high) {
   return duration(low, high) + " – " + duration(high);
 }
 
-// A round duration, for an axis.
-export function tick(seconds) {
-  const unit = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"], [0.001, "ms"]].find(([size]) => seconds >= size * 0.999);
-  if (!unit) return seconds ? number(seconds * 1e6) + " µs" : "0";
-  const value = seconds / unit[0];
-  return Math.abs(value - Math.round(value)) < 0.01 ? number(Math.round(value)) + " " + unit[1] : duration(seconds);
-}
-
 // The clock `seconds` after an ISO moment, on that moment's own clock: a page opened elsewhere shows the same.
 export function clock(moment, seconds, frame) {
   const begin = Date.parse(moment.slice(0, 19) + "Z");

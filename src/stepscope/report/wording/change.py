@@ -90,9 +90,8 @@ def no_change_text(report: Report, language: Language) -> str:
     if not report.has_steps or not ledger.wall_s:
         return language.text("change-no-steps")
     situation = report.situation
-    stops_s = ledger.seconds("evaluation") + ledger.seconds("checkpoint")
-    if situation.is_future:
-        stops_s = situation.evaluations_s + situation.checkpoints_s
+    past = (ledger.seconds("evaluation") + ledger.seconds("checkpoint")) / ledger.wall_s
+    ahead = situation.evaluations_s + situation.checkpoints_s if situation.is_future and situation.horizon_s else 0.0
     if not ledger.seconds("evaluation") and run.events.kind.count("evaluation"):
         return language.text("change-unknown")
     if not ledger.seconds("evaluation") + ledger.seconds("checkpoint"):
@@ -102,7 +101,7 @@ def no_change_text(report: Report, language: Language) -> str:
             if found is None
             else language.say(may_say("change-none-seen-unread", found))
         )
-    share = Share(stops_s / situation.horizon_s if situation.horizon_s else 0.0)
+    share = Share(max(past, ahead / situation.horizon_s if ahead else 0.0))  # the ledger beside it has the past
     return language.text("change-none" if share.value < _CHEAP else "change-none-few", share=share)
 
 

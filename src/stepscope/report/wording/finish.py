@@ -30,7 +30,7 @@ def finish_lines(report: Report, language: Language) -> list[str]:
         return lines
     if end.is_finished:
         return [language.text("finish-complete", step=end.schedule.last_step, total=end.schedule.max_steps)]
-    lines = [left_text(end, language) if report.has_ended else eta_line(report, end, language)]
+    lines = [capital(left_text(end, language)) if report.has_ended else eta_line(report, end, language)]
     lines.append(language.text("left-line", items=", ".join(left_items(end, language))))
     if report.has_ended:
         lines.append(language.text("finish-ended"))
@@ -107,7 +107,7 @@ def eta_line(report: Report, end: Forecast, language: Language) -> str:
     left = left_text(end, language)
     finish = language.text("finish-ended") if report.has_ended else finish_text(report, end, language)
     line = say("eta-line", left=left, finish=finish) if finish else say("eta-line-left", left=left)
-    return language.say(with_money(report, line, end.remaining_s, with_rate=True))
+    return capital(language.say(with_money(report, line, end.remaining_s, with_rate=True)))
 
 
 def left_text(end: Forecast, language: Language) -> str:

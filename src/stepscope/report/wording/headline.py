@@ -92,7 +92,7 @@ def settings_line(report: Report, language: Language, *, code: Callable[[str], s
         language.text("setting-from", settings=", ".join(found), origin=language.text(f"origin-{origin}"))
         for origin, found in by_origin.items()
     ]
-    return language.text("run-settings", settings="; ".join(shown)) if shown else None
+    return language.text("run-settings", settings=language.joined(shown)) if shown else None
 
 
 def unread_text(report: Report, language: Language) -> str:

@@ -92,7 +92,7 @@ def evidence_text(report: Report, slow: SlowStep, language: Language) -> str:
         if (finding.code not in already_said or finding.phase is not None) and finding.confidence >= _WORTH_NAMING:
             found.append(language.say(finding.evidence))
             found += [f"“{text}”" for _, text in reasons.quoted(report, finding.lines) if text not in quotes]
-    return "; ".join(dict.fromkeys(found))
+    return language.joined(list(dict.fromkeys(found)))
 
 
 def slow_remarks(report: Report, language: Language) -> list[str]:

@@ -25,14 +25,17 @@ from stepscope.report.wording.sentence import capital
 from stepscope.run.deaths import Death, final_death
 from stepscope.run.stops import last_stops
 
-_DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
+DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
 # Alarms that only say how a run ended, which the state does already.
 _SAID_BY_STATE = frozenset({"crash", "oom", "interrupted", "killed", "ended_early"})
+_DEATHS = frozenset({"crash", "interrupted", "hang", "oom", "killed"})
 _MIB, _GIB = 1 << 20, 1 << 30
 _MOST_CAUSE = 200
 _WHERE_FROM = re.compile(r"^\S*/(?=\S)")  # the folders of a source file that a warning begins with
 _NEARLY_ALL = 0.95
 _WORTH_SAYING = 0.01
+_FAR = 0.1  # a mean that is further from the normal iteration needs to be called one
+_TWO_SPEEDS = 1.5  # times as slow
 
 
 def summary_lines(report: Report, language: Language) -> list[str]:
@@ -42,14 +45,14 @@ def summary_lines(report: Report, language: Language) -> list[str]:
 
 def summary(report: Report) -> list[Message]:
     """How the run is, the time that matters, and what cost most or has to be done."""
-    if report.state.value in _DEAD:
+    if report.state.value in DEAD:
         return [_state(report), *_death(report)]
     return [_state(report), _priced_time(report), _loss(report)]
 
 
 def _state(report: Report) -> Message:
     value = report.state.value
-    if value not in _DEAD:
+    if value not in DEAD:
         return say(f"summary-{value}", where=progress(report))
     if not len(report.run):
         return say(f"summary-{value}-early")
@@ -154,7 +157,10 @@ def _so_far(report: Report, end: NoForecast) -> Message:
     level_s = end.level_s or (report.ledger.step.typical_s if report.ledger.step is not None else None)
     if level_s is None:
         return say(f"summary-so-far-no-{key}", wall=wall)
-    return say(f"summary-each-no-{key}", wall=wall, level=Seconds(level_s))
+    typical_s = report.ledger.step.typical_s if report.ledger.step is not None else level_s
+    # What the next ones take, their stops included, is not what a normal one takes.
+    is_mean = abs(level_s - typical_s) > _FAR * typical_s
+    return say(f"summary-each-no-{key}{'-mean' if is_mean else ''}", wall=wall, level=Seconds(level_s))
 
 
 # -- what cost most ---------------------------------------------------------------------------------------
@@ -166,12 +172,20 @@ def leading_alarm(report: Report) -> Message | None:
     return next((alarm.message for alarm in grave), None)
 
 
+def told_alarms(report: Report) -> list[Alarm]:
+    """The alarms, one for a death: that the run ended early is said only where nothing says of what it died."""
+    is_told = any(alarm.code in _DEATHS for alarm in report.alarms)
+    return [alarm for alarm in report.alarms if not (is_told and alarm.code == "ended_early")]
+
+
 def other_alarms(report: Report) -> list[Alarm]:
     """The alarms that the three lines do not say already."""
-    is_dead, lead = report.state.value in _DEAD, leading_alarm(report)
+    is_dead, lead = report.state.value in DEAD, leading_alarm(report)
     said = lead if not is_dead or report.has_times else None
     return [
-        alarm for alarm in report.alarms if not (is_dead and alarm.code in _SAID_BY_STATE) and alarm.message is not said
+        alarm
+        for alarm in told_alarms(report)
+        if not (is_dead and alarm.code in _SAID_BY_STATE) and alarm.message is not said
     ]
 
 
@@ -193,10 +207,21 @@ def _loss(report: Report) -> Message:
     unlogged = shares.get("unlogged")
     if unlogged is not None and unlogged.share >= _WORTH_SAYING:
         return say("summary-unlogged", seconds=Seconds(unlogged.seconds), share=Share(unlogged.share))
+    if _has_two_speeds(report) and report.trend is not None:
+        return report.trend.message
     step = shares.get("step")
     if step is not None and step.share >= _NEARLY_ALL:
         return say("summary-healthy", share=Share(step.share))
     return say("summary-no-cost")
+
+
+def _has_two_speeds(report: Report) -> bool:
+    """Whether iterations take either of two times: "nothing to fix" would be wrong then."""
+    found = report.trend
+    if found is None or found.trend.kind != "two speeds":
+        return False
+    speeds = found.trend.first, found.trend.last
+    return min(speeds) > 0 and max(speeds) / min(speeds) >= _TWO_SPEEDS
 
 
 def _untimed(report: Report) -> Message:

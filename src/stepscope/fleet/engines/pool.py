@@ -1,69 +1,41 @@
-"""Where chunks are worked on: the processes of this machine, or somebody's cluster.
-
-An engine yields the results of chunks in any order, never holds more of them than its workers need, and gives back a
-chunk that its worker died of, so that it can be taken apart.
-"""
+"""The processes of this machine. A pool that one of them broke is replaced."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import NamedTuple, Protocol
 
+from stepscope.fleet.engines.base import AHEAD, Chunk, Done, Work
 from stepscope.fleet.work import Result, explain_chunk
-from stepscope.source.candidates import Candidate
-
-Chunk = tuple[Candidate, ...]
-# Chunks in hand for each worker: one in work, one waiting.
-AHEAD = 2
-
-
-class Done(NamedTuple):
-    """A chunk and its result; None where the worker died of it."""
-
-    chunk: Chunk
-    result: Result | None
-
-
-class Engine(Protocol):
-    """Works on chunks."""
-
-    def map(self, chunks: Iterator[Chunk]) -> Iterator[Done]:
-        """The results of chunks, as they come."""
-
-
-class Inline:
-    """In this process: for one processor, and as the measure of what the others cost."""
-
-    def map(self, chunks: Iterator[Chunk]) -> Iterator[Done]:
-        """The results of chunks, one after the other."""
-        for chunk in chunks:
-            yield Done(chunk, explain_chunk(chunk))
 
 
 class Pool:
     """The processes of this machine."""
 
-    def __init__(self, workers: int | None = None, work: Callable[[Chunk], Result] = explain_chunk) -> None:
+    def __init__(self, workers: int | None = None, work: Work = explain_chunk) -> None:
         self.workers = workers or num_processors()
         self._work = work
+        self._context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+        if os.name == "posix":
+            from multiprocessing import forkserver
+
+            # Workers begin with everything imported, once for all of them, and while files are still being listed.
+            self._context.set_forkserver_preload([explain_chunk.__module__])
+            forkserver.ensure_running()
 
     def map(self, chunks: Iterator[Chunk]) -> Iterator[Done]:
         """The results of chunks, as they come. Workers that died are replaced."""
-        source = iter(chunks)
-        again: list[Chunk] = []
         while True:
             lost: list[Chunk] = []
             with self._executor(self.workers) as executor:
-                yield from self._until_broken(executor, _chain(again, source), lost)
+                yield from self._until_broken(executor, chunks, lost)
             if not lost:
                 return
             # Which of the chunks in work killed its worker is not known: each is tried in a pool of its own.
-            again = []
             for chunk in lost:
                 with self._executor(1) as executor:
                     guilty: list[Chunk] = []
@@ -71,9 +43,11 @@ class Pool:
                     for bad in guilty:
                         yield Done(bad, None)
 
+    def close(self) -> None:
+        """Nothing to end: each `map` ends its own processes."""
+
     def _executor(self, workers: int) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
+        return ProcessPoolExecutor(workers, mp_context=self._context, initializer=_end_with_parent)
 
     def _until_broken(
         self, executor: ProcessPoolExecutor, chunks: Iterator[Chunk], lost: list[Chunk]
@@ -106,12 +80,6 @@ def num_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _chain(first: list[Chunk], then: Iterator[Chunk]) -> Iterator[Chunk]:
-    while first:
-        yield first.pop(0)
-    yield from then
 
 
 def _end_with_parent() -> None:

@@ -1,0 +1,69 @@
+"""A second look into a log that was read: single lines by their numbers, for quoting.
+
+The lines of steps are read in bulk and not kept. Only a plain file that is as it was is looked into, and only where the
+lines that were kept are found in their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from stepscope.core.boundary import open_file
+from stepscope.run.model import Run
+from stepscope.source.lines import clean
+
+_MOST_BYTES = 32 << 20
+_MOST_CHARS = 400
+_COMPARED = 50
+
+
+def lines_again(run: Run, numbers: Iterable[int]) -> dict[int, str]:
+    """Lines of the log by their numbers; none where the log cannot be looked into."""
+    wanted = sorted({number for number in numbers if number > 0})
+    content = _bytes_of(run) if wanted else None
+    if content is None:
+        return {}
+    kept = dict(list(run.excerpts.items())[:_COMPARED]) | dict(run.first_unread)
+    found = _lines_at(content, [*wanted, *kept])
+    is_same = bool(kept) and all(_begin(found.get(number, "")) == _begin(text) for number, text in kept.items())
+    return {number: found[number] for number in wanted if number in found} if is_same else {}
+
+
+def _begin(text: str) -> str:
+    """As much of a line as is kept of every one."""
+    return " ".join(text.split())[:40]
+
+
+def _bytes_of(run: Run) -> bytes | None:
+    if len(run.paths) != 1 or run.mtime is None or run.encoding not in {"utf-8", "utf-8-sig"} or run.is_recorded:
+        return None
+    path = Path(run.paths[0])
+    try:
+        status = path.stat()
+        if status.st_mtime != run.mtime or status.st_size > _MOST_BYTES:
+            return None
+        with open_file(path) as stream:
+            return stream.read(_MOST_BYTES)
+    except (OSError, ValueError):
+        return None
+
+
+def _lines_at(content: bytes, numbers: Iterable[int]) -> dict[int, str]:
+    """Lines by number; a carriage return ends one too, and both together are one end."""
+    signs = np.frombuffer(content, dtype=np.uint8)
+    is_end = signs == ord("\n")
+    is_return = signs == ord("\r")
+    is_return[:-1] &= ~is_end[1:]
+    ends = np.flatnonzero(is_end | is_return)
+    found = {}
+    for number in numbers:
+        if number > len(ends) + 1:
+            continue
+        begin = int(ends[number - 2]) + 1 if number > 1 else 0
+        end = int(ends[number - 1]) if number <= len(ends) else len(content)
+        text = content[begin : min(end, begin + 4 * _MOST_CHARS)].decode("utf-8", errors="replace")
+        found[number] = clean(text.rstrip("\r"))[:_MOST_CHARS]
+    return found

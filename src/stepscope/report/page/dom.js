@@ -1,0 +1,48 @@
+// What several modules do to the page.
+
+/** @param {string} id */
+export const byId = (id) => document.getElementById(id);
+
+/** A new element with a class and a text: text only, never markup. */
+export function make(tag, className, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+// The square before a phase's name; the fill comes with the class.
+export function square(className) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("class", "key");
+  svg.setAttribute("viewBox", "0 0 10 10");
+  svg.setAttribute("aria-hidden", "true");
+  const rect = document.createElementNS(space, "rect");
+  rect.setAttribute("class", className);
+  rect.setAttribute("width", "10");
+  rect.setAttribute("height", "10");
+  rect.setAttribute("rx", "2");
+  svg.append(rect);
+  return svg;
+}
+
+// The first place in ascending numbers that is not below `value`.
+export function firstAt(numbers, value) {
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// The place of the number next to `value`.
+export function nearestAt(numbers, value) {
+  const place = firstAt(numbers, value);
+  if (place === 0) return 0;
+  if (place === numbers.length) return place - 1;
+  return value - numbers[place - 1] <= numbers[place] - value ? place - 1 : place;
+}

@@ -1,0 +1,109 @@
+import { duration } from "./numbers.js";
+import { axisStyle, durationSteps, durationTicks } from "./axes.js";
+import { firstAt } from "./dom.js";
+// The lane of the stops: every slow iteration and every pause as a stack of its parts, on an axis from zero.
+const ORDER = ["step", "warmup", "evaluation", "checkpoint"];
+const rank = (phase) => (ORDER.indexOf(phase) + 1 || ORDER.length + 1);
+
+/** Where each stop is, how long it took, and its parts from the bottom up. */
+export function readStops(data) {
+  return data.stops.map(([first, last, isMeasured, parts]) => ({
+    first,
+    last,
+    isMeasured,
+    parts: parts.slice().sort((a, b) => rank(a[0]) - rank(b[0])),
+    total: parts.reduce((sum, [, seconds]) => sum + seconds, 0),
+  }));
+}
+
+// One very long stop must not flatten all others: beyond a few times the usual one a bar is cut and labelled.
+export function stopTop(stops) {
+  const sorted = stops.map((stop) => stop.total).sort((a, b) => a - b);
+  const most = sorted[sorted.length - 1] || 1;
+  const usual = sorted[Math.floor(0.8 * (sorted.length - 1))];
+  return usual > 0 && most > 6 * usual ? 2.5 * usual : most * 1.12;
+}
+
+export function stopLane(node, stops, data, color, shared) {
+  const { axis, named } = axisStyle(color, data.words);
+  const top = stopTop(stops);
+  const places = stops.map((stop) => stop.last);
+
+  function draw(u) {
+    const { left, top: above, width, height } = u.bbox;
+    const context = u.ctx;
+    const ratio = devicePixelRatio;
+    const bottom = above + height;
+    const place = width / (u.scales.x.max - u.scales.x.min);
+    const x = (step) => left + (step - u.scales.x.min) * place;
+    const from = Math.max(0, firstAt(places, u.scales.x.min) - 1);
+    const upto = Math.min(stops.length, firstAt(places, u.scales.x.max) + 2);
+    const size = Math.max(2, Math.min(12, (0.6 * width) / ratio / Math.max(1, upto - from))) * ratio;
+    context.save();
+    context.beginPath();
+    context.rect(left - size, above - 14 * ratio, width + 2 * size, height + 14 * ratio);
+    context.clip();
+    context.font = 11 * ratio + "px system-ui, sans-serif";
+    context.textAlign = "center";
+    let labelled = -Infinity;
+    for (const stop of tallest(from, upto, x, size)) {
+      const middle = (x(stop.first) + x(stop.last)) / 2;
+      const wide = Math.max(size, x(stop.last) - x(stop.first));
+      const scale = (Math.min(stop.total, top) / Math.max(stop.total, 1e-12)) * (height / top);
+      context.globalAlpha = stop.isMeasured ? 1 : 0.65;
+      let y = bottom;
+      if (!(stop.total > 0)) {
+        context.fillStyle = color(stop.parts.length ? stop.parts[0][0] : "stall");
+        mark(context, middle, bottom, 4 * ratio);
+      }
+      for (const [phase, seconds] of stop.parts) {
+        const tall = seconds * scale;
+        context.fillStyle = color(phase);
+        context.fillRect(middle - wide / 2, y - tall, wide, tall);
+        y -= tall;
+      }
+      context.globalAlpha = 1;
+      if (stop.total <= top) continue;
+      context.fillStyle = color("panel");
+      context.fillRect(middle - wide / 2 - ratio, above + 8 * ratio, wide + 2 * ratio, 3 * ratio);
+      if (middle - labelled < 64 * ratio) continue;
+      context.fillStyle = color("ink");
+      context.textAlign = middle - left < 30 * ratio ? "left" : middle > left + width - 30 * ratio ? "right" : "center";
+      context.fillText(duration(stop.total), middle, above - 3 * ratio);
+      labelled = middle;
+    }
+    context.restore();
+  }
+
+  // Of those that would cover one another the longest.
+  function* tallest(from, upto, x, size) {
+    let best = null;
+    for (let index = from; index < upto; index++) {
+      const stop = stops[index];
+      if (best && x(stop.last) - x(best.last) < size * 0.8) {
+        if (stop.total > best.total) best = stop;
+        continue;
+      }
+      if (best) yield best;
+      best = stop;
+    }
+    if (best) yield best;
+  }
+
+  function mark(context, x, y, size) {
+    context.beginPath();
+    context.moveTo(x - size, y);
+    context.lineTo(x + size, y);
+    context.lineTo(x, y - 1.6 * size);
+    context.fill();
+  }
+
+  const cut = stops.some((stop) => stop.total > top);
+  return shared.chart(node, 150, {
+    scales: { y: { range: () => [0, top] } },
+    axes: [named, { ...axis, incrs: durationSteps, values: (u, values) => durationTicks(values) }],
+    series: [{}, { paths: () => null, points: { show: false } }],
+    hooks: { drawSeries: [draw] },
+    padding: [cut ? 18 : 8, undefined, 0, 0],
+  }, [places, stops.map((stop) => stop.total)]);
+}
