@@ -1208,9 +1208,6 @@ backtest-summary = { $count ->
     [one] Die Prognose der Zeit bis Iteration { $step }, neu berechnet aus dem damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von 1.
    *[other] Prognosen der Zeit bis Iteration { $step }, neu berechnet aus dem jeweils damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von { $count }.
 }
-page-tokens-rate = Tokens pro Sekunde, mit Evaluierungen und Speichern
-page-steps-rate = Iterationen pro Sekunde, mit Evaluierungen und Speichern
-page-throughput = Durchsatz
 page-tokens-rate = Tokens pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-steps-rate = Iterationen pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-gpu = GPU
@@ -1230,10 +1227,6 @@ page-whatif-more = { $duration } mehr als jetzt
 page-whatif-evaluations = Evaluierungen, die noch kommen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
 ## Was die Karte währenddessen sagt
-page-more-slow = { $count ->
-    [one] Eine weitere langsame Iteration
-   *[other] { $count } weitere langsame Iterationen
-}
 ## Was die GPU währenddessen sagt
 
 gpu-power-of = { $power } von { $limit } W
@@ -1601,7 +1594,7 @@ page-best = Bestwert: { $loss } bei { $step }
 page-tip-window = Iterationen { $first }–{ $last } ({ $count }): je { $took }
 page-strip-hint-touch = Tippen zeigt Werte; die Knöpfe oben vergrößern und verschieben.
 page-tabs = Einzelheiten
-page-tab-forecast = Vorhersage
+page-tab-forecast = Prognose
 page-tab-ranks = Ranks
 page-tab-log = Log
 page-column-count = Anzahl

@@ -1209,9 +1209,6 @@ backtest-summary = { $count ->
     [one] The forecast of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of 1.
    *[other] Forecasts of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of { $count }.
 }
-page-tokens-rate = tokens a second, evaluations and saves included
-page-steps-rate = iterations a second, evaluations and saves included
-page-throughput = throughput
 page-tokens-rate = tokens per second, evaluations and checkpoints included
 page-steps-rate = iterations per second, evaluations and checkpoints included
 page-gpu = GPU
@@ -1231,10 +1228,6 @@ page-whatif-more = { $duration } more than now
 page-whatif-evaluations = evaluations left: { $number }
 page-whatif-error = validation loss ± { $error }
 ## What the card says while it runs
-page-more-slow = { $count ->
-    [one] One more slow iteration
-   *[other] { $count } more slow iterations
-}
 ## What the GPU reports while it runs
 
 gpu-power-of = { $power } of { $limit } W
@@ -1525,7 +1518,6 @@ error-fleet-store-busy = another scan is writing this store
     .hint = wait for it, or use another --store
 error-fleet-too-slow = reading took more than { $minutes } minutes
     .hint = try it alone: stepscope { $place }
-    .hint = look at it alone: stepscope { $place }
 error-bucket-without-name = no bucket is named
     .hint = for example: s3://logs/runs
 error-no-bucket = there is no such bucket

@@ -994,9 +994,6 @@ error-compare-needs-two = compare necesita dos logs o más
 ## La página
 
 page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
-page-whatif = Y si
-page-strip = Cada iteración
-page-strip-hint = Arrastra para ampliar, haz doble clic para verlo todo. Con el gráfico elegido: + y − o la rueda amplían, las flechas mueven, N y P van de una iteración lenta a otra, Inicio lo muestra todo.
 page-whatif = Qué pasaría si
 
 ## La aplicación web
@@ -1211,9 +1208,6 @@ backtest-summary = { $count ->
     [one] El pronóstico del tiempo hasta la iteración { $step }, recalculado con el log de entonces. Tiempos reales dentro del intervalo: { $held } de 1.
    *[other] Pronósticos del tiempo hasta la iteración { $step }, recalculados con el log de entonces. Tiempos reales dentro del intervalo: { $held } de { $count }.
 }
-page-tokens-rate = tokens por segundo, evaluaciones y guardados incluidos
-page-steps-rate = iteraciones por segundo, evaluaciones y guardados incluidos
-page-throughput = rendimiento
 page-tokens-rate = tokens por segundo, evaluaciones y checkpoints incluidos
 page-steps-rate = iteraciones por segundo, evaluaciones y checkpoints incluidos
 page-gpu = GPU
@@ -1231,13 +1225,8 @@ page-whatif-done = fin: { $time }
 page-whatif-less = { $duration } menos que ahora
 page-whatif-more = { $duration } más que ahora
 page-whatif-evaluations = evaluaciones pendientes: { $number }
-page-whatif-error = loss de validación ± { $error }
 ## Lo que dice la tarjeta mientras tanto
 page-whatif-error = pérdida de validación ± { $error }
-page-more-slow = { $count ->
-    [one] Una iteración lenta más
-   *[other] { $count } iteraciones lentas más
-}
 ## Lo que dice la GPU mientras tanto
 
 gpu-power-of = { $power } de { $limit } W
@@ -1581,7 +1570,7 @@ page-card-took = Duración
 page-card-progress = Progreso
 page-card-speed = Velocidad
 page-card-overhead = Tiempo sin entrenar
-page-ended-at = terminó a las { $time }
+page-ended-at = fin: { $time }
 page-elapsed = { $duration } hasta ahora
 page-no-total = total desconocido: indica --max-steps N
 page-iterations = iteraciones
@@ -1600,7 +1589,7 @@ page-timeline = Cronología
 page-lane-level = tiempo por iteración
 page-lane-stops = iteraciones lentas y pausas, por partes
 page-unprinted = sin imprimir (se imprime 1 de cada { $count })
-page-training-loss = loss de entrenamiento
+page-training-loss = pérdida de entrenamiento
 page-best = mejor: { $loss } en { $step }
 page-tip-window = Iteraciones { $first }–{ $last } ({ $count }): { $took } cada una
 page-strip-hint-touch = Toca para ver los valores; los botones de arriba amplían y desplazan.
@@ -1633,7 +1622,7 @@ page-card-lost = Qué se pierde
 page-card-so-far = Hasta ahora
 page-more-alarms = { $count } más
 page-show = Ver en la cronología
-page-best-loss = mejor loss de validación { $loss } en { $step }
+page-best-loss = mejor pérdida de validación { $loss } en { $step }
 page-window-mark = media de las iteraciones que cubre una línea
 page-tokens-per-s = tokens/s
 page-steps-per-s = iteraciones/s

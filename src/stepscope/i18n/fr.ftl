@@ -1208,9 +1208,6 @@ backtest-summary = { $count ->
     [one] La prévision du temps jusqu’à l’itération { $step }, recalculée avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur 1.
    *[other] Prévisions du temps jusqu’à l’itération { $step }, recalculées avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur { $count }.
 }
-page-tokens-rate = tokens par seconde, évaluations et sauvegardes comprises
-page-steps-rate = itérations par seconde, évaluations et sauvegardes comprises
-page-throughput = débit
 page-tokens-rate = tokens par seconde, évaluations et checkpoints compris
 page-steps-rate = itérations par seconde, évaluations et checkpoints compris
 page-gpu = GPU
@@ -1228,13 +1225,8 @@ page-whatif-done = fin : { $time }
 page-whatif-less = { $duration } de moins que maintenant
 page-whatif-more = { $duration } de plus que maintenant
 page-whatif-evaluations = évaluations à venir : { $number }
-page-whatif-error = loss de validation ± { $error }
 ## Ce que dit la carte pendant ce temps
 page-whatif-error = perte de validation ± { $error }
-page-more-slow = { $count ->
-    [one] Une autre itération lente
-   *[other] { $count } autres itérations lentes
-}
 ## Ce que dit le GPU pendant ce temps
 
 gpu-power-of = { $power } sur { $limit } W
@@ -1597,7 +1589,7 @@ page-timeline = Chronologie
 page-lane-level = temps par itération
 page-lane-stops = itérations lentes et arrêts, par parties
 page-unprinted = non affichées (1 sur { $count } l’est)
-page-training-loss = loss d’entraînement
+page-training-loss = perte d’entraînement
 page-best = meilleur : { $loss } à { $step }
 page-tip-window = Itérations { $first }–{ $last } ({ $count }) : { $took } chacune
 page-strip-hint-touch = Touchez pour voir les valeurs ; les boutons ci-dessus zooment et déplacent.
@@ -1609,7 +1601,7 @@ page-column-count = nombre
 page-column-each = chacune
 page-column-extra = en plus
 page-column-cause = cause
-page-column-rank = rang
+page-column-rank = rank
 page-column-host = hôte
 page-column-format = format
 page-slow-groups = Par type
@@ -1618,7 +1610,7 @@ page-window = { $first }–{ $last } ({ $count } itérations)
 page-fan-changed = si vous changez
 page-reset = Réinitialiser
 page-copy-flags = Copier comme options
-page-ranks-hint = Chaque ligne est un rang, chaque colonne une portion de l’entraînement. La couleur est son temps par itération comparé à la médiane de tous les rangs à cet endroit.
+page-ranks-hint = Chaque ligne est un rank, chaque colonne une portion de l’entraînement. La couleur est son temps par itération comparé à la médiane de tous les ranks à cet endroit.
 page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin et les lignes non comprises.
 page-log-find = Chercher
 page-sure = Confiance dans cette lecture
@@ -1630,7 +1622,7 @@ page-card-lost = Ce qui est perdu
 page-card-so-far = Jusqu’ici
 page-more-alarms = { $count } de plus
 page-show = Voir dans la chronologie
-page-best-loss = meilleur loss de validation { $loss } à { $step }
+page-best-loss = meilleure perte de validation { $loss } à { $step }
 page-window-mark = moyenne des itérations que couvre une ligne
 page-tokens-per-s = tokens/s
 page-steps-per-s = itérations/s
@@ -1689,10 +1681,6 @@ error-price-needs-power = un prix au kilowattheure demande la puissance que cons
     .hint = indiquez --nvidia-smi FILE, ou un prix à l’heure comme --price 2.10/h
 
 # Live: the best model lies long behind
-alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
-alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
-alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
-alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
 alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
 alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
 alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
