@@ -1542,7 +1542,6 @@ error-fleet-store-busy = ein anderer Scan schreibt gerade in diesen Speicher
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
 
-## The list of runs and what is beside it
 ## Die Seite eines Laufs
 
 state-name-running = Läuft
@@ -1898,6 +1897,9 @@ note-sum-planned = Die langsamen Iterationen sind geplante Stopps, kein langsame
 note-sum-normal = Eine normale Iteration dauert { $duration }. Diese Zahl bestimmt das Tempo.
 note-at-most = { $phase } höchstens { $duration }
 note-closing = Voraussichtliches Ende des Trainings, etwa: { $time } ({ $low } – { $high }).
+
+## The list of runs and what is beside it
+
 app-new = Neu
 app-close = Schließen
 app-copy = Kopieren
@@ -1990,5 +1992,7 @@ app-instead-error-compare-needs-two = ein Vergleich braucht mindestens zwei Läu
 app-left-out = Weggelassen, weil ihre Logs keine Zeiten haben: { $names }
 error-compare-most = bis zu acht Läufe lassen sich auf einmal vergleichen
     .hint = geh zurück und wähle weniger
+app-instead-page-no-total = Gesamtzahl unbekannt: oben angeben
+app-instead-summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; für das Ende „Iterationen insgesamt“ ausfüllen
 error-bad-fact = „{ $text }“ ist keine ganze Zahl ab 1
     .hint = geh zurück und schreib sie wie 20000 oder 124M

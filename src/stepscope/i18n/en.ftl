@@ -1543,7 +1543,6 @@ fleet-not-followed = warning: { $path } is not followed: { $reason }
 error-fleet-without-sources = this store does not know where its logs are
     .hint = scan them first: stepscope fleet scan /logs/slurm --store { $place }
 
-## The list of runs and what is beside it
 ## The run page
 
 state-name-running = Running
@@ -1900,6 +1899,9 @@ note-sum-planned = The slow iterations are planned stops, not slow training: eva
 note-sum-normal = A normal iteration takes { $duration }. That figure sets the pace.
 note-at-most = { $phase } at most { $duration }
 note-closing = The training should finish at about { $time } ({ $low } – { $high }).
+
+## The list of runs and what is beside it
+
 app-new = New
 app-close = Close
 app-copy = Copy
@@ -1992,5 +1994,7 @@ app-instead-error-compare-needs-two = a comparison takes two runs with times or 
 app-left-out = Left out, because their logs have no times: { $names }
 error-compare-most = up to eight runs can be compared at once
     .hint = go back and tick fewer
+app-instead-page-no-total = total unknown: fill it in above
+app-instead-summary-each-no-total-mean = { $wall } so far, { $level } per iteration on average; for the finish time, fill in “Total iterations”
 error-bad-fact = “{ $text }” is not a whole number of at least 1
     .hint = go back and write it like 20000 or 124M

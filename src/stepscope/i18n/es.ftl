@@ -1542,7 +1542,6 @@ fleet-not-followed = aviso: no se puede seguir { $path }: { $reason }
 error-fleet-without-sources = este almacén no sabe dónde están sus logs
     .hint = léelos primero: stepscope fleet scan /logs/slurm --store { $place }
 
-## The list of runs and what is beside it
 ## La página de un entrenamiento
 
 state-name-running = En marcha
@@ -1898,6 +1897,9 @@ note-sum-planned = Las iteraciones lentas son paradas previstas, no un entrenami
 note-sum-normal = Una iteración normal tarda { $duration }. Esa cifra marca el ritmo.
 note-at-most = { $phase } { $duration } como mucho
 note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).
+
+## The list of runs and what is beside it
+
 app-new = Nuevo
 app-close = Cerrar
 app-copy = Copiar
@@ -1990,5 +1992,7 @@ app-instead-error-compare-needs-two = una comparación necesita al menos dos eje
 app-left-out = Se omiten porque sus logs no tienen tiempos: { $names }
 error-compare-most = se pueden comparar hasta ocho ejecuciones a la vez
     .hint = vuelve y marca menos
+app-instead-page-no-total = total desconocido: indícalo arriba
+app-instead-summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración en promedio; para la hora de fin, rellena «Iteraciones en total»
 error-bad-fact = «{ $text }» no es un número entero de al menos 1
     .hint = vuelve atrás y escríbelo como 20000 o 124M

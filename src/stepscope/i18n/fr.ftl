@@ -1542,7 +1542,6 @@ fleet-not-followed = attention : { $path } n’est pas suivi : { $reason }
 error-fleet-without-sources = ce magasin ne sait pas où sont ses logs
     .hint = lisez-les d’abord : stepscope fleet scan /logs/slurm --store { $place }
 
-## The list of runs and what is beside it
 ## La page d’un entraînement
 
 state-name-running = En cours
@@ -1898,6 +1897,9 @@ note-sum-planned = Les itérations lentes sont des arrêts prévus, pas un entra
 note-sum-normal = Une itération normale prend { $duration }. C’est ce chiffre qui donne le rythme.
 note-at-most = { $phase } { $duration } au plus
 note-closing = Fin prévue de l’entraînement, environ : { $time } ({ $low } – { $high }).
+
+## The list of runs and what is beside it
+
 app-new = Nouveau
 app-close = Fermer
 app-copy = Copier
@@ -1990,5 +1992,7 @@ app-instead-error-compare-needs-two = une comparaison demande au moins deux exé
 app-left-out = Omises, car leurs logs n’ont pas de durées : { $names }
 error-compare-most = on peut comparer jusqu’à huit exécutions à la fois
     .hint = revenez et cochez-en moins
+app-instead-page-no-total = total inconnu : indiquez-le ci-dessus
+app-instead-summary-each-no-total-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; pour la fin, remplissez « Itérations au total »
 error-bad-fact = « { $text } » n’est pas un nombre entier d’au moins 1
     .hint = revenez en arrière et écrivez-le comme 20000 ou 124M

@@ -30,6 +30,7 @@ STATES = ("running", "stalled", *get_args(DeathKind), "finished", "stopped", "un
 _EARLY = dt.datetime(2000, 1, 1, 3, 27)
 _INSTEAD = (
     *("reason-no-total", "reason-implausible-total", "reason-no-total-unread"),
+    *("page-no-total", "summary-each-no-total-mean"),
     *("summary-so-far-no-total", "summary-each-no-total", "error-no-such-file", "error-compare-needs-two"),
 )
 _DOING = ("waiting", "warmup", "training", "evaluation", "checkpoint", "stalled", "closing", "finished", "ended")
