@@ -995,7 +995,6 @@ error-compare-needs-two = compare necesita dos logs o más
 
 page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
 page-strip = Cada iteración
-page-strip-hint = Arrastra para ampliar, haz doble clic para verlo todo. Con el gráfico elegido: + y − o la rueda amplían, las flechas mueven, N y P van de una iteración lenta a otra, Inicio lo muestra todo.
 page-whatif = Qué pasaría si
 
 ## La aplicación web
@@ -1572,7 +1571,6 @@ page-card-took = Duración
 page-card-progress = Progreso
 page-card-speed = Velocidad
 page-card-overhead = Tiempo sin entrenar
-page-card-overhead = Sobrecarga
 page-ended-at = fin: { $time }
 page-elapsed = { $duration } hasta ahora
 page-no-total = total desconocido

@@ -1610,7 +1610,6 @@ page-window = { $first }–{ $last } ({ $count } itérations)
 page-fan-changed = avec le changement
 page-reset = Réinitialiser
 page-copy-flags = Copier comme options
-page-ranks-hint = Chaque ligne est un rank, chaque colonne une portion de l’entraînement. La couleur est son temps par itération comparé à la médiane de tous les ranks à cet endroit.
 page-ranks-hint = Chaque ligne est un rank, chaque colonne une portion de l’exécution. La couleur est son temps par itération comparé à la médiane de tous les ranks à cet endroit.
 page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin et les lignes non comprises.
 page-log-find = Chercher
@@ -1686,10 +1685,6 @@ alarm-past-best = La perte de validation était la plus basse à l’itération 
 alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
 alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
 alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
-alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
-alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
-alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
-alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
 
 # The answer in three lines, where a mean is no normal iteration
 summary-each-no-total-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; fin : passez --max-steps N
