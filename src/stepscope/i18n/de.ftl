@@ -1208,6 +1208,7 @@ backtest-summary = { $count ->
     [one] Die Prognose der Zeit bis Iteration { $step }, neu berechnet aus dem damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von 1.
    *[other] Prognosen der Zeit bis Iteration { $step }, neu berechnet aus dem jeweils damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von { $count }.
 }
+page-throughput = Durchsatz
 page-tokens-rate = Tokens pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-steps-rate = Iterationen pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-gpu = GPU
@@ -1561,8 +1562,8 @@ page-export-print = Drucken
 page-export-more = Weitere Formate, im Terminal:
 page-copy = Kopieren
 page-copied = Kopiert
-page-card-do = Was zu tun ist
-page-card-done = Fertig um
+page-card-do = Was jetzt hilft
+page-card-done = Ende
 page-card-left = Restzeit
 page-card-left-if = Restzeit, wenn es weitergeht
 page-card-took = Dauer
@@ -1571,7 +1572,7 @@ page-card-speed = Tempo
 page-card-overhead = Zeit ohne Training
 page-ended-at = beendet: { $time }
 page-elapsed = bisher { $duration }
-page-no-total = Gesamtzahl unbekannt: --max-steps N angeben
+page-no-total = Gesamtzahl unbekannt
 page-iterations = Iterationen
 page-per-iteration = pro Iteration
 page-speed-range = { $share } brauchen { $span }
@@ -1828,7 +1829,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = in diesem Speicher sind keine Läufe
     .hint = lies zuerst welche ein: stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price ist der Preis einer GPU für eine Stunde
+error-fleet-bad-price = eine Flotte hat einen Preis pro GPU und Stunde
     .hint = zum Beispiel: --price 2.10/h
 fleet-filter = Zeilen zeigen mit
 fleet-other-causes = andere Ursachen
@@ -1898,6 +1899,16 @@ note-sum-normal = Eine normale Iteration dauert { $duration }. Diese Zahl bestim
 note-at-most = { $phase } höchstens { $duration }
 note-closing = Voraussichtliches Ende des Trainings, etwa: { $time } ({ $low } – { $high }).
 
+# Keys of the live view
+live-keys = q beenden · p anhalten · l Log-Zeilen · ? Hilfe
+live-held = Angehalten: Der Lauf geht weiter, Alarme werden weiter gesendet. Weiter mit p.
+live-key-quit = q   beenden; der Lauf geht weiter
+live-key-pause = p   das Bild anhalten oder weiterlaufen lassen (auch mit der Leertaste)
+live-key-log = l   die letzten Zeilen des Logs zeigen oder verbergen
+live-key-help = ?   diese Hilfe schließen
+
+# Both ends of the interval in one minute
+finish-at-one = Ende: { $time }
 ## The list of runs and what is beside it
 
 app-new = Neu

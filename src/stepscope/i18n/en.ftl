@@ -1209,6 +1209,7 @@ backtest-summary = { $count ->
     [one] The forecast of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of 1.
    *[other] Forecasts of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of { $count }.
 }
+page-throughput = throughput
 page-tokens-rate = tokens per second, evaluations and checkpoints included
 page-steps-rate = iterations per second, evaluations and checkpoints included
 page-gpu = GPU
@@ -1572,7 +1573,7 @@ page-card-speed = Speed
 page-card-overhead = Overhead
 page-ended-at = ended at { $time }
 page-elapsed = { $duration } so far
-page-no-total = total unknown: pass --max-steps N
+page-no-total = total unknown
 page-iterations = iterations
 page-per-iteration = per iteration
 page-speed-range = { $share } take { $span }
@@ -1829,7 +1830,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = there are no runs in this store
     .hint = read some first: stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price is the price of one GPU for an hour
+error-fleet-bad-price = a fleet is priced by the hour of one GPU
     .hint = for example: --price 2.10/h
 fleet-filter = Show rows with
 fleet-other-causes = other causes
@@ -1900,6 +1901,16 @@ note-sum-normal = A normal iteration takes { $duration }. That figure sets the p
 note-at-most = { $phase } at most { $duration }
 note-closing = The training should finish at about { $time } ({ $low } – { $high }).
 
+# Keys of the live view
+live-keys = q quit · p pause · l log lines · ? help
+live-held = Paused: the run goes on, and alarms are still sent. p goes on.
+live-key-quit = q   quit; the run goes on
+live-key-pause = p   hold the picture, or let it go on (space does the same)
+live-key-log = l   show or hide the last lines of the log
+live-key-help = ?   close this help
+
+# Both ends of the interval in one minute
+finish-at-one = done at { $time }
 ## The list of runs and what is beside it
 
 app-new = New

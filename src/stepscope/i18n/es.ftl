@@ -994,6 +994,7 @@ error-compare-needs-two = compare necesita dos logs o más
 ## La página
 
 page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
+page-strip = Cada iteración
 page-whatif = Qué pasaría si
 
 ## La aplicación web
@@ -1208,6 +1209,7 @@ backtest-summary = { $count ->
     [one] El pronóstico del tiempo hasta la iteración { $step }, recalculado con el log de entonces. Tiempos reales dentro del intervalo: { $held } de 1.
    *[other] Pronósticos del tiempo hasta la iteración { $step }, recalculados con el log de entonces. Tiempos reales dentro del intervalo: { $held } de { $count }.
 }
+page-throughput = rendimiento
 page-tokens-rate = tokens por segundo, evaluaciones y checkpoints incluidos
 page-steps-rate = iteraciones por segundo, evaluaciones y checkpoints incluidos
 page-gpu = GPU
@@ -1561,8 +1563,8 @@ page-export-print = Imprimir
 page-export-more = Más formatos, desde una terminal:
 page-copy = Copiar
 page-copied = Copiado
-page-card-do = Qué hacer
-page-card-done = Termina
+page-card-do = Qué conviene hacer
+page-card-done = Fin previsto
 page-card-left = Tiempo restante
 page-card-left-if = Tiempo restante, si continúa
 page-card-took = Duración
@@ -1571,7 +1573,7 @@ page-card-speed = Velocidad
 page-card-overhead = Tiempo sin entrenar
 page-ended-at = fin: { $time }
 page-elapsed = { $duration } hasta ahora
-page-no-total = total desconocido: indica --max-steps N
+page-no-total = total desconocido
 page-iterations = iteraciones
 page-per-iteration = por iteración
 page-speed-range = el { $share } tarda { $span }
@@ -1586,7 +1588,7 @@ page-more-changes = { $count ->
 }
 page-timeline = Cronología
 page-lane-level = tiempo por iteración
-page-lane-stops = iteraciones lentas y pausas, por partes
+page-lane-stops = iteraciones lentas y paradas, por partes
 page-unprinted = sin imprimir (se imprime 1 de cada { $count })
 page-training-loss = pérdida de entrenamiento
 page-best = mejor: { $loss } en { $step }
@@ -1596,7 +1598,7 @@ page-tabs = Detalles
 page-tab-forecast = Pronóstico
 page-tab-ranks = Ranks
 page-tab-log = Log
-page-column-count = cuántas
+page-column-count = número
 page-column-each = cada una
 page-column-extra = de más
 page-column-cause = causa
@@ -1606,7 +1608,7 @@ page-column-format = formato
 page-slow-groups = Por tipos
 page-slow-each = Una por una
 page-window = { $first }–{ $last } ({ $count } iteraciones)
-page-fan-changed = si cambias algo
+page-fan-changed = con el cambio
 page-reset = Restablecer
 page-copy-flags = Copiar como opciones
 page-ranks-hint = Cada fila es un rank, cada columna un tramo. El color es su tiempo por iteración frente a la mediana de todos los ranks en ese tramo.
@@ -1828,7 +1830,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = no hay ejecuciones en este almacén
     .hint = lee algunas primero: stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price es el precio de una GPU por hora
+error-fleet-bad-price = el precio de una flota es por hora de una GPU
     .hint = por ejemplo: --price 2.10/h
 fleet-filter = Mostrar filas con
 fleet-other-causes = otras causas
@@ -1898,6 +1900,16 @@ note-sum-normal = Una iteración normal tarda { $duration }. Esa cifra marca el 
 note-at-most = { $phase } { $duration } como mucho
 note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).
 
+# Keys of the live view
+live-keys = q salir · p pausa · l líneas del log · ? ayuda
+live-held = En pausa: la ejecución sigue y las alarmas se envían igualmente. p para continuar.
+live-key-quit = q   salir; la ejecución sigue
+live-key-pause = p   congelar la imagen o seguir (también con espacio)
+live-key-log = l   mostrar u ocultar las últimas líneas del log
+live-key-help = ?   cerrar esta ayuda
+
+# Both ends of the interval in one minute
+finish-at-one = fin previsto: { $time }
 ## The list of runs and what is beside it
 
 app-new = Nuevo

@@ -1208,6 +1208,7 @@ backtest-summary = { $count ->
     [one] La prévision du temps jusqu’à l’itération { $step }, recalculée avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur 1.
    *[other] Prévisions du temps jusqu’à l’itération { $step }, recalculées avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur { $count }.
 }
+page-throughput = débit
 page-tokens-rate = tokens par seconde, évaluations et checkpoints compris
 page-steps-rate = itérations par seconde, évaluations et checkpoints compris
 page-gpu = GPU
@@ -1564,14 +1565,14 @@ page-copied = Copié
 page-card-do = Que faire
 page-card-done = Fin prévue
 page-card-left = Temps restant
-page-card-left-if = Temps restant, si l’entraînement continue
+page-card-left-if = Temps restant, si l’exécution continue
 page-card-took = Durée
 page-card-progress = Progression
 page-card-speed = Vitesse
-page-card-overhead = Temps hors entraînement
-page-ended-at = terminé : { $time }
+page-card-overhead = Surcoût
+page-ended-at = fin : { $time }
 page-elapsed = { $duration } jusqu’ici
-page-no-total = total inconnu : passez --max-steps N
+page-no-total = total inconnu
 page-iterations = itérations
 page-per-iteration = par itération
 page-speed-range = { $share } prennent { $span }
@@ -1594,7 +1595,7 @@ page-tip-window = Itérations { $first }–{ $last } ({ $count }) : { $took } ch
 page-strip-hint-touch = Touchez pour voir les valeurs ; les boutons ci-dessus zooment et déplacent.
 page-tabs = Détails
 page-tab-forecast = Prévision
-page-tab-ranks = Rangs
+page-tab-ranks = Ranks
 page-tab-log = Log
 page-column-count = nombre
 page-column-each = chacune
@@ -1606,10 +1607,10 @@ page-column-format = format
 page-slow-groups = Par type
 page-slow-each = Une par une
 page-window = { $first }–{ $last } ({ $count } itérations)
-page-fan-changed = si vous changez
+page-fan-changed = avec le changement
 page-reset = Réinitialiser
 page-copy-flags = Copier comme options
-page-ranks-hint = Chaque ligne est un rank, chaque colonne une portion de l’entraînement. La couleur est son temps par itération comparé à la médiane de tous les ranks à cet endroit.
+page-ranks-hint = Chaque ligne est un rank, chaque colonne une portion de l’exécution. La couleur est son temps par itération comparé à la médiane de tous les ranks à cet endroit.
 page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin et les lignes non comprises.
 page-log-find = Chercher
 page-sure = Confiance dans cette lecture
@@ -1828,7 +1829,7 @@ fleet-without-config_hash = { $count ->
   }
 error-fleet-no-store = il n’y a aucune exécution dans ce magasin
     .hint = lisez-en d’abord : stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = --price est le prix d’un GPU pour une heure
+error-fleet-bad-price = le prix d’une flotte est celui d’un GPU par heure
     .hint = par exemple : --price 2.10/h
 fleet-filter = Montrer les lignes avec
 fleet-other-causes = autres causes
@@ -1898,6 +1899,16 @@ note-sum-normal = Une itération normale prend { $duration }. C’est ce chiffre
 note-at-most = { $phase } { $duration } au plus
 note-closing = Fin prévue de l’entraînement, environ : { $time } ({ $low } – { $high }).
 
+# Keys of the live view
+live-keys = q quitter · p pause · l lignes du log · ? aide
+live-held = En pause : l’exécution continue et les alarmes sont toujours envoyées. p pour reprendre.
+live-key-quit = q   quitter ; l’exécution continue
+live-key-pause = p   figer l’image ou la laisser continuer (espace fait de même)
+live-key-log = l   afficher ou masquer les dernières lignes du log
+live-key-help = ?   fermer cette aide
+
+# Both ends of the interval in one minute
+finish-at-one = fin prévue : { $time }
 ## The list of runs and what is beside it
 
 app-new = Nouveau
