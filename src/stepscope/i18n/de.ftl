@@ -1910,7 +1910,6 @@ live-key-help = ?   diese Hilfe schließen
 # Both ends of the interval in one minute
 finish-at-one = Ende: { $time }
 ## The list of runs and what is beside it
-
 app-new = Neu
 app-close = Schließen
 app-copy = Kopieren

@@ -1912,7 +1912,6 @@ live-key-help = ?   close this help
 # Both ends of the interval in one minute
 finish-at-one = done at { $time }
 ## The list of runs and what is beside it
-
 app-new = New
 app-close = Close
 app-copy = Copy

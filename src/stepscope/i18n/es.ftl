@@ -1911,7 +1911,6 @@ live-key-help = ?   cerrar esta ayuda
 # Both ends of the interval in one minute
 finish-at-one = fin previsto: { $time }
 ## The list of runs and what is beside it
-
 app-new = Nuevo
 app-close = Cerrar
 app-copy = Copiar

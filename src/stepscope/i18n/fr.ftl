@@ -1910,7 +1910,6 @@ live-key-help = ?   fermer cette aide
 # Both ends of the interval in one minute
 finish-at-one = fin prévue : { $time }
 ## The list of runs and what is beside it
-
 app-new = Nouveau
 app-close = Fermer
 app-copy = Copier
