@@ -1208,7 +1208,6 @@ backtest-summary = { $count ->
     [one] Die Prognose der Zeit bis Iteration { $step }, neu berechnet aus dem damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von 1.
    *[other] Prognosen der Zeit bis Iteration { $step }, neu berechnet aus dem jeweils damaligen Log. Tatsächliche Zeiten in der Spanne: { $held } von { $count }.
 }
-page-throughput = Durchsatz
 page-tokens-rate = Tokens pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-steps-rate = Iterationen pro Sekunde, einschließlich Evaluierungen und Checkpoints
 page-gpu = GPU
@@ -1910,7 +1909,6 @@ live-key-help = ?   diese Hilfe schließen
 # Both ends of the interval in one minute
 finish-at-one = Ende: { $time }
 ## The list of runs and what is beside it
-
 app-new = Neu
 app-close = Schließen
 app-copy = Kopieren

@@ -1209,7 +1209,6 @@ backtest-summary = { $count ->
     [one] The forecast of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of 1.
    *[other] Forecasts of the time to iteration { $step }, recomputed from the log as it was then. Actual times within the range: { $held } of { $count }.
 }
-page-throughput = throughput
 page-tokens-rate = tokens per second, evaluations and checkpoints included
 page-steps-rate = iterations per second, evaluations and checkpoints included
 page-gpu = GPU
@@ -1912,7 +1911,6 @@ live-key-help = ?   close this help
 # Both ends of the interval in one minute
 finish-at-one = done at { $time }
 ## The list of runs and what is beside it
-
 app-new = New
 app-close = Close
 app-copy = Copy

@@ -994,7 +994,6 @@ error-compare-needs-two = compare necesita dos logs o más
 ## La página
 
 page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
-page-strip = Cada iteración
 page-whatif = Qué pasaría si
 
 ## La aplicación web
@@ -1209,7 +1208,6 @@ backtest-summary = { $count ->
     [one] El pronóstico del tiempo hasta la iteración { $step }, recalculado con el log de entonces. Tiempos reales dentro del intervalo: { $held } de 1.
    *[other] Pronósticos del tiempo hasta la iteración { $step }, recalculados con el log de entonces. Tiempos reales dentro del intervalo: { $held } de { $count }.
 }
-page-throughput = rendimiento
 page-tokens-rate = tokens por segundo, evaluaciones y checkpoints incluidos
 page-steps-rate = iteraciones por segundo, evaluaciones y checkpoints incluidos
 page-gpu = GPU
@@ -1911,7 +1909,6 @@ live-key-help = ?   cerrar esta ayuda
 # Both ends of the interval in one minute
 finish-at-one = fin previsto: { $time }
 ## The list of runs and what is beside it
-
 app-new = Nuevo
 app-close = Cerrar
 app-copy = Copiar

@@ -1208,7 +1208,6 @@ backtest-summary = { $count ->
     [one] La prévision du temps jusqu’à l’itération { $step }, recalculée avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur 1.
    *[other] Prévisions du temps jusqu’à l’itération { $step }, recalculées avec le log d’alors. Durées réelles dans l’intervalle : { $held } sur { $count }.
 }
-page-throughput = débit
 page-tokens-rate = tokens par seconde, évaluations et checkpoints compris
 page-steps-rate = itérations par seconde, évaluations et checkpoints compris
 page-gpu = GPU
@@ -1910,7 +1909,6 @@ live-key-help = ?   fermer cette aide
 # Both ends of the interval in one minute
 finish-at-one = fin prévue : { $time }
 ## The list of runs and what is beside it
-
 app-new = Nouveau
 app-close = Fermer
 app-copy = Copier
