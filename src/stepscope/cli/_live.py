@@ -49,6 +49,11 @@ def add_live_arguments(parser: argparse.ArgumentParser, *, plain: str = "Print o
         help="Seconds between updates (default: 1 on a screen, else 10)",
     )
     add_alarm_arguments(parser)
+    parser.add_argument(
+        "--otlp",
+        metavar="FILE|URL",
+        help="Write the phases as OpenTelemetry spans and gauges to this file or collector (needs the extra `otlp`)",
+    )
 
 
 def add_alarm_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,11 +67,6 @@ def add_alarm_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="Send alarms to this Apprise URL; may be repeated (needs the extra `notify`)",
-    )
-    parser.add_argument(
-        "--otlp",
-        metavar="FILE|URL",
-        help="Write the phases as OpenTelemetry spans and gauges to this file or collector (needs the extra `otlp`)",
     )
 
 
