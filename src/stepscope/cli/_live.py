@@ -202,17 +202,24 @@ class ScreenShow:
         self._console = Console(highlight=False)
         # The whole screen, so that a new window size leaves no scraps; what was shown last stays behind at the end.
         self._live = Live(console=self._console, auto_refresh=False, screen=True)
-        self._last: Text | None = None
+        self._last: View | None = None
+        # What keys change (`_keys.py`): whether there are any, a held picture, the lines of the log, the help.
+        self.has_keys, self.is_held, self.has_log, self.has_help = False, False, True, False
 
     def __call__(self, view: View) -> None:
         self.show(view)
 
     def show(self, view: View, *, is_drawn: bool = True) -> None:
         """Draw a view and send its alarms; one that is not drawn is kept for the end."""
-        if is_drawn:
-            self._live.update(self._drawn(view, height=self._console.height), refresh=True)
-        self._last = self._drawn(view, height=None)
+        self._last = view
+        if is_drawn and not self.is_held:
+            self.redraw()
         self._sender.send(view.fresh)
+
+    def redraw(self) -> None:
+        """Draw the last view again."""
+        if self._last is not None:
+            self._live.update(self._drawn(self._last, height=self._console.height), refresh=True)
 
     def pause(self) -> None:
         """Leave the terminal to somebody else."""
@@ -226,7 +233,13 @@ class ScreenShow:
         from rich.text import Text
 
         width = max(40, min(_WIDEST, self._console.width))
-        lines = live.draw(view, self._language, width=width, height=height)
+        footer = live.keys_lines(self._language, width, is_held=self.is_held, has_help=self.has_help)
+        if not self.has_keys or height is None:
+            footer = []
+        room = None if height is None else height - len(footer)
+        lines = live.draw(view, self._language, width=width, height=room, has_log=self.has_log)
+        if room is not None and footer:
+            lines += [Text("")] * (room - 1 - len(lines)) + footer
         text = Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
         text.no_wrap, text.overflow = True, "ellipsis"
         return text
@@ -238,7 +251,9 @@ class ScreenShow:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
         if self._last is not None:
-            self._console.print(self._last)
+            width = max(40, min(_WIDEST, self._console.width))
+            for line in live.end_lines(self._last, self._language, width=width):
+                self._console.print(line)
         self._sender.close()
 
 

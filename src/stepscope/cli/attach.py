@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from stepscope.cli import _answer, _live
-from stepscope.core.clock import SystemClock
+from stepscope.cli._keys import KeyClock
 from stepscope.core.errors import InputError, UsageError
 
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if found is None:
         raise InputError("process-without-log", place=str(args.pid), pid=str(args.pid))
     print(language.text("attach-log", path=str(found)), file=sys.stderr)
-    clock = SystemClock()
+    clock = KeyClock()
     inside = Inside(
         clock,
         pid=lambda: args.pid,
@@ -65,6 +65,6 @@ def run(args: argparse.Namespace) -> int:
             interval_s=_live.interval_of(args),
             is_alive=lambda: process.is_alive(args.pid),
         )
-        with contextlib.closing(inside), _live.make_show(args, language) as show:
+        with contextlib.closing(inside), _live.make_show(args, language) as show, clock.reading(show):
             end = watch.run_to_end(lambda view: show(otlp.passed(inside.look(view))))
     return _live.exit_code(end)

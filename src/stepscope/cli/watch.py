@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stepscope.cli import _answer, _live
+from stepscope.cli._keys import KeyClock
 from stepscope.cli._metrics_file import MetricsFile
-from stepscope.core.clock import SystemClock
 from stepscope.core.errors import UsageError
 from stepscope.live.process import has_writer, recorded_pid
 from stepscope.source.files import Source
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     _live.warn_of_ignored(args, language)
     metrics, otlp = MetricsFile(args.metrics_file), _live.make_otlp(args)
     source = resolve(args.log)[0]
-    clock = SystemClock()
+    clock = KeyClock()
     folder = source.path.parent if source.is_recorded and source.path is not None else None
     with contextlib.closing(_tail(source)) as tail:
         watch = Watch(
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             ends_with_process=False,
         )
         inside = Inside(clock, pid=lambda: None if folder is None else recorded_pid(folder), folder=folder)
-        with contextlib.closing(inside), _live.make_show(args, language) as show:
+        with contextlib.closing(inside), _live.make_show(args, language) as show, clock.reading(show):
 
             def show_view(view: View) -> None:
                 view = otlp.passed(inside.look(view))

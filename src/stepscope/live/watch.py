@@ -36,7 +36,7 @@ _BUDGET = 0.1
 # A traceback arrives line by line, from several ranks one after the other, and its cause may be in its last line. An
 # apparent end may also be an exception that was caught: a run that goes on has not ended.
 _LAST_WORDS_S = 2.5
-_RECENT_BYTES, _RECENT_LINES = 4096, 8
+_RECENT_BYTES, _RECENT_LINES = 4096, 24
 # A log without times goes by the arrival of its lines once this many of its rows are known and of its lines have come.
 _ENOUGH_ROWS, _ENOUGH_ARRIVALS = 3, 6
 # The arrival time that a recording puts before each line.

@@ -55,6 +55,13 @@ def glued(text: str) -> str:
     return _NUMBER_UNIT.sub(_GLUE, text)
 
 
+def unglued(text: Text) -> Text:
+    """`text` for a place where no more lines are broken."""
+    plain = text.copy()
+    plain.plain = text.plain.replace(_GLUE, " ")
+    return plain
+
+
 def head(report: Report, language: Language, width: int) -> list[Text]:
     """The answer in three lines; on the first one, where there is room, the trainer and the log."""
     first, *others = summary_lines(report, language)

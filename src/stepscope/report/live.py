@@ -19,10 +19,11 @@ from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.live.pulse import Pulse
 from stepscope.live.watch import View
-from stepscope.report.drawing import STYLE, bar
+from stepscope.report.drawing import STYLE, bar, head, unglued
 from stepscope.report.wording.finish import deadline_lines, finish_lines, finish_text, left_text
 from stepscope.report.wording.hardware import hardware_text, hardware_trouble
 from stepscope.report.wording.headline import headline
+from stepscope.report.wording.summary import other_alarms
 from stepscope.run.model import Run
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -59,8 +60,13 @@ def screen(view: View, language: Language, *, width: int = 80) -> list[str]:
     return [drawn.plain for drawn in draw(view, language, width=width)]
 
 
-def draw(view: View, language: Language, *, width: int = 80, height: int | None = None) -> list[Text]:
-    """The screen in colours, which add to the words and replace none; `height` leaves out the lines that do not fit."""
+def draw(
+    view: View, language: Language, *, width: int = 80, height: int | None = None, has_log: bool = True
+) -> list[Text]:
+    """The screen in colours, which add to the words and replace none.
+
+    `height` leaves out the lines that do not fit, and fills rows that are free with lines of the log.
+    """
     report = view.report
     rows: list[Row] = []
     lines: list[Text] = []
@@ -80,12 +86,32 @@ def draw(view: View, language: Language, *, width: int = 80, height: int | None 
     for alarm in view.alarms[:_SHOWN_ALARMS]:
         text = Text(alarm_text(alarm, language), style=_ALARM_STYLE[alarm.severity])
         lines += [_cut(piece, width) for piece in _wrapped(text, width, indent=2)]
-    room = _SHOWN_LINES if height is None else min(_SHOWN_LINES, height - len(lines) - 1)
-    if view.last_lines and room > 0:
+    room = _SHOWN_LINES if height is None else height - len(lines) - 1
+    if view.last_lines and room > 0 and has_log:
         for index, printed in enumerate(view.last_lines[-room:]):
             label = language.text("live-log") if not index else ""
             lines += _labelled(label, Text(redact(printed, width), style="bright_black"), column, width)[:1]
     return lines if height is None else lines[: max(1, height - 1)]
+
+
+def end_lines(view: View, language: Language, *, width: int = 80) -> list[Text]:
+    """What stays behind when the view is over: the answer in three lines, and the alarms that it does not name."""
+    if view.report is None or not len(view.report.run):
+        return draw(view, language, width=width)
+    lines = [piece for text in head(view.report, language, width) for piece in _wrapped(text, width, indent=2)]
+    for alarm in [alarm for alarm in other_alarms(view.report) if alarm.code != "finished"][:_SHOWN_ALARMS]:
+        text = Text(alarm_text(alarm, language), style=_ALARM_STYLE[alarm.severity])
+        lines += _wrapped(text, width, indent=2)
+    return [unglued(_cut(line, width)) for line in lines]
+
+
+def keys_lines(language: Language, width: int, *, is_held: bool, has_help: bool) -> list[Text]:
+    """What the keys do: in a line, or in sentences."""
+    held = [Text(language.text("live-held"), style="bold yellow")] if is_held else []
+    if not has_help:
+        return [_cut(one, width) for one in (*held, Text(language.text("live-keys"), style="dim"))]
+    names = ("quit", "pause", "log", "help")
+    return [_cut(one, width) for one in (*held, *(Text(language.text(f"live-key-{name}")) for name in names))]
 
 
 def _now_left(end: Forecast, view: View) -> Forecast:
