@@ -1680,10 +1680,10 @@ error-price-needs-power = un prix au kilowattheure demande la puissance que cons
     .hint = indiquez --nvidia-smi FILE, ou un prix à l’heure comme --price 2.10/h
 
 # Live: the best model lies long behind
-alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
-alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
-alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
-alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien : le checkpoint de cette itération est enregistré.
+alarm-past-best-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. S’arrêter maintenant ne coûte rien et économise { $left } : le checkpoint de cette itération est enregistré.
+alarm-past-best-unsaved = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer ainsi n’aidera pas ; le log ne montre aucun checkpoint de cette itération.
+alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
 
 # The answer in three lines, where a mean is no normal iteration
 summary-each-no-total-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; fin : passez --max-steps N
@@ -1920,7 +1920,7 @@ app-all = Toutes
 app-filter = Rechercher et filtrer
 app-filter-state = État
 app-search = Rechercher une exécution
-app-any-trainer = Tous les entraîneurs
+app-any-trainer = Tous les programmes
 app-any-folder = Tous les dossiers
 app-folder = Dossier
 app-no-folder = (ce dossier)
@@ -1928,7 +1928,7 @@ app-group = Grouper par dossier
 app-sort = Tri
 app-column-state = État
 app-column-run = Exécution
-app-column-trainer = Entraîneur
+app-column-trainer = Programme
 app-column-progress = Progression
 app-column-step = Par itération
 app-column-left = Reste ou fin

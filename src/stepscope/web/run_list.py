@@ -1,8 +1,8 @@
 """The list of runs as it grows: found, looked up or read by a thread of its own, newest first, and kept up to date.
 
-Whoever shows the list asks for what has changed since it last asked. The thread works while somebody does, and only as
-often as its own cost allows: a folder that is slow to search is searched less often, a log that is slow to read is
-read again less often.
+The page that shows the list asks for what has changed since it last asked. The thread works while somebody does, and
+only as often as its own cost allows: a folder that is slow to search is searched less often, a log that is slow to
+read is read again less often.
 """
 
 from __future__ import annotations

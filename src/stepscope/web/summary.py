@@ -1,7 +1,7 @@
 """A report → what a row of the list says of a run: small, plain data that can be kept for years.
 
 The clock is left out of it: what a silent log is taken for, and what a run does between two lines, are kept as tables
-over the length of the silence, and whoever draws the row looks them up.
+over the length of the silence, and the reader that draws the row looks them up.
 """
 
 from __future__ import annotations
