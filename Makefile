@@ -14,7 +14,7 @@ SLOW = named_for_what_they_are or healthy_runs_have_no or intervals_of_ninety_pe
 # One process more than there are cores: many tests wait for other processes.
 WORKERS ?= $(shell expr $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1)
 
-.PHONY: all demo browser quick test faults soak audit docs sizes bench clean
+.PHONY: all demo browser quick test faults soak audit docs site sizes bench clean
 .NOTPARALLEL:
 all: test
 
@@ -82,6 +82,11 @@ audit: $(VENV)/.deps
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/gen.py
+
+# The documentation as a site, in the folder site; it needs no network to be read.
+site: $(BIN)/python
+	$(PIP) install -c constraints.txt mkdocs-material
+	$(BIN)/mkdocs build --strict
 
 # What has grown large: files, functions, branches, state. It prints and never fails.
 sizes: $(VENV)/.deps

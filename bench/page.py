@@ -44,6 +44,14 @@ async (frames) => {
 """
 
 
+def find_browser() -> str:
+    """The Chromium of this machine."""
+    path = next((found for name in _NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        raise SystemExit("no Chromium here: make browser")
+    return path
+
+
 def write_log(path: Path, *, steps: int = 0, num_bytes: int = 0) -> int:
     """A nanoGPT log of so many steps, or of about so many bytes; evaluations, at most 400 of them, a few stalls."""
     size = step = 0
@@ -115,14 +123,12 @@ def bench_server(folder: Path, browser: Browser) -> None:
         again = paint_ms(page)
         page.close()
         server.terminate()
-    print(f"\nserve, one log of 1 MB: address printed after {ready:.2f} s; first paint of the list (the log is read")
-    print(f"for it) {listed:.0f} ms, of the run's page {opened:.0f} ms, of the same page again {again:.0f} ms.")
+    print(f"\nserve, one log of 1 MB: address printed after {ready:.2f} s; first paint of the list")
+    print(f"{listed:.0f} ms, of the run's page {opened:.0f} ms, of the same page again {again:.0f} ms.")
 
 
 def main() -> int:
-    path = next((found for name in _NAMES if (found := shutil.which(name))), None)
-    if path is None:
-        raise SystemExit("no Chromium here: make browser")
+    path = find_browser()
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         bench_files(Path(name), browser)

@@ -43,6 +43,7 @@ def _same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("XDG_CONFIG_HOME", os.devnull)  # nobody's own formats
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)  # and nobody's summaries
     monkeypatch.delenv("LANG", raising=False)
     monkeypatch.setattr("stepscope.cli._gpu.installed_hardware", lambda: None)  # whatever card this machine has
     time.tzset()

@@ -67,7 +67,7 @@ def commands(path):
     text = path.read_text(encoding="utf-8")
     for block in FENCE.finditer(text):
         if block["language"] in {"", "sh", "bash", "console"}:
-            for line in re.sub(r"\\\n\s*", " ", block["text"]).splitlines():
+            for line in block["text"].replace("\\\n", " ").splitlines():
                 yield from _pieces(line)
     for piece in CODE.findall(FENCE.sub("", text)):
         if piece.startswith("stepscope "):

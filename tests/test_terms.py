@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import re
 import tomllib
 
@@ -99,3 +100,18 @@ def _found(text, place):
         for pattern, instead in NEVER.items()
         for match in re.finditer(pattern, text, re.IGNORECASE)
     ]
+
+
+ENGLISH = re.compile(r"\b(the|of|is|are|with|from|which|this|and|were|has|not|each|time)\b")
+
+
+@pytest.mark.parametrize("code", [code for code in languages() if code != "en"])
+@pytest.mark.parametrize("kind", ["html", "terminal", "markdown", "note"])
+def test_no_english_is_left_on_a_translated_page(cli, case, code, kind):
+    """Quoted lines, commands and settings stay as they are; every sentence of ours is in the language asked for."""
+    more = ["--full"] if kind == "terminal" else []
+    _, out, _ = cli(*case, *more, "--lang", code, "--format", kind)
+    out = re.sub(r"<(script|style|code|pre)\b.*?</\1>|<[^>]+>", "\n", out, flags=re.DOTALL)
+    out = re.sub(r"^---\n.*?^---\n", "", out, flags=re.DOTALL | re.MULTILINE)
+    text = COMMAND.sub("", QUOTED.sub("", html.unescape(out)))
+    assert not [line for line in text.splitlines() if ENGLISH.search(line) and "python -u" not in line]

@@ -26,6 +26,7 @@ def enter(address: str) -> Iterator[httpx.Client]:
 @contextmanager
 def serving(path: Path, *arguments: str, errors: Path | None = None, **variables: str) -> Iterator[str]:
     """The address, token and all, of a server for the logs below `path`; its messages go to the file `errors`."""
+    variables.setdefault("XDG_CACHE_HOME", os.devnull)  # nobody's summaries
     command = [sys.executable, "-m", "stepscope", "serve", str(path), "--lang", "en", *arguments]
     with (
         (errors or Path(os.devnull)).open("wb") as said,

@@ -61,12 +61,21 @@ def test_the_app(tmp_path, open_page, scheme):
         (tmp_path / name).write_text("\n".join(training(300, every=10, evaluate=50, step_ms=took)) + "\n")
     with serving(tmp_path) as address:
         page = open_page(address, offline=False, color_scheme=scheme, bypass_csp=True)
+        page.locator("#count", has_text="2 of 2 runs").wait_for()
+        for name in ("a.log", "b.log"):
+            page.locator(f'input[value="{name}"]').check()
+        assert complaints(page) == []
+        page.locator("#new").click()
         assert complaints(page) == []
         page.locator("#text").fill("no log at all")
-        page.locator("#paste button").click()
+        page.locator("#paste button[type=submit]").click()
         page.wait_for_selector("#answer .alarm")
         assert complaints(page) == []
-        page.locator("a", has_text="a.log").click()
+        page.locator("#compare").click()
+        page.wait_for_selector("#overlay canvas")
+        assert complaints(page) == []
+        page.go_back()
+        page.locator("#rows a", has_text="a.log").click()
         page.wait_for_selector("#strip canvas")
         assert complaints(page) == []
 

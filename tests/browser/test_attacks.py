@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
 import socket
 import threading
-from html.parser import HTMLParser
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
@@ -21,6 +22,13 @@ from tests.browser.server import enter, serving
 from tests.unit.logs import training
 
 LOG = "\n".join(training(60, every=10, evaluate=20)) + "\n"
+
+
+def own_log(number):
+    """A log that is no copy of another: copies are one run."""
+    return "\n".join(training(60, every=10, evaluate=20, step_ms=100.0 + number)) + "\n"
+
+
 NAMES = [
     b"good.log",
     b"caf\xe9.log",
@@ -46,7 +54,9 @@ def shelf(tmp_path_factory):
     for number, name in enumerate(NAMES):
         path = os.fsencode(folder) + b"/" + name
         with open(path, "w") as file:  # noqa: PTH123 (a name of bytes)
-            file.write(LOG + f"Traceback (most recent call last):\nRuntimeError: {number} <b onclick=x>\u202e\n")
+            file.write(
+                own_log(number) + f"Traceback (most recent call last):\nRuntimeError: {number} <b onclick=x>\u202e\n"
+            )
     (folder.parent / "outside.log").write_text(LOG)
     return folder
 
@@ -70,44 +80,39 @@ def client(address):
         yield found
 
 
-class Links(HTMLParser):
-    """The runs that a page links to, and those that its form sends."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.opened, self.chosen = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        values = dict(attrs)
-        if tag == "a" and values.get("href", "").startswith("run?"):
-            self.opened += parse_qs(urlsplit(values["href"]).query)["path"]
-        if tag == "input":
-            self.chosen.append(values["value"])
+def rows(client):
+    """All rows of the list, once everything is read."""
+    while True:
+        answer = client.get("/rows")
+        found = answer.json()
+        progress = found["progress"]
+        if progress["is_searched"] and progress["num_read"] == progress["num_found"]:
+            return found["rows"], answer.text
+        time.sleep(0.05)
 
 
 def test_every_name_is_listed_and_opened(client, shelf):
     """And found again by whoever reads the document, though no page or document has a hidden character as it is."""
-    page = client.get("/").text
-    assert not HIDDEN.search(page)
-    links = Links(page)
-    assert links.opened == links.chosen
-    assert len(set(links.opened)) == len(NAMES)
+    found, text = rows(client)
+    assert not HIDDEN.search(client.get("/").text + text)
+    assert not any(HIDDEN.search(row["name"]) for row in found)
+    keys = [row["key"] for row in found]
+    assert len(set(keys)) == len(NAMES)
     paths = set()
-    for key in links.opened:
+    for key in keys:
         for route in ("/run", "/fragment", "/run.json"):
             answer = client.get(route, params={"path": key})
             assert answer.status_code == 200, (route, key)
             assert not HIDDEN.search(answer.text), (route, key)
         paths.add(os.fsencode(json.loads(answer.text)["source"]["paths"][0]))
     assert paths == {os.fsencode(shelf) + b"/" + name for name in NAMES}
-    for one, other in zip(links.chosen, links.chosen[1:], strict=False):
+    for one, other in itertools.pairwise(keys):
         assert client.get("/compare", params={"path": [one, other]}).status_code == 200
 
 
 def test_every_name_is_in_the_metrics(client):
     families = text_string_to_metric_families(client.get("/metrics").text)
-    runs = {sample.labels["run"] for family in families for sample in family.samples}
+    runs = {one.labels["run"] for family in families for one in family.samples if "run" in one.labels}
     assert len(runs) == len(NAMES)
     assert {"caf⟨E9⟩.log", "turned ⟨U+202E⟩gol.exe.log", "new\nline.log"} <= runs
 
@@ -116,7 +121,8 @@ def test_names_run_nothing_in_a_browser(address, open_page, problems):
     """The list, a page of each, and a comparison of those that a form would change on its way."""
     page = open_page(address, offline=False)
     first = page.url
-    links = page.locator("table.list a").evaluate_all("all => all.map((one) => one.href)")
+    page.locator("#count", has_text=f"{len(NAMES)} of {len(NAMES)} runs").wait_for()
+    links = page.locator("#rows a").evaluate_all("all => all.map((one) => one.href)")
     assert len(links) == len(NAMES)
     odd = [link for link in links if re.search("onerror|script|onclick|%25E9|%250A", link)]
     assert len(odd) >= 5
@@ -125,10 +131,11 @@ def test_names_run_nothing_in_a_browser(address, open_page, problems):
         page.wait_for_selector("#strip canvas")
         assert page.evaluate("window.owned") is None
     page.goto(first)
-    for box in page.locator("input[type=checkbox]").all():
+    page.locator("#count", has_text=f"{len(NAMES)} of {len(NAMES)} runs").wait_for()
+    for box in page.locator("#rows input[type=checkbox]").all():
         if re.search("%E9|%0A", box.get_attribute("value")):
             box.check()
-    page.locator("form[action='compare'] button").click()
+    page.locator("#compare").click()
     assert page.locator(".pair svg").count() == 2
     assert "caf⟨E9⟩.log" in page.locator("main").inner_text()
     assert page.evaluate("window.owned") is None
@@ -141,15 +148,16 @@ def test_what_is_pasted_or_asked_for_runs_nothing(address, open_page, problems):
     inside = page.url
     bad = "</script><script>window.owned=1</script><img src=x onerror=window.owned=1>\u202e"
     for text in (f"{LOG}Traceback (most recent call last):\nRuntimeError: {bad}\n", bad * 5):
+        page.locator("#new").click()
         page.locator("#text").fill(text)
-        page.locator("#paste button").click()
+        page.locator("#paste button[type=submit]").click()
         page.wait_for_selector("#answer h1, #answer .alarm")
         assert page.evaluate("window.owned") is None
         assert page.locator("#answer script:not([type])").count() == 0
         page.goto(inside)
     problems.clear()  # that a text is no log is an answer of the 400s, which the console repeats
     page.goto(f"{inside}run?path={quote(bad)}")
-    assert "no such file" in page.locator("main").inner_text()
+    assert "not below the folder" in page.locator("main").inner_text()
     assert page.evaluate("window.owned") is None
     assert not [problem for problem in problems if "404" not in problem]
 
@@ -321,7 +329,7 @@ def test_two_servers_do_not_disturb_each_other_and_no_other_port_gets_a_cookie(a
         other = page.url
         for url in (one, other, one):
             assert page.goto(url).status == 200
-            assert page.locator("table.list").count() == 1
+            page.locator("#rows a").first.wait_for()
         for path in ("/", "/run?path=good.log", "/x/"):
             page.goto(elsewhere + path)
         assert {cookie for _, cookie in seen} == {None}

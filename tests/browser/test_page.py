@@ -446,3 +446,23 @@ def test_ranks_are_a_heat_strip_and_a_table(tmp_path, open_page, problems):
     assert "160 ms" in plain(slowest)
     assert "◀" in slowest
     assert problems == []
+
+
+def test_the_menu_saves_the_document_and_links_to_the_view(tmp_path, open_page, problems):
+    report = demo_report()
+    page = open_page(saved(tmp_path, report))
+    page.locator(".menu summary").click()
+    with page.expect_download() as started:
+        page.locator("#save-json").click()
+    assert json.loads(started.value.path().read_text(encoding="utf-8")) == as_json.document(report)
+    page.locator("#strip").press("+")
+    low, high = view(page)
+    page.goto(page.url + f"#view-{round(low)}-{round(high)}")
+    page.reload()
+    assert view(page) == pytest.approx([round(low), round(high)])
+    page.locator(".menu summary").click()
+    page.keyboard.press("Escape")
+    assert not page.locator("#save-json").is_visible()
+    page.locator(".change .copy").first.click()
+    assert page.locator(".change .copy").first.inner_text() == "Copied"
+    assert problems == []

@@ -102,6 +102,10 @@ def test_rounds_of_boosting_are_steps():
     ("text", "seconds"),
     [
         ("[Finished in 1928.4s]", 1928.4),
+        ("After Train 1000 Iterations Needs Time: Time passes 22.1424 seconds", 22.1424),
+        ("Время обучения: 0:42:27", 2547),
+        ("训练总耗时：3.5小时", 12600),
+        ("After 1000 iterations the loss is 0.3", None),
         ("Total gradient descent training time: 1 hours 5 mins 15 secs", 3915),
         ("Total time: 4:44:57.845147", 17097.845147),
         ("INFO: Complete Training loop time: 165.764 sec", 165.764),

@@ -88,7 +88,7 @@ def test_rates_without_a_batch_size_give_a_relative_change(tmp_path):
     found = report_of(tmp_path, text).to_dict()["trend"]
     assert found["rate_unit"] == "samples"
     assert found["change"] == pytest.approx(-0.13, abs=0.03)
-    assert "falls from 201 to 174 samples a second" in found["message"]
+    assert "falls from 201 to 174 samples per second" in found["message"]
 
 
 def test_the_report_answers_slower_and_slower(tmp_path):

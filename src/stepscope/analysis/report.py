@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stepscope.analysis.moment import LastMoment, MomentFrom, find_moment
 from stepscope.analysis.side_files import SideFiles
-from stepscope.analysis.state import State, find_state
+from stepscope.analysis.state import Silence, State, find_state, silence_of
 from stepscope.causes._diagnose import attribute_with_causes
 from stepscope.core.outlets import outlet
 from stepscope.core.price import StatedPrice
@@ -270,7 +270,7 @@ class Report:
             # Asked as of that moment: the last line is of now.
             written = present = self.moment
         else:
-            written, present = self._written, self.ask.fallback_now
+            written, present = self.written, self.ask.fallback_now
         return find_state(
             self.run,
             self.ending,
@@ -280,7 +280,14 @@ class Report:
         )
 
     @property
-    def _written(self) -> dt.datetime | None:
+    def silence(self) -> Silence | None:
+        """What the log's silence will mean as time goes by; None where its end is known."""
+        if self.has_ended:
+            return None
+        return silence_of(self.run, self.ledger.step.typical_s if self.ledger.step is not None else None)
+
+    @property
+    def written(self) -> dt.datetime | None:
         """When the log was written to last."""
         is_dated = self.moment_from == "stamp" and len(self.run.steps.t_ns) > 0
         if is_dated:

@@ -33,6 +33,25 @@ class State(NamedTuple):
     evidence: Message
 
 
+class Silence(NamedTuple):
+    """What a log that just stops is taken for: running for so many seconds, then over, if it looks like that.
+
+    Where it does not, it has stopped after `long_s`, and cannot be told before.
+    """
+
+    recent_s: float
+    long_s: float
+    over: Ending | None
+
+    def value(self, silent_s: float) -> StateKind:
+        """The state after a silence."""
+        if silent_s <= self.recent_s:
+            return "running"
+        if self.over is not None:
+            return self.over.value
+        return "stopped" if silent_s > self.long_s else "unknown"
+
+
 def find_state(
     run: Run, ending: Ending | None, *, written: dt.datetime | None, present: dt.datetime | None, level_s: float | None
 ) -> State:
@@ -50,14 +69,21 @@ def find_state(
     evidence = (
         say("state-last-written", at=at, usual=Seconds(usual_s)) if usual_s else say("state-last-written-only", at=at)
     )
-    if silent_s <= max(_RECENT_LEAST_S, _RECENT_FACTOR * (usual_s or 0.0)):
-        return State("running", step, line, evidence)
-    over = silent_end(run)
-    if over is not None:
-        return State(*over)
-    if silent_s > max(_LONG_LEAST_S, _LONG_FACTOR * (usual_s or 0.0)):
-        return State("stopped", step, line, evidence)
-    return State("unknown", step, line, evidence)
+    silence = _silence(run, usual_s)
+    value = silence.value(silent_s)
+    if silence.over is not None and value != "running":
+        return State(*silence.over)
+    return State(value, step, line, evidence)
+
+
+def silence_of(run: Run, level_s: float | None) -> Silence:
+    """What the silence of a log means whose end nothing tells."""
+    return _silence(run, _usual_gap(run, level_s))
+
+
+def _silence(run: Run, usual_s: float | None) -> Silence:
+    recent_s = max(_RECENT_LEAST_S, _RECENT_FACTOR * (usual_s or 0.0))
+    return Silence(recent_s, max(_LONG_LEAST_S, _LONG_FACTOR * (usual_s or 0.0)), silent_end(run))
 
 
 def _usual_gap(run: Run, level_s: float | None) -> float | None:

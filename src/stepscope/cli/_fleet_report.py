@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope.cli import _answer, _flags
 from stepscope.cli._write import write_file
 from stepscope.core.errors import InputError, UsageError
+from stepscope.core.price import parse_price
 
 if TYPE_CHECKING:
     from stepscope.fleet.answer import FleetReport
@@ -90,7 +90,7 @@ def _rendered(args: argparse.Namespace, found: FleetReport, language: Language) 
 
 def _price(text: str) -> float:
     """The price in `2.10/h`."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:/\s*h)?\s*", text, re.IGNORECASE)
-    if match is None or not 0 < float(match[1]) < 1e9:
+    price = parse_price(text)
+    if price.per_kwh:
         raise UsageError("fleet-bad-price", place=f"--price {text}")
-    return float(match[1])
+    return price.value

@@ -84,6 +84,8 @@ class Decimals(NamedTuple):
         """The whole numbers for values; None where one of them has none."""
         is_missing = np.isnan(values)
         known = np.where(is_missing, 0.0, values)
+        if not (np.abs(known) <= _MOST).all():
+            return None  # and the product might be beyond all numbers
         numbers = np.rint(known * 10**self.num)
         if not (np.abs(numbers) <= _MOST).all() or (numbers / 10**self.num != known).any():
             return None

@@ -16,13 +16,14 @@ FORMAT = Format(
     clock=Clock(
         covers="cumulative",
         includes=("evaluation", "checkpoint", "logging"),
-        note="FPS is all timesteps divided by the whole time since the start, as a whole number: the clock behind it moves on "
-        "by what is well above its rounding. A step is a timestep of the environments. No ETA is printed.",
+        note="FPS is all timesteps divided by the whole time since the start, as a whole number: the clock behind it "
+        "moves on by what is well above its rounding. A step is a timestep of the environments. No ETA is printed.",
     ),
     layout=Layout(first_step=1),
     samples=(
         Sample(
-            " Scenario simple_spread Algo rmappo Exp check updates 5/640 episodes, total num timesteps 19200/2000000, FPS 812.",
+            " Scenario simple_spread Algo rmappo Exp check updates 5/640 episodes, total num timesteps 19200/2000000, "
+            "FPS 812.",
             "step",
             {"step": 19200, "total": 2000000, "mean_steps_per_s": 812.0},
         ),

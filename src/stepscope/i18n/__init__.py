@@ -62,6 +62,12 @@ class Language:
         """The language of that code."""
         return Language(code, (_FOLDER / f"{code}.ftl").read_text(encoding="utf-8"))
 
+    def replaced(self, others: dict[str, str]) -> Language:
+        """This language where some messages (the keys) say what others (the values) do."""
+        found = Language(self.code, "\n".join(self._source.values()))
+        found._source = self._source | {key: self._source[other] for key, other in others.items()}
+        return found
+
     @property
     def keys(self) -> frozenset[str]:
         """The keys of all messages."""

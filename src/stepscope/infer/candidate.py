@@ -88,7 +88,7 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
 
 
 def _likely(kinds: list[Kind]) -> list[Kind]:
-    """The most frequent kinds, and those of the rest that count by their word: tensors that are printed are many kinds."""
+    """The most frequent kinds, and those of the rest that count by their word: printed tensors are many kinds."""
     rare = (kind for kind in kinds[MAX_KINDS * 4 :] if len(kind.entries) >= LEAST_ROWS)
     return [*kinds[: MAX_KINDS * 4], *(kind for kind in rare if names_a_count(kind))]
 

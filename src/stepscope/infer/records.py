@@ -45,16 +45,21 @@ def find_companion(
     numbers: Sequence[int], rows: StepLines, own: Sequence[Kind], found: SortedKinds
 ) -> Companion | None:
     """The kind of line that times the steps on the lines with these numbers; None where there is none."""
-    best: Companion | None = None
+    companions: list[Companion] = []
     for kind in found.kinds[:_LOOKED_AT]:
         if any(kind is other for other in own) or len(kind.entries) < LEAST_ROWS or kind.is_settings:
             continue
         if kind.is_evaluation or _OTHER_WORK.search(kind.words):
             continue
         companion = _companion(kind, numbers, rows)
-        if companion is not None and (best is None or companion.clock.confidence > best.clock.confidence):
-            best = companion
-    return best
+        if companion is not None:
+            companions.append(companion)
+    # Of times that are as sure, the longest is the whole, and the others are its parts.
+    return max(companions, key=lambda companion: (companion.clock.confidence, _pace_s(companion)), default=None)
+
+
+def _pace_s(companion: Companion) -> float:
+    return companion.clock.meaning.pace_s if companion.clock.meaning is not None else 0.0
 
 
 def _companion(kind: Kind, numbers: Sequence[int], rows: StepLines) -> Companion | None:

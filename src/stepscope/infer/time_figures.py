@@ -109,6 +109,10 @@ _PER_STEP_KEY = re.compile(
     rf"(?:(?P<unit>ms|s)(?:ec(?:ond)?s?)?(?:[_ ]?(?:/|per)[_ ]?){_COUNTED})$|(?:/|per)[_ ]?{_COUNTED}|"
     rf"^{_COUNTED}[_ ]?(?:time|duration|dt)"
 )
+# `sample processed in 3.1s`: of the whole, though samples are also drawn
+_PROCESSED = re.compile(
+    r"(?:sample|batch|step|iteration|rollout|episode)s? (?:was |were )?(?:processed|done|completed|finished)(?: in)?$"
+)
 # `timing_s/step`, `time/total`: of one step, among the times of its parts
 _WHOLE_STEP = re.compile(r"(?:^|[ _])tim(?:e|ing|ings)(?:_s)?/(?:step|total|iter|iteration)$")
 _PER_MANY = re.compile(r"(?P<unit>ms|s)(?:ec(?:ond)?s?)?\s?(?:/|per|for)$")
@@ -200,7 +204,11 @@ def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn
         return TimeColumn(index, field, ("left",), _stated_unit(field, words), values)
     if _RATE_UNIT.match(unit) or _RATE_KEY.search(key):
         return TimeColumn(index, field, ("rate",), 1.0, values, is_mean)
-    if "loss" in key or words & _PART_WORDS or re.search(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?$", key):
+    if (
+        "loss" in key
+        or (words & _PART_WORDS and not _PROCESSED.search(key))
+        or re.search(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?$", key)
+    ):
         return None
     if _WHOLE_STEP.search(key):
         return TimeColumn(index, field, ("step",), 1.0 if "_s/" in key else _stated_unit(field, words), values, is_mean)

@@ -94,8 +94,7 @@ class Unprinted:
     def _sampled(self) -> Floats:
         """Per row, the seconds that steps near it take, too: all of its own, but for what printing brings with it."""
         far = self.step_s > _BUSY * float(median(self.step_s))
-        if not _comes_with_printing(np.flatnonzero(far)):
-            far = self._drawn_rows()
+        far = (far & _comes_with_printing(np.flatnonzero(far))) | self._drawn_rows()
         return np.where(far, float(median(self.step_s[~far])), self.step_s) if far.any() else self.step_s
 
     def _drawn_rows(self) -> npt.NDArray[np.bool_]:

@@ -34,7 +34,8 @@ _DONE = (
     r"|\"run_stop\".{0,300}\"status\": ?\"success\"|\"status\": ?\"success\".{0,100}\"run_stop\""
     r"|(?:训练|訓練)(?:已)?(?:完成|结束|結束|完毕)|学習(?:が)?(?:完了|終了)|학습\s?(?:이\s?)?(?:종료|완료|끝)"
     r"|(?i:\b(?:treinamento|entrenamiento) (?:\w+ )?(?:conclu[ií]do|finalizado|completad?o|terminado)\b)"
-    r"|(?i:\b(?:обучение|тренировка) (?:\w+ )?(?:заверш|оконч|законч)ен)|(?i:\b(?:training|pelatihan) (?:telah )?selesai\b)"
+    r"|(?i:\b(?:обучение|тренировка) (?:\w+ )?(?:заверш|оконч|законч)ен)"
+    r"|(?i:\b(?:training|pelatihan) (?:telah )?selesai\b)"
     r"|(?i:\baddestramento (?:completato|terminato|finito)\b|\beğitim (?:tamamland|bitti)|\btrening zakończon)"
     r"|(?i:\bentra[iî]nement (?:\w+ )?(?:termin[ée]|achev[ée]|fini)\b|\btraining (?:ist )?(?:abgeschlossen|beendet)\b)"
 )

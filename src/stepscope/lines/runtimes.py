@@ -28,8 +28,8 @@ _PATTERNS = (
     LazyPattern(rf"^\[?(?P<name>{_TOTAL})\s*+(?:[:=]\s*+)?(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
     # `After Train 1000 Iterations Needs Time: Time passes 22.1 seconds`
     LazyPattern(
-        rf"^\W*(?P<name>(?i:after|for|total)\b.{{0,30}}?(?i:iterations|steps|epochs)\b\D{{0,40}}?(?i:time|took|needs?|passe[sd])\D{{0,20}}?)"
-        rf"[\s:=]\s*(?:{_CLOCK}|{_NUMBER}{_UNIT})[\s.!]*$"
+        r"^(?P<name>After [A-Za-z ]{0,20}+\d[\d,]*+ (?:[Ii]terations|[Ss]teps|[Ee]pochs)\b[A-Za-z :=]{0,60}+)"
+        rf"(?:{_CLOCK}|{_NUMBER}{_UNIT})[\s.!]*$"
     ),
     LazyPattern(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
     LazyPattern(rf"^DEEPMD INFO +(?P<name>wall time): {_NUMBER}{_UNIT}\s*$"),
@@ -48,7 +48,6 @@ WORDS = (
     "otal ",
     " after ",
     "After ",
-    "teration",
     "wall time",
     "时",
     "ремя",

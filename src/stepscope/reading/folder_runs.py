@@ -72,13 +72,13 @@ def _named_below(run: FoundRun, folder: str) -> FoundRun:
     return FoundRun(tuple(map(named, run.sources)), heads if run.heads is not None else None)
 
 
-def runs_of(candidate: Candidate) -> Iterator[FoundRun]:
-    """The runs of a candidate, files that nobody can read last."""
+def runs_of(candidate: Candidate, look: Callable[[list[Source]], list[Head]] = read_heads) -> Iterator[FoundRun]:
+    """The runs of a candidate, files that nobody can read last; `look` reads the beginnings of its files."""
     sources = sources_of(candidate)
     if len(sources) == 1:
         yield FoundRun((sources[0],), None)
         return
-    yield from _split(read_heads(sources))
+    yield from _split(look(sources))
 
 
 def _looked_at(candidate: Candidate, scores: Scores) -> Iterator[FoundRun]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from stepscope.lines.belongs import is_training_text
 from stepscope.lines.format import Clock, Format, Line
 from stepscope.lines.notices import FATAL, may_hold_fatal
+from stepscope.reading.account import assemble
 from stepscope.reading.assembler import RunAssembler
 
 NO_FORMAT = Format(
@@ -31,9 +32,6 @@ def assemble_end(lines: Sequence[str], rank: int | None = None, *, has_failed: b
     """
     if not has_failed and not may_hold_fatal("\n".join(lines)):
         return None
-    assembler = RunAssembler(NO_FORMAT)
-    assembler.begin_file(rank)
-    for line in lines:
-        assembler.add(line)
+    assembler = assemble(NO_FORMAT, lines, rank=rank)
     is_end = any(notice.kind in FATAL for notice in assembler.file.notices.notices)
     return assembler if has_failed or (is_end and is_training_text(lines)) else None

@@ -20,8 +20,8 @@ def render(report: FleetReport) -> str:
         writer.writerow(_row("cause", cause.code, cause.num_runs, cause.amount, share=cause.share, saves=cause.saves))
     for change in report.regressions:
         note = f"since {change.since}, {change.phase}"
-        slower = change.ratio.value - 1
-        writer.writerow(_row("regression", change.config, change.num_after, change.extra, share=slower, note=note))
+        longer = change.ratio.value - 1
+        writer.writerow(_row("regression", change.config, change.num_after, change.extra, share=longer, note=note))
     for host in report.hosts:
         more = None if host.ratio is None else host.ratio - 1
         writer.writerow(_row("host", host.name, host.num_runs, host.extra, share=more, note="lemon" * host.is_lemon))

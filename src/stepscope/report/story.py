@@ -14,6 +14,7 @@ from stepscope.core.message import About, Seconds, Share
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Part, SlowStep
+from stepscope.reading.again import lines_again
 from stepscope.report.markdown import escape, fence
 from stepscope.report.wording.change import change_lines, change_scope, change_texts, no_change_text
 from stepscope.report.wording.finish import finish_lines
@@ -22,7 +23,6 @@ from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.slow import slow_remarks
 from stepscope.report.wording.summary import summary_lines
 from stepscope.report.wording.trend import no_slow_text, speed_lines
-from stepscope.source.quotes import lines_at
 
 _NAMED = 5  # iterations that are named one by one
 _QUOTED_GROUPS, _QUOTED_STEPS = 2, 2
@@ -35,11 +35,11 @@ _DEAD = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
 def with_quotes(report: Report) -> Report:
     """The same report with the lines of the iterations that the note quotes, read from the log again."""
     run = report.run
-    if len(run.paths) != 1 or not len(run):
+    if not len(run):
         return report
     numbers = {int(run.steps.line[row]) for row in _normal_rows(report)}
     numbers |= {slow.line for group in _groups(report) for slow in group.steps[:_QUOTED_STEPS]}
-    found = lines_at(run.paths[0], numbers)
+    found = lines_again(run, numbers)
     return dataclasses.replace(report, run=dataclasses.replace(run, excerpts={**found, **run.excerpts}))
 
 

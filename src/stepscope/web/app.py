@@ -15,25 +15,34 @@ from starlette.types import ASGIApp
 
 from stepscope.analysis.compare import Align, compare
 from stepscope.analysis.report import Report
+from stepscope.analysis.run_figures import run_figures
 from stepscope.core.errors import StepscopeError, UsageError
+from stepscope.core.unseen import to_json
 from stepscope.i18n import Language
-from stepscope.report import html, json
-from stepscope.web import metrics, pages
+from stepscope.report import json
+from stepscope.web import metrics, pages, rows
+from stepscope.web.facts import Facts
 from stepscope.web.guard import Guard
 from stepscope.web.hosts import Hosts
 from stepscope.web.run_folder import RunFolder, explain_bytes
+from stepscope.web.run_list import RunList
+from stepscope.web.summary_store import SummaryStore, cache_folder
 
 MOST_UPLOAD_BYTES = 64 << 20
 UPLOAD_S = 30.0
 _LOOK_S = 1.0
-_MOST_COMPARED = 6
+# A scrape of Prometheus takes at most ten seconds, as it comes.
+_SCRAPE_S = 8.0
 
 
 def make_app(root: Path, *, token: str, hosts: Hosts, language: Language) -> ASGIApp:
     """The application for the logs below `root`, behind its guard."""
-    app = _App(RunFolder(root), language)
+    language = pages.for_readers_of_a_page(language)
+    folder = RunFolder(root)
+    app = _App(folder, RunList(folder, SummaryStore(cache_folder()), language), language)
     routes = [
         Route("/", app.list),
+        Route("/rows", app.rows),
         Route("/run", app.run),
         Route("/run.json", app.document),
         Route("/fragment", app.fragment),
@@ -48,23 +57,32 @@ def make_app(root: Path, *, token: str, hosts: Hosts, language: Language) -> ASG
 
 
 class _App:
-    def __init__(self, folder: RunFolder, language: Language) -> None:
+    def __init__(self, folder: RunFolder, runs: RunList, language: Language) -> None:
         self._folder = folder
+        self._runs = runs
         self._language = language
 
     async def _open(self, request: Request) -> tuple[str, Report]:
         key = request.query_params.get("path", "")
-        return self._folder.name(key), await anyio.to_thread.run_sync(self._folder.open, key)
+        facts = Facts.of(request.query_params)
+        return self._folder.name(key), await anyio.to_thread.run_sync(self._folder.open, key, facts)
 
-    def _refuse(self, problem: StepscopeError, status: int = 404) -> Response:
-        content = pages.error_text(problem, self._language)
-        return HTMLResponse(pages.page("Stepscope", content, self._language), status_code=status)
+    def _refuse(self, problem: StepscopeError) -> Response:
+        status = 422 if isinstance(problem, UsageError) else 404
+        return HTMLResponse(pages.error_page(problem, self._language), status_code=status)
 
     async def list(self, request: Request) -> Response:
-        """All runs."""
+        """The list of runs, empty: its rows come by `rows`."""
         del request
-        entries = await anyio.to_thread.run_sync(self._folder.entries)
-        return HTMLResponse(pages.list_page(entries, self._language))
+        self._runs.changes(0)  # reading begins while the page is drawn
+        return HTMLResponse(pages.list_page(self._folder.root, self._language))
+
+    async def rows(self, request: Request) -> Response:
+        """What has changed in the list since a version of it."""
+        since = request.query_params.get("since", "0")
+        known = int(since) if since.isascii() and since.isdigit() and len(since) < 16 else 0
+        found = await anyio.to_thread.run_sync(lambda: to_json(rows.answer(self._runs.changes(known))))
+        return Response(found, media_type="application/json")
 
     async def run(self, request: Request) -> Response:
         """One run's page."""
@@ -72,8 +90,8 @@ class _App:
             name, report = await self._open(request)
         except StepscopeError as problem:
             return self._refuse(problem)
-        key = request.query_params.get("path", "")
-        return HTMLResponse(pages.run_page(key, name, report, self._language))
+        key, facts = request.query_params.get("path", ""), Facts.of(request.query_params)
+        return HTMLResponse(pages.run_page(key, name, report, facts, self._language))
 
     async def document(self, request: Request) -> Response:
         """One run as JSON."""
@@ -89,29 +107,39 @@ class _App:
             name, report = await self._open(request)
         except StepscopeError as problem:
             return self._refuse(problem)
-        return HTMLResponse(html.body(report, self._language, name=name))
+        return HTMLResponse(pages.fragment(name, report, self._language))
 
     async def events(self, request: Request) -> Response:
         """A line whenever the log has changed, until the browser disconnects."""
         try:
-            path = self._folder.path(request.query_params.get("path", ""))
+            key = request.query_params.get("path", "")
+            run = await anyio.to_thread.run_sync(self._folder.find, key)
         except StepscopeError as problem:
             return self._refuse(problem)
-        return StreamingResponse(_changes(path, request), media_type="text/event-stream")
+        paths = [Path(file.uri) for file in run.files]
+        return StreamingResponse(_changes(paths, request), media_type="text/event-stream")
 
     async def compare(self, request: Request) -> Response:
         """Two runs or more side by side."""
-        keys = request.query_params.getlist("path")[:_MOST_COMPARED]
+        keys = request.query_params.getlist("path")
         try:
-            reports = [await anyio.to_thread.run_sync(self._folder.open, key) for key in keys]
+            if len(keys) > pages.MOST_COMPARED:
+                raise UsageError("compare-most")
+            opened = [(self._folder.name(key), await anyio.to_thread.run_sync(self._folder.open, key)) for key in keys]
         except StepscopeError as problem:
             return self._refuse(problem)
-        comparable = [report for report in reports if report.ledger.step is not None and report.ledger.wall_s]
-        if len(comparable) < 2:
-            return self._refuse(UsageError("compare-needs-two"), 422)
+        timed = [(name, report) for name, report in opened if report.ledger.step is not None and report.ledger.wall_s]
+        if len(timed) < 2:
+            return self._refuse(UsageError("compare-needs-two"))
+        untimed = [name for name, report in opened if report not in [one for _, one in timed]]
         align: Align = "tokens" if request.query_params.get("align") == "tokens" else "step"
-        found = await anyio.to_thread.run_sync(lambda: compare(comparable, align=align))
-        return HTMLResponse(pages.comparison_page(found, keys, align, self._language))
+
+        def made() -> str:
+            figures = [run_figures(report)._replace(paths=(name,)) for name, report in timed]
+            found = compare(figures, align=align)
+            return pages.comparison_page(found, timed, self._language, keys=keys, untimed=untimed, asked=align)
+
+        return HTMLResponse(await anyio.to_thread.run_sync(made))
 
     async def explain(self, request: Request) -> Response:
         """A pasted or dropped log: read in memory, answered, forgotten."""
@@ -125,16 +153,16 @@ class _App:
         if data is None:
             return PlainTextResponse(f"more than {MOST_UPLOAD_BYTES >> 20} MB\n", status_code=413)
         try:
-            report = await anyio.to_thread.run_sync(explain_bytes, data)
+            report = await anyio.to_thread.run_sync(explain_bytes, data, Facts.of(request.query_params))
         except StepscopeError as problem:
             return HTMLResponse(pages.error_text(problem, self._language), status_code=422)
-        return HTMLResponse(html.body(report, self._language))
+        return HTMLResponse(pages.fragment(None, report, self._language))
 
     async def metrics(self, request: Request) -> Response:
-        """For Prometheus."""
+        """For Prometheus: all runs as far as they could be read in the time that a scrape may take."""
         del request
-        entries = await anyio.to_thread.run_sync(self._folder.entries)
-        return PlainTextResponse(metrics.render(entries), media_type="text/plain; version=0.0.4")
+        found = await anyio.to_thread.run_sync(self._runs.complete, _SCRAPE_S)
+        return PlainTextResponse(metrics.render(found), media_type="text/plain; version=0.0.4")
 
 
 async def _bounded_body(request: Request) -> bytes | None:
@@ -151,13 +179,12 @@ async def _bounded_body(request: Request) -> bytes | None:
     return b"".join(pieces)
 
 
-async def _changes(path: Path, request: Request) -> AsyncIterator[str]:
-    def look() -> tuple[int, int] | None:
+async def _changes(paths: list[Path], request: Request) -> AsyncIterator[str]:
+    def look() -> list[tuple[int, int]] | None:
         try:
-            status = path.stat()
+            return [(status.st_size, status.st_mtime_ns) for status in map(Path.stat, paths)]
         except OSError:
             return None  # gone
-        return status.st_size, status.st_mtime_ns
 
     seen = look()
     yield ": listening\n\n"

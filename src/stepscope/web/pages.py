@@ -2,119 +2,175 @@
 
 from __future__ import annotations
 
-import itertools
+import datetime as dt
+from functools import cache
 from html import escape
 from pathlib import Path
-from urllib.parse import quote as as_address
-
-import numpy as np
+from typing import Any, get_args
+from urllib.parse import urlencode
 
 from stepscope.analysis.compare import Align, Comparison
 from stepscope.analysis.report import Report
-from stepscope.columns.statistics import distinct
 from stepscope.core.errors import StepscopeError
 from stepscope.core.redact import redact
-from stepscope.forecast.finish import Forecast
+from stepscope.core.unseen import visible
 from stepscope.i18n import Language
-from stepscope.report import comparison_html, html
-from stepscope.report.wording.finish import left_text
-from stepscope.report.wording.headline import headline
-from stepscope.report.wording.slow import drawn_phase
-from stepscope.web.run_folder import ListedRun
+from stepscope.ledger.accounts import ORDER
+from stepscope.report import assets, comparison_html, html, templating
+from stepscope.run.deaths import DeathKind
+from stepscope.web import overlay, rows
+from stepscope.web.facts import Facts
+from stepscope.web.summary import summarize
 
 _POLICY = "; connect-src 'self'; form-action 'self'"
-_SPARK = 40
-NUMBER = ' class="number"'
+_HERE = Path(__file__).parent
+_TEMPLATES = (_HERE / "templates",)
+MOST_COMPARED = 8
+STATES = ("running", "stalled", *get_args(DeathKind), "finished", "stopped", "unknown", "unread")
+_EARLY = dt.datetime(2000, 1, 1, 3, 27)
+_INSTEAD = (
+    *("reason-no-total", "reason-implausible-total", "reason-no-total-unread"),
+    *("page-no-total", "summary-each-no-total-mean"),
+    *("summary-so-far-no-total", "summary-each-no-total", "error-no-such-file", "error-compare-needs-two"),
+)
+_DOING = ("waiting", "warmup", "training", "evaluation", "checkpoint", "stalled", "closing", "finished", "ended")
+# Messages with holes that the browser fills.
+_FRAMES = {
+    "app-count": ("shown", "total"),
+    "app-reading": ("read", "found"),
+    "app-others": ("count",),
+    "app-unreadable": ("count",),
+    "app-chosen": ("count",),
+    "app-files": ("count",),
+    "app-progress": ("step", "total"),
+    "app-left-at": ("time",),
+    "app-ran": ("duration",),
+    "app-best-at": ("step",),
+    "app-notice-state": ("name", "state"),
+    "app-title-running": ("count",),
+    "live-usual": ("duration",),
+}
+_WORDS = (
+    *("app-all", "app-now-live", "app-now-off", "app-offline", "app-most", "app-choose-more"),
+    *("app-no-match", "app-alarms", "app-notify-on", "app-notify-off", "app-notify-denied", "app-dismiss"),
+    *("web-failed", "app-copied", "app-no-folder", "app-overdue", "app-no-total"),
+)
 
 
+@cache
 def script() -> str:
-    """What the app's pages do beyond the report's: live updates, dropping and pasting a log."""
-    return (Path(__file__).parent / "app.js").read_text(encoding="utf-8")
+    """What the app's pages do beyond the report's."""
+    return (
+        f"(() => {{\n{assets.bundle(_HERE / 'page' / 'app.js')}}})();\n"  # the page's own modules have the same names
+    )
+
+
+@cache
+def style() -> str:
+    """How they look."""
+    return (_HERE / "page" / "app.css").read_text(encoding="utf-8")
 
 
 def page(title: str, content: str, language: Language) -> str:
     """A page of the app."""
-    return html.page(title, content, language, extra_script=script(), policy=_POLICY)
+    return html.page(title, content, language, extra_script=script(), extra_style=style(), policy=_POLICY)
 
 
-def run_page(key: str, name: str, report: Report, language: Language) -> str:
-    """A run's page, which keeps itself up to date; `key` is its name in addresses."""
-    back = f'<nav><a href="./">{escape(language.text("web-all-runs"))}</a></nav>'
-    live = f'<div id="live" data-path="{escape(key, quote=True)}" hidden></div>'
-    return page(
-        redact(name, 200), f'{back}{live}<div id="run">{html.body(report, language, name=name)}</div>', language
+def list_page(folder: Path, language: Language) -> str:
+    """The list of runs as it is before any is known: the script fills it."""
+    content = templating.render(
+        "list.html",
+        language,
+        folders=_TEMPLATES,
+        folder=visible(folder.name or str(folder)),
+        path=visible(str(folder)),
+        words=html.embedded("words", words(language)),
+        columns=("state", "run", "trainer", "progress", "step", "left", "overhead", "loss", "time", "updated"),
+        facts=Facts(),
     )
+    return page("Stepscope", content, language)
 
 
-def list_page(entries: list[ListedRun], language: Language) -> str:
-    """The list of runs, and a place to drop another log."""
-    head = [language.text(f"web-column-{name}") for name in ("run", "steps", "state", "left", "overhead")]
-    cells = "".join(f"<th{NUMBER if index == 4 else ''}>{escape(text)}</th>" for index, text in enumerate(head))
-    rows = "".join(_row(entry, language) for entry in entries)
-    label = escape(language.text("web-runs"), quote=True)
-    choose = f'<th><span class="hidden">{escape(language.text("web-choose"))}</span></th>'
-    table = (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table class="list">'
-        f"<tr>{choose}{cells}</tr>{rows}</table></div>"
+def words(language: Language) -> dict[str, Any]:
+    """Every word that the scripts put on a page; holes in braces."""
+
+    def frame(key: str, *holes: str) -> str:
+        return language.text(key, **{hole: f"{{{hole}}}" for hole in holes})
+
+    return {
+        **{key: frame(key, *holes) for key, holes in _FRAMES.items()},
+        **{key: language.text(key) for key in _WORDS},
+        "states": {state: language.text(f"app-state-{state.replace('_', '-')}") for state in STATES},
+        "doing": {doing: frame(f"live-{doing}", "duration") for doing in _DOING},
+        "phases": {phase: language.text(f"phase-{phase}") for phase in ORDER},
+        "number": _number_style(language),
+    }
+
+
+def run_page(key: str, name: str, report: Report, facts: Facts, language: Language) -> str:
+    """A run's page, which keeps itself up to date; `key` stands for it in addresses."""
+    content = templating.render(
+        "run.html",
+        language,
+        folders=_TEMPLATES,
+        key=key,
+        facts=facts,
+        lacks_total=lacks_total(report),
+        words=html.embedded("words", words(language)),
+        run=fragment(name, report, language),
     )
-    compare = f'<p><button type="submit">{escape(language.text("web-compare"))}</button></p>'
-    runs = f'<form action="compare" method="get">{table}{compare}</form>' if entries else ""
-    empty = "" if entries else f"<p>{escape(language.text('web-no-runs'))}</p>"
-    failed = escape(language.text("web-failed"), quote=True)
-    paste = (
-        f'<section><h2>{escape(language.text("web-paste"))}</h2>\n<form id="paste"><p><label for="text">'
-        f"{escape(language.text('web-paste-hint'))}</label></p>"
-        f'<textarea id="text" name="text" spellcheck="false"></textarea><p><button class="main" type="submit">'
-        f"{escape(language.text('web-explain'))}</button></p></form></section>"
-        f'<div id="answer" aria-live="polite" data-failed="{failed}"></div>'
+    return page(redact(name, 200), content, language)
+
+
+def fragment(name: str | None, report: Report, language: Language) -> str:
+    """The part of a run's page that changes as its log grows."""
+    now = html.embedded("now", rows.about(summarize(report, language)))
+    return html.body(report, language, name=name) + now
+
+
+def lacks_total(report: Report) -> bool:
+    """Whether nothing says how many iterations the run is to have, and it is not over."""
+    total = report.run.settings.get("max_steps")
+    return not report.has_ended and (total is None or total.origin == "default")
+
+
+def comparison_page(
+    comparison: Comparison,
+    named: list[tuple[str, Report]],
+    language: Language,
+    *,
+    keys: list[str],
+    untimed: list[str],
+    asked: Align,
+) -> str:
+    """A comparison, by the step or by the token, with the curves of its runs; `untimed` could not be compared."""
+    links = []
+    for align, text in (("step", "compare-unit-steps"), ("tokens", "compare-unit-tokens")):
+        query = urlencode([*(("path", key) for key in keys), ("align", align)], errors="surrogateescape")
+        links.append((query, language.text(text), align == comparison.align))
+    drawn = [{"name": redact(name, 200), **overlay.curves(report)} for name, report in named]
+    notes = [] if asked == comparison.align else [language.text("compare-no-tokens")]
+    if untimed:
+        notes.append(language.text("app-left-out", names=", ".join(redact(name, 200) for name in untimed)))
+    has = {axis: any(run[kind][axis] for run in drawn for kind in ("took", "loss")) for axis in ("tokens", "time")}
+    picture = templating.render("overlay.html", language, folders=_TEMPLATES, has=has)
+    content = templating.render(
+        "compare.html",
+        language,
+        folders=_TEMPLATES,
+        links=links,
+        notes=notes,
+        words=html.embedded("words", words(language)),
+        curves=html.embedded("curves", drawn),
+        comparison=comparison_html.body(comparison, language, after_head=picture),
     )
-    return page("Stepscope", f'<h1 class="name">Stepscope</h1>{runs}{empty}{paste}', language)
-
-
-def _row(entry: ListedRun, language: Language) -> str:
-    link = f'<a href="run?path={as_address(entry.key)}">{escape(redact(entry.name, 200))}</a>'
-    report = entry.report
-    if report is None:
-        size = f"{language.number(entry.size / 1e6)} MB"
-        return f"<tr><td></td><td>{link}</td><td></td><td>{escape(size)}</td><td></td><td></td></tr>"
-    end, ledger = report.forecast, report.ledger
-    left = left_text(end, language) if isinstance(end, Forecast) and not end.is_finished else ""
-    overhead = language.percent(1 - ledger.seconds("step") / ledger.wall_s) if ledger.wall_s else ""
-    name = escape(redact(entry.name, 200), quote=True)
-    box = f'<input type="checkbox" name="path" value="{escape(entry.key, quote=True)}" aria-label="{name}">'
-    texts = (escape(headline(report, language)), escape(left))
-    cells = "".join(f"<td>{cell}</td>" for cell in (box, link, _sparkline(report), *texts))
-    label = escape(language.text("web-column-overhead"), quote=True)
-    return f'<tr>{cells}<td{NUMBER} data-label="{label}">{escape(overhead)}</td></tr>'
-
-
-def _sparkline(report: Report) -> str:
-    """The step times as a small picture: of each stretch the slowest step, in the colour of its phase."""
-    seconds = report.run.steps.dur_ns
-    if not len(seconds):
-        return ""
-    slow = {one.row: drawn_phase(one) for one in report.ledger.slow}
-    edges = distinct(np.linspace(0, len(seconds), _SPARK + 1).astype(np.int64))
-    rows = [a + int(seconds[a:b].argmax()) for a, b in itertools.pairwise(edges.tolist())]
-    high = max(float(seconds[row]) for row in rows) or 1.0
-    bars = ""
-    for index, row in enumerate(rows):
-        height = max(1.0, 22 * (float(seconds[row]) / high) ** 0.5)
-        phase = slow.get(row, "step")
-        bars += f'<rect class="{phase}" x="{index * 4}" y="{24 - height:.1f}" width="3" height="{height:.1f}"/>'
-    return f'<svg aria-hidden="true" width="{4 * _SPARK}" height="24" viewBox="0 0 {4 * _SPARK} 24">{bars}</svg>'
-
-
-def comparison_page(comparison: Comparison, keys: list[str], asked: Align, language: Language) -> str:
-    """A comparison, by the step or by the token."""
-    links = [f'<a href="./">{escape(language.text("web-all-runs"))}</a>']
-    for align, key in (("step", "compare-unit-steps"), ("tokens", "compare-unit-tokens")):
-        query = "&".join(f"path={as_address(key, safe='')}" for key in keys) + f"&align={align}"
-        here = ' aria-current="page"' if align == comparison.align else ""
-        links.append(f'<a href="compare?{escape(query, quote=True)}"{here}>{escape(language.text(key))}</a>')
-    note = "" if asked == comparison.align else f'<p class="dim">{escape(language.text("compare-no-tokens"))}</p>'
-    content = f"<nav>{' · '.join(links)}</nav>{note}{comparison_html.body(comparison, language)}"
     return page(language.text("web-compare"), content, language)
+
+
+def error_page(problem: StepscopeError, language: Language) -> str:
+    """A page that says what is wrong and leads back."""
+    content = templating.render("error.html", language, folders=_TEMPLATES, said=error_text(problem, language))
+    return page("Stepscope", content, language)
 
 
 def error_text(problem: StepscopeError, language: Language) -> str:
@@ -125,3 +181,15 @@ def error_text(problem: StepscopeError, language: Language) -> str:
     hint = language.hint(key, **args)
     lines = [f'<p class="alarm">{escape(language.text(key, **args))}</p>']
     return "".join([*lines, f"<p>{escape(hint)}</p>" if hint else ""])
+
+
+def for_readers_of_a_page(language: Language) -> Language:
+    """The language where sentences that would name a flag of the command name the page's own fields."""
+    return language.replaced({key: f"app-instead-{key}" for key in _INSTEAD})
+
+
+def _number_style(language: Language) -> dict[str, Any]:
+    return {
+        "pads_hours": language.clock(_EARLY, _EARLY).startswith("0"),
+        "least_grouped": int(language.text("number-least-grouped")),
+    }

@@ -9,6 +9,7 @@ from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.bulk_reader import BulkReader
 from stepscope.source.lines import MAX_LINE_CHARS
 
+_LINES = 1 << 14  # joined to one text
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -29,4 +30,6 @@ def assemble_lines(assembler: RunAssembler, lines: Sequence[str]) -> None:
         for line in lines:
             assembler.add(line)
 
-    feed_lines(BulkReader(assembler.format, assembler, b""), lines, one_by_one)
+    bulk = BulkReader(assembler.format, assembler, b"")
+    for at in range(0, len(lines), _LINES):
+        feed_lines(bulk, lines[at : at + _LINES], one_by_one)

@@ -3,12 +3,16 @@ const lang = document.documentElement.lang;
 let leastGrouped = 1000;
 let padsHours = true;
 
+const formats = new Map(); // made once: it takes far longer than to use one
+
 export function number(value, digits) {
-  return new Intl.NumberFormat(lang, {
-    minimumFractionDigits: digits || 0,
-    maximumFractionDigits: digits || 0,
-    useGrouping: Math.abs(value) >= leastGrouped ? "always" : false,
-  }).format(value);
+  const isGrouped = Math.abs(value) >= leastGrouped;
+  const key = (digits || 0) * 2 + Number(isGrouped);
+  if (!formats.has(key)) {
+    const options = { minimumFractionDigits: digits || 0, maximumFractionDigits: digits || 0, useGrouping: isGrouped ? "always" : false };
+    formats.set(key, new Intl.NumberFormat(lang, options));
+  }
+  return formats.get(key).format(value);
 }
 
 // [value, digits, unit], largest first; `scale` is a duration whose units to use instead.
