@@ -12,9 +12,12 @@ from stepscope.causes._diagnose import diagnose
 from stepscope.core.settings import Value
 from stepscope.forecast.finish import forecast
 from stepscope.ledger.attribute import attribute
+from stepscope.reading.again import lines_again
 from stepscope.run.intervals import with_settings
 from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
+
+_MOST_QUOTED = 100  # slow steps whose line is quoted
 
 
 def explain(
@@ -61,4 +64,5 @@ def explain(
     ledger = attribute(run, confidence=confidence, spans=side_files.spans, records=side_files.records)
     ledger = diagnose(ledger, run, side_files.hardware)
     finish = qualified(forecast(run, ledger, confidence=confidence, previous=side_files.previous), run)
-    return Report(run=run, ledger=ledger, forecast=finish, side_files=side_files, ask=ask)
+    quoted = lines_again(run, [slow.line for slow in ledger.slow[:_MOST_QUOTED]])
+    return Report(run=run, ledger=ledger, forecast=finish, side_files=side_files, ask=ask, slow_lines=quoted)

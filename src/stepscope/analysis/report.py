@@ -1,9 +1,10 @@
-"""The Report: everything a renderer may say about a run. It is frozen; only `slow_lines` looks into the log again."""
+"""The Report: everything a renderer may say about a run. It is frozen, and reads nothing."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 # Samples of the GPU count from this long before the first line to this long after the last.
 _MARGIN_S = 60.0
-_MOST_QUOTED = 100
 
 
 class Ask(NamedTuple):
@@ -81,6 +81,8 @@ class Report:
     forecast: Forecast | NoForecast
     side_files: SideFiles
     ask: Ask
+    # The log's own lines of the costliest slow steps by number, secrets not masked; none where it was not looked into.
+    slow_lines: Mapping[int, str]
 
     def __str__(self) -> str:
         """The English terminal text, 80 columns wide."""
@@ -186,13 +188,6 @@ class Report:
         from stepscope.analysis.findings import find_costs
 
         return find_costs(self.run, self.ledger, self.best)
-
-    @cached_property
-    def slow_lines(self) -> dict[int, str]:
-        """The log's own lines of the costliest slow steps, secrets not masked; empty where it cannot be looked into."""
-        from stepscope.reading.again import lines_again
-
-        return lines_again(self.run, [slow.line for slow in self.ledger.slow[:_MOST_QUOTED]])
 
     @cached_property
     def reading(self) -> Reading:

@@ -15,7 +15,7 @@ from stepscope.core.boundary import open_file
 from stepscope.run.model import Run
 from stepscope.source.lines import clean
 
-_MOST_BYTES = 32 << 20
+_MOST_BYTES = 16 << 20
 _MOST_CHARS = 400
 _COMPARED = 50
 
