@@ -79,7 +79,7 @@ CASES = (
     Case("043", "tf.estimator: half as fast", 0.0817, 201, never=(r"takes 8\.\d+ s", r"(?i)faster")),
     Case("044", "TF CIFAR-10: slower and slower?", 0.0137, 3270, slow=(3200,), says=(r"(?i)steady",), never=(r"(?i)slower since|get slower",)),
     Case("045", "TPUEstimator: half speed", 1.921, 200, says=(r"4,?096|2,?132",), never=(r"3 min 12 s an|takes (3 min|19\d s)",)),
-    Case("046", "Darknet: 30 hours for 340 pictures", 2.0, 1278, None, (90_000, 125_000), says=(r"(?i)own", r"(?i)data|load"), never=(FINISHED,)),
+    Case("046", "Darknet: 30 hours for 340 pictures", 2.0, 1278, None, (90_000, 125_000), says=(r"(?i)own|according to the trainer", r"(?i)data|load"), never=(FINISHED,)),
     Case("048", "Tacotron: one line", 3.144, 4000, says=(r"(?i)(one|single) (line|row)",), never=(FINISHED,)),
     Case("049", "Tacotron: a running average", 5.1, 19, slow=(1,), says=(r"(?i)average",), never=(r"takes (1[45]|22)(\.\d)? s", r"(?i)(get|getting|become) faster")),
     Case("052", "Transformer: 24 minutes an epoch", 1452, 307, 400, (130_000, 141_000), never=(r"takes 24(\.\d+)? s\b",)),
