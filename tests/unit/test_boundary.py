@@ -52,7 +52,7 @@ def hook(event, args):
         if str(path.resolve()).startswith(outside):
             seen.append((event, str(path)))
 from stepscope.cli.mcp import _call
-from stepscope.web.run_folder import RunFolder
+from stepscope.web.run_folder import RunFolder, key_of
 import stepscope.analysis.explain, stepscope.cli
 root = Path(sys.argv[1])
 sys.addaudithook(hook)
@@ -67,9 +67,10 @@ for config in ("../outside/config.py", "config/config.py"):
     _call("explain", {"path": "log/own.log", "config": config}, root)
 _call("compare", {"path": "log/own.log", "other": "log/train.log"}, root)
 found = RunFolder(root)
-assert {entry.name for entry in found.entries()} == {f"{name}/own.log" for name in folders if name != "linked"}
-for entry in found.entries():
-    found.open(entry.key)
+names = {found.name_of(run) for candidate in found.candidates() for run in found.runs_of(candidate)}
+assert names == {f"{name}/own.log" for name in folders if name != "linked"}, names
+for name in names:
+    found.open(key_of(name))
 assert not seen, seen
 print("watched")
 """
@@ -123,6 +124,11 @@ def names(folder):
     return [str(found.path.relative_to(folder)) for found in files_below(folder)]
 
 
+def served(folder):
+    """The names of the runs that the app lists."""
+    return [folder.name_of(run) for candidate in folder.candidates() for run in folder.runs_of(candidate)]
+
+
 def test_a_file_is_found_once(tmp_path):
     """Under its own name, though links to it come first and a folder leads to itself."""
     deep = tmp_path / "sub" / "deep"
@@ -137,7 +143,7 @@ def test_a_file_is_found_once(tmp_path):
     assert names(tmp_path) == ["b.log"]  # one of two names for one file
     (tmp_path / "b.log").unlink()
     assert names(tmp_path) == ["sub/deep/z.log"]
-    assert [entry.name for entry in RunFolder(tmp_path).entries()] == ["sub/deep/z.log"]
+    assert served(RunFolder(tmp_path)) == ["sub/deep/z.log"]
 
 
 def test_links_to_other_folders_are_followed(tmp_path):
@@ -173,25 +179,12 @@ def test_a_large_folder_is_not_searched_to_its_end(tmp_path, monkeypatch):
     assert len(names(tmp_path)) == 2
 
 
-def test_a_log_that_breaks_the_reader_takes_no_other_away(tmp_path, monkeypatch):
-    (tmp_path / "good.log").write_text(LOG)
-    (tmp_path / "bad.log").write_text(LOG + "more\n")
-    folder = RunFolder(tmp_path)
-    whole = folder._read
-
-    def read(path, most_bytes):
-        return 1 / 0 if path.name == "bad.log" else whole(path, most_bytes)
-
-    monkeypatch.setattr(folder, "_read", read)
-    assert {entry.name: entry.report is not None for entry in folder.entries()} == {"good.log": True, "bad.log": False}
-
-
 def test_of_one_served_log_nothing_else_is_given(tmp_path):
     (tmp_path / "sub").mkdir()
     for name in ("train.log", "other.log", "sub/train.log"):
         (tmp_path / name).write_text(LOG)
     folder = RunFolder(tmp_path / "train.log")
-    assert [entry.name for entry in folder.entries()] == ["train.log"]
+    assert served(folder) == ["train.log"]
     assert folder.open("train.log").has_steps
     for name in ("other.log", "sub/train.log", "../train.log"):
         with pytest.raises(Exception, match="No such file"):

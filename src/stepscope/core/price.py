@@ -9,8 +9,7 @@ from stepscope.core.errors import UsageError
 
 _CURRENCY = r"(?:[$€£¥]|[A-Za-z]{3})?"
 _PRICE = re.compile(
-    rf"\s*(?P<before>{_CURRENCY})\s*(?P<value>\d{{1,9}}(?:\.\d{{1,9}})?)\s*(?P<after>{_CURRENCY})"
-    r"\s*(?:/\s*(?P<per>h|kwh))?\s*",
+    rf"(?P<before>{_CURRENCY}) ?(?P<value>\d{{1,9}}(?:\.\d{{1,9}})?) ?(?P<after>{_CURRENCY}) ?(?:/ ?(?P<per>h|kwh))?",
     re.IGNORECASE,
 )
 
@@ -33,7 +32,7 @@ class StatedPrice(NamedTuple):
 
 def parse_price(text: str) -> StatedPrice:
     """The price in `2.10/h`, `$2.10/h`, `2.10 EUR/h` or `0.30/kWh`; per hour where nothing is written."""
-    match = _PRICE.fullmatch(text)
+    match = _PRICE.fullmatch(" ".join(text.split()))
     if match is None or (match["before"] and match["after"]):
         raise UsageError("bad-price", place=f"--price {text}")
     per_kwh = (match["per"] or "h").lower() == "kwh"

@@ -13,12 +13,13 @@ from stepscope.core.redact import redact
 from stepscope.fleet.tables import Row
 
 HEADER_BYTES = 1 << 16
-_SLURM = re.compile(r"""\b(SLURM(?:D|_\w+)_\w+|SLURM_GPUS|SLURM_NNODES)\b["']?[ \t]*[=:][ \t]*["']?([^\s"';]+)""")
+_SLURM = re.compile(r"""\b(SLURMD?_\w+)\b["']?[ \t]*[=:][ \t]*["']?([^\s"';]+)""")
 _COMMIT = re.compile(
     r"""(?im)\b(?:git[ _-]?(?:commit|sha1?|hash|rev(?:ision)?)|commit(?:[ _-](?:hash|id|sha))?)"""
     r"""(?:[ _-](?:hash|id|sha))?["']?[ \t]*[:=][ \t]*["']?([0-9a-f]{7,40})\b"""
 )
-_LIST = re.compile(r"([^,\[\]]+)(?:\[([\d,-]+)\])?([^,\[\]]*)(?:,|$)")
+# A name of at most 255 characters, as systems allow; the numbers of a list are as many as fit into one.
+_LIST = re.compile(r"([^,\[\]]{1,255}+)(?:\[([\d,-]{1,4000}+)\]([^,\[\]]{0,255}+))?(?:,|$)")
 _DEFAULT_NAME = re.compile(r"(?:^|/)slurm-(\d{1,12})(?:_\d{1,9})?\.(?:out|log|err)$")
 _MOST_HOSTS = 20_000
 # Enough of a hash to be the only one of its repository; whole ones look like keys and would be masked.

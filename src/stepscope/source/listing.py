@@ -124,10 +124,11 @@ def _look_into(folder: str, files: list[Listed], below: list[str], note: Callabl
 
 
 def _mlflow_figures(folder: Path) -> tuple[Listed, ...]:
-    """The metrics and parameters of an MLflow run's folder; none where it is not one."""
-    if not (folder / "meta.yaml").is_file() or not (folder / "metrics").is_dir():
+    """The metrics and parameters of an MLflow run's folder; none where it is not one, or only by its links."""
+    own = {name for name in ("meta.yaml", "metrics", "params") if not (folder / name).is_symlink()}
+    if not {"meta.yaml", "metrics"} <= own or not (folder / "meta.yaml").is_file() or not (folder / "metrics").is_dir():
         return ()
-    kinds = (folder / kind for kind in ("metrics", "params"))
+    kinds = (folder / kind for kind in ("metrics", "params") if kind in own)
     found = [file for kind in kinds if kind.is_dir() for file in files_below(kind)]
     return tuple(sorted(_listed(str(file.path), file.status) for file in found))
 
