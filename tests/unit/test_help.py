@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -54,6 +55,17 @@ def test_help_command_shows_what_its_flag_shows(cli, name):
 def test_help_without_a_command_is_the_overview(cli):
     assert cli("help") == cli("--help")
     assert cli("-V") == cli("--version")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_example_of_the_help_begins_a_line(cli, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = cli(name, "--help")[1].splitlines()
+    description = "\n".join(lines[: next(i for i, line in enumerate(lines) if line.endswith(":"))])
+    doc = importlib.import_module(f"stepscope.cli.{name}").__doc__ or ""
+    examples = [line.split("   ")[0] for line in map(str.strip, doc.splitlines()) if line.startswith("stepscope ")]
+    for example in examples:
+        assert f"\n  {' '.join(example.split()[:3])}" in description
 
 
 @pytest.mark.parametrize("columns", [40, 80])

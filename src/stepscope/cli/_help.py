@@ -91,7 +91,8 @@ class Formatter(argparse.HelpFormatter):
         blocks = []
         for block in text.strip("\n").split("\n\n"):
             lines = block.splitlines()
-            if all(line.startswith("  ") for line in lines):
+            # The code formatter takes the indent away where nothing but examples follows the sentence.
+            if all(line.startswith(("  ", "stepscope ")) for line in lines):
                 split = (re.split(r"\s{3,}", line.strip(), maxsplit=1) for line in lines)
                 examples = [(parts[0], parts[1] if len(parts) > 1 else "") for parts in split]
                 blocks.append("\n".join(example_lines(examples, width)))

@@ -1,8 +1,10 @@
 """Print a script that lets the shell complete commands and options.
 
-eval "$(stepscope completion bash)"        in ~/.bashrc
-source <(stepscope completion zsh)         in ~/.zshrc, after compinit
-stepscope completion fish | source         in ~/.config/fish/config.fish
+    eval "$(stepscope completion bash)"        in ~/.bashrc
+    source <(stepscope completion zsh)         in ~/.zshrc, after compinit
+    stepscope completion fish | source         in ~/.config/fish/config.fish
+
+Each line goes into the start-up file of its shell; zsh needs compinit before it.
 """
 
 from __future__ import annotations
