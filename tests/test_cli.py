@@ -257,6 +257,15 @@ def test_eta_without_a_total_says_what_to_pass(cli):
     assert "57 min" in out
 
 
+def test_eta_of_a_log_that_went_silent_says_so(cli, tmp_path):
+    (tmp_path / "old.log").write_text((DEMO / "train.log").read_text())
+    os.utime(tmp_path / "old.log", (1_600_000_000,) * 2)
+    status, out, err = cli("eta", tmp_path / "old.log", "--max-steps", "20000")
+    assert (status, out[:6]) == (0, "57 min")
+    assert "ends without a message; it was last written at" in err
+    assert cli("eta", DEMO / "train.log", "--max-steps", "20000", "--now", "02:30")[2] == ""
+
+
 def test_a_finished_run_is_complete(cli):
     status, out, _ = cli("eta", DEMO / "train.log", "--max-steps", "1300")
     assert status == 0

@@ -108,6 +108,16 @@ def test_an_export_of_several_runs_names_one(cli, folder):
     assert f"try: name one of them: stepscope {folder}/died.log" in err
 
 
+@pytest.mark.parametrize("question", [["eta", "--max-steps", "9000"], ["advise"], ["why", "100"]])
+def test_a_question_about_one_run_says_which_it_took(cli, folder, question):
+    command, *rest = question
+    err = cli(command, folder, *rest)[2]
+    taken = next(line for line in err.splitlines() if line.startswith(f"{folder} holds 3 runs; this is {folder}/"))
+    named = taken.partition("this is ")[2].partition(". All")[0]
+    assert cli(command, named, *rest)[1] == cli(command, folder, *rest)[1]
+    assert "holds" not in cli(command, named, *rest)[2]
+
+
 def test_names_from_a_folder_are_not_trusted(cli, tmp_path):
     for name in ("a\x1b[31m.log", "b`<b>|.log"):
         (tmp_path / name).write_text(nanogpt_log(seed=len(name)))

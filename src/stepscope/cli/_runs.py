@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from stepscope.cli import _answer, _report
 from stepscope.cli._progress import Progress
 from stepscope.cli._write import write_file
 from stepscope.core.errors import InputError, StepscopeError, UsageError
+from stepscope.core.unseen import visible
 from stepscope.source.recording import recorded_log
 from stepscope.source.trainer_records import trainer_records
 
@@ -64,6 +66,19 @@ def show(args: argparse.Namespace, found: FolderRuns) -> int:
     else:
         write_file(args.output, text)
     return 0 if any(run.report is not None and run.report.has_times for run in folder.runs) else 3
+
+
+def say_which(args: argparse.Namespace, run: Run) -> None:
+    """On stderr, which run the answer is about where a folder was named that holds several."""
+    folder = args.log[0]
+    if len(args.log) != 1 or not folder or not Path(folder).is_dir():
+        return
+    found = several_runs(argparse.Namespace(**vars(args) | {"full": True}))
+    if found is not None:
+        language = _answer.chosen_languages(args)[0]
+        names = {"folder": visible(folder), "path": visible(run.paths[0])}
+        text = language.text("runs-one-of", count=len(found.runs), **names)
+        print(text, file=sys.stderr)
 
 
 def _explained(args: argparse.Namespace, found: FolderRuns) -> list[FolderRun]:

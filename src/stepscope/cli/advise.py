@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _answer, _flags, _report
+from stepscope.cli import _answer, _flags, _report, _runs
 from stepscope.cli._changes import by_name, named_changes, parse_change
 from stepscope.core import units
 from stepscope.core.errors import UsageError
@@ -50,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Say what to change, or what a change would do."""
     changes = by_name(args.change)
     report = _report.build_report(args, ask_gpu=True)
+    _runs.say_which(args, report.run)
     report = report.asked(may_lose_s=args.may_lose)
     outcome = _outcome(report, changes) if changes and report.has_steps else None
     width, _ = _answer.terminal_size(args)

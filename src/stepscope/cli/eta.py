@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _answer, _flags, _report
+from stepscope.cli import _answer, _flags, _report, _runs
 from stepscope.forecast.finish import Forecast, NoForecast
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Say when the run will be done."""
     languages = _answer.chosen_languages(args)
     report = _report.build_report(args)
+    _runs.say_which(args, report.run)
     end = report.forecast
     if isinstance(end, NoForecast) and end.rough is None:
         print(_line(report, languages[0], False), end="", file=sys.stderr)
@@ -56,20 +58,30 @@ def run(args: argparse.Namespace) -> int:
         if doubt is not None:
             print(doubt, file=sys.stderr)
     _answer.write(args, report, renderers, _answer.stem_of(report) + "-eta")
-    if isinstance(end, Forecast) and report.run.settings["max_steps"].origin == "default":
-        print(languages[0].text("assume-default-total", count=end.schedule.max_steps), file=sys.stderr)
-    if isinstance(end, Forecast) and end.like and args.format == "terminal":
-        print(languages[0].text("assume-like", path=end.like[0], count=len(end.like)), file=sys.stderr)
-    if isinstance(end, Forecast) and not end.is_finished and args.format == "terminal":
-        from stepscope.report.wording.finish import interval_lines
+    for line in _remarks(report, languages[0], is_terminal=args.format == "terminal"):
+        print(line, file=sys.stderr)
+    return 0 if isinstance(end, Forecast) or end.rough is not None else 3
 
-        for line in interval_lines(end, languages[0]):
-            print(line, file=sys.stderr)
-    if report.run.format.inferred is not None and args.format == "terminal":
+
+def _remarks(report: Report, language: Language, *, is_terminal: bool) -> Iterator[str]:
+    """What the forecast rests on, and whether the run goes on at all; for stderr."""
+    from stepscope.report.wording.finish import interval_lines
+    from stepscope.report.wording.sentence import capital
+
+    end = report.forecast
+    if isinstance(end, Forecast) and report.run.settings["max_steps"].origin == "default":
+        yield language.text("assume-default-total", count=end.schedule.max_steps)
+    if isinstance(end, Forecast) and is_terminal:
+        if end.like:
+            yield language.text("assume-like", path=end.like[0], count=len(end.like))
+        if not end.is_finished:
+            if report.state.value == "stopped":
+                yield f"{capital(language.say(report.state.evidence))}."
+            yield from interval_lines(end, language)
+    if report.run.format.inferred is not None and is_terminal:
         from stepscope.report.inferred import inferred_lines
 
-        print(inferred_lines(report, languages[0])[0].rstrip(" :") + ".", file=sys.stderr)
-    return 0 if isinstance(end, Forecast) or end.rough is not None else 3
+        yield inferred_lines(report, language)[0].rstrip(" :") + "."
 
 
 def _line(report: Report, language: Language, translated: bool) -> str:

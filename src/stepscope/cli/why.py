@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from stepscope.cli import _answer, _flags, _report
+from stepscope.cli import _answer, _flags, _report, _runs
 from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Explain one iteration."""
     report = _report.build_report(args)
+    _runs.say_which(args, report.run)
     if not report.has_steps:
         from stepscope.report import json, markdown
 

@@ -979,6 +979,7 @@ compare-slower = Der zweite Lauf braucht { $share } länger: { $before } → { $
 compare-faster = Der zweite Lauf braucht { $share } weniger Zeit: { $before } → { $after } pro 1.000.
 compare-same = Beide Läufe brauchen gleich lang: { $before } pro 1.000.
 compare-most = { $share } des Unterschieds: { $phase }.
+compare-most-offset = Größter Unterschied: { $phase }; andere Phasen gleichen einen Teil davon aus.
 compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): mehr als Rauschen.
 compare-noise = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): Das kann Rauschen sein.
 compare-too-few = Zu wenige normale Iterationen, um einen Unterschied von Rauschen zu unterscheiden.
@@ -1415,8 +1416,8 @@ finding-stall = Ungeklärte Pausen dauerten { $seconds }, { $share } der Zeit.
 finding-gap = { $seconds } lang, { $share } der Zeit, lief nichts: Neustarts oder ein angehaltener Rechner.
 finding-slower = Die Iterationen { $first } bis { $last } dauerten { $level } statt { $normal }: Das kostete { $seconds }, { $share } der Zeit.
 finding-repeated = { $count ->
-    [one] Eine Iteration lief nach einem Neustart doppelt: { $seconds } Training, { $share } der Zeit.
-   *[other] { $count } Iterationen liefen nach Neustarts doppelt: { $seconds } Training, { $share } der Zeit.
+    [one] Eine Iteration lief nach einem Neustart doppelt: bei normalem Tempo { $seconds } Training, { $share } der Zeit.
+   *[other] { $count } Iterationen liefen nach Neustarts doppelt: bei normalem Tempo { $seconds } Training, { $share } der Zeit.
   }
 finding-after-best = Am niedrigsten war der Validierungs-Loss bei Iteration { $step } ({ $loss }). Die { $seconds } danach, { $share } der Zeit, haben das Modell verschlechtert.
 
@@ -1649,6 +1650,7 @@ runs-cost-slower = langsam
 runs-cost-repeated = doppelte Arbeit
 runs-too-large = zu groß für diese Liste
 runs-open = Einen öffnen: { $command }
+runs-one-of = { $folder } enthält { $count } Läufe; das hier ist { $path }. Alle: stepscope { $folder }
 runs-more = { $count ->
     [one] Eine weitere, ältere Datei wurde nicht angesehen. Alle Läufe: stepscope serve { $path }
    *[other] { $count } weitere, ältere Dateien wurden nicht angesehen. Alle Läufe: stepscope serve { $path }

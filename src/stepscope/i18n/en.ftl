@@ -980,6 +980,7 @@ compare-slower = The second run takes { $share } longer: { $before } → { $afte
 compare-faster = The second run takes { $share } less time: { $before } → { $after } per 1,000.
 compare-same = Both runs take the same time: { $before } per 1,000.
 compare-most = { $share } of the difference is { $phase }.
+compare-most-offset = Most of the difference is { $phase }; other phases offset part of it.
 compare-real = A normal iteration differs by { $low } to { $high } at { $confidence }: more than noise.
 compare-noise = A normal iteration differs by { $low } to { $high } at { $confidence }: that may be noise.
 compare-too-few = Too few normal iterations to distinguish a difference from noise.
@@ -1416,8 +1417,8 @@ finding-stall = Unexplained pauses took { $seconds }, { $share } of the time.
 finding-gap = Nothing ran for { $seconds }, { $share } of the time: restarts or a suspended machine.
 finding-slower = Iterations { $first } to { $last } took { $level } instead of { $normal }: that cost { $seconds }, { $share } of the time.
 finding-repeated = { $count ->
-    [one] One iteration was done twice after a restart: { $seconds } of training, { $share } of the time.
-   *[other] { $count } iterations were done twice after restarts: { $seconds } of training, { $share } of the time.
+    [one] One iteration was done twice after a restart: at the normal speed { $seconds } of training, { $share } of the time.
+   *[other] { $count } iterations were done twice after restarts: at the normal speed { $seconds } of training, { $share } of the time.
   }
 finding-after-best = The validation loss was lowest at iteration { $step } ({ $loss }). The { $seconds } after it, { $share } of the time, made the model worse.
 
@@ -1650,6 +1651,7 @@ runs-cost-slower = slow stretch
 runs-cost-repeated = work done twice
 runs-too-large = too large for this list
 runs-open = Open one: { $command }
+runs-one-of = { $folder } holds { $count } runs; this is { $path }. All of them: stepscope { $folder }
 runs-more = { $count ->
     [one] One more file, older, was not looked at. For all runs: stepscope serve { $path }
    *[other] { $count } more files, older, were not looked at. For all runs: stepscope serve { $path }

@@ -979,6 +979,7 @@ compare-slower = La segunda ejecución tarda un { $share } más: { $before } →
 compare-faster = La segunda ejecución tarda un { $share } menos: { $before } → { $after } por cada 1000.
 compare-same = Las dos tardan lo mismo: { $before } por cada 1000.
 compare-most = El { $share } de la diferencia es de { $phase }.
+compare-most-offset = La mayor diferencia es de { $phase }; otras fases compensan una parte.
 compare-real = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: es más que ruido.
 compare-noise = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: puede ser ruido.
 compare-too-few = Hay muy pocas iteraciones normales para distinguir una diferencia del ruido.
@@ -1415,8 +1416,8 @@ finding-stall = Las pausas sin explicación llevaron { $seconds }, el { $share }
 finding-gap = Nada se ejecutó durante { $seconds }, el { $share } del tiempo: reinicios o una máquina suspendida.
 finding-slower = Las iteraciones { $first } a { $last } tardaron { $level } en vez de { $normal }: eso costó { $seconds }, el { $share } del tiempo.
 finding-repeated = { $count ->
-    [one] Una iteración se hizo dos veces tras un reinicio: { $seconds } de entrenamiento, el { $share } del tiempo.
-   *[other] { $count } iteraciones se hicieron dos veces tras reinicios: { $seconds } de entrenamiento, el { $share } del tiempo.
+    [one] Una iteración se hizo dos veces tras un reinicio: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
+   *[other] { $count } iteraciones se hicieron dos veces tras reinicios: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
   }
 finding-after-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }). Lo que siguió, { $seconds } o el { $share } del tiempo, empeoró el modelo.
 
@@ -1649,6 +1650,7 @@ runs-cost-slower = tramo lento
 runs-cost-repeated = trabajo repetido
 runs-too-large = demasiado grande para esta lista
 runs-open = Para abrir una: { $command }
+runs-one-of = { $folder } contiene { $count } ejecuciones; esta es { $path }. Para verlas todas: stepscope { $folder }
 runs-more = { $count ->
     [one] No se ha mirado un archivo más antiguo. Para verlas todas: stepscope serve { $path }
    *[other] No se han mirado { $count } archivos más antiguos. Para verlas todas: stepscope serve { $path }

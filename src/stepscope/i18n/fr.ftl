@@ -979,6 +979,7 @@ compare-slower = La seconde exécution prend { $share } de temps en plus : { $be
 compare-faster = La seconde exécution prend { $share } de temps en moins : { $before } → { $after } pour 1 000.
 compare-same = Les deux exécutions prennent le même temps : { $before } pour 1 000.
 compare-most = { $share } de la différence : { $phase }.
+compare-most-offset = Plus grande différence : { $phase } ; d’autres phases en compensent une partie.
 compare-real = Une itération normale diffère de { $low } à { $high } à { $confidence } : plus que du bruit.
 compare-noise = Une itération normale diffère de { $low } à { $high } à { $confidence } : ce peut être du bruit.
 compare-too-few = Trop peu d’itérations normales pour distinguer une différence du bruit.
@@ -1415,8 +1416,8 @@ finding-stall = Des pauses inexpliquées ont pris { $seconds }, soit { $share } 
 finding-gap = Rien n’a tourné pendant { $seconds }, soit { $share } du temps : redémarrages ou machine en veille.
 finding-slower = Les itérations { $first } à { $last } ont pris { $level } au lieu de { $normal } : cela a coûté { $seconds }, soit { $share } du temps.
 finding-repeated = { $count ->
-    [one] { $count } itération a été refaite après un redémarrage : { $seconds } d’entraînement, soit { $share } du temps.
-   *[other] { $count } itérations ont été refaites après des redémarrages : { $seconds } d’entraînement, soit { $share } du temps.
+    [one] { $count } itération a été refaite après un redémarrage : { $seconds } d’entraînement à la vitesse normale, soit { $share } du temps.
+   *[other] { $count } itérations ont été refaites après des redémarrages : { $seconds } d’entraînement à la vitesse normale, soit { $share } du temps.
   }
 finding-after-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }). Les { $seconds } qui ont suivi, soit { $share } du temps, ont dégradé le modèle.
 
@@ -1649,6 +1650,7 @@ runs-cost-slower = passage lent
 runs-cost-repeated = travail refait
 runs-too-large = trop volumineux pour cette liste
 runs-open = Pour en ouvrir une : { $command }
+runs-one-of = { $folder } contient { $count } exécutions ; voici { $path }. Pour les voir toutes : stepscope { $folder }
 runs-more = { $count ->
     [one] Un autre fichier, plus ancien, n’a pas été examiné. Pour toutes les voir : stepscope serve { $path }
    *[other] { $count } autres fichiers, plus anciens, n’ont pas été examinés. Pour toutes les voir : stepscope serve { $path }
