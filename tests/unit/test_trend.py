@@ -124,6 +124,22 @@ def test_a_bar_of_whole_seconds_shows_no_two_speeds(tmp_path):
     assert found.trend.first == pytest.approx(1.31, rel=0.02)
 
 
+def test_a_level_by_a_coarse_clock_is_no_tick_of_it(tmp_path):
+    """By whole seconds, steps of 1.3 and 1.7 s show as 1 s or 2 s: "2.0 times slower" would be the ticks' factor."""
+    spent = [0.0]
+    for step in range(1600):
+        spent.append(spent[-1] + (1.3 if step < 800 else 1.7))
+    lines = [
+        f"steps: {step // 40:3d}%|###| {step}/4000 [{int(spent[step]) // 60:02d}:{int(spent[step]) % 60:02d}<20:00,  "
+        f"1.31s/it, avr_loss=0.09]"
+        for step in range(1, 1601)
+    ]
+    report = report_of(tmp_path, "\n".join(lines) + "\n")
+    assert report.trend.trend.kind == "jump"
+    assert report.trend.trend.change == pytest.approx(0.31, abs=0.06)
+    assert "90% take" not in full(report)
+
+
 def test_a_normal_iteration_of_two_speeds_is_one_that_happened(tmp_path):
     seconds = [646, 195, 2.9, 14.2, 2.7, 2.3, 2.5, 1.8, 248, 245, 244, 2.6]
     lines = [f"INFO:tensorflow:global step {665 + n}: loss = 1.4688 ({s:.3f} sec/step)" for n, s in enumerate(seconds)]

@@ -78,7 +78,8 @@ def _seconds_trend(run: Run, rows: Ints) -> Trend | None:
     if ticks >= _MANY_BLOCKS * _TICKS:
         together = find_trend(*_blocks(run, rows, _TICKS))
         is_both = trend and together and trend.kind == together.kind == "jump" and trend.change * together.change > 0
-        return trend if is_both else together  # single rows say more exactly since when
+        # Single rows say more exactly since when; their levels are the ticks of the clock.
+        return together._replace(since=trend.since) if is_both and trend and together else together
     if trend is None or trend.kind not in _CHANGES or ticks < _LEAST_BLOCKS:
         return trend
     apart = abs(trend.last - trend.first) * float(median(steps.span[rows]))

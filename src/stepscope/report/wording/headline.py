@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from stepscope.analysis.report import Report
 from stepscope.core.message import Message, Seconds, Share, say
 from stepscope.core.units import NS
 from stepscope.i18n import Language
+from stepscope.ledger.baseline import is_coarse
 
 # A step takes about what is typical if it is no further off.
 _NEAR = 0.2
@@ -39,6 +42,14 @@ def progress(report: Report) -> Message:
     return say("run-progress", step=step, total=total, share=Share(min(1.0, step / total)))
 
 
+def _shows_ticks(report: Report) -> bool:
+    """Whether the range of single rows is that of a coarse clock's ticks, which no iteration really took."""
+    step, own = report.ledger.step, np.zeros(len(report.run), dtype=bool)
+    if step is not None:
+        own[step.rows[step.rows < len(own)]] = True
+    return is_coarse(report.run, own)
+
+
 def normal_lines(report: Report, language: Language) -> list[str]:
     """What a normal step takes, and how its level changed."""
     step = report.ledger.step
@@ -47,7 +58,7 @@ def normal_lines(report: Report, language: Language) -> list[str]:
     if _never_happened(report):
         assert report.trend is not None
         lines = [language.text("run-present", duration=Seconds(report.trend.trend.last))]
-    elif not language.is_range(step.low_s, step.high_s):
+    elif not language.is_range(step.low_s, step.high_s) or _shows_ticks(report):
         lines = [language.text("run-normal-one", duration=Seconds(step.typical_s))]
     else:
         span = language.span(step.low_s, step.high_s)
