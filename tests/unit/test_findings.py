@@ -84,6 +84,17 @@ def test_iterations_done_twice_are_lost_work():
     found = {one.code: one for one in report.findings}
     assert found["lost_work"].seconds == pytest.approx(401 * 0.102, rel=0.03)
     assert found["lost_work"].setting == "checkpoint_interval"
+    restarted = next(alarm for alarm in report.alarms if alarm.code == "restarted")
+    assert restarted.message.args["count"] == found["lost_work"].message.args["count"] == 401
+
+
+def test_no_more_is_done_twice_than_was_done():
+    """A process that was resumed itself at 500 and died at 1,000 loses its own 501 iterations, not 1,001."""
+    again = ["Resuming training from out", *steps(0, 2000, 100.5)]
+    report = report_of([*steps(500, 1000, 100), *again])
+    counts = [one.message.args["count"] for one in report.findings if one.code == "lost_work"]
+    counts += [alarm.message.args["count"] for alarm in report.alarms if alarm.code == "restarted"]
+    assert counts == [501, 501]
 
 
 def test_findings_are_in_the_document_and_the_terminal_says_what_no_phase_shows():

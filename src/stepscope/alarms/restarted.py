@@ -22,6 +22,7 @@ from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.columns.statistics import median
 from stepscope.core.message import Seconds, say
 from stepscope.run.model import Run
+from stepscope.run.repeated import num_repeated
 
 CODE = "restarted"
 _MAX_ALARMS = 10
@@ -40,7 +41,7 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
         if len(found) == _MAX_ALARMS:
             break
         before, after = int(steps.step[segment.first_row - 1]), int(steps.step[segment.first_row])
-        lost = max(0, before - after + 1)
+        lost = num_repeated(run, index)
         message = say(
             "alarm-restarted", before=before, step=after, count=lost, lost=Seconds(lost_seconds(run, index, typical_s))
         )

@@ -18,6 +18,7 @@ from stepscope.core.message import Decimal, Message, Seconds, Share, say
 from stepscope.ledger.phases import Basis, Ledger, Phase, PhaseTotal, Regime
 from stepscope.ledger.timeline import timeline
 from stepscope.run.model import Run
+from stepscope.run.repeated import num_repeated
 
 LEAST_SHARE = 0.01  # of the wall time; less is not worth a word
 _SLOWER = 1.1  # times the normal level
@@ -204,13 +205,11 @@ def _repeated(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFindi
     """Steps that a restart made the run do again: those of the process before it are lost."""
     if ledger.step is None or len(run.segments) < 2:
         return
-    steps, lost = run.steps.step, 0
-    for one, following in zip(run.segments, run.segments[1:], strict=False):
+    lost = 0
+    for index, (one, following) in enumerate(pairwise(run.segments), start=1):
         if one.training != following.training or (best is not None and following.first_row > best.row):
             continue
-        again = int(steps[one.first_row + one.num_rows - 1]) - int(steps[following.first_row]) + 1
-        own = int(steps[one.first_row + one.num_rows - 1]) - int(steps[one.first_row]) + 1
-        lost += max(0, min(again, own))
+        lost += num_repeated(run, index)
     if not lost:
         return
     # At the normal level: what is above it counts as a slower stretch already.
