@@ -53,6 +53,16 @@ def test_the_phase_that_explains_it_comes_first():
     assert other.phases[0].share > 0.9
 
 
+def test_a_phase_that_others_make_up_for_is_no_134_percent_of_the_difference():
+    found = compare([report_of(noisy(1)), report_of(noisy(2, step_ms=80.0, evaluation_ms=2700.0))])
+    assert found.others[0].phases[0].share > 1.2
+    lines = comparison.verdict(found, found.others[0], Language.load("en"))
+    assert lines[1] == "Most of the difference is training; other phases offset part of it."
+    shares = [row[4] for row in comparison.rows(found, found.others[0], Language.load("en"))]
+    assert any(share.startswith("−") for share in shares)
+    assert not any("-" in share for share in shares)
+
+
 def test_settings_that_differ_are_named():
     first = report_of(training(300, every=10, evaluate=50), eval_iters=200)
     second = report_of(training(300, every=10, evaluate=100), eval_iters=50)

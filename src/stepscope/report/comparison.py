@@ -151,11 +151,11 @@ def verdict(comparison: Comparison, other: Compared, language: Language) -> list
     ]
     largest = other.phases[0] if other.phases else None
     if largest is not None and largest.share is not None and abs(change) >= 0.005:
-        lines.append(
-            language.text(
-                "compare-most", phase=language.text(f"phase-{largest.phase}"), share=Share(min(9.99, largest.share))
-            )
-        )
+        phase = language.text(f"phase-{largest.phase}")
+        if largest.share > 1 + _SAME:
+            lines.append(language.text("compare-most-offset", phase=phase))
+        else:
+            lines.append(language.text("compare-most", phase=phase, share=Share(largest.share)))
     if other.is_noise is None:
         lines.append(language.text("compare-too-few"))
     elif other.step_ratio is not None and other.ratio_low is not None and other.ratio_high is not None:
@@ -196,7 +196,7 @@ def rows(comparison: Comparison, other: Compared, language: Language) -> list[tu
                 language.duration(one.before_s * 1000),
                 language.duration(one.after_s * 1000),
                 _signed(one.difference_s * 1000, language),
-                "" if one.share is None else language.percent(one.share),
+                "" if one.share is None else _share(one.share, language),
             )
         )
     before, after = other.unit_s
@@ -216,6 +216,10 @@ def unit_text(comparison: Comparison, language: Language) -> str:
 
 def _signed(seconds: float, language: Language) -> str:
     return ("+" if seconds >= 0 else "−") + language.duration(abs(seconds))
+
+
+def _share(share: float, language: Language) -> str:
+    return ("" if share >= 0 else "−") + language.percent(abs(share))
 
 
 def _signed_share(share: float, language: Language) -> str:
