@@ -7,6 +7,8 @@ import pytest
 
 import stepscope
 from stepscope.analysis.trend import find_trend
+from stepscope.i18n import Language
+from stepscope.report.page_head import cards_of
 from tests.unit.logs import full
 
 
@@ -138,6 +140,8 @@ def test_a_level_by_a_coarse_clock_is_no_tick_of_it(tmp_path):
     assert report.trend.trend.kind == "jump"
     assert report.trend.trend.change == pytest.approx(0.31, abs=0.06)
     assert "90% take" not in full(report)
+    speed = next(card for card in cards_of(report, Language.load("en")) if card.kind == "speed")
+    assert "90%" not in speed.note
 
 
 def test_a_normal_iteration_of_two_speeds_is_one_that_happened(tmp_path):

@@ -23,6 +23,7 @@ from stepscope.i18n import Language
 from stepscope.report import templating
 from stepscope.report.log_lines import log_lines
 from stepscope.report.wording.finish import finish_lines
+from stepscope.report.wording.headline import shows_ticks
 from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.summary import DEAD, other_alarms, summary_lines
 
@@ -176,7 +177,7 @@ def _speed_card(report: Report, language: Language) -> Card:
     step = report.ledger.step
     assert step is not None
     notes = []
-    if language.is_range(step.low_s, step.high_s):
+    if language.is_range(step.low_s, step.high_s) and not shows_ticks(report):
         notes.append(language.text("page-speed-range", share=Share(0.9), span=language.span(step.low_s, step.high_s)))
     if report.tokens_per_s:
         notes.append(language.text("page-speed-tokens", tokens=_short(report.tokens_per_s, language)))

@@ -42,7 +42,7 @@ def progress(report: Report) -> Message:
     return say("run-progress", step=step, total=total, share=Share(min(1.0, step / total)))
 
 
-def _shows_ticks(report: Report) -> bool:
+def shows_ticks(report: Report) -> bool:
     """Whether the range of single rows is that of a coarse clock's ticks, which no iteration really took."""
     step, own = report.ledger.step, np.zeros(len(report.run), dtype=bool)
     if step is not None:
@@ -58,7 +58,7 @@ def normal_lines(report: Report, language: Language) -> list[str]:
     if _never_happened(report):
         assert report.trend is not None
         lines = [language.text("run-present", duration=Seconds(report.trend.trend.last))]
-    elif not language.is_range(step.low_s, step.high_s) or _shows_ticks(report):
+    elif not language.is_range(step.low_s, step.high_s) or shows_ticks(report):
         lines = [language.text("run-normal-one", duration=Seconds(step.typical_s))]
     else:
         span = language.span(step.low_s, step.high_s)
