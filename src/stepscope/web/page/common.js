@@ -30,15 +30,17 @@ export function ago(moment, now) {
 
 // Made once: a formatter takes longer to make than all else in a row.
 const TIME = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
-const clocks = [{ ...TIME }, { day: "numeric", month: "short", ...TIME }, { day: "numeric", month: "short", year: "numeric", ...TIME }].map((options) => new Intl.DateTimeFormat(lang, options));
+const DAY = { day: "numeric", month: "short" };
+const clocks = [TIME, { ...DAY, ...TIME }, { ...DAY, ...TIME, year: "numeric" }, { ...DAY, year: "numeric" }].map((options) => new Intl.DateTimeFormat(lang, options));
 const whole = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium" });
 
-/** A moment on this reader's clock; with the day where that is another one. */
+/** A moment on this reader's clock; with the day where that is another one, and the day alone of a past year. */
 export function clockTime(moment, now) {
   const at = new Date(moment * 1000);
   const today = new Date(now * 1000);
   const isToday = at.toDateString() === today.toDateString();
-  return clocks[isToday ? 0 : at.getFullYear() === today.getFullYear() ? 1 : 2].format(at);
+  const isThisYear = at.getFullYear() === today.getFullYear();
+  return clocks[isToday ? 0 : isThisYear ? 1 : at > today ? 2 : 3].format(at);
 }
 
 export const day = (moment) => whole.format(new Date(moment * 1000));
