@@ -75,7 +75,7 @@ def test_the_metadata_is_complete(built):
     assert metadata["License-File"] == "LICENSE"
     classifiers = metadata.get_all("Classifier")
     assert not [one for one in classifiers if one.startswith("License ::")]  # the expression replaces them
-    assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13, 14)} <= set(classifiers)
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} <= set(classifiers)
     urls = dict(line.split(", ", 1) for line in metadata.get_all("Project-URL"))
     assert {"Homepage", "Documentation", "Repository", "Issues", "Changelog"} == set(urls)
     assert metadata["Requires-Python"] == ">=3.11"
