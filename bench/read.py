@@ -71,7 +71,7 @@ def bench(kind: str, log: Path) -> None:
     print(
         f"\n{size:.0f} MB of {kind} log, {own[0]['rows']:,.0f} steps, {own[0]['events']:,.0f} events, {ROUNDS} rounds"
     )
-    print(f"{'reader':<18}{'MB/s':>8}{'peak MB':>10}   stepscope.read is so many times as fast")
+    print(f"{'reader':<18}{'MB/s':>8}{'peak MB':>10}   stepscope.read, times as fast")
     for name, readings in rounds.items():
         ratios = [other["seconds"] / mine["seconds"] for other, mine in zip(readings, own, strict=True)]
         speed = size / statistics.median([one["seconds"] for one in readings])
