@@ -297,7 +297,7 @@ def test_no_width_of_the_window_cuts_a_column(address, open_page):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_when_a_run_ended_is_never_cut(tmp_path, open_page, width):
     write(tmp_path / "years.log", run_of(1000, 1000, 102.0), 1100 * 86_400)
-    write(tmp_path / "silent.log", run_of(900, 12_000, 1040.0), 100_000)
+    write(tmp_path / "a-run-with-a-long-name-that-fell-silent.log", run_of(1260, 12_600, 197.0), 100_000)
     with serving(tmp_path) as found:
         page = opened(open_page, found, num=2, viewport={"width": width, "height": 800})
         texts = page.locator("#rows .c-left > span")
