@@ -114,3 +114,62 @@ def test_a_table_that_begins_above_zero_ends_at_its_total(first):
     rows = "".join(f"{step},500,{step * 2.0},{5 - step * 0.01}\n" for step in range(first, 300, 10))
     lines = list(writer("csv_elapsed")(f"step,total_steps,elapsed,loss\n{rows}".encode()))
     assert f" of {501 if first else 500} " in lines[1]
+
+
+def test_the_time_of_an_evaluation_is_that_between_its_first_and_its_last_line():
+    steps = [
+        f"INFO:tensorflow:loss = {1 - wave(n):.4f}, step = {n * 100} ({10 + wave(n):.3f} sec)" for n in range(1, 41)
+    ]
+    before = ["INFO:tensorflow:Calling model_fn.", "INFO:tensorflow:loss = 1.2, step = 1"]
+    after = [
+        "INFO:tensorflow:Starting evaluation at 2021-06-07-23:59:30",
+        "INFO:tensorflow:Restoring parameters from out/model.ckpt-4000",
+        "INFO:tensorflow:Finished evaluation at 2021-06-08-00:01:02",
+        "INFO:tensorflow:Saving dict for global step 4000: accuracy = 0.8, global_step = 4000, loss = 0.5",
+    ]
+    spent = {phase.phase: phase.seconds for phase in explain(run_of([*before, *steps, *after])).ledger.phases}
+    assert spent["evaluation"] == pytest.approx(92, abs=0.1)
+
+
+_YOLO = "1/9 5.24G 1.402 3.105 1.577 51 640: {share}% "
+
+
+@pytest.mark.parametrize(
+    "bar",
+    [
+        "{share}%|██▎  | {n}/99 [00:{n:02}<01:00,  1.00it/s]",
+        _YOLO + "━━──── {n}/99 1.0it/s {n}.0s<1:00",
+        _YOLO + "|██▎  | {n}/99 [00:{n:02}<01:00,  1.00it/s]",
+    ],
+)
+def test_what_is_glued_to_a_bar_that_a_format_knows_is_heard(bar):
+    lines = [bar.format(n=n, share=n) for n in range(1, 50)]
+    lines[-1] += "Traceback (most recent call last):"
+    run = run_of([*lines, '  File "train.py", line 3, in <module>', "    fit()", "ValueError: bad shape"])
+    assert len(run) >= 48
+    assert explain(run).state.value == "crashed"
+
+
+def test_a_process_that_left_things_behind_is_over():
+    lines = [(_YOLO + "━━──── {n}/99 1.0it/s {n}.0s<1:00").format(n=n, share=n) for n in range(1, 50)]
+    lines[-1] += "WARNING CUDA OutOfMemoryError in the assigner, using CPU"
+    said = "UserWarning: resource_tracker: There appear to be 8 leaked semaphore objects to clean up at shutdown"
+    report = explain(run_of([*lines, f"/opt/python3.9/multiprocessing/resource_tracker.py:216: {said}"]))
+    assert report.state.value == "stopped"
+    assert report.state.evidence.key == "state-words"
+    assert [alarm.code for alarm in report.alarms] == ["ended_early", "near_oom"]
+
+
+@pytest.mark.parametrize("after", [[], ["WARNING: use fp16 if you ran out of memory"]])
+def test_advice_on_memory_is_no_alarm(after):
+    lines = [(_YOLO + "━━──── {n}/99 1.0it/s {n}.0s<1:00").format(n=n, share=n) for n in range(1, 50)]
+    assert [alarm.code for alarm in explain(run_of([*lines, *after])).alarms] == []
+
+
+def test_bars_between_which_a_likelihood_is_printed_are_the_trainings():
+    lines = []
+    for epoch in range(6):
+        lines += [f"Epoch {epoch}:", "E Step", "M Step"]
+        lines += [f"{10 * n}%|##  | {n}/10 [00:{8 * n // 2:02}<00:10,  4.00s/it]" for n in range(1, 11)]
+        lines.append(f"Finished Epoch {epoch}, Log-likelihood: {-67260417.5 + epoch}")
+    assert explain(run_of(lines)).ledger.wall_s == pytest.approx(240, rel=0.05)

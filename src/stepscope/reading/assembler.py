@@ -93,7 +93,7 @@ class RunAssembler:
         if not text:
             return
         found = self.claim(text)
-        if found.which is None and (glued := behind_bar(text)) is not None:
+        if (glued := behind_bar(text)) is not None and found.leaves(text, glued):
             # A message that did not wait for the bar's end of line.
             self.num_lines -= 1
             self.add(text[:glued])
