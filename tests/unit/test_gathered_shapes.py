@@ -173,3 +173,19 @@ def test_bars_between_which_a_likelihood_is_printed_are_the_trainings():
         lines += [f"{10 * n}%|##  | {n}/10 [00:{8 * n // 2:02}<00:10,  4.00s/it]" for n in range(1, 11)]
         lines.append(f"Finished Epoch {epoch}, Log-likelihood: {-67260417.5 + epoch}")
     assert explain(run_of(lines)).ledger.wall_s == pytest.approx(240, rel=0.05)
+
+
+@pytest.mark.parametrize(("grows", "seconds"), [(0, 20 * 31.5), (500, None)])
+def test_a_bare_time_on_an_evaluations_line_is_its_own_unless_it_only_grows(grows, seconds):
+    lines = []
+    for epoch in range(1, 21):
+        lines += [
+            f"Epoch[{epoch:03}/020], Step[{n:04}/0200], Loss: {2 - epoch / 50:.2f}, step time: {0.5 + wave(n):.3f}s"
+            for n in range(0, 200, 20)
+        ]
+        took = 31.5 + (1 if epoch % 2 else -1) * 0.5 + grows * epoch
+        lines.append(
+            f"----- Epoch[{epoch:03}/020], Validation Loss: {2.1 - epoch / 60:.4f}, Acc@1: 0.70, time: {took:.2f}"
+        )
+    spent = {phase.phase: phase.seconds for phase in explain(run_of(lines)).ledger.phases}
+    assert spent.get("evaluation") == (pytest.approx(seconds, rel=0.03) if seconds else 0)
