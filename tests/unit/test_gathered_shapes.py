@@ -189,3 +189,13 @@ def test_a_bare_time_on_an_evaluations_line_is_its_own_unless_it_only_grows(grow
         )
     spent = {phase.phase: phase.seconds for phase in explain(run_of(lines)).ledger.phases}
     assert spent.get("evaluation") == (pytest.approx(seconds, rel=0.03) if seconds else 0)
+
+
+def test_start_up_and_the_end_count_where_timestamps_inside_the_trainers_own_lines_are_the_clock():
+    def said(second, text, by="logging.py:107:log_dist"):
+        return f"[2025-08-15 08:{second // 60:02}:{second % 60:02},000] [INFO] [{by}] {text}"
+
+    head = [said(0, "Setting ds_accelerator to cuda", by="real_accelerator.py:260:get_accelerator")]
+    steps = [said(50 + 5 * n, f"[Rank 0] step={n}, skipped=0, lr=[1e-05], mom=[(0.9, 0.999)]") for n in range(1, 31)]
+    tail = [said(210, "Main process received SIGINT, exiting", by="launch.py:328:sigkill_handler")]
+    assert explain(run_of([*head, *steps, *tail])).ledger.wall_s == pytest.approx(210, abs=0.1)

@@ -158,6 +158,8 @@ class RunAssembler:
         if line.kind in {"chatter", "fact"}:
             self.others.hear(text, self.num_lines)
         if line.kind == "chatter":
+            if self.format.clock.is_wall:
+                self.file.timestamps.note_inside(groups, self.num_lines)  # start-up and the end count
             self.others.passed.note(text, self.num_lines)
             self.file.notices.moment = self.file.timestamps.moment
             if self.file.notices.hear(text, line=self.num_lines):
