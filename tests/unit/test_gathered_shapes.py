@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 from stepscope.analysis.explain import explain
@@ -199,3 +201,15 @@ def test_start_up_and_the_end_count_where_timestamps_inside_the_trainers_own_lin
     steps = [said(50 + 5 * n, f"[Rank 0] step={n}, skipped=0, lr=[1e-05], mom=[(0.9, 0.999)]") for n in range(1, 31)]
     tail = [said(210, "Main process received SIGINT, exiting", by="launch.py:328:sigkill_handler")]
     assert explain(run_of([*head, *steps, *tail])).ledger.wall_s == pytest.approx(210, abs=0.1)
+
+
+@pytest.mark.parametrize(("month", "day"), [(1, 1), (3, 9), (3, 11), (11, 12), (3, 30)])
+def test_a_date_that_begins_with_the_day_stays_one_at_every_midnight(month, day):
+    start = dt.datetime(2024, month, day, 20)
+    lines = [
+        f"{start + n * dt.timedelta(minutes=10):%d/%m/%Y %H:%M:%S} INFO step {n + 1}/1000 loss {2 - n / 500:.3f}"
+        for n in range(400)
+    ]
+    run = run_of(lines)
+    assert len(run) == 400
+    assert explain(run).ledger.wall_s == pytest.approx(399 * 600)
