@@ -80,7 +80,7 @@ def test_other_names_in_a_config_are_said_or_used(cli, checkout):
     settings = [*flags, *TINY_SHAPE, *SHORT, "--dataset=shakespeare", "--out_dir=o"]
     code, out, err = cli("train", "c.py", *settings, "--lang=en")
     assert code == 0, err
-    assert "my_note in c.py is no setting" in err
+    assert "my_note in c.py is not a setting" in err
     assert "tokens in" not in err
     assert "tokens per iteration will be: 32" in out
 

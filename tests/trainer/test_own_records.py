@@ -105,7 +105,8 @@ def test_all_commands_use_the_records(delayed, cli):
     assert code == 0
     assert "iteration 40 of 40" in out
     check(RunFolder(delayed.folder).open("steps.jsonl"), delayed.outcome.ledger)
-    assert [entry.name for entry in RunFolder(delayed.folder.parent).entries()] == ["out/steps.jsonl"]
+    above = RunFolder(delayed.folder.parent)
+    assert [above.name_of(run) for one in above.candidates() for run in above.runs_of(one)] == ["out/steps.jsonl"]
     assert [source.name for source in resolve(folder)] == [str(delayed.folder / "steps.jsonl")]
     # In the folder above, the run is listed once, by its records.
     above = [source.name for source in resolve(str(delayed.folder.parent))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 from stepscope.analysis.explain import explain
@@ -114,3 +116,100 @@ def test_a_table_that_begins_above_zero_ends_at_its_total(first):
     rows = "".join(f"{step},500,{step * 2.0},{5 - step * 0.01}\n" for step in range(first, 300, 10))
     lines = list(writer("csv_elapsed")(f"step,total_steps,elapsed,loss\n{rows}".encode()))
     assert f" of {501 if first else 500} " in lines[1]
+
+
+def test_the_time_of_an_evaluation_is_that_between_its_first_and_its_last_line():
+    steps = [
+        f"INFO:tensorflow:loss = {1 - wave(n):.4f}, step = {n * 100} ({10 + wave(n):.3f} sec)" for n in range(1, 41)
+    ]
+    before = ["INFO:tensorflow:Calling model_fn.", "INFO:tensorflow:loss = 1.2, step = 1"]
+    after = [
+        "INFO:tensorflow:Starting evaluation at 2021-06-07-23:59:30",
+        "INFO:tensorflow:Restoring parameters from out/model.ckpt-4000",
+        "INFO:tensorflow:Finished evaluation at 2021-06-08-00:01:02",
+        "INFO:tensorflow:Saving dict for global step 4000: accuracy = 0.8, global_step = 4000, loss = 0.5",
+    ]
+    spent = {phase.phase: phase.seconds for phase in explain(run_of([*before, *steps, *after])).ledger.phases}
+    assert spent["evaluation"] == pytest.approx(92, abs=0.1)
+
+
+_YOLO = "1/9 5.24G 1.402 3.105 1.577 51 640: {share}% "
+
+
+@pytest.mark.parametrize(
+    "bar",
+    [
+        "{share}%|██▎  | {n}/99 [00:{n:02}<01:00,  1.00it/s]",
+        _YOLO + "━━──── {n}/99 1.0it/s {n}.0s<1:00",
+        _YOLO + "|██▎  | {n}/99 [00:{n:02}<01:00,  1.00it/s]",
+    ],
+)
+def test_what_is_glued_to_a_bar_that_a_format_knows_is_heard(bar):
+    lines = [bar.format(n=n, share=n) for n in range(1, 50)]
+    lines[-1] += "Traceback (most recent call last):"
+    run = run_of([*lines, '  File "train.py", line 3, in <module>', "    fit()", "ValueError: bad shape"])
+    assert len(run) >= 48
+    assert explain(run).state.value == "crashed"
+
+
+def test_a_process_that_left_things_behind_is_over():
+    lines = [(_YOLO + "━━──── {n}/99 1.0it/s {n}.0s<1:00").format(n=n, share=n) for n in range(1, 50)]
+    lines[-1] += "WARNING CUDA OutOfMemoryError in the assigner, using CPU"
+    said = "UserWarning: resource_tracker: There appear to be 8 leaked semaphore objects to clean up at shutdown"
+    report = explain(run_of([*lines, f"/opt/python3.9/multiprocessing/resource_tracker.py:216: {said}"]))
+    assert report.state.value == "stopped"
+    assert report.state.evidence.key == "state-words"
+    assert [alarm.code for alarm in report.alarms] == ["ended_early", "near_oom"]
+
+
+@pytest.mark.parametrize("after", [[], ["WARNING: use fp16 if you ran out of memory"]])
+def test_advice_on_memory_is_no_alarm(after):
+    lines = [(_YOLO + "━━──── {n}/99 1.0it/s {n}.0s<1:00").format(n=n, share=n) for n in range(1, 50)]
+    assert [alarm.code for alarm in explain(run_of([*lines, *after])).alarms] == []
+
+
+def test_bars_between_which_a_likelihood_is_printed_are_the_trainings():
+    lines = []
+    for epoch in range(6):
+        lines += [f"Epoch {epoch}:", "E Step", "M Step"]
+        lines += [f"{10 * n}%|##  | {n}/10 [00:{8 * n // 2:02}<00:10,  4.00s/it]" for n in range(1, 11)]
+        lines.append(f"Finished Epoch {epoch}, Log-likelihood: {-67260417.5 + epoch}")
+    assert explain(run_of(lines)).ledger.wall_s == pytest.approx(240, rel=0.05)
+
+
+@pytest.mark.parametrize(("grows", "seconds"), [(0, 20 * 31.5), (500, None)])
+def test_a_bare_time_on_an_evaluations_line_is_its_own_unless_it_only_grows(grows, seconds):
+    lines = []
+    for epoch in range(1, 21):
+        lines += [
+            f"Epoch[{epoch:03}/020], Step[{n:04}/0200], Loss: {2 - epoch / 50:.2f}, step time: {0.5 + wave(n):.3f}s"
+            for n in range(0, 200, 20)
+        ]
+        took = 31.5 + (1 if epoch % 2 else -1) * 0.5 + grows * epoch
+        lines.append(
+            f"----- Epoch[{epoch:03}/020], Validation Loss: {2.1 - epoch / 60:.4f}, Acc@1: 0.70, time: {took:.2f}"
+        )
+    spent = {phase.phase: phase.seconds for phase in explain(run_of(lines)).ledger.phases}
+    assert spent.get("evaluation") == (pytest.approx(seconds, rel=0.03) if seconds else 0)
+
+
+def test_start_up_and_the_end_count_where_timestamps_inside_the_trainers_own_lines_are_the_clock():
+    def said(second, text, by="logging.py:107:log_dist"):
+        return f"[2025-08-15 08:{second // 60:02}:{second % 60:02},000] [INFO] [{by}] {text}"
+
+    head = [said(0, "Setting ds_accelerator to cuda", by="real_accelerator.py:260:get_accelerator")]
+    steps = [said(50 + 5 * n, f"[Rank 0] step={n}, skipped=0, lr=[1e-05], mom=[(0.9, 0.999)]") for n in range(1, 31)]
+    tail = [said(210, "Main process received SIGINT, exiting", by="launch.py:328:sigkill_handler")]
+    assert explain(run_of([*head, *steps, *tail])).ledger.wall_s == pytest.approx(210, abs=0.1)
+
+
+@pytest.mark.parametrize(("month", "day"), [(1, 1), (3, 9), (3, 11), (11, 12), (3, 30)])
+def test_a_date_that_begins_with_the_day_stays_one_at_every_midnight(month, day):
+    start = dt.datetime(2024, month, day, 20)
+    lines = [
+        f"{start + n * dt.timedelta(minutes=10):%d/%m/%Y %H:%M:%S} INFO step {n + 1}/1000 loss {2 - n / 500:.3f}"
+        for n in range(400)
+    ]
+    run = run_of(lines)
+    assert len(run) == 400
+    assert explain(run).ledger.wall_s == pytest.approx(399 * 600)

@@ -1,8 +1,9 @@
 """near_oom: the GPU's memory is nearly full.
 
 What it looks at
-    The memory that `nvidia-smi` or NVML says is used, against what the GPU has; and lines that say that PyTorch's
-    allocator had to give back its cache or to ask again.
+    The memory that `nvidia-smi` or NVML says is used, against what the GPU has; lines that say that PyTorch's
+    allocator had to give back its cache or to ask again; and warnings that say that memory ran out and that the
+    program went on without.
 
 Why it matters
     A longer sequence, an evaluation with larger batches or a fragmented allocator needs a little more, and the run ends
@@ -34,11 +35,26 @@ _GIB = 1 << 30
 
 _PRESSURE = re.compile(r"allocator cache flushes|memory allocation retries")
 _LEAST_LINES = 3
+# A logger's warning that memory ran out, not that it may.
+_CAUGHT = re.compile(
+    r"\bWARN(?:ING)?\b.{0,80}(?:\bOutOfMemoryError\b|\b(?:ran|CUDA|HIP|GPU) out of memory\b|\brecover from OOM\b)"
+)
+_ADVICE = re.compile(r"(?i)\b(?:may|might|could|can|if|avoid|prevent|case)\b")
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm while the GPU's memory is nearly full, one where the log says that it was."""
-    return [*_by_figures(evidence), *_by_words(evidence.run)]
+    return [*_by_figures(evidence), *_by_words(evidence.run), *_by_warning(evidence)]
+
+
+def _by_warning(evidence: AlarmEvidence) -> list[Alarm]:
+    if evidence.deaths("oom"):
+        return []
+    for family in evidence.run.unread:
+        if _CAUGHT.search(family.first) and not _ADVICE.search(family.first):
+            message = say("alarm-memory-ran-out", text=redact(family.first))
+            return [Alarm(code=CODE, severity="warning", step=None, line=family.first_line, message=message)]
+    return []
 
 
 def _by_words(run: Run) -> list[Alarm]:

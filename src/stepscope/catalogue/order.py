@@ -551,10 +551,13 @@ ORDER: list[tuple[str, list[str]]] = [
         "tf_estimator",
         [
             ", step = ",
+            "Finished evaluation at ",
+            "Inference Time",
             "Num steps = ",
             "Restoring parameters from ",
             "Saving checkpoints for ",
             "Saving dict for global step ",
+            "Starting evaluation at ",
             "alling model_fn.",
             "reate CheckpointSaverHook.",
         ],

@@ -41,7 +41,7 @@ GROUPS = frozenset(SCALES) | frozenset(OWN_EVENTS) | frozenset(COUNTS) | frozens
      "samples_per_step", MEAN_RATE, MINUTES_LEFT, CLOCK_LEFT, "stamp", "unix_s", "unix_ms", "took_s", "took_ms",
      "took_clock", "took_samples", "took_per_s", "took_mean_s", "took_mean_ms", "took_batch", "took_batches", "key",
      "value", "path",
-     "text", "device"}
+     "text", "device", "began", "ended"}
 )  # fmt: skip
 
 

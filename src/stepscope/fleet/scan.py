@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
@@ -23,6 +23,8 @@ from stepscope.source.listing import Listing, listings
 
 # Candidates of a chunk: enough that handing it over does not show, few enough to lose.
 CHUNK = 64
+# How often a log is tried with nothing else at work before it is said to kill its worker.
+_LAST_TRIES = 2
 # The last chunks are handed over in quarters: nobody waits long for the last of them.
 _LAST, _PARTS = 8, 4
 # A chunk ends at these many bytes, too.
@@ -83,12 +85,7 @@ def scan(
         remember_sources(store.folder, places)
         start = time.monotonic()
         num_done = num_bytes = 0
-        singles: list[Chunk] = []
-        for done in _rounds(engine, todo.chunks(), singles):
-            if done.result is None and len(done.chunk) > 1:
-                # One of them kills its worker: each is tried alone.
-                singles += [(one,) for one in done.chunk]
-                continue
+        for done in _rounds(engine, todo.chunks()):
             rows = failed_rows(done.chunk[0], "worker-died", "") if done.result is None else done.result.rows
             store.write(rows)
             num_failed += sum(row["status"] == "failed" for row in rows["runs"])
@@ -111,11 +108,36 @@ def is_known(known: npt.NDArray[np.int64], candidate: Candidate) -> bool:
     return at < len(known) and int(known[at]) == candidate.digest
 
 
-def _rounds(engine: Engine, chunks: Iterator[Chunk], singles: list[Chunk]) -> Iterator[Done]:
-    yield from engine.map(chunks)
-    while singles:
-        own, singles[:] = list(singles), []
-        yield from engine.map(iter(own))
+def _rounds(engine: Engine, chunks: Iterator[Chunk]) -> Iterator[Done]:
+    """The results of all chunks; of what a worker died of, every log by itself."""
+    lost = yield from _living(engine, chunks)
+    suspects = [part for chunk in lost for part in _parts(chunk)]
+    if len(suspects) > 1:
+        suspects = yield from _living(engine, iter(suspects))
+    # A cluster also blames what only waited at a worker that died, or came to one that was just starting again: the
+    # last word have rounds with nothing else at work.
+    for chunk in suspects:
+        yield next((done for done in _alone(engine, chunk) if done.result is not None), Done(chunk, None))
+
+
+def _living(engine: Engine, chunks: Iterator[Chunk]) -> Generator[Done, None, list[Chunk]]:
+    """The results that there are; returns the chunks that their workers died of."""
+    lost: list[Chunk] = []
+    for done in engine.map(chunks):
+        if done.result is None:
+            lost.append(done.chunk)
+        else:
+            yield done
+    return lost
+
+
+def _parts(chunk: Chunk) -> Iterator[Chunk]:
+    return ((one,) for one in chunk)
+
+
+def _alone(engine: Engine, chunk: Chunk) -> Iterator[Done]:
+    for _ in range(_LAST_TRIES):
+        yield from engine.map(iter((chunk,)))
 
 
 class _Todo:

@@ -25,10 +25,11 @@ FORMAT = Format(
         Line(
             "chatter", r"(?:global_step|examples)/sec: |Done (?:calling model_fn|running local_init_op)\.|Graph was fin"
         ),
-        Line(
-            "chatter",
-            r"(?:Starting|Finished|Inference Time) ?(?:evaluation)? ?(?:at|:) |Running local_init_op\.|Evaluation \[",
-        ),
+        # TensorFlow 2 says how long as well.
+        Line("fact", r"Starting evaluation at (?P<began>\d{4}-\d\d-\d\d[-T]\d\d:\d\d:\d\dZ?)"),
+        Line("fact", r"Inference Time ?: (?P<dur_s>[\d.]+)s"),
+        Line("fact", r"Finished evaluation at (?P<ended>\d{4}-\d\d-\d\d[-T]\d\d:\d\d:\d\dZ?)"),
+        Line("chatter", r"Running local_init_op\.|Evaluation \["),
         Line(
             "chatter",
             r"Loss for final step: |Calling checkpoint listeners|Skip the current checkpoint|Skipping training",
@@ -58,7 +59,10 @@ FORMAT = Format(
         Sample("Restoring parameters from out/model.ckpt-500", "resume", {"path": "out/model.ckpt-500"}),
         Sample("Calling model_fn.", "start"),
         Sample("global_step/sec: 10.967", "chatter"),
-        Sample("Starting evaluation at 2019-05-04-10:11:12", "chatter"),
+        Sample("Starting evaluation at 2019-05-04-10:11:12", "fact"),
+        Sample("Inference Time : 3.25112s", "fact", {"dur_s": 3.25112}),
+        Sample("Finished evaluation at 2019-05-04-10:11:15", "fact"),
+        Sample("Running local_init_op.", "chatter"),
         Sample("Loss for final step: 0.41.", "chatter"),
         Sample("Using config: {'_model_dir': 'out'}", "chatter"),
         Sample("loss = 0.41210, step = 301 (9.1", None),  # cut mid-write

@@ -304,6 +304,7 @@ alarm-nan-unread = { $count } Zeilen enthalten einen Loss, der keine Zahl ist; d
 alarm-skipped-steps = { $count } von { $total } Optimizer-Schritten ({ $share }) wurden übersprungen: Ihre Gradienten waren nicht endlich, also änderte sich kein Gewicht.
 alarm-skipped-since = Seit Iteration { $step } wurde bis Iteration { $last } jeder Optimizer-Schritt übersprungen: Kein Gewicht ändert sich mehr.
 alarm-memory-pressure = { $count } Zeilen melden, dass der GPU-Speicher so voll ist, dass PyTorch seinen Cache freigibt, was die Iterationen bremst: { $text }
+alarm-memory-ran-out = Der GPU-Speicher war erschöpft, das Programm lief weiter: { $text }
 alarm-line = Zeile { $line }
 
 ## Was gelesen wurde
@@ -1027,7 +1028,10 @@ formats-try-others = { $count ->
    *[other] Zu { $count } weiteren Formaten passt keine Zeile.
   }
 formats-try-account = { $name }: { $share } der Belege, { $steps } Iterationen, { $seconds }, { $unread } Zeilen bleiben übrig
-formats-try-behind = { $name }: { $share } der Belege, { $steps } Zeilen mit Iterationen; nicht weiter probiert
+formats-try-behind = { $steps ->
+    [one] { $name }: { $share } der Belege, eine Zeile mit einer Iteration; nicht weiter probiert
+   *[other] { $name }: { $share } der Belege, { $steps } Zeilen mit Iterationen; nicht weiter probiert
+  }
 formats-try-read-as = Gelesen als { $name }: { $steps } Iterationen.
 suggest-what = Eine Formatdatei für Stepscope, erzeugt aus dem Aufbau von { $path }.
 suggest-where = In { $folder } speichern oder angeben: stepscope { $path } --format-file FILE

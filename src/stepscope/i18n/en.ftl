@@ -306,6 +306,7 @@ alarm-nan-unread = { $count } lines print a loss that is not a number, the first
 alarm-skipped-steps = { $count } of { $total } optimizer steps ({ $share }) were skipped: their gradients were not finite, so no weight changed.
 alarm-skipped-since = Every optimizer step since iteration { $step } was skipped, up to iteration { $last }: no weight changes any more.
 alarm-memory-pressure = { $count } lines report that GPU memory is so full that PyTorch frees its cache, which slows iterations down: { $text }
+alarm-memory-ran-out = GPU memory ran out, and the program went on: { $text }
 alarm-line = line { $line }
 
 ## What was read
@@ -1028,7 +1029,10 @@ formats-try-others = { $count ->
    *[other] { $count } more formats match no line.
   }
 formats-try-account = { $name }: { $share } of the evidence, { $steps } iterations, { $seconds }, { $unread } lines left over
-formats-try-behind = { $name }: { $share } of the evidence, { $steps } lines of iterations; not tried further
+formats-try-behind = { $steps ->
+    [one] { $name }: { $share } of the evidence, one line of an iteration; not tried further
+   *[other] { $name }: { $share } of the evidence, { $steps } lines of iterations; not tried further
+  }
 formats-try-read-as = Read as { $name }: { $steps } iterations.
 suggest-what = A format file for Stepscope, made from the structure of { $path }.
 suggest-where = Save it in { $folder }, or pass it: stepscope { $path } --format-file FILE

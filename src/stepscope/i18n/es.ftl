@@ -304,6 +304,7 @@ alarm-nan-unread = { $count } líneas muestran una pérdida que no es un número
 alarm-skipped-steps = Se omitieron { $count } de { $total } pasos del optimizador ({ $share }): sus gradientes no eran finitos, así que ningún peso cambió.
 alarm-skipped-since = Desde la iteración { $step } hasta la { $last } se omitieron todos los pasos del optimizador: los pesos ya no cambian.
 alarm-memory-pressure = { $count } líneas indican que la memoria de la GPU está tan llena que PyTorch vacía su caché, lo que ralentiza las iteraciones: { $text }
+alarm-memory-ran-out = La memoria de la GPU se agotó y el programa siguió: { $text }
 alarm-line = línea { $line }
 
 ## Qué se leyó
@@ -1027,7 +1028,10 @@ formats-try-others = { $count ->
    *[other] Otros { $count } formatos no reconocen ninguna línea.
   }
 formats-try-account = { $name }: { $share } de los indicios, { $steps } iteraciones, { $seconds }, sobran { $unread } líneas
-formats-try-behind = { $name }: { $share } de los indicios, { $steps } líneas con iteraciones; no se probó más
+formats-try-behind = { $steps ->
+    [one] { $name }: { $share } de los indicios, una línea con una iteración; no se probó más
+   *[other] { $name }: { $share } de los indicios, { $steps } líneas con iteraciones; no se probó más
+  }
 formats-try-read-as = Se lee como { $name }: { $steps } iteraciones.
 suggest-what = Un archivo de formato para Stepscope, hecho a partir de la estructura de { $path }.
 suggest-where = Guárdalo en { $folder }, o indícalo: stepscope { $path } --format-file FILE

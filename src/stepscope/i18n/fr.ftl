@@ -304,6 +304,7 @@ alarm-nan-unread = { $count } lignes affichent une perte qui n’est pas un nomb
 alarm-skipped-steps = { $count } pas d’optimiseur sur { $total } ({ $share }) ont été sautés : leurs gradients n’étaient pas finis, aucun poids n’a donc changé.
 alarm-skipped-since = Depuis l’itération { $step } et jusqu’à l’itération { $last }, tous les pas de l’optimiseur ont été sautés : plus aucun poids ne change.
 alarm-memory-pressure = { $count } lignes indiquent que la mémoire du GPU est si pleine que PyTorch vide son cache, ce qui ralentit les itérations : { $text }
+alarm-memory-ran-out = La mémoire du GPU a été épuisée, et le programme a continué : { $text }
 alarm-line = ligne { $line }
 
 ## Ce qui a été lu
@@ -1027,7 +1028,10 @@ formats-try-others = { $count ->
    *[other] { $count } autres formats ne reconnaissent aucune ligne.
   }
 formats-try-account = { $name } : { $share } des indices, { $steps } itérations, { $seconds }, { $unread } lignes restantes
-formats-try-behind = { $name } : { $share } des indices, { $steps } lignes d’itérations ; pas essayé davantage
+formats-try-behind = { $steps ->
+    [one] { $name } : { $share } des indices, une ligne d’itération ; pas essayé davantage
+   *[other] { $name } : { $share } des indices, { $steps } lignes d’itérations ; pas essayé davantage
+  }
 formats-try-read-as = Lu comme { $name } : { $steps } itérations.
 suggest-what = Un fichier de format pour Stepscope, fait d’après la structure de { $path }.
 suggest-where = Enregistrez-le dans { $folder }, ou indiquez-le : stepscope { $path } --format-file FILE

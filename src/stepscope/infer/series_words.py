@@ -36,7 +36,8 @@ _DATA_UNITS = re.compile(
     r"entries|parts?|chunks?|items?|objects?|pairs?|words?|sentences?|sents?|molecules?|mol|obj|url|urls|page|pages)$"
 )
 _LOSS = re.compile(
-    r"(?i)(?<![a-z])(?:\w{0,30}?loss\w*|lr|learning.?rate|grad.?norm|gnorm|ppl|nll|elbo|g_?gan|reward\w*)\b"
+    r"(?i)(?<![a-z])(?:\w{0,30}?loss\w*|lr|learning.?rate|grad.?norm|gnorm|ppl|nll|elbo|g_?gan|reward\w*|"
+    r"perplexity|log.?likelihood)\b"
 )
 
 

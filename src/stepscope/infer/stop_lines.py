@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
+from stepscope.core.units import NS
 from stepscope.infer.counter import Counter, whole
-from stepscope.infer.kinds import EVALUATION, Kind
+from stepscope.infer.kinds import EVALUATION, Kind, SeenLine
 from stepscope.infer.line_parts import LineParts
 from stepscope.infer.patterns import copy_fields, literal, write_pattern
 from stepscope.lines.format import Line, LineKind, Sample
@@ -31,6 +32,11 @@ _TOTAL = re.compile(
 )
 _EPOCHS = re.compile(r"(?:^|\s)(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?)?epochs?$")
 _METRIC = re.compile(r"(?i)loss|acc|ppl|perplexity|bpb|bleu|map|iou|auc|f1|psnr|score|reward|wer|error")
+_BARE_TIME = re.compile(
+    r"^(?:(?:val|valid|validation|eval|evaluation|test|testing)[ _])?(?:time|took|cost|duration)"
+    r"(?:[ _](?:cost|taken|used|spent))?$"
+)
+_LEAST_TIMES = 3  # to tell what grows from what does not
 _LEAST_LETTERS = 6
 _MAX_FIELDS_BEFORE = 8
 
@@ -112,9 +118,11 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
             groups[index] = "step"
         elif "val_loss" not in groups.values() and "loss" in key and not re.search(r"(?<![a-z])train", key):
             groups[index] = "val_loss"
-        elif field.key in step_keys:
+        elif field.key in step_keys and not _is_own_time(kind, index, least=_LEAST_TIMES):
             continue  # the step line's own clock
-        elif _is_duration(shape, index) and not any(name.startswith("took") for name in groups.values()):
+        elif (_is_duration(shape, index) or _is_own_time(kind, index, least=1)) and not any(
+            name.startswith("took") for name in groups.values()
+        ):
             groups[index] = "took_ms" if field.unit == "ms" else "took_clock" if field.kind != "number" else "took_s"
     if not groups:
         return _wordy("evaluation", kind)
@@ -142,6 +150,24 @@ def _is_duration(shape: LineParts, index: int) -> bool:
     if words & {"eta", "remaining", "left"} or shape.texts[index] == "(":
         return False
     return bool(is_time) and (field.kind in {"clock", "words"} or field.unit in {"s", "ms", "sec", "secs", "seconds"})
+
+
+def _is_own_time(kind: Kind, index: int, *, least: int) -> bool:
+    """Whether a bare `time: 41.27` is how long the evaluation took: a clock that runs would only grow."""
+    field = kind.shape.fields[index]
+    if field.kind != "number" or field.unit or not _BARE_TIME.search(field.key) or "." not in field.text:
+        return False
+    entries = [entry for entry in kind.entries if len(entry.shape.fields) == len(kind.shape.fields)]
+    values = [float(entry.shape.fields[index].text.replace(",", "")) for entry in entries]
+    is_running = len(values) >= _LEAST_TIMES and all(before <= value for before, value in pairwise(values))
+    return len(values) >= least and min(values) > 0 and not is_running and _fits_stamps(entries, values)
+
+
+def _fits_stamps(entries: Sequence[SeenLine], values: Sequence[float]) -> bool:
+    """Whether no time is longer than the one that the timestamps leave for it."""
+    stamps = [entry.t_ns for entry in entries]
+    gaps = [(now - then) / NS for then, now in pairwise(stamps) if then is not None and now is not None]
+    return all(value <= gap + 1 for value, gap in zip(values[1:], gaps, strict=False))
 
 
 def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLines]:

@@ -261,7 +261,8 @@ def _after_last_row(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list
             at_ns = _add_printed_save(found, stop, at_ns)
         if stop.evaluated and stop.end_ns is not None and stop.end_ns > at_ns:
             took = (stop.end_ns - at_ns) / NS
-            if run.is_recorded and stop.evaluation_took_s is not None and not stop.evaluation_took_s.is_integer():
+            is_placed = run.is_recorded or run.clock.is_wall
+            if is_placed and stop.evaluation_took_s is not None and not stop.evaluation_took_s.is_integer():
                 took = min(took, stop.evaluation_took_s)  # what came before its own clock began is something else
             found.append(Outside(took, "evaluation", is_last=True))
             at_ns = stop.end_ns

@@ -23,7 +23,7 @@ class DateOrder:
     def place(self, t_ns: int, other_ns: int | None) -> int:
         """The moment of the next line, given both readings; `other_ns` is None where there is but one."""
         now = (t_ns, t_ns if other_ns is None else other_ns)
-        if self._last is not None and self._last[0] != self._last[1]:
+        if self._last is not None and (self._last[0] != self._last[1] or now[0] != now[1]):
             own, other = (1, 0) if self.is_swapped else (0, 1)
             if not self._is_near(now, own) and self._is_near(now, other):
                 self.is_swapped = not self.is_swapped

@@ -52,7 +52,8 @@ class Line(NamedTuple):
         `key`, `value`
     fact, start, resume
         any setting's name; `total`, `batches`, `epochs`; `step`, `epoch`, `batch`, `loss` or a time figure of the next
-        step line, which lacks it; or `reached`, the last step that is done, with a running clock
+        step line, which lacks it; or `reached`, the last step that is done, with a running clock; `began` and `ended`,
+        the moments printed on the lines before an evaluation's, which tell how long it took
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter

@@ -21,10 +21,13 @@ _PREFIX_END = re.compile(r"[\s\]|:>]")
 # The first letters of the prefixes we know; most lines have none, and need not be looked at twice.
 _PREFIX_STARTS = frozenset("[(<{0123456789JFMASONDrRTWIEC" + "abcdefghijklmnopqstuvwxyz")
 
-# The end of tqdm's bar, and something right behind it.
+# The end of tqdm's bar, and something right behind it; of a bar whose clocks come last, a word.
 _BAR_END = re.compile(
-    r".{0,300}?\d+/[\d?]+ \[[\d:]+<[\d:?]+, +[\d.?]+(?:it/s|s/it)(?:, [^\]]{0,200})?\](?=[^\s\[\x1b]|\[\d{1,4}[-/.])"
+    r".{0,300}?\d+/[\d?]+ (?:"
+    r"\[[\d:]+<[\d:?]+, +[\d.?]+(?:it/s|s/it)(?:, [^\]]{0,200})?\](?=[^\s\[\x1b]|\[\d{1,4}[-/.])"
+    r"|[\d.]+(?:it/s|s/it) [\d:.]+s?<[\d:.]+s?(?=[A-Z][a-zA-Z]{2}))"
 )
+_RATE_ENDS = ("it]", "/s]", "it, ", "/s, ", "it/s ", "s/it ")
 
 
 class Claim(NamedTuple):
@@ -34,6 +37,13 @@ class Claim(NamedTuple):
     match: re.Match[str] | None
     prefix: Prefix | None
     text: str
+
+    def leaves(self, line: str, position: int) -> bool:
+        """Whether nothing that the format reads of a line is at that position of it or behind."""
+        if self.match is None:
+            return True
+        read = max(self.match.end(group) for group in range(self.match.re.groups + 1))
+        return len(line) - len(self.match.string) + read <= position
 
 
 def claim(fmt: Format, text: str, first: int = 0) -> Claim:
@@ -84,7 +94,7 @@ def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
 
 def behind_bar(text: str) -> int | None:
     """Where a text begins that is glued to the end of a bar; None where there is no such text."""
-    found = _BAR_END.match(text) if "it]" in text or "/s]" in text or "it, " in text or "/s, " in text else None
+    found = _BAR_END.match(text) if any(map(text.__contains__, _RATE_ENDS)) else None
     return None if found is None or found.end() >= len(text) else found.end()
 
 

@@ -14,8 +14,9 @@ from stepscope.lines import closing
 from stepscope.lines.closing import Closing
 from stepscope.lines.sieve import words_of
 
-# `error` is an exception without its traceback; the words of an end are those of `closing.py`.
-NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed", "hang", "error"] | Closing
+# `error` is an exception without its traceback; `over` says that the process is gone, not how; the words of an end are
+# those of `closing.py`.
+NoticeKind = Literal["traceback", "oom", "interrupted", "exception", "killed", "hang", "error", "over"] | Closing
 # Kinds of notice after which a process is over, or about to be.
 FATAL: frozenset[NoticeKind] = frozenset({"traceback", "oom", "interrupted", "exception", "killed", "hang"})
 
@@ -114,6 +115,12 @@ _NOTICES: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
         _KILLED,
     ),
     ("error", ("Error", "StopIteration", "CUDA error"), _ERROR),
+    # Python's helper outlives the process that it cleans up after.
+    (
+        "over",
+        ("resource_tracker: There",),
+        r"\bresource_tracker: There appear to be \d+ leaked \w+ objects to clean up at",
+    ),
 )
 _compile = cache(re.compile)
 _SLURM_WORDS = "slurmstepd: error: *** "

@@ -93,7 +93,7 @@ class RunAssembler:
         if not text:
             return
         found = self.claim(text)
-        if found.which is None and (glued := behind_bar(text)) is not None:
+        if (glued := behind_bar(text)) is not None and found.leaves(text, glued):
             # A message that did not wait for the bar's end of line.
             self.num_lines -= 1
             self.add(text[:glued])
@@ -158,6 +158,8 @@ class RunAssembler:
         if line.kind in {"chatter", "fact"}:
             self.others.hear(text, self.num_lines)
         if line.kind == "chatter":
+            if self.format.clock.is_wall:
+                self.file.timestamps.note_inside(groups, self.num_lines)  # start-up and the end count
             self.others.passed.note(text, self.num_lines)
             self.file.notices.moment = self.file.timestamps.moment
             if self.file.notices.hear(text, line=self.num_lines):

@@ -19,6 +19,7 @@ from stepscope.lines.figures import (
     whole,
 )
 from stepscope.lines.format import Format
+from stepscope.lines.moment_forms import moment_at
 from stepscope.reading.header import HeaderSettings
 from stepscope.reading.rows import MAX_FIGURE_S, RowStore
 from stepscope.reading.totals import Totals
@@ -42,6 +43,7 @@ class StepLineReader:
     def __init__(self, fmt: Format, totals: Totals, header: HeaderSettings, rows: RowStore) -> None:
         self._format, self._totals, self._header, self._rows = fmt, totals, header, rows
         self._ahead: Groups = {}  # step, epoch, batch or time as the lines before a step line state them
+        self._began_ns: int | None = None  # the moment at which something began that a line will say ended
         self._clock_epoch: int | None = None
         self._clock_base = self._clock_end = 0
         self._mean_by_left: int | None = None
@@ -65,6 +67,16 @@ class StepLineReader:
     def expect(self, groups: Groups) -> None:
         """A line states something of the next step line, which lacks it."""
         self._ahead.update((name, value) for name, value in groups.items() if value and name in AHEAD)
+        if groups.get("began"):
+            self._began_ns = _moment_ns(groups["began"])
+        if groups.get("ended"):
+            self._expect_span(_moment_ns(groups["ended"]))
+
+    def _expect_span(self, ended_ns: int | None) -> None:
+        """Something that two lines said to begin and to end is over; a duration that was printed in between counts."""
+        began_ns, self._began_ns = self._began_ns, None
+        if began_ns is not None and ended_ns is not None and ended_ns >= began_ns:
+            self._ahead.setdefault("dur_s", f"{(ended_ns - began_ns) / NS:.9f}")
 
     def complete(self, groups: Groups) -> Groups:
         """The groups of a step line with what was stated before it."""
@@ -217,3 +229,9 @@ def _rounded(groups: Groups, figure: int) -> int:
     if batch is None or each is None or each <= 0 or figure % NS or not -NS <= batch * each - figure <= 2 * NS:
         return figure
     return round(batch * each / NS) * NS
+
+
+def _moment_ns(text: str | None) -> int | None:
+    """A printed moment."""
+    found = moment_at(text or "", 0)
+    return None if found is None else found[0].t_ns

@@ -183,7 +183,9 @@ class TimestampTrack:
         assert prefix.t_ns is not None
         shift = clock.order.offset_ns(prefix.t_ns, prefix.other_ns)
         t_ns = t_ns + shift if shift else t_ns
-        if prefix.other_ns is not None and (np.abs(np.diff(t_ns, prepend=self.last)) > DAY_NS).any():
+        # Rows of several days may stand together, and the prefix is that of one of them.
+        is_unsure = prefix.match is None or "a" in prefix.match.re.groupindex
+        if is_unsure and (np.abs(np.diff(t_ns, prepend=self.last)) > DAY_NS).any():
             return None
         if prefix.dated or not prefix.daily:
             return t_ns

@@ -64,6 +64,9 @@ def find_ending(run: Run) -> Ending | None:
     if last is not None and goal is not None and _has_printed_all(run, goal):
         stop = run.stops[-1]
         return Ending("finished", goal, stop.line, say("state-last-printed", step=last, total=goal))
+    over = next((notice for notice in run.notices if notice.kind == "over" and notice.row == len(run)), None)
+    if over is not None and run.exit is None and is_short(run, total):
+        return Ending("stopped", last, over.line, say("state-words", text=over.text))
     if run.exit is not None:
         # It ended by itself, and well; whether it did all that it was to do, the total says.
         value: EndKind = "stopped" if is_short(run, total) or not len(run) else "finished"

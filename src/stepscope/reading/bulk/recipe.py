@@ -63,7 +63,8 @@ def make_plan(fmt: Format, target: BulkTarget, line: bytes) -> Plan:
         return Plan(SLOW, shape)
     if kind == "chatter":
         is_silent = notices.classify(found.text) is None and not _may_state_runtime(found.text)
-        return Plan(PASSED if found.prefix is None and is_silent else SLOW, shape, text=found.text)
+        is_moment = fmt.clock.is_wall and bool(found.match.groupdict().get("stamp"))
+        return Plan(PASSED if found.prefix is None and is_silent and not is_moment else SLOW, shape, text=found.text)
     if kind != "step" or fmt.clock.restarts_with == "epoch" or fmt.layout.counts_lines or fmt.clock.is_mean:
         return Plan(SLOW, shape)
     if _states_ahead(_patterns(fmt, {"fact", "start", "resume"})):
