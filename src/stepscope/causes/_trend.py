@@ -68,6 +68,11 @@ def _fits(y: Floats, time: Floats) -> dict[Kind, tuple[float, float, int]]:
     return fits
 
 
+def _change(before: float, after: float) -> float:
+    """By what share a level changed; rows that a coarse clock saw at once take no time at all."""
+    return float(after) / max(float(before), 1e-9) - 1
+
+
 def _error(parts: list[Floats]) -> float:
     return float(sum(((part - part.mean()) ** 2).sum() for part in parts if len(part)))
 
@@ -75,8 +80,7 @@ def _error(parts: list[Floats]) -> float:
 def _step(y: Floats) -> tuple[float, float, int]:
     cuts = range(2, len(y) - 1)
     at = min(cuts, key=lambda cut: _error([y[:cut], y[cut:]]))
-    before, after = y[:at].mean(), y[at:].mean()
-    return _error([y[:at], y[at:]]), after / before - 1, at
+    return _error([y[:at], y[at:]]), _change(y[:at].mean(), y[at:].mean()), at
 
 
 def _window(y: Floats) -> tuple[float, float, int] | None:
@@ -87,14 +91,14 @@ def _window(y: Floats) -> tuple[float, float, int] | None:
     sums, squares = [0.0, *np.cumsum(y).tolist()], [0.0, *np.cumsum(y**2).tolist()]
     for first in range(2, len(y) - 3):
         for last in range(first + 1, len(y) - 1):
-            if abs(heads[first] / tails[last] - 1) > 0.05:
+            if abs(heads[first] - tails[last]) > 0.05 * tails[last]:
                 continue
             if best is not None and _rough_error(sums, squares, first, last) > best[0] + _ROUNDED:
                 continue  # nearly all, and this takes a tenth of the time
             outside = np.concatenate([y[:first], y[last:]])
             error = _error([outside, y[first:last]])
             if best is None or error < best[0]:
-                best = (error, y[first:last].mean() / outside.mean() - 1, first)
+                best = (error, _change(outside.mean(), y[first:last].mean()), first)
     return best
 
 
@@ -114,7 +118,6 @@ def _best(y: Floats, bases: list[tuple[int, Floats]]) -> tuple[float, float, int
         fit = y.mean() + slope * centred
         error = float(((y - fit) ** 2).sum())
         if found is None or error < found[0]:
-            change = fit[-1] / max(float(fit[0]), 1e-9) - 1
-            found = (error, float(change), onset)
+            found = (error, _change(fit[0], fit[-1]), onset)
     assert found is not None
     return found
