@@ -334,7 +334,7 @@ def test_links_lead_to_steps_and_lines(tmp_path, open_page, problems):
     page.wait_for_function("most => stepscope.view()[1] - stepscope.view()[0] < most", arg=(whole[1] - whole[0]) / 4)
     assert "Iteration 600" in page.locator("#strip-tip").inner_text()
     page.locator('#panel-slow a[href^="#line-"]').first.click()
-    assert page.locator("#panel-log").is_visible()
+    page.locator("#panel-log li:target").wait_for()
     assert page.locator("#panel-log li:target").inner_text().split()[1:2] == ["step"]
     page.locator("#log-find").fill("step 400:")
     assert page.locator("#panel-log li:visible").count() == 1
