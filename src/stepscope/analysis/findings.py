@@ -143,7 +143,7 @@ def _slower(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFinding
             break
         if regime.typical_s <= _SLOWER * normal_s:
             continue
-        # The steps of another process begin anew: one stretch of both would end before it begins.
+        # The steps of another process begin again: one stretch of both would end before it begins.
         if stretches and stretches[-1][-1] is regimes[place - 1] and regimes[place - 1].last_step < regime.first_step:
             stretches[-1].append(regime)
         else:
