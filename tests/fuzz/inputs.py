@@ -15,8 +15,11 @@ from pathlib import Path
 
 from stepscope.catalogue.detect import catalogue
 from tests.conftest import DEMO
+from tests.fuzz import structures
+from tests.fuzz.structures import mangle_cells, mangle_tree, odd, to_json
 from tests.unit.test_tables import wandb_file
 from tests.unit.test_tfevents import small_file
+from tests.unit.test_user_formats import GOOD, LOG
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -127,7 +130,8 @@ def _store(dice: random.Random) -> Files:
 
 
 def _events(dice: random.Random) -> Files:
-    return {"events.out.tfevents.1": _mangle(dice, small_file(dice.randint(1, 12)))}
+    data = structures.event_file(dice) if dice.random() < 0.5 else _mangle(dice, small_file(dice.randint(1, 12)))
+    return {"events.out.tfevents.1": data}
 
 
 def _wandb(dice: random.Random) -> Files:
@@ -137,10 +141,14 @@ def _wandb(dice: random.Random) -> Files:
 def _state(dice: random.Random) -> Files:
     history = [{"step": i, "loss": _cell(dice), "epoch": i / 10} for i in range(dice.randint(0, 20))]
     state = {"global_step": dice.choice((9, -1, 1 << 60)), "max_steps": _cell(dice), "log_history": history}
+    if dice.random() < 0.5:
+        return {"trainer_state.json": to_json(mangle_tree(dice, state))}
     return {"trainer_state.json": _mangle(dice, json.dumps(state).encode())}
 
 
 def _database(dice: random.Random) -> Files:
+    if dice.random() < 0.5:
+        return {"mlflow.db": structures.database(dice)}
     base = sqlite3.connect(":memory:")
     base.execute("create table metrics (key, value, timestamp, run_uuid, step, is_nan)")
     for i in range(dice.randint(0, 30)):
@@ -169,8 +177,61 @@ def _recording(dice: random.Random) -> Files:
     if dice.random() < 0.5:
         files["suspends.tsv"] = _mangle(dice, b"1760000020.0\t7.5\n")
     if dice.random() < 0.5:
-        files["gpu.csv"] = _mangle(dice, b"time,gpu,util\n1760000000,0,97\n1760000005,0,12\n")
+        files["gpu.csv"] = _mangle(dice, mangle_cells(dice, _GPU_CSV).encode())
+    if dice.random() < 0.3:
+        files["exit.json"] = _mangle(
+            dice, to_json(mangle_tree(dice, {"code": dice.choice((0, 1, 137)), "signal": None}))
+        )
+    if dice.random() < 0.3:
+        meta = {"command": ["python", "train.py"], "host": "a", "started": 1.76e9, "cwd": "/x"}
+        files["meta.json"] = to_json(mangle_tree(dice, meta))
+    if dice.random() < 0.3:
+        files["spans/00000-one-7.tsv"] = _mangle(dice, _inner_spans(dice))
     return files
+
+
+_GPU_CSV = "time,gpu,util\n1760000000,0,97\n1760000005,0,12\n1760000010,1,50\n"
+
+
+def _inner_spans(dice: random.Random) -> bytes:
+    """What a training that is traced from inside writes: moments on the monotonic clock, in nanoseconds."""
+    now, kinds = 500 * 10**9, ("data", "step", "evaluation", "checkpoint", "gc", "compile", "wait", "x")
+    lines = [f"H\t0\tclock\t0\t{1_759_999_500 * 10**9}\tformat=stepscope.spans/1 rank=0 world=2 host=one pid=7"]
+    for step in range(dice.randint(0, 30)):
+        took = dice.choice((10**8, 10**9, 0, -(10**9), 1 << 62))
+        now += dice.choice((took, took, 10**7, -(10**9)))
+        detail = dice.choice((str(step), "", "steps=200", "-1", "9" * 30))
+        lines.append(
+            f"{dice.choice('EEEEBN')}\t{now}\t{dice.choice(kinds)}\t{dice.choice((0, 0, 1))}\t{took}\t{detail}"
+        )
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _document(dice: random.Random) -> Files:
+    """A trace, a summary or a table of another program, whose values and names are not what they should be."""
+    data = dice.choice(structures.DOCUMENTS)(dice)
+    return {dice.choice(("x.json", "x.jsonl", "x.csv", "x.log")): _mangle(dice, data) if dice.random() < 0.2 else data}
+
+
+def _taught(dice: random.Random) -> Files:
+    """A log of a trainer that a user's own format file is for, and that file, changed."""
+    pattern = dice.choice(_PATTERNS)
+    text = GOOD if dice.random() < 0.5 else GOOD.replace(r"judged: (?P<val_loss>[\d.]+)", pattern)
+    log = "\n".join(_mangle_line(dice, line) for line in LOG.splitlines()[: 1 + _num_lines(dice)])
+    changed = _mangle(dice, text.encode()) if dice.random() < 0.7 else mangle_cells(dice, text).encode()
+    return {"x.log": log.encode("utf-8", "surrogatepass"), "taught.toml": changed}
+
+
+_PATTERNS = (
+    r"(?:a|a)*(?P<step>\d+)(?:a?){20}a{20}b",
+    r"[\w ]*\w* *[\w ]* *(?P<loss>\S+)",
+    r"(?P<step>\d+)(?P<step>\d+)",
+    r"(?P<nobody>x)",
+    r"turn (?P<step>\d+).*(?P<dur_s>\d+)$",
+    r"(?=(?P<step>\d+))\1",
+    "(",
+    "",
+)
 
 
 def _archive(dice: random.Random) -> Files:
@@ -196,15 +257,23 @@ def _companions(dice: random.Random) -> Files:
         "eval_interval": dice.choice((0, -1, 250, 1e300, 10**400, "x", None)),
         "nested": {"lr": 1e-3},
     }
+    if dice.random() < 0.5:
+        settings = {str(odd(dice)) if dice.random() < 0.1 else key: value for key, value in settings.items()}
+        settings = mangle_tree(dice, settings)
     written = {
         "config.py": (DEMO / "config.py").read_bytes(),
         "config.json": json.dumps(settings).encode(),
-        "config.yaml": "".join(f"{name}: {json.dumps(value)}\n" for name, value in settings.items()).encode(),
+        "config.yaml": b"".join(
+            str(name).encode("utf-8", "replace") + b": " + to_json(own) + b"\n" for name, own in settings.items()
+        ),
         "config.toml": b'max_iters = 5000\neval_interval = 250\n[nested]\nlr = 1e-3\nname = "x"\n',
     }
     name = dice.choice(list(written))
     files[name] = _mangle(dice, written[name])
-    files["nvidia-smi.txt"] = _mangle(dice, dice.choice((_smi_table(), _SMI_CSV)))
+    hardware = dice.choice((_smi_table(), _SMI_CSV))
+    if dice.random() < 0.5:
+        hardware = mangle_cells(dice, hardware.decode(), most=12).encode()
+    files["nvidia-smi.txt"] = _mangle(dice, hardware)
     return files
 
 
@@ -240,7 +309,7 @@ def _real(dice: random.Random, logs: Sequence[Path]) -> Files:
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(dice.randrange(max(1, size - 4000)) if dice.random() < 0.5 else 0)
-        data = file.read(dice.choice((500, 4000, 20_000)))
+        data = file.read(dice.choice((500, 500, 2000, 2000, 4000, 4000, 20_000)))
     return {path.name: _mangle(dice, data)}
 
 
@@ -249,6 +318,8 @@ _KINDS: dict[str, Callable[[random.Random], Files]] = {
     "stamped": _stamped,
     "table": _table,
     "store": _store,
+    "document": _document,
+    "taught": _taught,
     "recording": _recording,
     "archive": _archive,
     "parts": _parts,
@@ -256,4 +327,4 @@ _KINDS: dict[str, Callable[[random.Random], Files]] = {
     "message": _message,
 }
 # How many times as often as the others.
-_OFTEN = {"mixed": 4, "stamped": 2, "table": 2, "store": 2, "recording": 2, "real": 3}
+_OFTEN = {"mixed": 4, "stamped": 2, "table": 2, "store": 2, "recording": 2, "document": 2, "real": 4}

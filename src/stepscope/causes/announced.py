@@ -72,11 +72,12 @@ def _longer_evaluation(case: Case, kind: RemarkKind, index: int) -> Finding | No
     if len(with_it) < 2 or len(without) < 3:
         return None
     longer, usual = float(median(with_it)), float(median(without))
-    if longer < _LONGER * usual or longer < quantile(without, 0.9):
+    extra_s = evidence.evaluating[case.row] - usual
+    if longer < _LONGER * usual or longer < quantile(without, 0.9) or extra_s <= 0:
         return None
     message = say("cause-c36-evaluation", own=Seconds(longer), others=Seconds(usual), count=len(with_it))
     line = int(kind.line[index])
-    return Finding(CODE, "announced", None, 0.55, evidence.evaluating[case.row] - usual, message, (line,))
+    return Finding(CODE, "announced", None, 0.55, extra_s, message, (line,))
 
 
 def _split(evidence: Evidence, kind: RemarkKind) -> tuple[list[float], list[float]]:

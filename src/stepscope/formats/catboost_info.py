@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from stepscope.formats._shared.json_values import figure_of, loss_of, object_of, objects_of
 from stepscope.formats._shared.tables import NUMBER
 from stepscope.lines.format import Clock, Document, Format, Line, Sample
 
@@ -39,13 +40,16 @@ def _from_json(text: str) -> Iterator[str]:
         document = json.loads(text)
     except (ValueError, RecursionError):
         return
-    total = document.get("meta", {}).get("iteration_count")
-    of = f" of {total}" if isinstance(total, int) else ""
-    for row in document.get("iterations", ()):
-        elapsed_ms = float(row.get("passed_time", 0)) * 1e3
-        learn = [value for value in row.get("learn", ()) if isinstance(value, (int, float))]
-        loss = f" loss {learn[0]:.7g}" if learn else ""
-        yield f"catboost_info: iteration {row.get('iteration')}{of} elapsed_ms {elapsed_ms:.3f}{loss}"
+    total = figure_of(object_of(object_of(document).get("meta")).get("iteration_count"))
+    of = f" of {int(total)}" if total is not None else ""
+    for row in objects_of(object_of(document).get("iterations")):
+        elapsed_s, learn = figure_of(row.get("passed_time", 0)), row.get("learn")
+        if elapsed_s is None:
+            yield ""
+            continue
+        losses = [loss for value in learn if (loss := loss_of(value)) is not None] if isinstance(learn, list) else []
+        tail = f" loss {losses[0]:.7g}" if losses else ""
+        yield f"catboost_info: iteration {row.get('iteration')}{of} elapsed_ms {elapsed_s * 1e3:.3f}{tail}"
 
 
 FORMAT = Format(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.formats._shared.json_values import figure_of, loss_of
 from stepscope.formats._shared.tables import NUMBER, parse_object
 from stepscope.lines.format import Clock, Document, Format, Line, Sample
 
@@ -20,15 +21,14 @@ def sniff(head: bytes) -> bool:
 def to_lines(blob: bytes) -> Iterator[str]:
     """One line per tick, and one before it for what was done since the tick before."""
     for text in blob.decode("utf-8", errors="replace").splitlines():
-        row = parse_object(text)
-        tick, total = (row or {}).get(_TICK), (row or {}).get(_TOTAL)
-        if row is None or not isinstance(tick, (int, float)) or not isinstance(total, (int, float)):
+        row = parse_object(text) or {}
+        tick, total, spent = (figure_of(row.get(name)) for name in (_TICK, _TOTAL, _MAINTENANCE))
+        if tick is None or total is None:
             yield text if text.strip() else ""
             continue
-        spent = row.get(_MAINTENANCE)
-        if isinstance(spent, (int, float)) and spent >= _LEAST_MAINTENANCE_S and tick > 0:
+        if spent is not None and spent >= _LEAST_MAINTENANCE_S and tick > 0:
             yield f"stylegan_stats: maintenance took_s {spent:.3f}"
-        loss = next((value for name in _LOSSES if isinstance(value := row.get(name), (int, float))), None)
+        loss = next((loss for name in _LOSSES if (loss := loss_of(row.get(name))) is not None), None)
         yield f"stylegan_stats: tick {int(tick)} elapsed_s {total:.3f}" + (
             f" loss {loss:.7g}" if loss is not None else ""
         )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from stepscope.formats._shared.json_values import object_of
 from stepscope.lines.format import Clock, Document, Format, Line, Sample
 
 _STEP, _WAIT = "step_time_ms", "input_wait_ms"
+_MOST_DIGITS = 9
 
 
 def is_summary(head: bytes) -> bool:
@@ -22,8 +24,8 @@ def to_lines(blob: bytes) -> Iterator[str]:
         summary = json.loads(blob)
     except (ValueError, RecursionError):
         return
-    section = _object(_object(summary).get("step_time"))
-    window = _object(_object(section.get("global")).get("window"))
+    section = object_of(object_of(summary).get("step_time"))
+    window = object_of(object_of(section.get("global")).get("window"))
     first, last = (_whole(window.get(key)) for key in ("start_step", "end_step"))
     ranks = _means(section)
     if first is None or last is None or last < first or not ranks:
@@ -32,24 +34,20 @@ def to_lines(blob: bytes) -> Iterator[str]:
     for rank, mean in ranks.items():
         tag = f"[rank{rank}]: " if len(ranks) > 1 else ""
         yield f"{tag}traceml: step {last} sum_ms {mean[_STEP] * num:.6f} of {num} data_s {mean[_WAIT] / 1e3:.9f}"
-    if _object(_object(_object(summary).get("run_context")).get("run")).get("status") == "completed":
+    if object_of(object_of(object_of(summary).get("run_context")).get("run")).get("status") == "completed":
         yield "traceml: Training complete"
 
 
 def _means(section: Mapping[str, object]) -> dict[int, dict[str, float]]:
     """The means of each rank; of all of them as those of rank 0, where the ranks are not listed."""
-    rows = _object(_object(section.get("groups")).get("rows"))
+    rows = object_of(object_of(section.get("groups")).get("rows"))
     found = {
-        rank: _object(_object(rows.get(str(rank))).get("metrics"))
-        for rank in sorted(map(int, filter(str.isdecimal, rows)))
+        rank: object_of(object_of(rows.get(str(rank))).get("metrics"))
+        for rank in sorted(int(name) for name in rows if name.isdecimal() and len(name) < _MOST_DIGITS)
     }
-    found = found or {0: _object(_object(section.get("global")).get("average"))}
+    found = found or {0: object_of(object_of(section.get("global")).get("average"))}
     means = {rank: {key: _positive(metrics.get(key)) for key in (_STEP, _WAIT)} for rank, metrics in found.items()}
     return {rank: mean for rank, mean in means.items() if mean[_STEP]}
-
-
-def _object(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
 
 
 def _whole(value: object) -> int | None:

@@ -125,6 +125,8 @@ def _timed(run: Run, stop: Stop, baseline: Baseline, tick_s: float) -> StampedEv
     """An evaluation by the timestamps around it; None where they also cover start-up or are too coarse."""
     if stop.end_ns is None or not run.clock.is_per_step or not (stop.evaluated and stop.evaluation_inside):
         return None
+    if stop.segment == len(run.segments):
+        return None  # of a process of which no step is in the log
     steps, near = run.steps, min(stop.next_row, len(run) - 1)
     segment = run.segments[stop.segment]
     first = stop.next_row == segment.first_row

@@ -96,5 +96,6 @@ def _pick(path: str) -> tuple[list[Source], list[Head] | None]:
     if not heads:
         raise InputError("folder-without-log", place=path)
     best, _ = max(heads, key=lambda item: item[1])
-    found = next(run for run in split_runs([head for head, _ in heads]) if best in run)
+    # A file without a step that can be counted belongs to no run of several files.
+    found = next((run for run in split_runs([head for head, _ in heads]) if best in run), [best])
     return [head.source for head in found], found

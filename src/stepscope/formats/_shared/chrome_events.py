@@ -86,7 +86,7 @@ def _events(text: str) -> Iterator[_Event]:
     open_at: dict[tuple[str, str], int] = {}
     for row in _objects(text):
         phase, name, begin = row.get("ph"), row.get("name"), _nanoseconds(row.get("ts"))
-        if not isinstance(name, str) or begin is None or row.get("cat") in _PARTS:
+        if not isinstance(name, str) or begin is None or str(row.get("cat")) in _PARTS:
             continue
         thread = f"{row.get('pid')}/{row.get('tid')}"
         if phase == "B":

@@ -55,6 +55,7 @@ _LOSSES = ("loss", "train_loss", "lm_loss", "lm loss")
 # Stops of the training: events of their own, also where a step's span has them inside.
 _APART = ("evaluation", "checkpoint")
 _MS = 10**6
+_MOST_STEPS = 1 << 62
 _FIGURE = re.compile(NUMBER)
 
 
@@ -187,17 +188,23 @@ def _number(span: Span, names: Sequence[str]) -> float | None:
     return None
 
 
+def _count(span: Span, names: Sequence[str]) -> int | None:
+    """The same, where it is a number that steps can have."""
+    number = _number(span, names)
+    return int(number) if number is not None and 0 <= number < _MOST_STEPS else None
+
+
 def _total(spans: Sequence[Span], steps: Sequence[Span]) -> int | None:
     """How many steps there will be, counted from step 0, where an attribute says so."""
-    total = next((int(number) for span in spans if (number := _number(span, _TOTALS))), None)
-    last = max((int(number) for span in steps if (number := _number(span, _STEPS)) is not None), default=0)
+    total = next((number for span in spans if (number := _count(span, _TOTALS))), None)
+    last = max((number for span in steps if (number := _count(span, _STEPS)) is not None), default=0)
     return total + 1 if total is not None and last == total else total
 
 
 def _step_line(row: _Step, at: int, total: int | None) -> str:
     span = row.span
-    number, loss = _number(span, _STEPS), _number(span, _LOSSES)
-    text = f"step {at if number is None or number < 0 else int(number)}"
+    number, loss = _count(span, _STEPS), _number(span, _LOSSES)
+    text = f"step {at if number is None else number}"
     text += f" of {total}" if total else ""
     text += f" unix_ms {span.end_ns / _MS:.3f} dur_ms {(span.end_ns - span.begin_ns + row.before_ns) / _MS:.6f}"
     data_ns = row.waited_ns + row.before_ns
@@ -208,8 +215,8 @@ def _step_line(row: _Step, at: int, total: int | None) -> str:
 def _event_line(kind: str, span: Span, steps: Sequence[Span]) -> str:
     """An evaluation or a save. One that one of `steps` goes on during runs in the background: it takes no time."""
     text = kind
-    number = _number(span, _STEPS)
-    text += f" step {int(number)}" if number is not None and number >= 0 else ""
+    number = _count(span, _STEPS)
+    text += f" step {number}" if number is not None else ""
     text += f" unix_ms {span.end_ns / _MS:.3f}"
     following = bisect_right(steps, span.begin_ns, key=lambda step: step.end_ns)
     if following < len(steps) and steps[following].begin_ns < span.end_ns:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
+
+from stepscope.formats._shared.json_values import object_of, objects_of
 
 _KEYS = re.compile(rb'"(?:name|start_?time\w*|end_?time\w*)"\s*:', re.IGNORECASE)
 _DECODER = json.JSONDecoder()
@@ -14,6 +16,8 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORDS = re.compile(r"[^a-z0-9]+")
 # Moments since 1970 as whole numbers: from how much on they are nanoseconds, microseconds, milliseconds.
 _SCALES = ((10**17, 1), (10**14, 10**3), (10**11, 10**6), (0, 10**9))
+_LATEST_NS = 1 << 62
+_MOST_DIGITS = 20
 # What tells the processes of a distributed run apart.
 _PROCESS = ("service.instance.id", "rank", "dl.rank", "process.pid", "host.name")
 _Object = Mapping[str, object]
@@ -72,15 +76,15 @@ def _objects(text: str) -> Iterator[_Object]:
 
 def _spans_of(row: _Object) -> Iterator[Span]:
     if "resourceSpans" not in row:
-        span = _span(row, _attributes(_object(row.get("resource")).get("attributes")))
+        span = _span(row, _attributes(object_of(row.get("resource")).get("attributes")))
         if span is not None:
             yield span
         return
-    for resource_spans in _list(row["resourceSpans"]):
-        resource = _attributes(_object(resource_spans.get("resource")).get("attributes"))
+    for resource_spans in objects_of(row["resourceSpans"]):
+        resource = _attributes(object_of(resource_spans.get("resource")).get("attributes"))
         scopes = resource_spans.get("scopeSpans") or resource_spans.get("instrumentationLibrarySpans")
-        for scope in _list(scopes):
-            for inner in _list(scope.get("spans")):
+        for scope in objects_of(scopes):
+            for inner in objects_of(scope.get("spans")):
                 span = _span(inner, resource)
                 if span is not None:
                     yield span
@@ -102,13 +106,13 @@ def _moment(row: _Object, keys: Mapping[str, str], which: str) -> int | None:
     """The moment under `start_time`, `startTimeUnixNano`, `startTimeUnixMs` …"""
     key = next((keys[key] for key in keys if key.startswith(f"{which}time")), None)
     value = row.get(key) if key is not None else None
-    if isinstance(value, str) and not value.isdigit():
+    if isinstance(value, str) and not (value.isdecimal() and len(value) < _MOST_DIGITS):
         return _parse_iso(value)
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
-    number = float(value) if isinstance(value, float) else int(value)
-    scale = next(scale for least, scale in _SCALES if number >= least or not least)
-    return round(number * scale) if number > 0 else None
+    number = value if isinstance(value, float) else int(value)
+    scale = next((scale for least, scale in _SCALES if number >= least or not least), 0)
+    return round(number * scale) if 0 < number * scale < _LATEST_NS else None
 
 
 def _parse_iso(text: str) -> int | None:
@@ -126,16 +130,8 @@ def _attributes(value: object) -> dict[str, object]:
     if isinstance(value, dict):
         return value
     found: dict[str, object] = {}
-    for item in _list(value):
-        typed = _object(item.get("value"))
+    for item in objects_of(value):
+        typed = object_of(item.get("value"))
         number = typed.get("intValue", typed.get("doubleValue", typed.get("stringValue", typed.get("boolValue"))))
         found[str(item.get("key"))] = number
     return found
-
-
-def _object(value: object) -> _Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> Sequence[_Object]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
