@@ -48,7 +48,7 @@ def test_what_is_left_of_a_sample(rule, sample):  # noqa: ARG001
 def test_a_sample_needs_its_rule(rule, sample, monkeypatch):
     """Without the rule the Run is another one: no rule is there in vain."""
     with_it = columns(read(sample.lines, in_bulk=False))
-    for name in ("RULES", "WITHOUT_CLOCK"):
+    for name in ("RULES", "WITHOUT_CLOCK", "FOR_ROWS_THAT_GO_ON"):
         monkeypatch.setattr(rules, name, tuple(other for other in getattr(rules, name) if other is not rule))
     try:
         without_it = columns(read(sample.lines, in_bulk=False))
@@ -75,6 +75,8 @@ def test_where_all_rules_are_quiet_all_would_keep_the_row(rule, sample, monkeypa
         after = len(state.rows), state.copied_row, state.doubtful, state.writers.num_others
         before = len(self.so_far.rows), self.so_far.copied_row, self.so_far.doubtful, self.so_far.writers.num_others
         assert not is_quiet or (set(verdicts) == {None} and after == before), row
+        left_out = [other for other in rules.RULES if other not in rules.rules_for_row(row, self.so_far)]
+        assert {verdicts[rules.RULES.index(other)] for other in left_out} <= {None}, row
         seen.append(is_quiet)
         real(self, row)
 

@@ -130,7 +130,7 @@ class Language:
     def number(self, value: float, digits: int = 0) -> str:
         """A number with a fixed number of decimals."""
         if not abs(value) < _LARGEST:
-            return f"{value:.3g}"  # too large a number to write out
+            return f"{decimal.Decimal(value):.3g}"  # too large a number to write out, perhaps for a float, too
         # Half up, as people round: 5.985 s is 5.99 s.
         step = decimal.Decimal(1).scaleb(-digits)
         rounded = decimal.Decimal(repr(float(value))).quantize(step, decimal.ROUND_HALF_UP)

@@ -86,8 +86,14 @@ class Books:
     def note(self, row: int, part: Part) -> None:
         """Remember a part of a row, its interval made sane."""
         phase, seconds, low, high, basis = part
-        sane = Part(phase, seconds, max(0.0, min(low, seconds)), max(high, seconds), basis)
-        self._parts.setdefault(row, []).append(sane)
+        self._note(row, Part(phase, seconds, max(0.0, min(low, seconds)), max(high, seconds), basis))
+
+    def _note(self, row: int, part: Part) -> None:
+        known = self._parts.get(row)
+        if known is None:
+            self._parts[row] = [part]
+        else:
+            known.append(part)
 
     def book(
         self,
@@ -112,8 +118,9 @@ class Books:
         self[phase].add(seconds, basis, sd=sd, num=num)
         if down > 0 or up > 0:
             self[phase].doubt(source, down, up)
-        low, high = seconds - math.hypot(self.z * sd, down), seconds + math.hypot(self.z * sd, up)
-        self.note(row, Part(phase, seconds, low, high, basis))
+        free = self.z * sd
+        low, high = seconds - math.hypot(free, down), seconds + math.hypot(free, up)
+        self._note(row, Part(phase, seconds, max(0.0, low), high, basis))
 
     def parts(self, row: int) -> list[Part]:
         """What a row is made of, largest first."""

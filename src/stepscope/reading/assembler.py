@@ -28,7 +28,7 @@ from stepscope.reading.nested_bars import NestedBar, NestedBars
 from stepscope.reading.other_lines import OtherLines
 from stepscope.reading.own_events import OwnEvent, RowPlace, add_own_events, find_own_events, with_those_after
 from stepscope.reading.rows import Row
-from stepscope.reading.rules import rules_for
+from stepscope.reading.rules import rules_for_row
 from stepscope.reading.rules._verdict import DROP, MERGE, NEW_CLOCK, NEW_PROCESS
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.step_line import NAMES_STEP, NOT_A_TIME, Groups, StepLineReader, number, work_of
@@ -304,7 +304,7 @@ class RunAssembler:
     def _append(self, row: Row) -> bool:
         """One more row of the run's own, if the rules keep it; whether they did."""
         so_far = self.so_far
-        for rule in rules_for(self.format.clock):
+        for rule in rules_for_row(row, so_far):
             verdict = rule.judge(row, so_far)
             if verdict is None:
                 continue

@@ -64,6 +64,7 @@ class RowStore:
         self._is_tail_stamped = False  # whether one of them has a stamp
         self._few: list[Row] | None = None  # staged rows, where they are few
         self._num_kept = 0  # rows that the columns show
+        self.last_step: int | None = None  # of the last row: asked for several times with every row
 
     def __len__(self) -> int:
         return self._num_kept + len(self._tail)
@@ -99,11 +100,6 @@ class RowStore:
         if self._lines_rise:
             return self._line.rows_upto(lines)
         return np.searchsorted(np.sort(unpack(self._line.share())), lines, side="right").astype(np.int64)
-
-    @property
-    def last_step(self) -> int | None:
-        """The step of the last row."""
-        return self._tail[-1].step if self._tail else self._step.last
 
     @property
     def last_figure(self) -> int:
@@ -175,8 +171,10 @@ class RowStore:
         self._put(new)
 
     def _put(self, new: Row) -> None:
-        self._is_tail_stamped = self._is_tail_stamped or new.stamp != NO_TIME
+        if new.stamp != NO_TIME:
+            self._is_tail_stamped = True
         self._tail.append(new)
+        self.last_step = new.step
         if len(self._tail) >= _MOST_IN_TAIL:
             self._catch_up()
 
@@ -223,6 +221,7 @@ class RowStore:
                 self._put(row)
             return
         self._step.show(num)
+        self.last_step = self._step.last
         self._num_kept += num
         self._num_behind += num
 
@@ -270,10 +269,12 @@ class RowStore:
         self._few = None
         if num >= self._num_kept and not self._num_behind:
             del self._tail[num - self._num_kept :]
+            self.last_step = self._tail[-1].step if self._tail else self._step.last
             return
         self._catch_up()
         self._num_kept = min(num, self._num_kept)
         self._step.cut(num)
+        self.last_step = self._step.last
         self._line.cut(num)
         for printed in (self._figure, self._loss, self._mfu):
             printed.cut(num)

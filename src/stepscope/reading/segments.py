@@ -17,6 +17,7 @@ class SegmentStart(NamedTuple):
     row: int
     fresh: bool
     training: int
+    training_row: int  # the first of the training
 
 
 class SegmentStore:
@@ -60,9 +61,9 @@ class SegmentStore:
         self._fatal = True
 
     @property
-    def has_ended(self) -> bool:
-        """Whether the log spoke of an end since the last row."""
-        return self._fatal or self._is_closed
+    def is_announced(self) -> bool:
+        """Whether a line since the last row said that a process starts or ended."""
+        return self.starting or self._fatal or self._is_closed
 
     def forget_announcements(self) -> None:
         """A row went on as expected: what was seen before it is settled."""
@@ -80,7 +81,8 @@ class SegmentStore:
         if is_new:
             self._first_step = step
             self._own_launch = set(self._launch)
-        self.starts.append(SegmentStart(row, fresh, self.num_trainings - 1))
+        training_row = row if is_new else self.starts[-1].training_row
+        self.starts.append(SegmentStart(row, fresh, self.num_trainings - 1, training_row))
         return is_new
 
     def _is_new_training(self, row: int, step: int, before: int, *, spacing: int, first: int, totals: Totals) -> bool:

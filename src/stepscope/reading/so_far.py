@@ -50,7 +50,7 @@ class SoFar:
     @property
     def is_announced(self) -> bool:
         """Whether a line since the last row said that a process starts or ended."""
-        return self.segments.starting or self.segments.has_ended
+        return self.segments.is_announced
 
     def goes_back(self, row: Row) -> bool:
         """Whether a row's step is not beyond the last one's."""

@@ -453,8 +453,8 @@ class Run:
             steps=self.steps.cut(rows, own[0]),
             events=self.events.cut(rows.start, own[0], upto),
             segments=tuple(
-                self.segments[index]._replace(first_row=self.segments[index].first_row - rows.start, training=0)
-                for index in own
+                Segment(first_row - rows.start, num_rows, fresh, 0)
+                for first_row, num_rows, fresh, _ in self.segments[own.start : own.stop]
             ),
             stamps=self._stamps_of(rows, own[0], upto),
             remarks=tuple(remark.cut(rows.start, rows.stop) for remark in self.remarks),

@@ -26,6 +26,7 @@ SUSPENDS = "suspends.tsv"
 RECORDING, TRACES = "STEPSCOPE_RECORDING", "STEPSCOPE_TRACE"
 _CHUNK_BYTES = 1 << 20
 _MOST_EXIT_BYTES = 1 << 16
+_CODES = 1 << 31
 _SIGNALS = 128  # a shell says 128 + n of a command that signal n ended
 
 
@@ -53,8 +54,12 @@ def read_exit(path: Path) -> Exit | None:
         code, signal = found["code"], found["signal"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
-    is_sound = isinstance(code, int) and (signal is None or isinstance(signal, int))
+    is_sound = _is_code(code) and (signal is None or _is_code(signal))
     return Exit(code, signal) if is_sound else None
+
+
+def _is_code(value: object) -> bool:
+    return isinstance(value, int) and -_CODES <= value < _CODES
 
 
 def recorded_log(path: Path) -> Path | None:

@@ -245,10 +245,14 @@ def first_number(row: Row, names: Iterable[str]) -> float | None:
 
 def to_number(value: object, *, finite: bool = True) -> float | None:
     """A cell as a number; None when it is empty or something else."""
-    if value == "" or not isinstance(value, (str, int, float)) or isinstance(value, bool):
+    kind = type(value)
+    if kind is str:
+        if not value:
+            return None
+    elif kind is not float and kind is not int:
         return None
     try:
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) or not finite else None

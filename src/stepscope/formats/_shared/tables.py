@@ -160,7 +160,7 @@ def _end_of(row: Row) -> str | None:
 def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -> Iterator[str]:
     """Each row as a line of the format `name`: a step, an evaluation, or, one after the other, both."""
     held: Row | None = None  # the last step, for as long as rows of the same step may complete it
-    held_step = 0
+    held_step, held_s = 0, 0.0
     after: list[str] = []
     first: int | None = None  # the first step: a table that begins above 0 counts up to its total
     for line in lines:
@@ -168,28 +168,37 @@ def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -
             after.append(line or "")
             continue
         step = step_of(line, columns)
-        evaluation = _evaluation(name, line, step, columns)
-        if not _is_step(line, step, columns, evaluated=evaluation is not None):
+        evaluation = _evaluation(name, line, step, columns) if columns.evaluations else None
+        seconds = None if step is None else _time_of(line, columns)
+        if step is None or seconds is None or (evaluation is not None and not _is_step(line, columns)):
             # A row that belongs to no step counts as not understood: no line of the format looks like this.
             rest = "" if step is not None else _end_of(line) or f"{name}: a row without a step"
             after.append(evaluation or rest)
             continue
-        assert step is not None
         if held is not None and step == held_step and _can_merge(held, line, columns):
             held = {**line, **{key: value for key, value in held.items() if value not in (None, "")}}
+            held_s = _time_of(held, columns) or 0.0
             after.append(evaluation or "")
             continue
         first = step if first is None else first
         if held is not None:
-            yield _step(name, held_step, held, columns, beyond=int(bool(first)))
-        yield from after
-        after = []
+            yield _step(name, held_step, held, held_s, columns, beyond=int(bool(first)))
+        if after:
+            yield from after
+            after = []
         if evaluation is not None:
             yield evaluation
-        held, held_step = line, step
+        held, held_step, held_s = line, step, seconds
     if held is not None:
-        yield _step(name, held_step, held, columns, beyond=int(bool(first)))
+        yield _step(name, held_step, held, held_s, columns, beyond=int(bool(first)))
     yield from after
+
+
+def _time_of(row: Row, columns: Columns) -> float | None:
+    """The seconds of a row by the clock of its table, 0 where that is a moment or there is none; None without a time."""
+    if columns.kind == "stamp":
+        return None if moment_of(row, columns.clock) is None else 0.0
+    return 0.0 if columns.kind == "untimed" else seconds_of(row, columns.clock)
 
 
 def _can_merge(one: Row, other: Row, columns: Columns) -> bool:
@@ -199,16 +208,8 @@ def _can_merge(one: Row, other: Row, columns: Columns) -> bool:
     return True
 
 
-def _is_step(row: Row, step: int | None, columns: Columns, *, evaluated: bool) -> bool:
-    if step is None:
-        return False
-    if columns.kind == "stamp":
-        timed = moment_of(row, columns.clock) is not None
-    else:
-        timed = columns.kind == "untimed" or seconds_of(row, columns.clock) is not None
-    if not timed or not evaluated:
-        return timed
-    # A row with nothing but an evaluation's metrics is no step.
+def _is_step(row: Row, columns: Columns) -> bool:
+    """Whether a row with an evaluation is a step, too: with nothing but an evaluation's metrics it is none."""
     clocks = {clock.name for clock in (columns.clock, columns.stamp) if clock is not None}
     keys = {columns.step, "epoch", "_step", "_runtime", "_timestamp", *clocks}
     return columns.kind == "duration" or any(
@@ -216,15 +217,16 @@ def _is_step(row: Row, step: int | None, columns: Columns, *, evaluated: bool) -
     )
 
 
-def _step(name: str, step: int, row: Row, columns: Columns, *, beyond: int) -> str:
+def _step(name: str, step: int, row: Row, seconds: float, columns: Columns, *, beyond: int) -> str:
     text = f"{name}: step {step}"
     total = columns.total and step_of(row, columns._replace(step=columns.total))
     if total:
         text += f" of {total + beyond}"
     if columns.kind in {"elapsed", "duration"}:
         label = "elapsed_s" if columns.kind == "elapsed" else "dur_s"
-        text += f" {label} {seconds_of(row, columns.clock) or 0.0:.9f}"
-    text += moment_of(row, columns.stamp) or ""
+        text += f" {label} {seconds:.9f}"
+    if columns.stamp is not None:
+        text += moment_of(row, columns.stamp) or ""
     loss = first_number(row, columns.losses)
     return text if loss is None else f"{text} loss {loss:.7g}"
 

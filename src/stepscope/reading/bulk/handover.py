@@ -163,14 +163,15 @@ class HandOver:
 
     def _add_rows(self, feed: RowFeed, chunk: Chunk, row: int, base: int, outlook: tuple[object, ...]) -> int | None:
         """Give the rows before this one; the line to stop at, if one of them changes what the next ones mean."""
+        target = self._target
         while (odd := feed.advance(row)) is not None:
             line, loss = odd
             feed.confirm_losses(line)
-            if not self._target.add_offered(base + line + 1):
+            if not target.add_offered(base + line + 1):
                 self._add_lines(chunk, line, base)
             if loss is not None:
-                self._target.set_loss(loss)
-            if self._target.outlook != outlook:
+                target.set_loss(loss)
+            if target.outlook != outlook:
                 return line + 1
         return None
 

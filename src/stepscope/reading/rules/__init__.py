@@ -57,6 +57,20 @@ RULES: tuple[Rule, ...] = (
 WITHOUT_CLOCK: tuple[Rule, ...] = tuple(rule for rule in RULES if rule not in (slower_writer, clock_restarts))
 
 
+# Of a row that simply goes on (a later step, nothing announced, nothing being repeated) all others have nothing to say.
+FOR_ROWS_THAT_GO_ON: tuple[Rule, ...] = (second_writer, clock_restarts)
+
+
 def rules_for(clock: Clock) -> tuple[Rule, ...]:
     """The rules that may have something to say about rows of this clock, in their order."""
     return RULES if clock.is_running else WITHOUT_CLOCK
+
+
+def rules_for_row(row: Row, so_far: SoFar) -> tuple[Rule, ...]:
+    """The rules that may have something to say about a row, in their order."""
+    last = so_far.rows.last_step
+    if last is not None and row.step > last and so_far.copied_row is None:
+        segments = so_far.segments
+        if segments.starts and not segments.is_announced:
+            return FOR_ROWS_THAT_GO_ON if so_far.doubtful or so_far.writers.other or so_far.clock.is_running else ()
+    return rules_for(so_far.clock)

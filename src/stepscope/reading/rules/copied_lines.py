@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from operator import attrgetter
-
 from stepscope.reading.rows import Row, RowBatch
 from stepscope.reading.rules._verdict import DROP, RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
@@ -26,7 +23,7 @@ def judge(row: Row, so_far: SoFar) -> Verdict | None:
         if not starts or row.step > so_far.last_step:
             return None
         # Only where the whole training is repeated does it begin with the training's first row.
-        first = starts[bisect_left(starts, starts[-1].training, key=attrgetter("training"))].row
+        first = starts[-1].training_row
         is_first = so_far.rows.step_of(first) == row.step
         at = first if is_first else so_far.rows.first_from(starts[-1].row, row.step)
     if at < len(so_far.rows) and _is_same(at, row, so_far):
