@@ -195,7 +195,7 @@ def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -
 
 
 def _time_of(row: Row, columns: Columns) -> float | None:
-    """The seconds of a row by the clock of its table, 0 where that is a moment or there is none; None without a time."""
+    """The seconds of a row by its table's clock, 0 where that is a moment or there is none; None without a time."""
     if columns.kind == "stamp":
         return None if moment_of(row, columns.clock) is None else 0.0
     return 0.0 if columns.kind == "untimed" else seconds_of(row, columns.clock)
