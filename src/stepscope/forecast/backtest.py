@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.causes._diagnose import attribute_with_causes
-from stepscope.forecast.finish import Forecast, forecast
+from stepscope.forecast.finish import Forecast, NoForecast, forecast
 from stepscope.forecast.pace import lay_out
 from stepscope.ledger.phases import Ledger
 from stepscope.run.intervals import with_settings
@@ -64,10 +64,7 @@ def backtest(
         actual = float(seconds[-1] - seconds[row])
         if row < 0 or actual <= 0:
             continue
-        then = dataclasses.replace(run.until(row), settings=run.settings.as_stated())
-        then = with_settings(then, flags={"max_steps": target})
-        ledger_then = attribute_with_causes(then, confidence=confidence)
-        end = forecast(then, ledger_then, confidence=confidence, previous=previous)
+        end = _forecast_at(run, row, target, confidence, previous)
         if isinstance(end, Forecast) and not end.is_finished:
             found.append(
                 Backtest(
@@ -82,3 +79,11 @@ def backtest(
                 )
             )
     return tuple(found)
+
+
+def _forecast_at(run: Run, row: int, target: int, confidence: float, previous: Sequence[Run]) -> Forecast | NoForecast:
+    """The forecast when a row had just been printed. Of a long log, one such run in memory is enough."""
+    then = dataclasses.replace(run.until(row), settings=run.settings.as_stated())
+    then = with_settings(then, flags={"max_steps": target})
+    ledger = attribute_with_causes(then, confidence=confidence)
+    return forecast(then, ledger, confidence=confidence, previous=previous)

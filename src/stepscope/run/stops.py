@@ -143,9 +143,10 @@ def _event_lines(run: Run) -> Iterator[_EventLine]:
     columns = (events.row, events.step, events.segment, events.line)
     times = (_times(events.before_ns), _times(events.t_ns), took_s)
     every = zip(events.kind, *(column.tolist() for column in columns), *times, _timed_rows(run), strict=True)
-    for kind, *rest in every:
+    for kind, row, *rest, timed_row in every:
         if kind in _STOPS:
-            yield _EventLine(kind == "evaluation", *rest)
+            # Of a million stops, a number that is there twice takes 32 MB.
+            yield _EventLine(kind == "evaluation", row, *rest, row if timed_row == row else timed_row)
 
 
 def _extended(last: Stop, event: _EventLine) -> Stop | None:
