@@ -36,6 +36,7 @@ _RESULT = re.compile(
     r"(?i)(?<![a-z])(?:\w{0,30}?loss(?!_?(?:fn|func|type|weight|name|scale))\w*|acc\w*|time\w*|elapsed\w*|reward\w*|ppl)['\"]?\s*[:=]\s*[-'\"\d]"
 )
 _LEAST_RANKS = 8
+_SELDOM_AGAIN = 0.6  # of the lines that a number begins: so many have different ones if it counts them
 # At most this many lines of a kind are taken apart; the others are only counted.
 _MAX_ENTRIES = 3000
 _LEAST_TABLE = 4
@@ -260,8 +261,16 @@ def _forget_few_dates(prefixes: list[Prefix | None]) -> None:
 
 
 def _ranks_count(prefixes: Sequence[Prefix | None]) -> bool:
-    """Whether the number that looks like a rank before a line only grows: then it is the step."""
-    ranks = [prefix.rank for prefix in prefixes if prefix is not None and prefix.rank is not None and not prefix.match]
+    """Whether the number that looks like a rank before a line only grows: then it is the step.
+
+    After a timestamp it must hardly ever be the same twice, too: ranks that write in turn also grow mostly.
+    """
+    tagged = [prefix for prefix in prefixes if prefix is not None and prefix.rank is not None and prefix.is_bare]
+    ranks = [prefix.rank or 0 for prefix in tagged if not prefix.match]
+    if not ranks:
+        ranks = [prefix.rank or 0 for prefix in tagged]
+        if len(set(ranks)) < _SELDOM_AGAIN * len(ranks):
+            return False
     if len(set(ranks)) < _LEAST_RANKS:
         return False
     rising = sum(after > before for before, after in pairwise(ranks))

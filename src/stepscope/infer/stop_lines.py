@@ -36,8 +36,11 @@ _BARE_TIME = re.compile(
     r"^(?:(?:val|valid|validation|eval|evaluation|test|testing)[ _])?(?:time|took|cost|duration)"
     r"(?:[ _](?:cost|taken|used|spent))?$"
 )
+_SOME = 0.7  # of the steps: lines that come after more of them say something about each step
 _LEAST_TIMES = 3  # to tell what grows from what does not
 _LEAST_LETTERS = 6
+_LEAST_OF_FILE = 4  # `saved`, before the path of a file of weights
+_MODEL_FILE = re.compile(r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b")
 _MAX_FIELDS_BEFORE = 8
 
 
@@ -70,7 +73,7 @@ def find_stops(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, ste
     has_total = (counter.total if counter.epoch is None else counter.epochs) is not None
     return Stops(
         evaluation=find_evaluation(kinds, rows, counter, step),
-        checkpoints=find_checkpoints(kinds, rows),
+        checkpoints=find_checkpoints(kinds, rows, counts_epochs=counter.counts_epochs),
         resumes=find_resumes(kinds),
         total=None if has_total else find_totals(kinds, rows, counter),
     )
@@ -89,12 +92,16 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
             continue
         numbers = [number for number in kind.numbers if number >= rows[0] - 2]
         gaps = set(gaps_of(numbers, rows))
-        if not numbers or len(gaps) > 0.7 * len(rows) + 1 or _SAVE.search(kind.words):
+        if not numbers or _SAVE.search(kind.words):
             continue
         event = _evaluation(kind, counter, {field.key for field in step.fields})
         if event is None:
             continue
         has_result = "val_loss" in event.line.pattern or bool(_METRIC.search(kind.words))
+        # After each row that is an epoch there may well be one; after each of several steps only if it says what came out.
+        may_follow_each = counter.counts_epochs or (has_result and kind.is_evaluation)
+        if len(gaps) > _SOME * len(rows) + 1 and not may_follow_each:
+            continue
         score = (float(has_result), float(len(numbers) <= 1.2 * len(gaps)), float(len(gaps)), -len(numbers))
         if best is None or score > best[0]:
             best = score, event
@@ -170,7 +177,7 @@ def _fits_stamps(entries: Sequence[SeenLine], values: Sequence[float]) -> bool:
     return all(value <= gap + 1 for value, gap in zip(values[1:], gaps, strict=False))
 
 
-def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLines]:
+def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int], *, counts_epochs: bool) -> list[StopLines]:
     """The line that reports a checkpoint."""
     found: dict[str, StopLines] = {}
     for kind in kinds:
@@ -187,7 +194,7 @@ def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLin
         return []
     # Several lines report the same checkpoint; the most regular of them is enough.
     best = max(found.values(), key=lambda event: (len(set(gaps_of(event.numbers, rows))), -len(event.numbers)))
-    return [best] if len(set(gaps_of(best.numbers, rows))) <= 0.7 * len(rows) + 1 else []
+    return [best] if counts_epochs or len(set(gaps_of(best.numbers, rows))) <= _SOME * len(rows) + 1 else []
 
 
 def find_resumes(kinds: Sequence[Kind]) -> list[StopLines]:
@@ -206,7 +213,8 @@ def _wordy(what: LineKind, kind: Kind) -> StopLines | None:
     if where is None or where > _MAX_FIELDS_BEFORE:
         return None
     text = _before_path(shape.texts[where])
-    if len(re.findall(r"[A-Za-z]", text)) < _LEAST_LETTERS:
+    is_file = what == "checkpoint" and text != shape.texts[where].strip() and _MODEL_FILE.search(kind.entries[0].text)
+    if len(re.findall(r"[A-Za-z]", text)) < (_LEAST_OF_FILE if is_file else _LEAST_LETTERS):
         return None
     stamps = {index: "stamp" for index in range(where) if shape.fields[index].kind == "stamp"}
     ahead = copy_fields(shape, where, stamps)

@@ -39,7 +39,7 @@ _LOGGER = re.compile(
 _BLANK = re.compile(r"[\s|,;-]*(?:- )?")
 # After a timestamp: a host and a program (syslog), a logger's name, a level, a place in the code.
 _BETWEEN = re.compile(
-    r"[\s|,;:-]*(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?(?:\[(?!rank|Rank|default|\d)[\w.]{1,40}\])*[\s|,;:-]*"
+    r"[\s|,;:-]*(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?(?:\[(?!(?i:rank|default|\d|(?:train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test|dev)\]))[\w.]{1,40}\])*[\s|,;:-]*"
     rf"(?:{_PLACE}[\s|:\]-]+(?={_LEVEL}\b)|(?:{_PLACE}|[A-Za-z_][\w.]{{0,60}}:\d{{1,6}})\]\s*)?"
     r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*"
     r"(?:[A-Za-z_][\w.]{0,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?"
