@@ -20,7 +20,7 @@ from stepscope.lines.prefix import Prefix, split_prefix
 TRAINING = re.compile(
     r"(?i)(?<![a-z])(?:\w{0,30}?loss\w*|lr|learning.?rate|acc|accuracy|grad\w*|gnorm|ppl|perplexity|reward\w*|bleu|mfu|epochs?|"
     r"nll|bpc|elbo|(?:samples?|images?|imgs?|tok(?:en)?s?|examples?|seqs?)(?:/|_per_| per )s\w*|wer|auc|psnr|"
-    r"m?iou|m?ap|tps|tflops|entropy|return|boosting)(?![a-z])"
+    r"m?iou|m?ap|tps|tflops|entropy|return|boosting|cost)(?![a-z])"
 )
 EVALUATION = re.compile(
     r"(?i)(?<![a-z])(?:val|valid|validat\w*|eval|evaluat\w*|test|testing|dev|predict\w*|infer\w*)(?![a-z])"

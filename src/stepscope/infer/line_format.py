@@ -17,7 +17,7 @@ from stepscope.infer.kinds import EVALUATION, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
 from stepscope.infer.stop_lines import StopLines, Stops, gaps_of
-from stepscope.infer.time_figures import Floats, Meaning
+from stepscope.infer.time_figures import COST, Floats, Meaning
 from stepscope.lines.figures import MEAN_RATE
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
@@ -230,7 +230,13 @@ def _side_figures(best: Candidate) -> dict[int, str]:
 
 def _loss_field(fields: Sequence[Field]) -> int | None:
     """The first field that is the loss; None where there is none, or where it is no number."""
-    found = [index for index, field in enumerate(fields) if re.search(r"(?:^|[_ ])(?:train_)?loss(?: is)?$", field.key)]
+    found = [
+        index
+        for index, field in enumerate(fields)
+        if re.search(r"(?:^|[_ ])(?:train_)?loss(?: is)?$", field.key)
+        and not EVALUATION.search(field.key.replace("_", " "))
+    ]
+    found = found or [index for index, field in enumerate(fields) if COST.fullmatch(field.key) and not field.unit]
     return found[0] if found and fields[found[0]].kind == "number" else None
 
 

@@ -40,7 +40,9 @@ _SOME = 0.7  # of the steps: lines that come after more of them say something ab
 _LEAST_TIMES = 3  # to tell what grows from what does not
 _LEAST_LETTERS = 6
 _LEAST_OF_FILE = 4  # `saved`, before the path of a file of weights
-_MODEL_FILE = re.compile(r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b")
+_MODEL_FILE = re.compile(
+    r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b"
+)
 _MAX_FIELDS_BEFORE = 8
 
 
@@ -98,7 +100,7 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
         if event is None:
             continue
         has_result = "val_loss" in event.line.pattern or bool(_METRIC.search(kind.words))
-        # After each row that is an epoch there may well be one; after each of several steps only if it says what came out.
+        # After each row that is an epoch there may well be one; after each of several steps if it says what came out.
         may_follow_each = counter.counts_epochs or (has_result and kind.is_evaluation)
         if len(gaps) > _SOME * len(rows) + 1 and not may_follow_each:
             continue

@@ -80,11 +80,11 @@ class _Parts(NamedTuple):
 def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, _Parts]:
     """What stops took by the timestamps of their own lines, by line.
 
-    A row's own line comes first, then the evaluation's, the checkpoint's, and the next row's, each after its work. Where
-    two of them come at one moment, nothing tells that part from the steps.
+    Each row is one step. Its own line comes first, then the evaluation's, the checkpoint's, and the next row's, each
+    after its work. Where two of them come at one moment, nothing tells that part from the steps.
     """
-    if run.clock.covers not in {"stamp", "cumulative"}:
-        return {}
+    if run.clock.covers not in {"stamp", "cumulative"} or float(median(run.steps.span)) > 1:
+        return {}  # of rows of several steps, some may come between the row's line and the evaluation
     evaluations: dict[int, float] = {}
     saves: dict[int, float] = {}
     row_s: dict[int, float] = {}

@@ -37,12 +37,15 @@ _LOGGER = re.compile(
     rf"|(?:[Tt]ime|[Tt]imestamp|[Dd]ate|[Dd]atetime)(?:\s?[:=]\s*|\s+){_SOON}"
 )
 _BLANK = re.compile(r"[\s|,;-]*(?:- )?")
-# After a timestamp: a host and a program (syslog), a logger's name, a level, a place in the code.
+# After a timestamp: a host and a program (syslog), a logger (`[eval]` is none), a level, a place in the code.
+_STAGE = r"(?i:rank|default|\d|(?:train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test|dev)\])"
 _BETWEEN = re.compile(
-    r"[\s|,;:-]*(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?(?:\[(?!(?i:rank|default|\d|(?:train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test|dev)\]))[\w.]{1,40}\])*[\s|,;:-]*"
+    r"[\s|,;:-]*(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?"
+    rf"(?:\[(?!{_STAGE})[\w.]{{1,40}}\])*[\s|,;:-]*"
     rf"(?:{_PLACE}[\s|:\]-]+(?={_LEVEL}\b)|(?:{_PLACE}|[A-Za-z_][\w.]{{0,60}}:\d{{1,6}})\]\s*)?"
     r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*"
-    r"(?:[A-Za-z_][\w.]{0,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?"
+    r"(?:[\w./<>-]{1,80}\.py:\d{1,6}\b[\s|:\]-]+(?=\S))?"
+    r"(?:[A-Za-z_][\w.]{0,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?(?:>> (?=\S))?"
 )
 
 # A prefix that begins with a digit is a moment or a rank, and each of those has one of these at its beginning.
