@@ -39,6 +39,8 @@ _LEAST_RANKS = 8
 _SELDOM_AGAIN = 0.6  # of the lines that a number begins: so many have different ones if it counts them
 # At most this many lines of a kind are taken apart; the others are only counted.
 _MAX_ENTRIES = 3000
+# Stands between lines that do not follow each other in the log.
+BREAK = "\x1e"
 _LEAST_TABLE = 4
 _LOOKED_FOR_HEADS = 40
 _TABLE_UNITS = {"", "s", "sec", "secs", "seconds", "ms"}  # behind the last column
@@ -47,12 +49,16 @@ _DIGITS = re.compile(r"\d+")
 
 
 class SeenLine(NamedTuple):
-    """A line: its number among the lines looked at, its shape, its timestamp (days added), and the line itself."""
+    """A line: its number among the lines looked at, its shape, its timestamp (days added), and the line itself.
+
+    `piece` goes up where lines of the log are left out.
+    """
 
     number: int
     shape: LineParts
     t_ns: int | None
     text: str
+    piece: int = 0
 
 
 class Kind(NamedTuple):
@@ -121,8 +127,9 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
     clock = Days()
     alone: int | None = None
     stamps: list[tuple[int, int]] = []
-    num = 0
+    num, piece = 0, 0
     for number, (line, prefix) in enumerate(zip(lines, prefixes, strict=True)):
+        piece += line == BREAK
         text = line.strip()[:MAX_CHARS]
         if not text:
             continue
@@ -142,7 +149,7 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
         if kind is None or len(kind.entries) < _MAX_ENTRIES:
             shape = take_apart(body)
             kind = known[plain] = kinds.setdefault(shape.skeleton, Kind(shape.skeleton, [], []))
-            kind.entries.append(SeenLine(number, shape, t_ns, body))
+            kind.entries.append(SeenLine(number, shape, t_ns, body, piece))
         kind.numbers.append(number)
     for kind in kinds.values():
         _name_columns(kind, lines)

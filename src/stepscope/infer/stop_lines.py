@@ -37,6 +37,12 @@ _BARE_TIME = re.compile(
     r"(?:[ _](?:cost|taken|used|spent))?$"
 )
 _SOME = 0.7  # of the steps: lines that come after more of them say something about each step
+_RESULTS = re.compile(
+    r"(?i)(?<![a-z])(?:acc@\d?|prec@\d?|m?ap@|m?ap(?![a-z])|m?iou|top-?(?=\d)|bleu|rouge\w*|psnr|ssim|auc|f1|wer|cer|fid"
+    r"|exact.?match|success.?rate|hits@|ndcg\w*|recall@)"
+)
+_TRAINING_SET = re.compile(r"(?i)(?<![a-z])(?:train\w*|batch)(?![a-z])")
+_RARELY, _LEAST_RHYTHM, _LEAST_OF_RESULT = 0.3, 2, 3
 _LEAST_TIMES = 3  # to tell what grows from what does not
 _LEAST_LETTERS = 6
 _LEAST_OF_FILE = 4  # `saved`, before the path of a file of weights
@@ -107,7 +113,33 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
         score = (float(has_result), float(len(numbers) <= 1.2 * len(gaps)), float(len(gaps)), -len(numbers))
         if best is None or score > best[0]:
             best = score, event
-    return best[1] if best else None
+    return best[1] if best else _by_results(kinds, rows, counter)
+
+
+def _by_results(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) -> StopLines | None:
+    """`* Acc@1 71.2 Acc@5 90.1`: no word of an evaluation, but figures that only one gives, at an even rhythm."""
+    for kind in kinds:
+        numbers = [number for number in kind.numbers if number >= rows[0]]
+        if not _RESULTS.search(kind.words) or _TRAINING_SET.search(kind.words) or _SAVE.search(kind.words):
+            continue
+        gaps = gaps_of(numbers, rows)
+        if counter.counts_epochs or (len(gaps) <= _RARELY * len(rows) + 1 and _is_even(gaps)):
+            at = next(index for index, text in enumerate(kind.shape.texts) if _RESULTS.search(text))
+            words = kind.shape.texts[at]
+            if at == 0 and len(re.findall(r"[A-Za-z]", words)) >= _LEAST_OF_RESULT:
+                line = Line("evaluation", literal(words, at_start=True).removesuffix(r"\s*") + r"(?![A-Za-z])")
+                if line.regex.match(kind.entries[0].text) is not None:
+                    return StopLines(line, numbers, Sample(kind.entries[0].text, "evaluation"))
+    return None
+
+
+def _is_even(gaps: Sequence[int]) -> bool:
+    """Whether lines come at a rhythm: the steps between them are mostly as many."""
+    between = sorted(after - before for before, after in pairwise(gaps))
+    if len(between) < _LEAST_RHYTHM:
+        return False
+    usual = between[len(between) // 2]
+    return usual > 0 and sum(abs(gap - usual) <= 0.1 * usual + 1 for gap in between) >= 0.8 * len(between)
 
 
 def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines | None:

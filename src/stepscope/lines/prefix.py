@@ -91,6 +91,8 @@ def _split(text: str) -> Prefix | None:
     for _ in range(4):
         found = None if stamp else moment_at(text, position)
         tag = _RANK.match(text, position) if found is None else None
+        if tag is not None and rank is not None and tag["a"] and not tag["word"] and int(tag["a"]) != rank:
+            tag = None  # `[rank0]: [500]`: the launcher has said which rank this is
         logger = _LOGGER.match(text, position) if found is None and tag is None else None
         if found is not None:
             stamp, match = found
