@@ -268,7 +268,8 @@ def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[f
     if len(readings) == 1:
         if stated:
             return Meaning(column, reading, unit, "unit", CONFIDENCE["unit"], first_pace)
-        is_likely = 0 < typical < _BARE_S or rows.counts_epochs or (typical < _RAW_S and _is_raw(column))
+        is_small = 0 < typical < _BARE_S or (typical < _RAW_S and _is_raw(column))
+        is_likely = is_small or rows.counts_epochs or column.has_mean  # meters of waits are in seconds
         return doubt._replace(unit_s=1.0, reason="size", confidence=CONFIDENCE["size"] if is_likely else 0.0)
     if column.has_mean and (stated or typical < _BARE_S):
         return Meaning(column, "step", unit, "meter", CONFIDENCE["meter"], first_pace)

@@ -30,6 +30,9 @@ _NOT_NOW = re.compile(
     r"(?:^|[_ /.-])(?:start|max|num|total|end|stop|best|last|warm\w*|decay|every|per|from|until|n)[_ -]?epochs?$"
 )
 _IN_TRAINING = re.compile(r"(?i)\]:? train(?:ing)?\b")  # `[500] train: loss=…`
+# All steps so far, if it grows; a total that is to be reached does not.
+_SO_FAR = re.compile(r"^total[_ ]?(?:time|env[_ ]?)?(?:steps|iters|iterations|updates|batches)$")
+_TOTAL_WEIGHT = 0.8
 _LETTER = re.compile(r"(?:^|\s)[sitkn]$")
 # Names of whole numbers that grow and do not count steps.
 _NEVER = re.compile(
@@ -163,6 +166,8 @@ def _weigh(column: _CountColumn, *, has_total: bool, at_start: bool) -> float:
         key = key.split("/")[0]  # `step/max_steps: 12/500`
     if _STEP.search(key) and not _NEVER.search(key):
         return 1.1 if _GLOBAL.search(key) else 0.9 if _BATCH.search(key) else 1.0
+    if _SO_FAR.search(key):
+        return _TOTAL_WEIGHT
     if _NEVER.search(key) and not EPOCH.search(key):
         return 0.0
     if EPOCH.search(key):

@@ -83,7 +83,7 @@ def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, _Parts]:
     Each row is one step. Its own line comes first, then the evaluation's, the checkpoint's, and the next row's, each
     after its work. Where two of them come at one moment, nothing tells that part from the steps.
     """
-    if run.clock.covers not in {"stamp", "cumulative"} or float(median(run.steps.span)) > 1:
+    if float(median(run.steps.span)) > 1:
         return {}  # of rows of several steps, some may come between the row's line and the evaluation
     evaluations: dict[int, float] = {}
     saves: dict[int, float] = {}
