@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 Moment = Callable[[datetime], str]
@@ -42,7 +42,7 @@ STAMPED: dict[str, Moment] = {
     "absl": lambda t: f"I{t:%m%d %H:%M:%S}.{t.microsecond:06d} 140123 train.py:210] ",
     "loguru": lambda t: f"{t:%Y-%m-%d %H:%M:%S}.{_ms(t)} | INFO     | __main__:train:120 - ",
     "syslog": lambda t: f"{t:%b} {t.day:2d} {t:%H:%M:%S} node07 python[3121]: ",
-    "unix": lambda t: f"{t.replace(tzinfo=timezone.utc).timestamp():.3f} ",
+    "unix": lambda t: f"{t.replace(tzinfo=UTC).timestamp():.3f} ",
     "month and day": lambda t: f"[{t:%m/%d %H:%M:%S}] [INFO] ",
     "iso": lambda t: f"{t:%Y-%m-%dT%H:%M:%S}.{t.microsecond:06d}Z ",
     "am or pm": lambda t: f"{t:%m/%d/%Y %I:%M:%S %p} ",
@@ -79,7 +79,9 @@ RUN: dict[str, Callable[[int, int], str]] = {
     "Global step 5:": lambda s, n: f"Global step {s}:",
     '"step": 5': lambda s, n: f'"step": {s}',
 }
-TELL_TOTAL = {"Step: 5/9", "[5/9]", "Iter [5/9]", "Train step 5 of 9", "5/9", "Step 5,000 / 9,000", "step 000005/000009"}
+TELL_TOTAL = {
+    *("Step: 5/9", "[5/9]", "Iter [5/9]", "Train step 5 of 9", "5/9", "Step 5,000 / 9,000", "step 000005/000009"),
+}
 # Batch `b` of `m` in epoch `e` of `k`.
 BATCH: dict[str, Callable[[int, int, int, int], str]] = {
     "Epoch 1 [5/9]": lambda e, b, m, k: f"Epoch {e} [{b}/{m}]",
@@ -159,8 +161,11 @@ EVALUATION: dict[str, tuple[str, Callable[[float, float, str], str]]] = {
         "",
         lambda x, q, s: f"Test set: Average loss: {x:.4f}, Accuracy: {9000 + int(9 * x)}/10000 (9{int(x)}%)",
     ),
-    "--- validation ---": ("--- Running validation ---", lambda x, q, s: f"mAP@0.5: {1 / (1 + x):.3f} val_loss: {x:.3f}"),
-    "valid | epoch 1 | loss 3.1": ("", lambda x, q, s: f"valid | {s} | loss {x:.4f} | ppl {2 ** x:.2f}"),
+    "--- validation ---": (
+        "--- Running validation ---",
+        lambda x, q, s: f"mAP@0.5: {1 / (1 + x):.3f} val_loss: {x:.3f}",
+    ),
+    "valid | epoch 1 | loss 3.1": ("", lambda x, q, s: f"valid | {s} | loss {x:.4f} | ppl {2**x:.2f}"),
     "Validation took 2.0s": ("", lambda x, q, s: f"Validation took {q:.1f}s, loss {x:.3f}, best 0.31"),
     "* Acc@1 71.2": ("", lambda x, q, s: f" * Acc@1 {70 - x:.3f} Acc@5 {90 - x:.3f}"),
 }
@@ -182,8 +187,8 @@ END: dict[str, tuple[str, list[str]]] = {  # the state that it is, and its lines
     "Finished training in 0:10:00": ("finished", ["Finished training in {}"]),
     "out of memory": (
         "out_of_memory",
-        [*_CRASH, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of"
-         " 11.76 GiB of which 1.21 GiB is free."],
+        [*_CRASH, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity"
+         " of 11.76 GiB of which 1.21 GiB is free."],
     ),
     "KeyboardInterrupt": ("interrupted", [*_CRASH, "KeyboardInterrupt"]),
     "a bug": ("crashed", [*_CRASH, "ValueError: operands could not be broadcast together"]),
@@ -329,7 +334,7 @@ def print_loop(seed: int) -> tuple[str, Style, Truth]:
             run.say(style.separator.join(part for part in (head, METRIC[style.metric](loss), time) if part))
             rows, last, printed_step, since = rows + 1, number if style.unit == "run" else step, step, run.now
             ended = run.now
-        if step % stop_every == 0:
+        if number > 0 and number % stop_every == 0:
             run.stop(loss * 1.05, step if style.unit == "run" else epoch, costs)
             since = run.now if style.restarts_timer else since
             ended = run.now if style.save.startswith(("=>", "Check", "Model")) or style.evaluation != "none" else ended
@@ -348,12 +353,13 @@ def _say_header(run: _Run, total: int, epochs: int) -> bool:
     """Print what comes before the first step; whether the log says anywhere how long the run is to be."""
     style, what = run.style, run.style.header
     counted: dict[str, Any] = {"max_steps": total} if style.unit == "run" else {"epochs": epochs}
+    [(name, value)] = counted.items()
     lines = {
         "none": [],
-        "arguments": [f"Namespace(batch_size=32, lr=0.0003, seed=1, {next(iter(counted))}={next(iter(counted.values()))})"],
+        "arguments": [f"Namespace(batch_size=32, lr=0.0003, seed=1, {name}={value})"],
         "start": ["Start training"],
         "parameters": ["number of parameters: 124.44M", "Using device: cuda"],
-        "settings": ["batch_size: 32", "lr: 0.0003", *(f"{name}: {value}" for name, value in counted.items())],
+        "settings": ["batch_size: 32", "lr: 0.0003", f"{name}: {value}"],
     }[what]
     for line in lines:
         run.say(line)

@@ -356,7 +356,8 @@ def _says_epoch(kind: Kind, epoch: _CountColumn) -> bool:
 
 def _follow(kind: Kind) -> npt.NDArray[np.bool_]:
     """For each two lines of a kind, whether the log has none of that kind between them."""
-    return np.diff([entry.piece for entry in kind.entries]) == 0
+    pieces = np.array([entry.piece for entry in kind.entries], dtype=np.int64)
+    return np.asarray(np.diff(pieces) == 0)
 
 
 def _fits_epoch(epoch: _CountColumn, batch: _CountColumn, follow: npt.NDArray[np.bool_]) -> bool:

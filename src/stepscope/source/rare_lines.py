@@ -20,6 +20,9 @@ _WORDS = (
     b"Test",
     b"[test",
     b"heckpoint",
+    b"cc@",
+    b"mAP",
+    b"BLEU",
     b"aving ",
     b"aved ",
 )
