@@ -143,10 +143,11 @@ def _event_lines(run: Run) -> Iterator[_EventLine]:
     columns = (events.row, events.step, events.segment, events.line)
     times = (_times(events.before_ns), _times(events.t_ns), took_s)
     every = zip(events.kind, *(column.tolist() for column in columns), *times, _timed_rows(run), strict=True)
-    for kind, row, *rest, timed_row in every:
+    for kind, row, step, segment, line, before_ns, t_ns, took, timed in every:
         if kind in _STOPS:
             # Of a million stops, a number that is there twice takes 32 MB.
-            yield _EventLine(kind == "evaluation", row, *rest, row if timed_row == row else timed_row)
+            timed_row = row if timed == row else timed
+            yield _EventLine(kind == "evaluation", row, step, segment, line, before_ns, t_ns, took, timed_row)
 
 
 def _extended(last: Stop, event: _EventLine) -> Stop | None:
