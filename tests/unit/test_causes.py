@@ -72,6 +72,22 @@ def test_a_line_before_longer_evaluations_is_named():
     assert [report.run.excerpts[line] for line in announced.lines] == ["LINESEARCH!!!"]
 
 
+def test_a_line_before_an_evaluation_that_took_less_is_no_cause():
+    """What is announced makes evaluations longer: this one it did not, and nothing costs less than no time."""
+    lines = []
+    for line in training(3000, every=10, evaluate=100, saves=False):
+        number = int(line.split()[1].strip(":"))
+        if line.startswith("step") and number and number % 300 == 0:
+            lines.append("LINESEARCH!!!")
+        seconds = 0.9 if number == 1500 else 4.1
+        is_other = line.startswith("iter") and number and number % 300 == 0
+        lines.append(f"iter {number}: loss 3.0, time {1000 * seconds:.2f}ms" if is_other else line)
+    slow = report_of(lines).ledger.slow
+    assert all(one.seconds >= 0 for own in slow for one in own.candidates)
+    assert not any(one.code == "C36" for own in slow if own.step == 1500 for one in own.candidates)
+    assert any(one.code == "C36" for own in slow if own.step == 900 for one in own.candidates)
+
+
 def test_the_header_names_slow_attention_and_needless_accumulation():
     header = [
         "Overriding config with config/small.py:",
