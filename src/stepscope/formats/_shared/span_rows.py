@@ -183,8 +183,12 @@ def _number(span: Span, names: Sequence[str]) -> float | None:
     last = {key.lower().rsplit(".", 1)[-1].rsplit("/", 1)[-1]: key for key in span.attributes}
     for name in names:
         value = span.attributes.get(last.get(name, ""))
-        if isinstance(value, (int, float, str)) and not isinstance(value, bool) and _FIGURE.fullmatch(str(value)):
-            return float(value)
+        if (
+            isinstance(value, (int, float, str))
+            and not isinstance(value, bool)
+            and _FIGURE.fullmatch(text := str(value))
+        ):
+            return float(text)  # of hundreds of digits: infinite, where a whole number would be an error
     return None
 
 
