@@ -995,7 +995,7 @@ error-compare-needs-two = compare necesita dos logs o más
 
 ## La página
 
-page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
+page-strip-hint = Arrastra para ampliar, doble clic para verlo todo; un clic fija los valores, con el enlace a la línea del log. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
 page-whatif = Qué pasaría si
 
 ## La aplicación web
@@ -1615,7 +1615,8 @@ page-fan-changed = con el cambio
 page-reset = Restablecer
 page-copy-flags = Copiar como opciones
 page-ranks-hint = Cada fila es un rank, cada columna un tramo. El color es su tiempo por iteración frente a la mediana de todos los ranks en ese tramo.
-page-log-hint = Las líneas de las que salen las cifras, en la medida en que se pueden citar: iteraciones lentas, evaluaciones, checkpoints, avisos, el final y líneas que no se entendieron.
+page-log-hint = Líneas de las que salen las cifras, en la medida en que se pueden citar: iteraciones lentas, evaluaciones, checkpoints, avisos, el final, líneas que no se entendieron e iteraciones intermedias. El número de la derecha lleva a la cronología.
+page-log-whole = Las { $count } líneas del log; el número de la derecha lleva a la iteración en la cronología.
 page-log-find = Buscar
 page-sure = Confianza en esta lectura
 page-candidates = Formatos que se probaron

@@ -995,7 +995,7 @@ error-compare-needs-two = compare demande deux logs ou plus
 
 ## La page
 
-page-strip-hint = Glissez pour zoomer, double-cliquez pour tout voir. Une fois la chronologie sélectionnée : + et − ou la molette zooment, les flèches déplacent, N et P vont d’un arrêt à l’autre, Origine montre tout.
+page-strip-hint = Glissez pour zoomer, double-cliquez pour tout voir ; un clic fixe les valeurs, avec le lien vers la ligne du log. Une fois la chronologie sélectionnée : + et − ou la molette zooment, les flèches déplacent, N et P vont d’un arrêt à l’autre, Origine montre tout.
 page-whatif = Et si
 
 ## L’application web
@@ -1615,7 +1615,8 @@ page-fan-changed = avec le changement
 page-reset = Réinitialiser
 page-copy-flags = Copier comme options
 page-ranks-hint = Chaque ligne est un rank, chaque colonne une portion de l’exécution. La couleur est son temps par itération comparé à la médiane de tous les ranks à cet endroit.
-page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin et les lignes non comprises.
+page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin, les lignes non comprises et des itérations intermédiaires. Le nombre à droite mène à la chronologie.
+page-log-whole = Les { $count } lignes du log ; le nombre à droite mène à l’itération dans la chronologie.
 page-log-find = Chercher
 page-sure = Confiance dans cette lecture
 page-candidates = Formats essayés

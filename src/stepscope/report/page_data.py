@@ -96,6 +96,7 @@ def _words(report: Report, language: Language) -> dict[str, Any]:
         "power": language.text("page-gpu-power"),
         "temperature": language.text("page-gpu-temperature"),
         "best": frame("page-best", "loss", "step"),
+        "line": frame("alarm-line", "line"),
         "tip": frame("page-tip", "step", "took"),
         "tip_window": frame("page-tip-window", "first", "last", "count", "took"),
         "window": frame("page-window", "first", "last", "count"),

@@ -67,6 +67,11 @@ function follow() {
   else if (kind === "line") {
     const node = byId("line-" + first);
     if (!node || !tabs) return;
+    const find = byId("log-find");
+    if (node.hidden && find) {
+      find.value = "";
+      find.dispatchEvent(new Event("input"));
+    }
     tabs.openFor(node);
     node.scrollIntoView({ block: "center" });
   }

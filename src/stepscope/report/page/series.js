@@ -53,7 +53,8 @@ function best(u, found, data, color) {
   const text = fill(data.words.best, { loss: number(found[1], 4), step: number(found[0]) });
   const isRight = x + context.measureText(text).width + 14 * ratio > left + width;
   context.textAlign = isRight ? "right" : "left";
-  const isHigh = y < top + 22 * ratio;
+  // Of a falling curve what is to the left of the best is above it: there the words go below, where there is room.
+  const isHigh = y < top + 22 * ratio || (isRight && y + 22 * ratio < top + height);
   context.lineWidth = 4 * ratio;
   context.strokeStyle = color("panel");
   context.lineJoin = "round";
