@@ -37,7 +37,8 @@ def write_state(folder: Path, state: str) -> tuple[list[Path], tuple[str, ...]]:
     folder.mkdir(parents=True, exist_ok=True)
     if state == "ranks":
         return [_write(folder / f"node{rank // 4}-rank{rank}.log", _rank(rank)) for rank in range(8)], ()
-    age_s, flags = 0.0, ()
+    age_s = 0.0
+    flags: tuple[str, ...] = ()
     if state in _AFTER_DEMO:
         more, flags, age_s = _AFTER_DEMO[state]
         lines = [*(DEMO / "train.log").read_text(encoding="utf-8").splitlines(), *more]

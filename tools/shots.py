@@ -24,8 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
-from shot_logs import DAY_S, STATES, write_runs, write_state
 
+from shot_logs import DAY_S, DEMO, STATES, write_runs, write_state
 from stepscope.cli import main as stepscope
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,9 +114,10 @@ def main() -> int:
 def shoot_pages(shots: Shots, work: Path) -> None:
     """The page from disk, in every state; its panels; two states in the other languages."""
     for state, width, theme in itertools.product(STATES, _WIDTHS, _THEMES):
-        shoot_page(shots, work, state, width, theme, "en")
+        shoot_page(shots, work, state, width=width, theme=theme, language="en")
     for state, language, width in itertools.product(("running", "oom", "stopped"), _LANGUAGES, (1280, 390)):
-        shoot_page(shots, work, state, width, "light" if width == 1280 else "dark", language)
+        theme = "light" if width == 1280 else "dark"
+        shoot_page(shots, work, state, width=width, theme=theme, language=language)
     for state, panel in ((state, panel) for state, panels in _PANELS.items() for panel in panels):
         for width, theme in ((1280, "light"), (390, "dark")):
             name = f"panel-{state}-{panel}-{width}-{theme}"
@@ -126,7 +127,7 @@ def shoot_pages(shots: Shots, work: Path) -> None:
                     shots.take(page, name)
 
 
-def shoot_page(shots: Shots, work: Path, state: str, width: int, theme: str, language: str) -> None:
+def shoot_page(shots: Shots, work: Path, state: str, *, width: int, theme: str, language: str) -> None:
     name = f"page-{state}-{width}-{theme}-{language}"
     if shots.wants(name):
         with shots.page(name, saved(work, state, language), width, theme) as page:
@@ -159,8 +160,7 @@ def shoot_app(shots: Shots, work: Path) -> None:
                 if names:
                     shoot_views(shots, address, bare, width, theme)
     for language in _LANGUAGES:
-        views = ("list", "new", "compare", "run")
-        if shots.wants(*(f"app-{view}-1280-light-{language}" for view in views)):
+        if shots.wants(*(f"app-{view}-1280-light-{language}" for view in ("list", "new", "compare", "run"))):
             with serving(root, work / "cache", language) as address:
                 shoot_language(shots, address, language)
 
@@ -182,7 +182,7 @@ def shoot_views(shots: Shots, address: str, bare: str, width: int, theme: str) -
         shots.take(page, f"app-ticked-{end}", whole=False)
         page.locator("#new").click()
         shots.take(page, f"app-new-{end}", whole=False)
-        page.locator("#text").fill("iter 100: loss 6.9, time 170.1ms\niter 200: loss 6.3, time 171.2ms\n" * 3)
+        page.locator("#text").fill("\n".join((DEMO / "train.log").read_text(encoding="utf-8").splitlines()[6:14]))
         page.locator("#paste button[type=submit]").click()
         page.wait_for_selector("#answer .run")
         shots.take(page, f"app-excerpt-{end}", whole=False)

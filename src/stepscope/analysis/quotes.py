@@ -22,11 +22,11 @@ def quoted_lines(run: Run, ledger: Ledger) -> list[int]:
     found = [slow.line for slow in ledger.slow[:_MOST_SLOW]]
     if run.num_lines <= MOST_LINES:
         return found + list(range(1, run.num_lines + 1))
-    return found + run.steps.line[_rows(run, ledger)].tolist()
+    return found + [int(line) for line in run.steps.line[_rows(run, ledger)]]
 
 
 def _rows(run: Run, ledger: Ledger) -> list[int]:
-    """The first row and the last, those where the level changes or a process begins, a typical one, and some between."""
+    """The first row and the last, where the level changes or a process begins, a typical one, and some between."""
     if not len(run):
         return []
     rows = [0, len(run) - 1, *(segment.first_row for segment in run.segments[:_MOST_SPREAD] if segment.num_rows)]

@@ -31,7 +31,9 @@ def lines_again(run: Run, numbers: Iterable[int]) -> dict[int, str]:
     kept = dict(list(run.excerpts.items())[:_COMPARED]) | dict(run.first_unread)
     steps = {} if kept else _some_steps(run)
     found = _lines_at(content, [*wanted, *kept, *steps])
-    is_same = bool(kept or steps) and all(_begin(found.get(number, "")) == _begin(text) for number, text in kept.items())
+    is_same = bool(kept or steps) and all(
+        _begin(found.get(number, "")) == _begin(text) for number, text in kept.items()
+    )
     is_same = is_same and all(re.search(rf"(?<!\d){step}(?!\d)", found.get(line, "")) for line, step in steps.items())
     return {number: found[number] for number in wanted if number in found} if is_same else {}
 

@@ -1,4 +1,4 @@
-"""The lines of the log that figures came from, as far as they are kept or could be looked up: bounded, secrets masked."""
+"""The lines of the log that figures came from, as far as they are kept or can be looked up: bounded, secrets masked."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def _choose(report: Report) -> list[dict[str, Any]]:
     wanted += [line for line, _ in run.first_unread]
     wanted += sorted((line for line, (kind, _) in kinds.items() if kind == "event"), reverse=True)[: MOST_LINES // 2]
     wanted += [*report.quoted, *sorted(kinds, reverse=True)]
-    found, chars = {}, 0
+    found: dict[int, dict[str, Any]] = {}
+    chars = 0
     for line in dict.fromkeys(line for line in wanted if line in kinds):
         kind, text = kinds[line]
         shown = redact(text, _MOST_CHARS)

@@ -100,7 +100,7 @@ def _words(report: Report, language: Language) -> dict[str, Any]:
         "tip": frame("page-tip", "step", "took"),
         "tip_window": frame("page-tip-window", "first", "last", "count", "took"),
         "window": frame("page-window", "first", "last", "count"),
-        "left": frame("page-whatif-left", "duration", "span"),
+        "left": frame("page-whatif-left", "duration", "range"),
         "done": frame("page-whatif-done", "time"),
         "less": frame("page-whatif-less", "duration"),
         "more": frame("page-whatif-more", "duration"),

@@ -80,7 +80,13 @@ def header(report: Report, language: Language, name: str | None) -> str:
 def cards(report: Report, language: Language) -> str:
     """The four figures, or the cause and the remedy."""
     found = cards_of(report, language)
-    return templating.render("run_cards.html", language, cards=found, bar_name=language.text("section-time"), links=line_links(report, language))
+    return templating.render(
+        "run_cards.html",
+        language,
+        cards=found,
+        bar_name=language.text("section-time"),
+        links=line_links(report, language),
+    )
 
 
 def cards_of(report: Report, language: Language) -> list[Card]:

@@ -5,7 +5,7 @@ import { firstAt } from "./dom.js";
 const ORDER = ["step", "warmup", "evaluation", "checkpoint"];
 const rank = (phase) => (ORDER.indexOf(phase) + 1 || ORDER.length + 1);
 
-/** Where each stop is, how long it took, and its parts from the bottom up. */
+/** Where each stop is, how long it took, and its parts from the bottom up. @param {PageData} data */
 export function readStops(data) {
   return data.stops.map(([first, last, isMeasured, parts]) => ({
     first,
@@ -24,6 +24,7 @@ export function stopTop(stops) {
   return usual > 0 && most > 6 * usual ? 2.5 * usual : most * 1.12;
 }
 
+/** @param {any} node @param {ReturnType<typeof readStops>} stops @param {PageData} data @param {Color} color */
 export function stopLane(node, stops, data, color, shared) {
   const { axis, named } = axisStyle(color, data.words);
   const top = stopTop(stops);

@@ -6,6 +6,7 @@ import { readStops, stopLane } from "./stops.js";
 import { seriesLanes } from "./series.js";
 // The lanes as one: one zoom, one cursor, one tooltip, one set of keys.
 
+/** @param {PageData} data @param {Color} color */
 export function timeline(data, color) {
   const node = byId("strip");
   if (!node) return null;
