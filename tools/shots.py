@@ -222,7 +222,7 @@ def shoot_language(shots: Shots, address: str, language: str) -> None:
 def listed(page: Page) -> str:
     """Wait until the list has all its rows; its address without the token."""
     page.wait_for_selector("#table[aria-busy=false]")
-    page.wait_for_function(f"document.querySelectorAll('#rows [data-state]:not(.chip)').length >= {_NUM_RUNS}")
+    page.wait_for_function(f"() => document.querySelectorAll('#rows [data-state]:not(.chip)').length >= {_NUM_RUNS}")
     return page.url.split("#")[0]
 
 

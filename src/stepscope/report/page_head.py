@@ -142,14 +142,14 @@ def _end_card(report: Report, language: Language) -> Card:
         return Card("end", language.text("page-card-took"), wall, _ended_note(report, language), tone=tone)
     if not isinstance(end, Forecast):
         return _no_end_card(report, end, language)
+    total = report.run.settings.get("max_steps")
+    is_assumed = total is not None and total.origin == "default"  # then the time is true of that number only
+    assumed = ". " + language.text("assume-default-total", count=end.schedule.max_steps) if is_assumed else ""
     finish = report.finish(end.remaining_s) if state == "running" else None
     if finish is None:
         key = "page-card-left" if state == "running" else "page-card-left-if"
-        return Card("end", language.text(key), language.duration(end.remaining_s), lines[1], tone=tone)
-    left = language.text("summary-left", left=Seconds(end.remaining_s), range=Range(end.low_s, end.high_s))
-    total = report.run.settings.get("max_steps")
-    if total is not None and total.origin == "default":  # nobody stated it: the time is true of that number only
-        left += ". " + language.text("assume-default-total", count=end.schedule.max_steps)
+        return Card("end", language.text(key), language.duration(end.remaining_s), lines[1] + assumed, tone=tone)
+    left = language.text("summary-left", left=Seconds(end.remaining_s), range=Range(end.low_s, end.high_s)) + assumed
     return Card("end", language.text("page-card-done"), language.clock(finish, report.moment), left, tone=tone)
 
 
