@@ -117,7 +117,7 @@ export function stopLane(node, stops, data, color, shared) {
     context.fill();
   }
 
-  return shared.chart(node, 150, {
+  return shared.chart(node, 168, {
     scales: { y: { range: () => [0, top] } },
     axes: [named, { ...axis, incrs: durationSteps, values: (u, values) => durationTicks(values) }],
     series: [{}, { paths: () => null, points: { show: false } }],
