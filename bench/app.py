@@ -136,9 +136,8 @@ def main() -> int:
         folder.mkdir()
         size = write_runs(folder, num)
         print(f"{num:,} logs, {size / 1e6:.0f} MB; load {os.getloadavg()[0]:.1f}\n")
-        print(
-            "| visit | first paint ms | first row ms | all rows s | server s | browser s | frame ms | longest ms | server MB | at most MB |"
-        )
+        names = ("visit", "first paint ms", "first row ms", "all rows s", "server s", "browser s")
+        print("| " + " | ".join((*names, "frame ms", "longest ms", "server MB", "at most MB")) + " |")
         print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
         browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
         for visits in (("cold", "the same server again"), ("warm: another server",)):
