@@ -1,6 +1,6 @@
 """Take pictures of the page and of the app in every state, in a real browser: look at them after a change.
 
-    python tools/shots.py FOLDER                        every state, width and theme: some 190 pictures, five minutes
+    python tools/shots.py FOLDER                        every state, width and theme: some 220 pictures, minutes
     python tools/shots.py FOLDER --only 'page-oom*'     those whose names match
     python tools/shots.py --docs                        docs/page.png and docs/app.png
 
