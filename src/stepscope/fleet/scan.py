@@ -25,8 +25,8 @@ from stepscope.source.listing import Listing, listings
 CHUNK = 64
 # How often a log is tried with nothing else at work before it is said to kill its worker.
 _LAST_TRIES = 2
-# The last chunks are handed over in quarters: nobody waits long for the last of them.
-_LAST, _PARTS = 8, 4
+# The last chunks are handed over in eighths: nobody waits long for the last of them.
+_LAST, _PARTS = 8, 8
 # A chunk ends at these many bytes, too.
 _MOST_BYTES = 64 << 20
 

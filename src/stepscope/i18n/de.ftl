@@ -1704,20 +1704,34 @@ error-fleet-bad-sacct = das ist keine Ausgabe von sacct --parsable2
 fleet-gpu-hours = { $hours } GPU-Stunden
 fleet-run-hours = { $hours } Stunden
 fleet-with-cost = { $hours } (Kosten { $cost })
+fleet-with-money = { $hours } ({ $cost })
 fleet-unit-gpu = GPU-Stunden
 fleet-unit-run = Stunden
 fleet-head = { $runs ->
-    [one] Ein Lauf: { $amount }.
-   *[other] { $runs } Läufe: { $amount }.
+    [one] Goodput { $share }{ $range } von { $amount } in einem Lauf.
+   *[other] Goodput { $share }{ $range } von { $amount } in { $runs } Läufen.
   }
 fleet-nothing-timed = { $count ->
     [one] Ein Lauf, und sein Log enthält keine Zeiten.
    *[other] { $count } Läufe, und kein Log enthält Zeiten.
   }
-fleet-goodput = { $share } der GPU-Stunden wurde trainiert{ $range }; { $unexplained } erklären die Logs nicht. Jeder Lauf einmal gezählt: { $runs }.
-fleet-goodput-runs = { $share } der Stunden wurde trainiert{ $range }; { $unexplained } erklären die Logs nicht. Jeder Lauf einmal gezählt: { $runs }.
+fleet-rests-on = { $unexplained } erklären die Logs nicht. Jeden Lauf einmal gezählt, ist der Goodput { $runs }.
 fleet-lost = Verloren: { $amount }, am meisten durch: { $cause }, { $most }.
-fleet-first = Zuerst: { $what }. Das hätte { $amount } gespart.
+fleet-first = Zuerst beheben: { $what }. Das hätte { $amount } gespart.
+fleet-counted = { $count ->
+    [one] Von { $of } Läufen zählt der eine, dessen Zahl der GPUs bekannt ist.
+   *[other] Von { $of } Läufen zählen die { $count }, deren Zahl der GPUs bekannt ist.
+  }
+fleet-fix-regression = prüfen, was sich mit { $name } geändert hat: Seitdem dauert eine Iteration länger
+fleet-fix-host = den langsamen Host { $name } bis zur Reparatur aus dem Betrieb nehmen
+fleet-copies = { $count ->
+    [one] Ein Log ist die Kopie eines anderen: Ihr Lauf zählt einmal.
+   *[other] { $count } Logs sind Kopien anderer: Jeder Lauf zählt einmal.
+  }
+fleet-paused = { $count ->
+    [one] Ein Lauf pausierte zwischen zwei Starts länger als eine Stunde, insgesamt { $amount }: nicht gezählt, denn seine GPUs können so lange andere Jobs gehabt haben.
+   *[other] { $count } Läufe pausierten zwischen zwei Starts länger als eine Stunde, insgesamt { $amount }: nicht gezählt, denn ihre GPUs können so lange andere Jobs gehabt haben.
+  }
 fleet-training = { $count ->
     [one] Ein Lauf starb oder startete neu: Nach diesem Verlust blieb { $share } seiner Zeit.
    *[other] { $count } Läufe starben oder starteten neu: Nach diesem Verlust blieb { $share } ihrer Zeit.
@@ -1789,7 +1803,7 @@ fleet-section-causes = Wohin die Zeit ging, das Teuerste zuerst
 fleet-section-advice = Was zu tun ist
 fleet-section-regressions = Was langsamer wurde
 fleet-section-hosts = Hosts
-fleet-section-running = Läuft gerade ({ $count })
+fleet-section-running = Liefen beim letzten Lesen ({ $count })
 fleet-section-by = Aufschlüsselung
 fleet-section-missing = Was nicht bekannt ist
 fleet-unread = { $count ->

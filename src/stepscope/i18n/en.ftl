@@ -1705,20 +1705,34 @@ error-fleet-bad-sacct = not the output of sacct --parsable2
 fleet-gpu-hours = { $hours } GPU-hours
 fleet-run-hours = { $hours } hours
 fleet-with-cost = { $hours } (cost { $cost })
+fleet-with-money = { $hours } ({ $cost })
 fleet-unit-gpu = GPU-hours
 fleet-unit-run = hours
 fleet-head = { $runs ->
-    [one] One run: { $amount }.
-   *[other] { $runs } runs: { $amount }.
+    [one] Goodput { $share }{ $range } of { $amount } in one run.
+   *[other] Goodput { $share }{ $range } of { $amount } in { $runs } runs.
   }
 fleet-nothing-timed = { $count ->
     [one] One run, and its log holds no times.
    *[other] { $count } runs, and no log holds times.
   }
-fleet-goodput = { $share } of the GPU-hours trained{ $range }; the logs do not explain { $unexplained }. Each run counted once: { $runs }.
-fleet-goodput-runs = { $share } of the hours trained{ $range }; the logs do not explain { $unexplained }. Each run counted once: { $runs }.
+fleet-rests-on = The logs do not explain { $unexplained }. Each run counted once, goodput is { $runs }.
 fleet-lost = Lost: { $amount }, most of it to { $cause }: { $most }.
-fleet-first = First: { $what }. That would have saved { $amount }.
+fleet-first = Fix first: { $what }. That would have saved { $amount }.
+fleet-counted = { $count ->
+    [one] Of { $of } runs, the one whose number of GPUs is known is counted.
+   *[other] Of { $of } runs, the { $count } whose number of GPUs is known are counted.
+  }
+fleet-fix-regression = look at what changed with { $name }, since when an iteration takes longer
+fleet-fix-host = take the slow host { $name } out of service until it is repaired
+fleet-copies = { $count ->
+    [one] One log is a copy of another one: their run counts once.
+   *[other] { $count } logs are copies of others: each run counts once.
+  }
+fleet-paused = { $count ->
+    [one] One run paused for more than an hour between two starts, for { $amount } in all: not counted, because other jobs may have had its GPUs then.
+   *[other] { $count } runs paused for more than an hour between two starts, for { $amount } in all: not counted, because other jobs may have had their GPUs then.
+  }
 fleet-training = { $count ->
     [one] One run died or restarted: { $share } of its time was left after what was lost to that.
    *[other] { $count } runs died or restarted: { $share } of their time was left after what was lost to that.
@@ -1790,7 +1804,7 @@ fleet-section-causes = Where the time went, costliest first
 fleet-section-advice = What to do about it
 fleet-section-regressions = What got slower
 fleet-section-hosts = Hosts
-fleet-section-running = Running now ({ $count })
+fleet-section-running = Running when last read ({ $count })
 fleet-section-by = Breakdown
 fleet-section-missing = What is not known
 fleet-unread = { $count ->

@@ -1704,20 +1704,34 @@ error-fleet-bad-sacct = esto no es la salida de sacct --parsable2
 fleet-gpu-hours = { $hours } horas de GPU
 fleet-run-hours = { $hours } horas
 fleet-with-cost = { $hours } (coste { $cost })
+fleet-with-money = { $hours } ({ $cost })
 fleet-unit-gpu = horas de GPU
 fleet-unit-run = horas
 fleet-head = { $runs ->
-    [one] Una ejecución: { $amount }.
-   *[other] { $runs } ejecuciones: { $amount }.
+    [one] Goodput del { $share }{ $range } de { $amount } en una ejecución.
+   *[other] Goodput del { $share }{ $range } de { $amount } en { $runs } ejecuciones.
   }
 fleet-nothing-timed = { $count ->
     [one] Una ejecución, y su log no contiene tiempos.
    *[other] { $count } ejecuciones, y ningún log contiene tiempos.
   }
-fleet-goodput = El { $share } de las horas de GPU entrenó{ $range }; los logs no explican el { $unexplained }. Contando cada ejecución una vez: { $runs }.
-fleet-goodput-runs = El { $share } de las horas entrenó{ $range }; los logs no explican el { $unexplained }. Contando cada ejecución una vez: { $runs }.
+fleet-rests-on = Los logs no explican el { $unexplained }. Contando cada ejecución una vez, el goodput es del { $runs }.
 fleet-lost = Perdido: { $amount }; lo que más, { $cause }: { $most }.
 fleet-first = Lo primero: { $what }. Eso habría ahorrado { $amount }.
+fleet-counted = { $count ->
+    [one] De { $of } ejecuciones se cuenta la única cuyo número de GPU se conoce.
+   *[other] De { $of } ejecuciones se cuentan las { $count } cuyo número de GPU se conoce.
+  }
+fleet-fix-regression = revisar qué cambió con { $name }, desde entonces cada iteración tarda más
+fleet-fix-host = retirar el host lento { $name } hasta que se repare
+fleet-copies = { $count ->
+    [one] Un log es copia de otro: su ejecución cuenta una vez.
+   *[other] { $count } logs son copias de otros: cada ejecución cuenta una vez.
+  }
+fleet-paused = { $count ->
+    [one] Una ejecución estuvo parada más de una hora entre dos arranques, { $amount } en total: no se cuenta, porque sus GPU pudieron servir a otros trabajos.
+   *[other] { $count } ejecuciones estuvieron paradas más de una hora entre dos arranques, { $amount } en total: no se cuenta, porque sus GPU pudieron servir a otros trabajos.
+  }
 fleet-training = { $count ->
     [one] Una ejecución murió o se reinició: tras esa pérdida le quedó el { $share } de su tiempo.
    *[other] { $count } ejecuciones murieron o se reiniciaron: tras esa pérdida les quedó el { $share } de su tiempo.
@@ -1789,7 +1803,7 @@ fleet-section-causes = A dónde fue el tiempo, lo más caro primero
 fleet-section-advice = Qué hacer
 fleet-section-regressions = Qué se volvió más lento
 fleet-section-hosts = Hosts
-fleet-section-running = En marcha ({ $count })
+fleet-section-running = En marcha en la última lectura ({ $count })
 fleet-section-by = Desglose
 fleet-section-missing = Lo que no se sabe
 fleet-unread = { $count ->

@@ -1704,20 +1704,34 @@ error-fleet-bad-sacct = ceci n’est pas la sortie de sacct --parsable2
 fleet-gpu-hours = { $hours } heures-GPU
 fleet-run-hours = { $hours } heures
 fleet-with-cost = { $hours } (coût { $cost })
+fleet-with-money = { $hours } ({ $cost })
 fleet-unit-gpu = heures-GPU
 fleet-unit-run = heures
 fleet-head = { $runs ->
-    [one] Une exécution : { $amount }.
-   *[other] { $runs } exécutions : { $amount }.
+    [one] Goodput de { $share }{ $range } sur { $amount } en une exécution.
+   *[other] Goodput de { $share }{ $range } sur { $amount } en { $runs } exécutions.
   }
 fleet-nothing-timed = { $count ->
     [one] Une exécution, dont le log ne contient aucun temps.
    *[other] { $count } exécutions, dont aucun log ne contient de temps.
   }
-fleet-goodput = { $share } des heures-GPU ont servi à entraîner{ $range } ; les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois : { $runs }.
-fleet-goodput-runs = { $share } des heures ont servi à entraîner{ $range } ; les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois : { $runs }.
+fleet-rests-on = Les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois, le goodput est de { $runs }.
 fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
-fleet-first = D’abord : { $what }. Cela aurait économisé { $amount }.
+fleet-first = À corriger d’abord : { $what }. Cela aurait économisé { $amount }.
+fleet-counted = { $count ->
+    [one] Sur { $of } exécutions, seule compte celle dont le nombre de GPU est connu.
+   *[other] Sur { $of } exécutions, seules comptent les { $count } dont le nombre de GPU est connu.
+  }
+fleet-fix-regression = regarder ce qui a changé avec { $name } : depuis, une itération dure plus longtemps
+fleet-fix-host = retirer du service l’hôte lent { $name } jusqu’à sa réparation
+fleet-copies = { $count ->
+    [one] Un log est la copie d’un autre : leur exécution compte une fois.
+   *[other] { $count } logs sont des copies d’autres : chaque exécution compte une fois.
+  }
+fleet-paused = { $count ->
+    [one] Une exécution est restée arrêtée plus d’une heure entre deux démarrages, { $amount } en tout : non compté, car d’autres jobs ont pu occuper ses GPU.
+   *[other] { $count } exécutions sont restées arrêtées plus d’une heure entre deux démarrages, { $amount } en tout : non compté, car d’autres jobs ont pu occuper leurs GPU.
+  }
 fleet-training = { $count ->
     [one] Une exécution est morte ou a redémarré : après cette perte, il lui restait { $share } de son temps.
    *[other] { $count } exécutions sont mortes ou ont redémarré : après cette perte, il leur restait { $share } de leur temps.
@@ -1789,7 +1803,7 @@ fleet-section-causes = Où est passé le temps, le plus coûteux d’abord
 fleet-section-advice = Que faire
 fleet-section-regressions = Ce qui a ralenti
 fleet-section-hosts = Hôtes
-fleet-section-running = En cours ({ $count })
+fleet-section-running = En cours à la dernière lecture ({ $count })
 fleet-section-by = Détail
 fleet-section-missing = Ce qui n’est pas connu
 fleet-unread = { $count ->
