@@ -128,7 +128,11 @@ class Regression(NamedTuple):
 
 
 class Host(NamedTuple):
-    """A host against the fleet: runs, the median ratio of its iterations to those of the same configuration."""
+    """A host against the fleet: runs, the median ratio of its iterations to those of the same configuration.
+
+    extra
+        What its slow iterations took more, and what was lost to crashes there; a run's hosts share it.
+    """
 
     name: str
     num_runs: int
@@ -224,7 +228,7 @@ class Training(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """What would have saved most: a change of a setting, a commit that made runs slower, or a slow host."""
+    """What would have saved most: a change of a setting, a commit that made runs slower, or a bad host."""
 
     kind: Literal["cause", "regression", "host"]
     name: str

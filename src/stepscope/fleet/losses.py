@@ -113,6 +113,8 @@ def evaluation_excess_s(report: Report) -> float | None:
 def _paused_s(report: Report) -> float:
     """Seconds between the end of a process and the next one's first iteration, where these are more than an hour."""
     steps, found = report.run.steps, 0.0
+    if not len(steps.t_ns):
+        return found
     for before, after in pairwise(report.run.segments):
         end_ns, row = int(steps.t_ns[before.first_row + before.num_rows - 1]), after.first_row
         if NO_TIME in (end_ns, int(steps.t_ns[row])):

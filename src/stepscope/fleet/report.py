@@ -22,7 +22,7 @@ from stepscope.fleet.answer import (
     Training,
     Unread,
 )
-from stepscope.fleet.hosts import find_hosts
+from stepscope.fleet.hosts import INTERRUPTIONS, find_hosts
 from stepscope.fleet.moments import moment
 from stepscope.fleet.query import Fleet
 from stepscope.fleet.regressions import find_regressions
@@ -32,8 +32,6 @@ from stepscope.fleet.tables import Row
 _MOST_RUNS = 10
 _MOST_GROUPS = 1000
 _MOST_COSTLY = 200
-# Of what takes interruptions: the work that has to be done again, and the time until it goes on.
-_INTERRUPTIONS = ("lost_work", "gap", "died_after_checkpoint", "died_before_checkpoint")
 # The phase of the ledger that a cause of the same name is; a change that saves seconds of it is its remedy.
 _WITH_REMEDIES = ("evaluation", "checkpoint", "data", "warmup", "gc", "logging", "communication")
 # What may be asked by, and what it is in the table `run`; hosts are several a run.
@@ -99,7 +97,7 @@ def _first(causes: tuple[Cause, ...], regressions: tuple[Regression, ...], hosts
     """What would have saved most."""
     found = [Fix("cause", one.code, one.saves) for one in causes if one.saves is not None]
     found += [Fix("regression", one.since, one.extra) for one in regressions]
-    found += [Fix("host", one.name, one.extra) for one in hosts if one.is_slow_lemon]
+    found += [Fix("host", one.name, one.extra) for one in hosts if one.is_lemon]
     best = max(found, key=lambda one: one.saves.weighted_s, default=None)
     return best if best is not None and best.saves.weighted_s > 0 else None
 
@@ -147,7 +145,7 @@ def _goodput(fleet: Fleet) -> Goodput:
 
 
 def _training(fleet: Fleet) -> Training | None:
-    marks = ", ".join("?" for _ in _INTERRUPTIONS)
+    marks = ", ".join("?" for _ in INTERRUPTIONS)
     row = fleet.rows(
         f"""
         WITH cut AS (
@@ -158,7 +156,7 @@ def _training(fleet: Fleet) -> Training | None:
         FROM run LEFT JOIN cut USING (read_id)
         WHERE is_timed AND weight IS NOT NULL AND (num_restarts > 0 OR ended_early OR seconds > 0)
         """,
-        _INTERRUPTIONS,
+        INTERRUPTIONS,
     )[0]
     return Training(row["num"], 1 - row["lost"] / row["whole"], amount(fleet, row)) if row["num"] else None
 

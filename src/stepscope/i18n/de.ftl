@@ -1715,7 +1715,7 @@ fleet-nothing-timed = { $count ->
     [one] Ein Lauf, und sein Log enthält keine Zeiten.
    *[other] { $count } Läufe, und kein Log enthält Zeiten.
   }
-fleet-rests-on = { $unexplained } erklären die Logs nicht. Jeden Lauf einmal gezählt, ist der Goodput { $runs }.
+fleet-rests-on = { $unexplained } der Zeit zeigt sich in keiner Zeile eines Logs. Jeden Lauf einmal gezählt, ist der Goodput { $runs }.
 fleet-lost = Verloren: { $amount }, am meisten durch: { $cause }, { $most }.
 fleet-first = Zuerst beheben: { $what }. Das hätte { $amount } gespart.
 fleet-counted = { $count ->
@@ -1723,7 +1723,7 @@ fleet-counted = { $count ->
    *[other] Von { $of } Läufen zählen die { $count }, deren Zahl der GPUs bekannt ist.
   }
 fleet-fix-regression = prüfen, was sich mit { $name } geändert hat: Seitdem dauert eine Iteration länger
-fleet-fix-host = den langsamen Host { $name } bis zur Reparatur aus dem Betrieb nehmen
+fleet-fix-host = den Host { $name } bis zur Reparatur aus dem Betrieb nehmen
 fleet-copies = { $count ->
     [one] Ein Log ist die Kopie eines anderen: Ihr Lauf zählt einmal.
    *[other] { $count } Logs sind Kopien anderer: Jeder Lauf zählt einmal.
@@ -1759,6 +1759,7 @@ fleet-cause-lost_work = nach Neustarts doppelt getan
 fleet-cause-died_after_checkpoint = nach einem Checkpoint abgestürzt
 fleet-cause-died_before_checkpoint = vor dem ersten Checkpoint abgestürzt
 fleet-cause-straggler = Warten auf einen langsamen Rank
+fleet-cause-stall = Stillstand, Grund unbekannt
 fleet-remedy-evaluation = evaluiere seltener oder auf weniger Batches
 fleet-remedy-checkpoint = speichere Checkpoints seltener oder im Hintergrund
 fleet-remedy-warmup = behalte den Compile-Cache von Lauf zu Lauf

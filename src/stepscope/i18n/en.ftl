@@ -1716,7 +1716,7 @@ fleet-nothing-timed = { $count ->
     [one] One run, and its log holds no times.
    *[other] { $count } runs, and no log holds times.
   }
-fleet-rests-on = The logs do not explain { $unexplained }. Each run counted once, goodput is { $runs }.
+fleet-rests-on = { $unexplained } of the time shows in no line of a log. Each run counted once, goodput is { $runs }.
 fleet-lost = Lost: { $amount }, most of it to { $cause }: { $most }.
 fleet-first = Fix first: { $what }. That would have saved { $amount }.
 fleet-counted = { $count ->
@@ -1724,7 +1724,7 @@ fleet-counted = { $count ->
    *[other] Of { $of } runs, the { $count } whose number of GPUs is known are counted.
   }
 fleet-fix-regression = look at what changed with { $name }, since when an iteration takes longer
-fleet-fix-host = take the slow host { $name } out of service until it is repaired
+fleet-fix-host = take the host { $name } out of service until it is repaired
 fleet-copies = { $count ->
     [one] One log is a copy of another one: their run counts once.
    *[other] { $count } logs are copies of others: each run counts once.
@@ -1760,6 +1760,7 @@ fleet-cause-lost_work = done twice after restarts
 fleet-cause-died_after_checkpoint = crashed after a checkpoint
 fleet-cause-died_before_checkpoint = crashed before the first checkpoint
 fleet-cause-straggler = waiting for a slow rank
+fleet-cause-stall = stalls, cause unknown
 fleet-remedy-evaluation = evaluate less often, or on fewer batches
 fleet-remedy-checkpoint = save checkpoints less often, or in the background
 fleet-remedy-warmup = keep the compile cache from run to run

@@ -1715,7 +1715,7 @@ fleet-nothing-timed = { $count ->
     [one] Una ejecución, y su log no contiene tiempos.
    *[other] { $count } ejecuciones, y ningún log contiene tiempos.
   }
-fleet-rests-on = Los logs no explican el { $unexplained }. Contando cada ejecución una vez, el goodput es del { $runs }.
+fleet-rests-on = El { $unexplained } del tiempo no aparece en ninguna línea de los logs. Contando cada ejecución una vez, el goodput es del { $runs }.
 fleet-lost = Perdido: { $amount }; lo que más, { $cause }: { $most }.
 fleet-first = Lo primero: { $what }. Eso habría ahorrado { $amount }.
 fleet-counted = { $count ->
@@ -1723,7 +1723,7 @@ fleet-counted = { $count ->
    *[other] De { $of } ejecuciones se cuentan las { $count } cuyo número de GPU se conoce.
   }
 fleet-fix-regression = revisar qué cambió con { $name }, desde entonces cada iteración tarda más
-fleet-fix-host = retirar el host lento { $name } hasta que se repare
+fleet-fix-host = retirar el host { $name } hasta que se repare
 fleet-copies = { $count ->
     [one] Un log es copia de otro: su ejecución cuenta una vez.
    *[other] { $count } logs son copias de otros: cada ejecución cuenta una vez.
@@ -1759,6 +1759,7 @@ fleet-cause-lost_work = repetido tras reinicios
 fleet-cause-died_after_checkpoint = falló tras un checkpoint
 fleet-cause-died_before_checkpoint = falló antes del primer checkpoint
 fleet-cause-straggler = espera a un rank lento
+fleet-cause-stall = paradas de causa desconocida
 fleet-remedy-evaluation = evalúa menos a menudo, o con menos batches
 fleet-remedy-checkpoint = guarda checkpoints menos a menudo, o en segundo plano
 fleet-remedy-warmup = conserva la caché de compilación entre ejecuciones

@@ -1715,7 +1715,7 @@ fleet-nothing-timed = { $count ->
     [one] Une exécution, dont le log ne contient aucun temps.
    *[other] { $count } exécutions, dont aucun log ne contient de temps.
   }
-fleet-rests-on = Les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois, le goodput est de { $runs }.
+fleet-rests-on = { $unexplained } du temps n’apparaît dans aucune ligne des logs. Chaque exécution comptée une fois, le goodput est de { $runs }.
 fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
 fleet-first = À corriger d’abord : { $what }. Cela aurait économisé { $amount }.
 fleet-counted = { $count ->
@@ -1723,7 +1723,7 @@ fleet-counted = { $count ->
    *[other] Sur { $of } exécutions, seules comptent les { $count } dont le nombre de GPU est connu.
   }
 fleet-fix-regression = regarder ce qui a changé avec { $name } : depuis, une itération dure plus longtemps
-fleet-fix-host = retirer du service l’hôte lent { $name } jusqu’à sa réparation
+fleet-fix-host = retirer du service l’hôte { $name } jusqu’à sa réparation
 fleet-copies = { $count ->
     [one] Un log est la copie d’un autre : leur exécution compte une fois.
    *[other] { $count } logs sont des copies d’autres : chaque exécution compte une fois.
@@ -1759,6 +1759,7 @@ fleet-cause-lost_work = refait après un redémarrage
 fleet-cause-died_after_checkpoint = planté après un checkpoint
 fleet-cause-died_before_checkpoint = planté avant le premier checkpoint
 fleet-cause-straggler = attente d’un rank lent
+fleet-cause-stall = arrêts de cause inconnue
 fleet-remedy-evaluation = évaluez moins souvent, ou sur moins de batches
 fleet-remedy-checkpoint = enregistrez des checkpoints moins souvent, ou en arrière-plan
 fleet-remedy-warmup = gardez le cache de compilation d’une exécution à l’autre

@@ -192,7 +192,7 @@ class Habits(NamedTuple):
     saves_only_after_evaluation
         a checkpoint is written only at a step that evaluates
     prints_checkpoints
-        each checkpoint that it writes is a line of its log, whatever is set: where there is none, none was written
+        each checkpoint is a line of its log, under all settings: where there is no such line, none was written
     kept_checkpoints
         how many stay on disk by default: 1 if each overwrites the last, 0 for all of them
     checkpoint_bytes_per_parameter

@@ -128,7 +128,7 @@ def _amount_cells(amount: Amount, report: FleetReport, language: Language) -> tu
 def _parts(report: FleetReport, language: Language, link: Callable[[str, int], str]) -> list[Part]:
     found = [_costliest(report, language, link)]
     if report.regressions:
-        lines = [words.regression(one, language) for one in report.regressions]
+        lines = [words.regression(one, report, language) for one in report.regressions]
         found.append(Part(language.text("fleet-section-regressions"), lines))
     found.append(_hosts(report, language))
     if report.running:

@@ -54,7 +54,7 @@ def unit(report: FleetReport, language: Language) -> str:
 
 def cause_name(code: str, language: Language) -> str:
     """What a cause is called."""
-    return language.text(f"phase-{code}" if code in ORDER else f"fleet-cause-{code}")
+    return language.text(f"phase-{code}" if code in ORDER and code != "stall" else f"fleet-cause-{code}")
 
 
 def headline(report: FleetReport, language: Language) -> list[str]:
