@@ -1512,7 +1512,10 @@ screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence 
 
 fleet-listing = { $found } Logs bisher gefunden
 fleet-progress = { $done } von { $total } · { $rate } pro Sekunde · noch { $left }
-fleet-scanned = { $found } Kandidaten gefunden: { $known } schon bekannt, { $done } jetzt gelesen, { $failed } davon nicht verstanden
+fleet-scanned = { $runs ->
+    [one] Ein Lauf gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
+   *[other] { $runs } Läufe gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
+  }
 fleet-unreadable-folder = Warnung: Der Ordner { $path } lässt sich nicht auflisten
 error-bad-workers = --workers ist eine ganze Zahl von 1 bis 4095
     .hint = zum Beispiel: --workers 8
@@ -1767,7 +1770,7 @@ fleet-remedy-data = lade Batches mit mehr Workern
 fleet-remedy-gc = rufe die Garbage Collection nur bei festen Iterationen auf
 fleet-remedy-logging = logge seltener
 fleet-remedy-communication = sieh dir das Netz an und wo die Ranks laufen
-fleet-remedy-stall = die Logs erklären es nicht: zeichne so einen Job mit stepscope run --trace auf
+fleet-remedy-stall = einen solchen Job mit stepscope run --trace aufzeichnen, um zu sehen, worauf er wartet
 fleet-remedy-gap = starte Jobs sofort und automatisch neu
 fleet-remedy-after_best = hör auf, wenn der Validierungs-Loss gestiegen ist
 fleet-remedy-slower = prüfe Hitze, Takt und andere Jobs auf diesen Hosts

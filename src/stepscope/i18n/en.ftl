@@ -1513,7 +1513,10 @@ screen-inferred = Unknown format, read by its structure ({ $confidence } sure): 
 
 fleet-listing = { $found } logs found so far
 fleet-progress = { $done } of { $total } · { $rate } per second · { $left } left
-fleet-scanned = { $found } candidates found: { $known } known already, { $done } read now, { $failed } of them not understood
+fleet-scanned = { $runs ->
+    [one] One run read, { $failed } not understood; { $known } of { $found } folders and logs had not changed.
+   *[other] { $runs } runs read, { $failed } not understood; { $known } of { $found } folders and logs had not changed.
+  }
 fleet-unreadable-folder = warning: the folder { $path } cannot be listed
 error-bad-workers = --workers is a whole number from 1 to 4095
     .hint = for example: --workers 8
@@ -1768,7 +1771,7 @@ fleet-remedy-data = load batches with more workers
 fleet-remedy-gc = run the garbage collector at fixed iterations only
 fleet-remedy-logging = log less often
 fleet-remedy-communication = check the network and the placement of the ranks
-fleet-remedy-stall = the logs cannot explain it: record such a job with stepscope run --trace
+fleet-remedy-stall = record such a job with stepscope run --trace to see what it waits for
 fleet-remedy-gap = restart jobs at once and automatically
 fleet-remedy-after_best = stop when the validation loss has risen
 fleet-remedy-slower = check heat, clocks and other jobs on these hosts

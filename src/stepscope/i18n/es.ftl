@@ -1512,7 +1512,10 @@ screen-inferred = Formato desconocido, leído por su estructura ({ $confidence }
 
 fleet-listing = { $found } logs encontrados hasta ahora
 fleet-progress = { $done } de { $total } · { $rate } por segundo · tiempo restante: { $left }
-fleet-scanned = { $found } candidatos encontrados: { $known } ya conocidos, { $done } leídos ahora, { $failed } de ellos no se entendieron
+fleet-scanned = { $runs ->
+    [one] Una ejecución leída, { $failed } sin entender; { $known } de { $found } carpetas y logs no habían cambiado.
+   *[other] { $runs } ejecuciones leídas, { $failed } sin entender; { $known } de { $found } carpetas y logs no habían cambiado.
+  }
 fleet-unreadable-folder = aviso: no se puede listar la carpeta { $path }
 error-bad-workers = --workers es un número entero de 1 a 4095
     .hint = por ejemplo: --workers 8
@@ -1767,7 +1770,7 @@ fleet-remedy-data = carga los batches con más workers
 fleet-remedy-gc = ejecuta el recolector de basura solo en iteraciones fijas
 fleet-remedy-logging = escribe menos a menudo en el log
 fleet-remedy-communication = mira la red y dónde corren los ranks
-fleet-remedy-stall = los logs no lo explican: graba un trabajo así con stepscope run --trace
+fleet-remedy-stall = grabar un trabajo así con stepscope run --trace para ver a qué espera
 fleet-remedy-gap = reinicia los trabajos de inmediato y de forma automática
 fleet-remedy-after_best = para cuando la pérdida de validación haya subido
 fleet-remedy-slower = revisa el calor, las frecuencias y los demás trabajos de estos hosts

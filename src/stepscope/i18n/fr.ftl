@@ -1512,7 +1512,10 @@ screen-inferred = Format inconnu, lu d’après sa structure (sûr à { $confide
 
 fleet-listing = { $found } logs trouvés pour l’instant
 fleet-progress = { $done } sur { $total } · { $rate } par seconde · temps restant : { $left }
-fleet-scanned = { $found } candidats trouvés : { $known } déjà connus, { $done } lus maintenant, { $failed } d’entre eux non compris
+fleet-scanned = { $runs ->
+    [one] Une exécution lue, { $failed } non comprises ; { $known } des { $found } dossiers et logs n’avaient pas changé.
+   *[other] { $runs } exécutions lues, { $failed } non comprises ; { $known } des { $found } dossiers et logs n’avaient pas changé.
+  }
 fleet-unreadable-folder = attention : impossible de lister le dossier { $path }
 error-bad-workers = --workers est un nombre entier de 1 à 4095
     .hint = par exemple : --workers 8
@@ -1767,7 +1770,7 @@ fleet-remedy-data = chargez les batches avec plus de workers
 fleet-remedy-gc = ne lancez le ramasse-miettes qu’à des itérations fixes
 fleet-remedy-logging = écrivez moins souvent dans le log
 fleet-remedy-communication = regardez le réseau et la place des ranks
-fleet-remedy-stall = les logs ne l’expliquent pas : enregistrez un tel job avec stepscope run --trace
+fleet-remedy-stall = enregistrer un tel job avec stepscope run --trace pour voir ce qu’il attend
 fleet-remedy-gap = redémarrez les jobs aussitôt et automatiquement
 fleet-remedy-after_best = arrêtez quand la perte de validation a remonté
 fleet-remedy-slower = vérifiez la chaleur, les fréquences et les autres jobs de ces hôtes
