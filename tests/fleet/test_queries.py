@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-duckdb = pytest.importorskip("duckdb")
+pytest.importorskip("duckdb")
 
 from tests.conftest import ROOT
 
@@ -18,12 +18,14 @@ QUERIES = [query.strip() for query in SQL.split(";") if query.strip()]
 
 def answer(query: str, store) -> list[tuple]:
     """What DuckDB, without any of our code, makes of a query of the page."""
+    import duckdb
+
     return duckdb.connect().sql(query.replace("'fleet/", f"'{store}/")).fetchall()
 
 
 def test_each_query_of_the_page_is_answered(scanned_fleet):
     hours, died, savings, unread = (answer(query, scanned_fleet.store) for query in QUERIES)
-    phases = {phase: own for phase, own in hours}
+    phases = dict(hours)
     truth = sum((spent for spent in scanned_fleet.truth.by_run.values()), start=type(scanned_fleet.truth.device_s)())
     assert phases["checkpoint"] > 0
     assert sum(phases.values()) == pytest.approx(truth.total() / 3600, rel=1e-3)
@@ -37,6 +39,6 @@ def test_polars_says_the_same(scanned_fleet):
     polars = pytest.importorskip("polars", reason="Polars is not installed")
     assert polars
     names: dict[str, object] = {}
-    exec(POLARS.replace('"fleet/', f'"{scanned_fleet.store}/'), names)  # noqa: S102
+    exec(POLARS.replace('"fleet/', f'"{scanned_fleet.store}/'), names)
     found = dict(names["hours"].rows())
     assert found == pytest.approx(dict(answer(QUERIES[0], scanned_fleet.store)))

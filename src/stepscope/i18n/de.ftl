@@ -1725,8 +1725,8 @@ fleet-counted = { $count ->
     [one] Von { $of } Läufen zählt der eine, dessen Zahl der GPUs bekannt ist.
    *[other] Von { $of } Läufen zählen die { $count }, deren Zahl der GPUs bekannt ist.
   }
-fleet-fix-regression = prüfen, was sich mit { $name } geändert hat: Seitdem dauert eine Iteration länger
-fleet-fix-host = den Host { $name } bis zur Reparatur aus dem Betrieb nehmen
+fleet-fix-regression = prüfe, was sich mit { $name } geändert hat: Seitdem dauert eine Iteration länger
+fleet-fix-host = nimm den Host { $name } bis zur Reparatur aus dem Betrieb
 fleet-copies = { $count ->
     [one] Ein Log ist die Kopie eines anderen: Ihr Lauf zählt einmal.
    *[other] { $count } Logs sind Kopien anderer: Jeder Lauf zählt einmal.
@@ -1770,7 +1770,7 @@ fleet-remedy-data = lade Batches mit mehr Workern
 fleet-remedy-gc = rufe die Garbage Collection nur bei festen Iterationen auf
 fleet-remedy-logging = logge seltener
 fleet-remedy-communication = sieh dir das Netz an und wo die Ranks laufen
-fleet-remedy-stall = einen solchen Job mit stepscope run --trace aufzeichnen, um zu sehen, worauf er wartet
+fleet-remedy-stall = zeichne so einen Job mit stepscope run --trace auf, um zu sehen, worauf er wartet
 fleet-remedy-gap = starte Jobs sofort und automatisch neu
 fleet-remedy-after_best = hör auf, wenn der Validierungs-Loss gestiegen ist
 fleet-remedy-slower = prüfe Hitze, Takt und andere Jobs auf diesen Hosts

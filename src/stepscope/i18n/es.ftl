@@ -1725,8 +1725,8 @@ fleet-counted = { $count ->
     [one] De { $of } ejecuciones se cuenta la única cuyo número de GPU se conoce.
    *[other] De { $of } ejecuciones se cuentan las { $count } cuyo número de GPU se conoce.
   }
-fleet-fix-regression = revisar qué cambió con { $name }, desde entonces cada iteración tarda más
-fleet-fix-host = retirar el host { $name } hasta que se repare
+fleet-fix-regression = revisa qué cambió con { $name }: desde entonces cada iteración tarda más
+fleet-fix-host = retira el host { $name } hasta que se repare
 fleet-copies = { $count ->
     [one] Un log es copia de otro: su ejecución cuenta una vez.
    *[other] { $count } logs son copias de otros: cada ejecución cuenta una vez.
@@ -1770,7 +1770,7 @@ fleet-remedy-data = carga los batches con más workers
 fleet-remedy-gc = ejecuta el recolector de basura solo en iteraciones fijas
 fleet-remedy-logging = escribe menos a menudo en el log
 fleet-remedy-communication = mira la red y dónde corren los ranks
-fleet-remedy-stall = grabar un trabajo así con stepscope run --trace para ver a qué espera
+fleet-remedy-stall = graba un trabajo así con stepscope run --trace para ver a qué espera
 fleet-remedy-gap = reinicia los trabajos de inmediato y de forma automática
 fleet-remedy-after_best = para cuando la pérdida de validación haya subido
 fleet-remedy-slower = revisa el calor, las frecuencias y los demás trabajos de estos hosts

@@ -1725,8 +1725,8 @@ fleet-counted = { $count ->
     [one] Sur { $of } exécutions, seule compte celle dont le nombre de GPU est connu.
    *[other] Sur { $of } exécutions, seules comptent les { $count } dont le nombre de GPU est connu.
   }
-fleet-fix-regression = regarder ce qui a changé avec { $name } : depuis, une itération dure plus longtemps
-fleet-fix-host = retirer du service l’hôte { $name } jusqu’à sa réparation
+fleet-fix-regression = regardez ce qui a changé avec { $name } : depuis, une itération dure plus longtemps
+fleet-fix-host = retirez du service l’hôte { $name } jusqu’à sa réparation
 fleet-copies = { $count ->
     [one] Un log est la copie d’un autre : leur exécution compte une fois.
    *[other] { $count } logs sont des copies d’autres : chaque exécution compte une fois.
@@ -1770,7 +1770,7 @@ fleet-remedy-data = chargez les batches avec plus de workers
 fleet-remedy-gc = ne lancez le ramasse-miettes qu’à des itérations fixes
 fleet-remedy-logging = écrivez moins souvent dans le log
 fleet-remedy-communication = regardez le réseau et la place des ranks
-fleet-remedy-stall = enregistrer un tel job avec stepscope run --trace pour voir ce qu’il attend
+fleet-remedy-stall = enregistrez un tel job avec stepscope run --trace pour voir ce qu’il attend
 fleet-remedy-gap = redémarrez les jobs aussitôt et automatiquement
 fleet-remedy-after_best = arrêtez quand la perte de validation a remonté
 fleet-remedy-slower = vérifiez la chaleur, les fréquences et les autres jobs de ces hôtes
