@@ -44,7 +44,7 @@ def render(report: FleetReport, language: Language, pages: Mapping[int, str] | N
         head=words.headline(report, language),
         pieces=_pieces(report, language),
         ranking=_table(words.cause_rows(report, language), language.text("fleet-section-causes")),
-        causes=[_cause(one, report, language, link) for one in report.causes],
+        causes=[_cause(one, report, language, link) for one in words.shown_causes(report)],
         parts=_parts(report, language, link),
         document=html.embedded("report", _document(report)),
     )
@@ -117,9 +117,9 @@ def _cause(one: Cause, report: FleetReport, language: Language, link: Callable[[
     rows = [(link(run.uri, run.read_id), *_amount_cells(run.amount, report, language)) for run in one.runs]
     return {
         "name": title,
-        "amount": words.with_unit(one.amount, language),
-        "remedy": words.remedy(one, language),
-        "beyond": words.beyond(one, language),
+        "amount": words.with_unit(one.amount, report, language),
+        "remedy": words.remedy(one, report, language),
+        "beyond": words.beyond(one, report, language),
         "table": _table([head, *rows], title),
     }
 
@@ -130,13 +130,13 @@ def _money_head(report: FleetReport, language: Language) -> tuple[str, ...]:
 
 def _amount_cells(amount: Amount, report: FleetReport, language: Language) -> tuple[str, ...]:
     own = words.hours(amount, language)
-    return (own, words.cost(amount, language)) if report.total.money is not None else (own,)
+    return (own, words.cost(amount, report, language)) if report.total.money is not None else (own,)
 
 
 def _parts(report: FleetReport, language: Language, link: Callable[[str, int], str]) -> list[Part]:
     found = [_costliest(report, language, link)]
     if report.regressions:
-        lines = [words.regression(one, language) for one in report.regressions]
+        lines = [words.regression(one, report, language) for one in report.regressions]
         found.append(Part(language.text("fleet-section-regressions"), lines))
     found.append(_hosts(report, language))
     if report.running:
