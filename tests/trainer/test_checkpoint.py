@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from stepscope.trainer import checkpoint, writer
+from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError
-from stepscope.trainer.model import load_gpt2, load_model
-from stepscope.trainer.writer import ASIDES, NAME, PREVIOUS
+from stepscope.trainer.extras import writer
+from stepscope.trainer.extras.gpt2 import load_gpt2
+from stepscope.trainer.extras.writer import ASIDES, NAME, PREVIOUS
+from stepscope.trainer.model import load_model
 from tests.trainer.conftest import TINY, same, start
 
 

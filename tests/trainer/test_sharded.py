@@ -11,10 +11,10 @@ import torch
 import torch.distributed as dist
 
 from stepscope.cli import main
-from stepscope.trainer import checkpoint, sharded
+from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.model import GPT, ModelArgs, load_model
-from stepscope.trainer.optimizers import make_optimizers
+from stepscope.trainer.extras import sharded
+from stepscope.trainer.model import GPT, ModelArgs, load_model, make_optimizers
 from tests.trainer.conftest import TINY, same
 
 

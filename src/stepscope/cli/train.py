@@ -26,7 +26,7 @@ from stepscope.core.redact import redact
 if TYPE_CHECKING:
     from stepscope.i18n import Language
     from stepscope.trainer.config import Plain, TrainConfig
-    from stepscope.trainer.selftest import Finding
+    from stepscope.trainer.extras.selftest import Finding
     from stepscope.trainer.train import Outcome
 
 _SAMPLE_TOKENS = 400
@@ -82,8 +82,8 @@ def _train(args: argparse.Namespace) -> int:
     voice = _Voice(language)
     with _trainer.translated_errors():
         asked = _settings(args, voice)
-        from stepscope.trainer.accounts import process_start_ns
         from stepscope.trainer.config import build
+        from stepscope.trainer.extras.process import process_start_ns
 
         config = build(*asked.layers)
         is_first = os.environ.get("RANK", "0") == "0"
@@ -136,8 +136,8 @@ def _selftest(args: argparse.Namespace) -> int:
     if args.config or any(getattr(args, name) is not None for name in NAMES if name != "device"):
         raise UsageError("selftest-alone", place="--selftest")
     _trainer.need_torch()
-    from stepscope.trainer.selftest import PARTS, best_device
-    from stepscope.trainer.selftest import run as run_parts
+    from stepscope.trainer.extras.selftest import PARTS, best_device
+    from stepscope.trainer.extras.selftest import run as run_parts
 
     with _trainer.translated_errors():
         parts = list(PARTS) if args.selftest == "all" else args.selftest.split(",")
