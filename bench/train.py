@@ -268,7 +268,7 @@ def checkpoint(rounds: int) -> None:
 
 def evaluation() -> None:
     """Two states of one run, 50 iterations apart: noise of their difference, and time, against nanoGPT's way."""
-    from stepscope.trainer.model import load_model
+    from stepscope.trainer.extras.weights import load_model
     from stepscope.trainer.train import FIXED_SHARE, Evaluator
 
     folder = workplace(None)

@@ -15,7 +15,7 @@ from stepscope.core.installing import install_command
 from stepscope.trainer.config import TrainerError, build
 from stepscope.trainer.extras import device as device_module
 from stepscope.trainer.extras.device import pick_precision, pick_threads, probe_bfloat16
-from stepscope.trainer.extras.gpt2 import load_gpt2
+from stepscope.trainer.extras.weights import load_gpt2
 from stepscope.trainer.model import GPT, ModelArgs
 from tests.trainer.conftest import TINY
 

@@ -16,9 +16,9 @@ from stepscope.trainer import train as loop
 from stepscope.trainer.accounts import BACKWARD, DEVICE, FORWARD, Accounts
 from stepscope.trainer.config import TrainerError, build
 from stepscope.trainer.data import Split
-from stepscope.trainer.extras import device
+from stepscope.trainer.extras import clock, device
 from stepscope.trainer.extras import memory as memory_module
-from stepscope.trainer.extras.gpu_clock import DevicePhases
+from stepscope.trainer.extras.clock import DevicePhases, HostPhases
 from stepscope.trainer.extras.memory import LiveBytes, fitting_batch, state_bytes
 from stepscope.trainer.extras.shared_memory import SharedMemory
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
@@ -75,7 +75,7 @@ def test_seconds_of_a_gpu_are_divided_as_the_gpu_divided_them():
 def test_steps_between_two_printed_ones_have_the_devices_seconds(trained, monkeypatch):
     """They had the time that queueing took, and the wait for all of them fell on one."""
     timeline = Timeline(lambda number: 1.0 + number % 5)  # every event its own distance, whatever the host does
-    monkeypatch.setattr(loop, "_make_device_phases", lambda _, log: DevicePhases(log.accounts, timeline.event))
+    monkeypatch.setattr(loop, "make_phases", lambda _, accounts: DevicePhases(accounts, timeline.event))
     run = trained(log_interval=7, max_iters=20, eval_interval=10, gradient_accumulation_steps=1)
     records = [record for record in records_of(run.folder) if record["kind"] == "step"]
     assert [record["step"] for record in records] == list(range(21))
@@ -96,7 +96,7 @@ def test_steps_between_two_printed_ones_have_the_devices_seconds(trained, monkey
 
 def test_a_step_that_was_printed_states_the_devices_time(trained, monkeypatch):
     monkeypatch.setattr(
-        loop, "_make_device_phases", lambda _, log: DevicePhases(log.accounts, Timeline(lambda _: 100.0).event)
+        loop, "make_phases", lambda _, accounts: DevicePhases(accounts, Timeline(lambda _: 100.0).event)
     )
     log = trained(max_iters=4, log_interval=2, eval_interval=100, gradient_accumulation_steps=1).log
     assert [line.split("time ")[1].split(",")[0] for line in log.splitlines() if line.startswith("iter")] == [
@@ -105,9 +105,7 @@ def test_a_step_that_was_printed_states_the_devices_time(trained, monkeypatch):
 
 
 def test_queued_steps_are_recorded_also_when_the_run_breaks_off(trained, monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        loop, "_make_device_phases", lambda _, log: DevicePhases(log.accounts, Timeline(lambda _: 1.0).event)
-    )
+    monkeypatch.setattr(loop, "make_phases", lambda _, accounts: DevicePhases(accounts, Timeline(lambda _: 1.0).event))
     original = GPT.forward
     calls = iter(range(10**6))
 
@@ -189,14 +187,8 @@ def test_no_double_precision_reaches_an_apple_gpu(corpus):
 def test_a_device_without_events_is_waited_for_in_every_step(trained, monkeypatch):
     """Else the time of a step would be the time it takes to queue it."""
     waits = []
-    original = loop.Trainer.__init__
-
-    def as_on_a_mac(self, *parts):
-        original(self, *parts)
-        self._must_wait = True
-
-    monkeypatch.setattr(loop, "synchronize", waits.append)
-    monkeypatch.setattr(loop.Trainer, "__init__", as_on_a_mac)
+    monkeypatch.setattr(clock, "synchronize", waits.append)
+    monkeypatch.setattr(loop, "make_phases", lambda _, accounts: HostPhases(accounts, torch.device("mps")))
     trained(max_iters=6, log_interval=3)
     assert len(waits) == 7
 

@@ -236,7 +236,7 @@ def test_only_the_best_is_kept_where_that_was_asked(trained):
 
 
 def test_settings_of_the_built_in_run_are_sound():
-    from stepscope.trainer.config import SMALL
+    from stepscope.cli._train_config import SMALL
 
     assert build(SMALL).recipe == "modern"
     assert build(TINY).recipe == "nanogpt"

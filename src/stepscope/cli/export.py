@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     language = _answer.chosen_languages(args)[0]
     _trainer.need_torch()
     with _trainer.translated_errors():
-        from stepscope.trainer.extras.sharded import export
+        from stepscope.trainer.extras.export import export
         from stepscope.trainer.extras.writer import NAME
 
         target = Path(args.to) if args.to else Path(args.out_dir) / NAME

@@ -179,9 +179,8 @@ def _sample(args: argparse.Namespace) -> None:
 def _load(args: argparse.Namespace) -> tuple[Any, Any, Any, list[int]]:
     """The network, how text becomes tokens and back, and a first token."""
     from stepscope.trainer import checkpoint
-    from stepscope.trainer.extras.gpt2 import load_gpt2
+    from stepscope.trainer.extras.weights import load_gpt2, load_model
     from stepscope.trainer.extras.writer import NAME
-    from stepscope.trainer.model import load_model
 
     if args.init_from != "resume":
         return load_gpt2(args.init_from, args.gpt2_folder, 0.0), *_tokens({}, Path())

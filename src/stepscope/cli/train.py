@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stepscope.cli import _answer, _flags, _trainer
-from stepscope.cli._train_config import read_settings
+from stepscope.cli._train_config import SMALL, read_settings
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Argument, Decimal, Seconds
 from stepscope.core.redact import redact
@@ -34,7 +34,7 @@ _SAMPLE_TOKENS = 400
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One flag per setting, under nanoGPT's names."""
-    from stepscope.trainer.config import ABOUT, NAMES, SMALL, TrainConfig
+    from stepscope.trainer.config import ABOUT, NAMES, TrainConfig
 
     defaults = TrainConfig()
     parser.add_argument("config", nargs="*", metavar="CONFIG.py", help="Config files of nanoGPT, read in this order")
@@ -188,7 +188,7 @@ class _Asked(NamedTuple):
 
 def _settings(args: argparse.Namespace, voice: _Voice) -> _Asked:
     """The settings, and nanoGPT's lines that say so."""
-    from stepscope.trainer.config import NAMES, SMALL
+    from stepscope.trainer.config import NAMES
 
     flags = {name: value for name in NAMES if (value := getattr(args, name)) is not None}
     layers: list[dict[str, Plain]] = []

@@ -37,19 +37,14 @@ import torch.distributed as dist
 from stepscope.trainer.config import NAMES, TrainConfig, TrainerError, told_as
 from stepscope.trainer.data import Batches
 from stepscope.trainer.extras import writer
-from stepscope.trainer.extras.damage import damage
 from stepscope.trainer.extras.device import World, random_state, set_random_state
+from stepscope.trainer.extras.found import candidates, damage
 from stepscope.trainer.extras.shared_memory import SharedMemory
 from stepscope.trainer.extras.spread import like
 from stepscope.trainer.extras.torch_file import Key, bytes_of, key_of, parts_of
 from stepscope.trainer.extras.writer import (
     ALIGN,
-    BEST,
     NAME,
-    PREVIOUS,
-    SLICES,
-    SLICES_BEST,
-    SLICES_PREVIOUS,
     SMALL,
     Written,
 )
@@ -352,22 +347,6 @@ def load(
     if broken:
         raise TrainerError("train-no-whole-checkpoint", place=str(folder), reason="; ".join(broken))
     raise TrainerError("train-no-checkpoint", place=str(folder / NAME))
-
-
-def candidates(folder: Path, *, best: bool = False) -> list[Path]:
-    """The checkpoints of a folder, newest first. A run writes files or folders; who has both changed from one to the
-    other, and the younger pair is the one that counts. `best` puts the best one before them."""
-    if best:
-        found = [[path] for name in (BEST, SLICES_BEST) if (path := folder / name).exists()]
-        return [*(path for (path,) in sorted(found, key=_moment, reverse=True)), *candidates(folder)]
-    pairs = ((NAME, PREVIOUS), (SLICES, SLICES_PREVIOUS))
-    found = [[path for name in pair if (path := folder / name).exists()] for pair in pairs]
-    return [path for pair in sorted(filter(None, found), key=_moment, reverse=True) for path in pair]
-
-
-def _moment(pair: list[Path]) -> float:
-    newest = pair[0] / SMALL if pair[0].is_dir() else pair[0]
-    return newest.stat().st_mtime if newest.exists() else 0.0
 
 
 def saved_settings(folder: Path) -> dict[str, Any]:

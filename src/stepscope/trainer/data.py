@@ -66,21 +66,6 @@ def read_meta(folder: Path) -> Meta | None:
     return meta
 
 
-def find_folder(config: TrainConfig) -> Path:
-    """Where the run's data lie: `data/NAME` as in nanoGPT, or a folder named as it is; the embedded corpus is made."""
-    if config.dataset == "stdlib":
-        folder = Path(config.out_dir) / "data"
-        if not (folder / "meta.pkl").exists():
-            from stepscope.trainer.extras.corpora import prepare_stdlib
-
-            prepare_stdlib(folder)
-        return folder
-    for folder in (Path("data") / config.dataset, Path(config.dataset)):
-        if (folder / "train.bin").exists():
-            return folder
-    raise TrainerError("train-no-data", place=str(Path("data") / config.dataset / "train.bin"), name=config.dataset)
-
-
 class Split:
     """One `.bin` file, open for as long as the run lasts."""
 

@@ -17,16 +17,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 (its customary name)
 
-from stepscope.trainer.config import TrainConfig, told_as
+from stepscope.trainer.config import TrainConfig
 from stepscope.trainer.extras.spread import divided, like, whole
 
-_MOST_LAYERS = 10_000  # of a checkpoint in slices, whose tensors are not looked at yet
 OPTIMIZERS = ("optimizer", "muon")  # their names in a checkpoint
 _STEPS = 5
 _A, _B, _C = 3.4445, -4.7750, 2.0315  # of one Newton-Schulz step: x becomes (A + B xxᵀ + C (xxᵀ)²) x
@@ -235,36 +235,6 @@ def _draw(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
 
 
-# -- loading ---------------------------------------------------------------------------------------------------------
-
-
-def load_model(saved: dict[str, Any], *, place: str, dropout: float = 0.0) -> GPT:
-    """The network of a checkpoint, ours or nanoGPT's."""
-    with told_as("train-bad-checkpoint", place):
-        args = saved["model_args"]
-        shape = {name: args[name] for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "vocab_size")}
-        _check_shape(shape, saved.get("model"))
-        model = GPT(ModelArgs(**shape, dropout=dropout, recipe=args.get("recipe", "nanogpt")))
-        if "model" not in saved:
-            return model  # the checkpoint is in slices, and each process reads its own into the network it has
-        # torch.compile puts a prefix before every name.
-        weights = {name.removeprefix("_orig_mod."): value for name, value in saved["model"].items()}
-        # Very old PyTorch kept the mask of causal attention as a buffer.
-        weights = {name: value for name, value in weights.items() if not name.endswith(".attn.bias")}
-        model.load_state_dict(weights)
-    return model
-
-
-def _check_shape(shape: dict[str, Any], weights: dict[str, Any] | None) -> None:
-    """Refuse a network that is far larger than its weights before it is built."""
-    layers = int(shape["n_layer"])
-    if layers > (_MOST_LAYERS if weights is None else len(weights)):
-        raise ValueError(f"n_layer {layers}")
-    table = None if weights is None else weights.get("transformer.wte.weight")
-    if table is not None and tuple(table.shape) != (shape["vocab_size"], shape["n_embd"]):
-        raise ValueError(f"vocab_size {shape['vocab_size']}, n_embd {shape['n_embd']}: {tuple(table.shape)}")
-
-
 # -- what changes the weights -------------------------------------------------------------------------------------
 
 # Everything that follows from the iteration (rates, momentum) is set by the loop before each step, so that an optimizer
@@ -280,9 +250,16 @@ class Muon(torch.optim.Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[torch.Tensor], lr: float, momentum: float = 0.95, weight_decay: float = 0.0
+        self,
+        params: Iterable[torch.Tensor],
+        lr: float,
+        momentum: float = 0.95,
+        weight_decay: float = 0.0,
+        *,
+        in_bfloat16: bool = False,
     ) -> None:
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        self._orthogonal = partial(orthogonal, in_bfloat16=in_bfloat16)
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:
@@ -305,7 +282,7 @@ class Muon(torch.optim.Optimizer):
             for (rows, width), pairs in shapes.items():
                 # A tall matrix has more to move than its columns can say.
                 scale = group["lr"] * max(1.0, rows / width) ** 0.5
-                stack = divided(orthogonal, torch.stack([piece for _, piece in pairs])).mul_(scale)
+                stack = divided(self._orthogonal, torch.stack([piece for _, piece in pairs])).mul_(scale)
                 for (weight, _), update in zip(pairs, stack, strict=True):
                     updates.setdefault(weight, []).append(update)
             for weight, pieces in updates.items():
@@ -314,13 +291,13 @@ class Muon(torch.optim.Optimizer):
                 weight.sub_(like(torch.cat(pieces).to(weight.dtype), weight))
 
 
-def orthogonal(x: torch.Tensor) -> torch.Tensor:
+def orthogonal(x: torch.Tensor, *, in_bfloat16: bool = False) -> torch.Tensor:
     """The orthogonal matrix next to each of a stack of matrices, roughly: singular values end between 0.7 and 1.2.
 
-    In bfloat16 on a GPU that has it, where that is twice as fast or more. In float32 elsewhere: on some virtual CPUs
+    In bfloat16 on a GPU that has it, where that is twice as fast or more, and where it was tried: on some virtual CPUs
     bfloat16 kills the process (`torch.optim.Muon` uses it everywhere).
     """
-    if x.is_cuda and torch.cuda.is_bf16_supported():
+    if in_bfloat16 or (x.is_cuda and torch.cuda.is_bf16_supported()):
         x = x.bfloat16()
     is_tall = x.size(-2) > x.size(-1)
     if is_tall:
@@ -374,7 +351,7 @@ def make_optimizers(model: GPT, config: TrainConfig) -> list[torch.optim.Optimiz
             adam.state[p] = {"step": step, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
     if not matrices:
         return [adam]
-    muon = Muon(matrices, lr=config.muon_lr, weight_decay=config.weight_decay)
+    muon = Muon(matrices, lr=config.muon_lr, weight_decay=config.weight_decay, in_bfloat16=config.dtype == "bfloat16")
     for p in matrices:
         muon.state[p]["momentum"] = torch.zeros_like(p)
     return [adam, muon]

@@ -37,8 +37,10 @@ from stepscope.trainer.config import (
     muon_rate_at,
     told_as,
 )
-from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Meta, Split, find_folder, read_meta
+from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, read_meta
 from stepscope.trainer.extras.blocking import BlockingCheckpointer
+from stepscope.trainer.extras.clock import make_phases
+from stepscope.trainer.extras.corpora import find_folder
 from stepscope.trainer.extras.device import (
     World,
     exact,
@@ -49,27 +51,19 @@ from stepscope.trainer.extras.device import (
     pick_threads,
     random_state,
     set_random_state,
-    synchronize,
 )
-from stepscope.trainer.extras.gpu_clock import DevicePhases
 from stepscope.trainer.extras.memory import fitting_batch, make_peak, state_staging
 from stepscope.trainer.extras.process import frozen_garbage, stop_signals
+from stepscope.trainer.extras.text import Sample, sample_of
+from stepscope.trainer.extras.weights import load_model
 from stepscope.trainer.extras.writer import NAME, Written
-from stepscope.trainer.model import GPT, ModelArgs, load_model, make_optimizers
+from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
 # The settings that a checkpoint's network has of its own.
 _SHAPE = ("n_layer", "n_head", "n_embd", "block_size", "bias")
 _COLLECT_EVERY = 1000  # steps without an evaluation after which garbage is collected all the same
-_BEFORE_TOKENS = 80  # of the text of an untrained network: it gets no better
 # With paired batches this part of nanoGPT's number gives differences at least twice as precise (see `Evaluator`).
 FIXED_SHARE = 0.25
-
-
-class Sample(NamedTuple):
-    """Text of the network as it began, and as it is."""
-
-    before: str
-    after: str
 
 
 class Outcome(NamedTuple):
@@ -185,9 +179,7 @@ class Trainer:
                     saved, config, world, self.progress, batches=self.batches, scaler=self.scaler, say=log.say
                 )
         self.micro_steps = config.gradient_accumulation_steps // world.size
-        self.device_phases = _make_device_phases(world, log)
-        self.lap = self.accounts.lap if self.device_phases is None else self.device_phases.lap
-        self._must_wait = self.device_phases is None and world.device.type != "cpu"
+        self.clock = make_phases(world, log.accounts)
         self._saved_iteration, self._saved_at = 0, time.monotonic()
         self._wants_save = False  # before the next step, because `--save_minutes` have passed
         self._grad_norm: Any = None  # of the last step, before it was clipped; stays on the device
@@ -250,7 +242,7 @@ class Trainer:
             vocab_size = own_vocabulary or GPT2_VOCABULARY
             model = GPT(ModelArgs(**shape, vocab_size=vocab_size, dropout=config.dropout, recipe=config.recipe))
         else:
-            from stepscope.trainer.extras.gpt2 import load_gpt2
+            from stepscope.trainer.extras.weights import load_gpt2
 
             self.log.print(f"Initializing from OpenAI GPT-2 weights: {config.init_from}")
             model = load_gpt2(config.init_from, config.gpt2_folder, config.dropout)
@@ -341,7 +333,7 @@ class Trainer:
                     self._loop(stop)
                 finally:
                     with contextlib.suppress(RuntimeError):  # of a device that is no more
-                        self._catch_up()
+                        self.clock.settle()
                 self.log.ended = "stopped" if stop else "finished"
             # A model in slices computes only where all processes do.
             takes_part = self.world.rank == 0 or self.config.shard
@@ -369,8 +361,7 @@ class Trainer:
         x, y = self._resumed_batch or self.batches.next()
         self.accounts.lap(phases.STARTUP)
         self.accounts.ready(progress.iteration)
-        if self.device_phases is not None:
-            self.device_phases.start()
+        self.clock.start()
         before = time.perf_counter()
         progress.first_iteration = last_collected = self._saved_iteration = progress.iteration
         # nanoGPT takes one more step each time that a run which is over is resumed.
@@ -392,8 +383,7 @@ class Trainer:
             progress.evaluated = False
             was_writing = self.checkpointer is not None and self.checkpointer.is_writing
 
-            if self.device_phases is not None:
-                self.device_phases.begin()
+            self.clock.begin()
             x, y, loss = self._step(x, y)
 
             # A step's time is nanoGPT's: from the end of one step to the end of the next.
@@ -423,7 +413,7 @@ class Trainer:
 
     def _step(self, x: Any, y: Any) -> tuple[Any, Any, Any]:
         """One iteration: forward and backward over the micro-batches, then the optimizers."""
-        lap = self.lap
+        lap = self.clock.lap
         step_loss: Any = 0.0
         loss: Any = None
         for micro in range(self.micro_steps):
@@ -445,8 +435,7 @@ class Trainer:
             # From here on the weights change, so a copy of them that is still being made must be finished.
             self.checkpointer.settle()
             self.accounts.lap(phases.STAGING)
-            if self.device_phases is not None:
-                self.device_phases.skip()
+            self.clock.skip()
         if self.config.grad_clip:
             for optimizer in self.optimizers:
                 self.scaler.unscale_(optimizer)
@@ -459,10 +448,7 @@ class Trainer:
         self.progress.loss_sum += step_loss
         self.progress.loss_count += 1
         lap(phases.OPTIMIZER)
-        if self._must_wait:
-            # A device without timed events: a step's seconds are its own only if the next one waits for it.
-            synchronize(self.world.device)
-            self.accounts.lap(phases.DEVICE)
+        self.clock.end()
         # nanoGPT prints the last micro-batch's loss, we the mean of all.
         return x, y, loss * self.micro_steps if self.config.eval == "nanogpt" else step_loss
 
@@ -495,8 +481,9 @@ class Trainer:
             wants_stop, self._wants_save = asked > 0, late > 0
         if value is None and (is_printed or world.device.type == "cpu"):
             value = loss.item()  # waits for a device: only where its line is printed
-        if self.device_phases is not None and is_printed:
-            seconds = self.device_phases.settle()
+        if is_printed:
+            told = self.clock.settle()
+            seconds = seconds if told is None else told
         self._stop_if_nan(value)
         figures = self._figures(seconds, is_known=value is not None, is_printed=is_printed)
         if is_printed:
@@ -509,12 +496,7 @@ class Trainer:
             self.log.note_written(self.checkpointer.collect())
         self.log.show("step", seconds)
         self.accounts.lap(phases.LOGGING)
-        if self.device_phases is not None:
-            self.device_phases.step(progress.iteration, value, figures, add_step)
-            return wants_stop
-        self.accounts.step(progress.iteration, seconds, value, figures)
-        if add_step is not None:
-            add_step(seconds)
+        self.clock.step(progress.iteration, value, figures, add_step, seconds=seconds)
         return wants_stop
 
     def _figures(self, seconds: float, *, is_known: bool, is_printed: bool) -> dict[str, float | None]:
@@ -545,7 +527,7 @@ class Trainer:
         """An evaluation; the best so far is always saved, others as nanoGPT does unless saving has its own times."""
         config, progress = self.config, self.progress
         running = progress.take_mean_loss()
-        self._catch_up()
+        self.clock.settle()  # work that is still queued belongs to the steps before this moment
         if running is not None and self.world.size > 1:
             shared = torch.tensor(running, device=self.world.device)
             dist.all_reduce(shared)
@@ -586,7 +568,7 @@ class Trainer:
 
     def _save(self, *, is_best: bool = False) -> None:
         """Start a checkpoint. nanoGPT's line comes first, so that a log says when."""
-        self._catch_up()
+        self.clock.settle()
         config, iteration = self.config, self.progress.iteration
         self._saved_iteration, self._saved_at, self._wants_save = iteration, time.monotonic(), False
         # On every rank: each has random numbers of its own.
@@ -608,34 +590,16 @@ class Trainer:
 
     # -- small things ---------------------------------------------------------------------------------------------
 
-    def _catch_up(self) -> None:
-        """Wait for a device's clock: work that is still queued belongs to the steps before this moment."""
-        if self.device_phases is not None:
-            self.device_phases.settle()
-
     def _collect_garbage(self) -> None:
-        self._catch_up()
+        self.clock.settle()
         gc.collect()
         self.accounts.event("gc", self.progress.iteration, self.accounts.lap(phases.GC))
 
     def _sample(self, count: int) -> Sample | None:
-        """What the network writes, after what it wrote before it had learned anything."""
-        meta, model = self.meta, self.raw_model
-        if meta is None or model.args.vocab_size < len(meta.itos):
-            return None
         self.log.show("sampling")
-        before = ""
-        if not self.config.shard:
-            torch.manual_seed(self.config.seed)
-            before = self._text(GPT(model.args).to(self.world.device), meta, _BEFORE_TOKENS)
-        sample = Sample(before, self._text(model, meta, count))
+        sample = sample_of(self.raw_model, self.meta, count, seed=self.config.seed, with_before=not self.config.shard)
         self.accounts.lap(phases.SAMPLING)
         return sample
-
-    def _text(self, model: GPT, meta: Meta, count: int) -> str:
-        model.eval()
-        start = torch.tensor([meta.first_tokens()], device=self.world.device)
-        return meta.decode(model.generate(start, count, temperature=0.8, top_k=200)[0].tolist())
 
 
 def _find_data(config: TrainConfig, world: World) -> Path:
@@ -656,12 +620,6 @@ def _share(model: Any, config: TrainConfig, world: World) -> Any:
     # Gradients live in the buckets that travel: no copy into them, and no second set in memory. The only buffers are
     # the tables of the rotary positions, which follow from the shape: nobody needs to send them.
     return DistributedDataParallel(model, device_ids=devices, gradient_as_bucket_view=True, broadcast_buffers=False)
-
-
-def _make_device_phases(world: World, log: RunLog) -> DevicePhases | None:
-    if world.device.type != "cuda":
-        return None
-    return DevicePhases(log.accounts, lambda: torch.cuda.Event(enable_timing=True))
 
 
 # -- how good is the network now? ---------------------------------------------------------------------------------

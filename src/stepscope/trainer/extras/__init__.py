@@ -2,7 +2,7 @@
 
 The run's folder: `folder` (one trainer at a time, earlier runs kept), `append` (files on a full disk), `totals` (sums
 for the ledger), `trackers` (W&B, TensorBoard). Checkpoints on their way: `shared_memory`, `torch_file` and `writer`
-(the process that writes), `blocking` (without it), `damage` (checksums), `sharded` (models that do not fit on one
-device), `spread` (optimizers over several processes). The machine: `device`, `memory`, `process`, `gpu_clock`. Data and
-weights that come from elsewhere: `corpora`, `gpt2`. Commands of their own: `bench`, `selftest`.
+(the process that writes), `blocking` (without it), `found` (which there are, and whether they are whole), `sharded`
+(models that do not fit on one device), `spread` (optimizers over several processes). The machine: `device`, `memory`,
+`process`, `clock`. What comes from elsewhere: `corpora`, `weights`. Commands: `bench`, `export`, `selftest`.
 """

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import torch
 
 from stepscope.trainer.config import TrainConfig
-from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, find_folder, read_meta
+from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, read_meta
+from stepscope.trainer.extras.corpora import find_folder
 from stepscope.trainer.extras.device import join_world, make_autocast, pick_precision, pick_threads
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 

@@ -1,4 +1,4 @@
-"""How folders of tokens are made: from text, one token per character or GPT-2's byte pairs.
+"""Folders of tokens: where they are, and how they are made of text, a token per character or GPT-2's byte pairs.
 
 `stepscope data` is the command; a run without a config file makes its own from the sources of Python's library.
 """
@@ -15,11 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.trainer.config import TrainerError
+from stepscope.trainer.config import TrainConfig, TrainerError
 from stepscope.trainer.data import Meta
 
 _END_OF_TEXT = 50256
 SHAKESPEARE_URL = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
+
+
+def find_folder(config: TrainConfig) -> Path:
+    """Where the run's data lie: `data/NAME` as in nanoGPT, or a folder named as it is; the embedded corpus is made."""
+    if config.dataset == "stdlib":
+        folder = Path(config.out_dir) / "data"
+        if not (folder / "meta.pkl").exists():
+            prepare_stdlib(folder)
+        return folder
+    for folder in (Path("data") / config.dataset, Path(config.dataset)):
+        if (folder / "train.bin").exists():
+            return folder
+    raise TrainerError("train-no-data", place=str(Path("data") / config.dataset / "train.bin"), name=config.dataset)
 
 
 def write_char_folder(text: str, folder: Path) -> Meta:

@@ -39,8 +39,6 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
-from stepscope.trainer.checkpoint import candidates
-from stepscope.trainer.config import TrainerError
 from stepscope.trainer.extras.writer import SLICES, SLICES_BEST, SLICES_PREVIOUS, SMALL, Written, aside_of, sync_folder
 from stepscope.trainer.model import OPTIMIZERS
 
@@ -316,23 +314,4 @@ def read_whole(folder: Path, *, with_optimizers: bool = True) -> dict[str, Any]:
                 if owner == kind:
                     number, _, value = rest.partition(".")
                     state[kind]["state"].setdefault(int(number), {})[value] = tensor
-    return state
-
-
-def export(folder: Path, target: Path) -> dict[str, Any]:
-    """Write the newest checkpoint in slices as one file with nanoGPT's keys; gives back what is in it."""
-    paths = [path for path in candidates(folder) if path.is_dir() and damage(path) is None]
-    if not paths:
-        raise TrainerError("train-no-slices", place=str(folder / SLICES))
-    state = read_whole(paths[0])
-    aside = aside_of(target)
-    try:
-        with aside.open("wb") as file:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(target)
-    except (OSError, RuntimeError) as problem:  # PyTorch says a full disk in its own way
-        aside.unlink(missing_ok=True)
-        raise TrainerError("train-out-dir", place=str(target), reason=str(problem).partition("\n")[0]) from None
     return state

@@ -1,14 +1,44 @@
-"""OpenAI's weights for `--init_from=gpt2`, from a local folder; nothing is downloaded."""
+"""Networks that were trained before: those of checkpoints, ours or nanoGPT's, and OpenAI's from a local folder."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from stepscope.trainer.config import TrainerError
+from stepscope.trainer.config import TrainerError, told_as
 from stepscope.trainer.model import GPT, ModelArgs
+
+_MOST_LAYERS = 10_000  # of a checkpoint in slices, whose tensors are not looked at yet
+
+
+def load_model(saved: dict[str, Any], *, place: str, dropout: float = 0.0) -> GPT:
+    """The network of a checkpoint, ours or nanoGPT's."""
+    with told_as("train-bad-checkpoint", place):
+        args = saved["model_args"]
+        shape = {name: args[name] for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "vocab_size")}
+        _check_shape(shape, saved.get("model"))
+        model = GPT(ModelArgs(**shape, dropout=dropout, recipe=args.get("recipe", "nanogpt")))
+        if "model" not in saved:
+            return model  # the checkpoint is in slices, and each process reads its own into the network it has
+        # torch.compile puts a prefix before every name.
+        weights = {name.removeprefix("_orig_mod."): value for name, value in saved["model"].items()}
+        # Very old PyTorch kept the mask of causal attention as a buffer.
+        weights = {name: value for name, value in weights.items() if not name.endswith(".attn.bias")}
+        model.load_state_dict(weights)
+    return model
+
+
+def _check_shape(shape: dict[str, Any], weights: dict[str, Any] | None) -> None:
+    """Refuse a network that is far larger than its weights before it is built."""
+    layers = int(shape["n_layer"])
+    if layers > (_MOST_LAYERS if weights is None else len(weights)):
+        raise ValueError(f"n_layer {layers}")
+    table = None if weights is None else weights.get("transformer.wte.weight")
+    if table is not None and tuple(table.shape) != (shape["vocab_size"], shape["n_embd"]):
+        raise ValueError(f"vocab_size {shape['vocab_size']}, n_embd {shape['n_embd']}: {tuple(table.shape)}")
 
 
 def load_gpt2(name: str, folder: str, dropout: float) -> GPT:

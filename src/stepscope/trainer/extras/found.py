@@ -1,4 +1,7 @@
-"""Whether a checkpoint is what was written: every part of the file carries a CRC-32, which PyTorch does not look at."""
+"""The checkpoints that a folder has, and whether they are what was written.
+
+Every part of a file carries a CRC-32, which PyTorch does not look at.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,25 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from stepscope.trainer.extras.writer import BEST, NAME, PREVIOUS, SLICES, SLICES_BEST, SLICES_PREVIOUS, SMALL
+
 _CHECKED_BYTES = 1 << 24
+
+
+def candidates(folder: Path, *, best: bool = False) -> list[Path]:
+    """The checkpoints of a folder, newest first. A run writes files or folders; who has both changed from one to the
+    other, and the younger pair is the one that counts. `best` puts the best one before them."""
+    if best:
+        found = [[path] for name in (BEST, SLICES_BEST) if (path := folder / name).exists()]
+        return [*(path for (path,) in sorted(found, key=_moment, reverse=True)), *candidates(folder)]
+    pairs = ((NAME, PREVIOUS), (SLICES, SLICES_PREVIOUS))
+    found = [[path for name in pair if (path := folder / name).exists()] for pair in pairs]
+    return [path for pair in sorted(filter(None, found), key=_moment, reverse=True) for path in pair]
+
+
+def _moment(pair: list[Path]) -> float:
+    newest = pair[0] / SMALL if pair[0].is_dir() else pair[0]
+    return newest.stat().st_mtime if newest.exists() else 0.0
 
 
 def damage(path: Path) -> str | None:
