@@ -1,9 +1,9 @@
 """Whose clock says how long a step took: the host's, or that of a GPU that runs what the host only queued.
 
-There, the host's laps show when work was *given*. So an event is recorded on the device at the end of each phase, and read
-when the host waits for the device anyway: at a printed step, or before an evaluation. Until then steps are held back.
-Each is then recorded with its own seconds, as the device spent them, at the moment at which it ended there, and with
-its own share of the host's clock, so that the phases of all steps still add up to the wall time.
+There, the host's laps show when work was *given*. So an event is recorded on the device at the end of each phase, and
+read when the host waits for the device anyway: at a printed step, or before an evaluation. Until then steps are held
+back. Each is then recorded with its own seconds, as the device spent them, at the moment at which it ended there, and
+with its own share of the host's clock, so that the phases of all steps still add up to the wall time.
 """
 
 from __future__ import annotations
