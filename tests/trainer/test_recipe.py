@@ -7,6 +7,7 @@ import re
 import pytest
 import torch
 
+from stepscope.trainer import model as network
 from stepscope.trainer.config import build, learning_rate_at, muon_momentum_at, muon_rate_at
 from stepscope.trainer.extras import spread
 from stepscope.trainer.model import GPT, ModelArgs, Muon, make_optimizers, orthogonal
@@ -75,6 +76,24 @@ def test_each_process_makes_its_share_of_the_matrices_and_hears_the_others(monke
         monkeypatch.setattr(spread.dist, "all_gather", all_gather)
         assert torch.allclose(spread.divided(counted, stack), orthogonal(stack), atol=1e-5)
     assert made == [2, 2]
+
+
+def test_on_a_cpu_the_products_are_in_half_precision_where_that_was_tried(monkeypatch):
+    """Only `pick_precision` leaves bfloat16 in the settings of a CPU run: on some machines it kills the process."""
+    asked: list[bool] = []
+
+    def noted(x, *, in_bfloat16):
+        asked.append(in_bfloat16)
+        return orthogonal(x)
+
+    monkeypatch.setattr(network, "orthogonal", noted)
+    for dtype in ("float32", "bfloat16"):
+        model = GPT(ModelArgs(**ARGS, recipe="modern"))
+        for weight in model.parameters():
+            weight.grad = torch.ones_like(weight)
+        for optimizer in make_optimizers(model, build({**TINY, "recipe": "modern", "dtype": dtype})):
+            optimizer.step()
+    assert asked == [False] * 3 + [True] * 3  # a product for each shape of matrices
 
 
 def test_on_a_gpu_the_products_are_in_half_precision(monkeypatch):

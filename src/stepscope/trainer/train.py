@@ -44,7 +44,6 @@ from stepscope.trainer.extras.corpora import find_folder
 from stepscope.trainer.extras.device import (
     World,
     exact,
-    explain,
     join_world,
     make_autocast,
     pick_precision,
@@ -95,7 +94,7 @@ def train(
     """
     started_ns = time.perf_counter_ns() if started_ns is None else started_ns
     world = join_world(config)
-    try:
+    with world.joined(config):
         log = RunLog(config, is_first=world.rank == 0, say=say, show=show, started_ns=started_ns)
         try:
             for line in notes:
@@ -108,17 +107,6 @@ def train(
                 log.folder.release()
             raise
         return trainer.run(sample_tokens)
-    except TrainerError:
-        raise
-    except (RuntimeError, MemoryError) as problem:
-        explained = explain(problem, config, world)
-        if explained is None:
-            raise
-        raise explained from problem
-    finally:
-        if world.size > 1:
-            with contextlib.suppress(RuntimeError):  # the others may be gone
-                dist.destroy_process_group()
 
 
 class Trainer:

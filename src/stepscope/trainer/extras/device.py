@@ -13,7 +13,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +37,21 @@ class World(NamedTuple):
     rank: int
     size: int
     device: torch.device
+
+    @contextlib.contextmanager
+    def joined(self, config: TrainConfig) -> Iterator[None]:
+        """What goes wrong in here is explained where a person can do something about it; then the processes part."""
+        try:
+            yield
+        except (RuntimeError, MemoryError) as problem:
+            explained = _explain(problem, config, self)
+            if explained is None:
+                raise
+            raise explained from problem
+        finally:
+            if self.size > 1:
+                with contextlib.suppress(RuntimeError):  # the others may be gone
+                    dist.destroy_process_group()
 
 
 def join_world(config: TrainConfig) -> World:
@@ -184,7 +199,7 @@ def set_random_state(state: dict[str, Any], device: torch.device) -> None:
 # -- errors -------------------------------------------------------------------------------------------------------
 
 
-def explain(problem: Exception, config: TrainConfig, world: World) -> TrainerError | None:
+def _explain(problem: Exception, config: TrainConfig, world: World) -> TrainerError | None:
     """What a person can do about an error of PyTorch; None: a defect, whose traceback is wanted."""
     text = str(problem)
     no_memory = ("out of memory", "can't allocate memory", "not enough memory")
