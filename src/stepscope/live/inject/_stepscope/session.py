@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from _stepscope.sampler import Sampler
 from _stepscope.spans import SpanFile, now_ns
 
 _MARK = "_stepscope_wrapped"
@@ -31,6 +32,7 @@ class Session:
         self.at_save: list[Callable[[int], None]] = []  # called when a checkpoint begins
         self.step_begin_ns = 0
         self.num_steps = 0
+        self.sampler = Sampler(spans, lambda: self.num_steps)
         atexit.register(self.close)
 
     # -- who counts the steps ---------------------------------------------------------------------------------
@@ -43,6 +45,7 @@ class Session:
     def own(self, owner: str) -> None:
         """A framework's training begins."""
         self._owners.append(owner)
+        self.look()
 
     def disown(self, owner: str) -> None:
         """It is over; a step that is still open ends with it."""
@@ -50,6 +53,11 @@ class Session:
             self._owners.remove(owner)
         if not self._owners and self.step_begin_ns:
             self.drop_step()
+
+    def look(self) -> None:
+        """A training is about to begin: look at the program's own functions from now on."""
+        if self.is_main():
+            self.sampler.start()
 
     def is_main(self) -> bool:
         """Whether this is the thread that trains, of a process that records."""
@@ -66,6 +74,7 @@ class Session:
     def end_step(self, number: int | str) -> None:
         """It ends; nothing where none began."""
         if self.step_begin_ns:
+            self.sampler.trained()
             self.spans.end("step", self.step_begin_ns, now_ns(), str(number))
             self.step_begin_ns = 0
             self.num_steps += 1
@@ -81,6 +90,7 @@ class Session:
         if self.spans.is_child:
             self.spans.reopen()
             self._main = threading.get_ident()
+            self.look()
 
     # -- other spans ------------------------------------------------------------------------------------------
 
@@ -135,6 +145,7 @@ class Session:
     def close(self) -> None:
         """The process ends."""
         if not self.spans.is_child:
+            self.sampler.close()
             self.spans.flush()
 
     # -- hooks ------------------------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ class Loop:
 
     def note_parameters(self, group: Any) -> None:
         """The parameters of an optimizer."""
+        self.session.look()
         parameters = group.get("params", ()) if isinstance(group, dict) else ()
         for parameter in parameters if isinstance(parameters, (list, tuple)) else ():
             self._trained.add(id(parameter))
@@ -88,11 +89,14 @@ class Loop:
         """Gradients are worked out."""
         if not self.is_watching and not (self.session.spans.is_child and not self.session.is_owned):
             return
+        self.session.sampler.trained()
         at_ns = now_ns()
         if self._evaluating_since:
             self.end_evaluation(at_ns)
         if not self.session.step_begin_ns:
-            self.session.begin_step(self._last_end or at_ns)
+            # Without a loader, what was seen below the step in its loop is still the last step's.
+            seen_ns = self.session.sampler.last_after_step(self._last_end)
+            self.session.begin_step(max(self._last_end, seen_ns) or at_ns)
         if self._fetched:
             self._loaders.add(self._fetched)
             self._fetched = 0
@@ -113,6 +117,7 @@ class Loop:
         if self._evaluating_since:
             self.end_evaluation(now_ns())
         self.session.end_step(f"~{self._steps}")
+        self.session.sampler.stepped()
         self._steps += 1
         self._last_end = now_ns()
 
