@@ -121,8 +121,10 @@ def test_a_loop_goes_round_where_its_line_goes_back(tmp_path):
         seen.append(sampler.last_after_step(100 * number))
         sampler.look(sys._getframe(), 100 * number + 50)  # below it
         seen.append(sampler.last_after_step(100 * number))
-    recorder.close()
     assert seen == [0, 0, 0, 250, 0, 350]  # from the second step on, the loop is known
+    sampler.here()
+    assert sampler.last_after_step(400) > 400
+    recorder.close()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ evaluation, whatever its name, and what happens in most steps is part of them.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import threading
@@ -19,6 +20,7 @@ from _stepscope.activity import Frame, is_own, named
 from _stepscope.source_words import kind_at
 from _stepscope.spans import SpanFile, now_ns
 
+_HERE = os.path.dirname(os.path.abspath(__file__))
 _EVERY_S = 0.015
 # What has been seen in this many looks is worth saying at once; what was shorter than this is not worth a span.
 _LOOKS = 2
@@ -87,6 +89,13 @@ class Sampler:
                     self._loop = place
             frame = frame.f_back
         self._callers = own
+
+    def here(self) -> None:
+        """Something that takes its time is over in the thread that trains: a look of its own, at the right moment."""
+        frame: FrameType | None = sys._getframe(1) if self._loop is not None else None
+        while frame is not None:
+            self._watch_loop(frame, frame.f_lineno, now_ns())
+            frame = frame.f_back
 
     def last_after_step(self, since_ns: int) -> int:
         """When the loop was last seen below the line of its step, and had not gone round; 0 where it was not."""
@@ -175,7 +184,7 @@ class Sampler:
 
     def _by_name(self, code: CodeType) -> str | None:
         """The kind that a function's name says, "" where the text around a line may, None for the code of others."""
-        if not is_own(code.co_filename):
+        if not is_own(code.co_filename) or code.co_filename.startswith(_HERE):
             return None
         name = getattr(code, "co_qualname", code.co_name)
         kind = named(Frame(name, code.co_filename, 0))

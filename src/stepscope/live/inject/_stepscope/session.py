@@ -115,6 +115,7 @@ class Session:
             self._depth[kind] = max(0, self._depth.get(kind, 0) - 1)
         if began:
             self.spans.end(kind, began, now_ns(), detail)
+            self.sampler.here()
 
     def total(self, **counts: int | None) -> None:
         """How many steps (`steps`), the number of the last (`last`), how many epochs."""

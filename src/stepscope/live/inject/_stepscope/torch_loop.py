@@ -157,6 +157,8 @@ def _hook_gc(session: Session) -> None:
             began = at_ns
         elif at_ns - began >= _LEAST_NS and began and not session.spans.is_child:
             session.spans.end("gc", began, at_ns, f"generation {info.get('generation')}")
+            if session.is_main():
+                session.sampler.here()
 
     gc.callbacks.append(watch)
 
