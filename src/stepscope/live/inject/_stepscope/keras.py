@@ -75,7 +75,7 @@ class LoopEvents:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._steps = self._last_end = self._depth = 0
+        self._steps = self._depth = 0
         self._tested_since = self._tested_until = 0
         session.at_save.append(lambda _: self._end_test())
         atexit.register(self._end_test)
@@ -98,8 +98,7 @@ class LoopEvents:
         if self._depth or not self._session.is_main() or self._session.is_owned:
             return
         self._end_test()
-        if not self._session.step_begin_ns:
-            self._session.begin_step(max(self._last_end, self._session.sampler.last_after_step(self._last_end)))
+        self._session.begin_after_last()
         self._end_step()
 
     def begin_test(self) -> None:
@@ -120,7 +119,7 @@ class LoopEvents:
     def _end_step(self) -> None:
         self._session.end_step(f"~{self._steps}")
         self._session.sampler.stepped()
-        self._steps, self._last_end = self._steps + 1, now_ns()
+        self._steps += 1
 
 
 _loops: dict[int, LoopEvents] = {}

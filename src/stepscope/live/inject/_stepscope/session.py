@@ -31,6 +31,7 @@ class Session:
         self._said: set[str] = set()
         self.at_save: list[Callable[[int], None]] = []  # called when a checkpoint begins
         self.step_begin_ns = 0
+        self.step_end_ns = 0  # of the last one
         self.num_steps = 0
         self.sampler = Sampler(spans, lambda: self.num_steps)
         atexit.register(self.close)
@@ -75,9 +76,15 @@ class Session:
         """It ends; nothing where none began."""
         if self.step_begin_ns:
             self.sampler.trained()
-            self.spans.end("step", self.step_begin_ns, now_ns(), str(number))
+            self.step_end_ns = now_ns()
+            self.spans.end("step", self.step_begin_ns, self.step_end_ns, str(number))
             self.step_begin_ns = 0
             self.num_steps += 1
+
+    def begin_after_last(self) -> None:
+        """A step is going on that nothing has announced: it began when its loop went round after the last one."""
+        if not self.step_begin_ns:
+            self.begin_step(max(self.step_end_ns, self.sampler.last_after_step(self.step_end_ns)))
 
     def drop_step(self) -> None:
         """What began was no step: it is marked as over, with another name."""

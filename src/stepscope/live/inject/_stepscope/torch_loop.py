@@ -33,7 +33,6 @@ class Loop:
         self._loaders: set[int] = set()  # what draws the batches of the training loaders
         self._fetched = 0  # the loader of the last fetch
         self._primary = self._steps = self._others = 0
-        self._last_end = 0
         session.at_save.append(self.end_evaluation)
         atexit.register(self._close)
 
@@ -80,7 +79,7 @@ class Loop:
                 self.end_evaluation(began)
             if not self._evaluating_since:
                 self._fetched = loader
-                if not self.session.step_begin_ns or self.session.step_begin_ns == self._last_end:
+                if not self.session.step_begin_ns or self.session.step_begin_ns == self.session.step_end_ns:
                     self.session.begin_step(began)
         if not self._evaluating_since:
             self.session.spans.end(kind, began, now_ns())
@@ -93,10 +92,7 @@ class Loop:
         at_ns = now_ns()
         if self._evaluating_since:
             self.end_evaluation(at_ns)
-        if not self.session.step_begin_ns:
-            # Without a loader, what was seen below the step in its loop is still the last step's.
-            seen_ns = self.session.sampler.last_after_step(self._last_end)
-            self.session.begin_step(max(self._last_end, seen_ns) or at_ns)
+        self.session.begin_after_last()
         if self._fetched:
             self._loaders.add(self._fetched)
             self._fetched = 0
@@ -119,7 +115,6 @@ class Loop:
         self.session.end_step(f"~{self._steps}")
         self.session.sampler.stepped()
         self._steps += 1
-        self._last_end = now_ns()
 
     def _close(self) -> None:
         self.end_evaluation(now_ns())
