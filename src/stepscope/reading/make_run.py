@@ -54,7 +54,7 @@ def make_run(
         rows.table, fmt, first_rows, clock.t_ns, per_interval=per_interval, counted=assembled.counted
     )
     steps = table(by_arrival=by_arrival)
-    if is_recorded and not by_arrival and leaves_out(fmt.clock, steps.dur_ns, clock.t_ns):
+    if is_recorded and not by_arrival and leaves_out(fmt.clock, steps.dur_ns * steps.span, clock.t_ns):
         by_arrival, steps = True, table(by_arrival=True)
     return Run(
         paths=paths,
