@@ -32,9 +32,14 @@ def rows(pauses: dict[int, int], num: int = 40) -> tuple[np.ndarray, np.ndarray,
         # Of two, nobody knows which is the usual one.
         ({5: 300, 15: 900}, [300, 900]),
         ({5: 0, 15: 0, 25: 310}, []),
+        ({5: 300}, []),
+        # The last one is at the end of the run, and like the one before it.
+        ({5: 300, 39: 310}, [300, 300]),
+        ({5: 300, 39: 900}, []),
     ],
 )
 def test_what_follows_a_save_is_its_own(pauses, tails):
     starts, ends, saves = rows(pauses)
-    found = save_tails(starts, ends, {"checkpoint": saves}, int(ends[-1]))
+    until = int(ends[-1]) + (10 + pauses[39]) * MS if 39 in pauses else int(ends[-1])
+    found = save_tails(starts, ends, {"checkpoint": saves}, until)
     assert ((found[:, 1] - found[:, 0]) // MS).tolist() == tails
