@@ -983,6 +983,8 @@ compare-most = { $share } des Unterschieds: { $phase }.
 compare-most-offset = Größter Unterschied: { $phase }; andere Phasen gleichen einen Teil davon aus.
 compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): mehr als Rauschen.
 compare-noise = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): Das kann Rauschen sein.
+compare-even-real = Eine normale Iteration weicht um { $change } ab: mehr als Rauschen.
+compare-even-noise = Eine normale Iteration weicht um { $change } ab: Das kann Rauschen sein.
 compare-too-few = Zu wenige normale Iterationen, um einen Unterschied von Rauschen zu unterscheiden.
 compare-unit-steps = pro 1.000 Iterationen
 compare-unit-tokens = pro Million Tokens
@@ -995,7 +997,7 @@ error-compare-needs-two = compare braucht mindestens zwei Logs
 
 ## Die Seite
 
-page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles. Ist der Verlauf gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einem Stopp zum nächsten, Pos1 zeigt alles.
+page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles; ein Klick hält die Werte fest, mit dem Link zur Zeile des Logs. Ist der Verlauf gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einem Stopp zum nächsten, Pos1 zeigt alles.
 page-whatif = Was wäre, wenn
 
 ## Die Web-App
@@ -1225,7 +1227,7 @@ cards-load = im Mittel zu { $share } ausgelastet
 cards-memory = höchstens { $used } von { $total } GiB
 cards-power = { $mean } W im Mittel, höchstens { $most } W
 cards-temperature = bis { $degrees } °C
-page-whatif-left = noch { $duration } ({ $span })
+page-whatif-left = noch { $duration }{ $range }
 page-whatif-done = Ende: { $time }
 page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
@@ -1615,7 +1617,8 @@ page-fan-changed = was wäre, wenn
 page-reset = Zurücksetzen
 page-copy-flags = Als Optionen kopieren
 page-ranks-hint = Jede Zeile ist ein Rank, jede Spalte ein Abschnitt des Laufs. Die Farbe ist seine Zeit pro Iteration gegen den Median aller Ranks in diesem Abschnitt.
-page-log-hint = Die Zeilen, aus denen die Zahlen stammen, soweit sie sich zitieren lassen: langsame Iterationen, Evaluierungen, Checkpoints, Hinweise, das Ende und Zeilen, die nicht verstanden wurden.
+page-log-hint = Zeilen, aus denen die Zahlen stammen, soweit sie sich zitieren lassen: langsame Iterationen, Evaluierungen, Checkpoints, Hinweise, das Ende, nicht verstandene Zeilen und Iterationen dazwischen. Die Zahl rechts führt in den Verlauf.
+page-log-whole = Alle { $count } Zeilen des Logs; die Zahl rechts führt zur Iteration im Verlauf.
 page-log-find = Suchen
 page-sure = Sicherheit dieser Lesart
 page-candidates = Formate, die probiert wurden

@@ -984,6 +984,8 @@ compare-most = { $share } of the difference is { $phase }.
 compare-most-offset = Most of the difference is { $phase }; other phases offset part of it.
 compare-real = A normal iteration differs by { $low } to { $high } at { $confidence }: more than noise.
 compare-noise = A normal iteration differs by { $low } to { $high } at { $confidence }: that may be noise.
+compare-even-real = A normal iteration differs by { $change }: more than noise.
+compare-even-noise = A normal iteration differs by { $change }: that may be noise.
 compare-too-few = Too few normal iterations to distinguish a difference from noise.
 compare-unit-steps = per 1,000 iterations
 compare-unit-tokens = per million tokens
@@ -996,7 +998,7 @@ error-compare-needs-two = compare takes two logs or more
 
 ## The page
 
-page-strip-hint = Drag to zoom in, double-click to see all. Once the timeline is chosen: + and − or the wheel zoom, arrow keys move, N and P go from one stop to the next, Home shows all.
+page-strip-hint = Drag to zoom in, double-click to see all; a click pins the values, with the link to the line of the log. Once the timeline is chosen: + and − or the wheel zoom, arrow keys move, N and P go from one stop to the next, Home shows all.
 page-whatif = What if
 
 ## The web app
@@ -1226,7 +1228,7 @@ cards-load = { $share } busy on average
 cards-memory = at most { $used } of { $total } GiB
 cards-power = { $mean } W on average, at most { $most } W
 cards-temperature = up to { $degrees } °C
-page-whatif-left = { $duration } left ({ $span })
+page-whatif-left = { $duration } left{ $range }
 page-whatif-done = done at { $time }
 page-whatif-less = { $duration } less than now
 page-whatif-more = { $duration } more than now
@@ -1616,7 +1618,8 @@ page-fan-changed = what if
 page-reset = Reset
 page-copy-flags = Copy as flags
 page-ranks-hint = Each row is a rank, each column a stretch of the run. The colour is its time per iteration against the median of all ranks there.
-page-log-hint = The lines that the figures come from, as far as they can be quoted: slow iterations, evaluations, checkpoints, remarks, the end, and lines that were not understood.
+page-log-hint = Lines that the figures come from, as far as they can be quoted: slow iterations, evaluations, checkpoints, remarks, the end, lines that were not understood, and iterations in between. The number on the right leads to the timeline.
+page-log-whole = All { $count } lines of the log; the number on the right leads to the iteration in the timeline.
 page-log-find = Find
 page-sure = Confidence in this reading
 page-candidates = Formats that were tried

@@ -983,6 +983,8 @@ compare-most = El { $share } de la diferencia es de { $phase }.
 compare-most-offset = La mayor diferencia es de { $phase }; otras fases compensan una parte.
 compare-real = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: es más que ruido.
 compare-noise = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: puede ser ruido.
+compare-even-real = Una iteración normal difiere en { $change }: es más que ruido.
+compare-even-noise = Una iteración normal difiere en { $change }: puede ser ruido.
 compare-too-few = Hay muy pocas iteraciones normales para distinguir una diferencia del ruido.
 compare-unit-steps = por 1000 iteraciones
 compare-unit-tokens = por millón de tokens
@@ -995,7 +997,7 @@ error-compare-needs-two = compare necesita dos logs o más
 
 ## La página
 
-page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
+page-strip-hint = Arrastra para ampliar, doble clic para verlo todo; un clic fija los valores, con el enlace a la línea del log. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
 page-whatif = Qué pasaría si
 
 ## La aplicación web
@@ -1225,7 +1227,7 @@ cards-load = { $share } de uso medio
 cards-memory = como mucho { $used } de { $total } GiB
 cards-power = { $mean } W de media, como mucho { $most } W
 cards-temperature = hasta { $degrees } °C
-page-whatif-left = tiempo restante: { $duration } ({ $span })
+page-whatif-left = tiempo restante: { $duration }{ $range }
 page-whatif-done = fin: { $time }
 page-whatif-less = { $duration } menos que ahora
 page-whatif-more = { $duration } más que ahora
@@ -1615,7 +1617,8 @@ page-fan-changed = con el cambio
 page-reset = Restablecer
 page-copy-flags = Copiar como opciones
 page-ranks-hint = Cada fila es un rank, cada columna un tramo. El color es su tiempo por iteración frente a la mediana de todos los ranks en ese tramo.
-page-log-hint = Las líneas de las que salen las cifras, en la medida en que se pueden citar: iteraciones lentas, evaluaciones, checkpoints, avisos, el final y líneas que no se entendieron.
+page-log-hint = Líneas de las que salen las cifras, en la medida en que se pueden citar: iteraciones lentas, evaluaciones, checkpoints, avisos, el final, líneas que no se entendieron e iteraciones intermedias. El número de la derecha lleva a la cronología.
+page-log-whole = Las { $count } líneas del log; el número de la derecha lleva a la iteración en la cronología.
 page-log-find = Buscar
 page-sure = Confianza en esta lectura
 page-candidates = Formatos que se probaron

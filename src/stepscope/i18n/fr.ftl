@@ -983,6 +983,8 @@ compare-most = { $share } de la différence : { $phase }.
 compare-most-offset = Plus grande différence : { $phase } ; d’autres phases en compensent une partie.
 compare-real = Une itération normale diffère de { $low } à { $high } à { $confidence } : plus que du bruit.
 compare-noise = Une itération normale diffère de { $low } à { $high } à { $confidence } : ce peut être du bruit.
+compare-even-real = Une itération normale diffère de { $change } : plus que du bruit.
+compare-even-noise = Une itération normale diffère de { $change } : ce peut être du bruit.
 compare-too-few = Trop peu d’itérations normales pour distinguer une différence du bruit.
 compare-unit-steps = pour 1 000 itérations
 compare-unit-tokens = par million de tokens
@@ -995,7 +997,7 @@ error-compare-needs-two = compare demande deux logs ou plus
 
 ## La page
 
-page-strip-hint = Glissez pour zoomer, double-cliquez pour tout voir. Une fois la chronologie sélectionnée : + et − ou la molette zooment, les flèches déplacent, N et P vont d’un arrêt à l’autre, Origine montre tout.
+page-strip-hint = Glissez pour zoomer, double-cliquez pour tout voir ; un clic fixe les valeurs, avec le lien vers la ligne du log. Une fois la chronologie sélectionnée : + et − ou la molette zooment, les flèches déplacent, N et P vont d’un arrêt à l’autre, Origine montre tout.
 page-whatif = Et si
 
 ## L’application web
@@ -1225,7 +1227,7 @@ cards-load = utilisation moyenne { $share }
 cards-memory = au plus { $used } sur { $total } Gio
 cards-power = { $mean } W en moyenne, au plus { $most } W
 cards-temperature = jusqu’à { $degrees } °C
-page-whatif-left = temps restant : { $duration } ({ $span })
+page-whatif-left = temps restant : { $duration }{ $range }
 page-whatif-done = fin : { $time }
 page-whatif-less = { $duration } de moins que maintenant
 page-whatif-more = { $duration } de plus que maintenant
@@ -1615,7 +1617,8 @@ page-fan-changed = avec le changement
 page-reset = Réinitialiser
 page-copy-flags = Copier comme options
 page-ranks-hint = Chaque ligne est un rank, chaque colonne une portion de l’exécution. La couleur est son temps par itération comparé à la médiane de tous les ranks à cet endroit.
-page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin et les lignes non comprises.
+page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin, les lignes non comprises et des itérations intermédiaires. Le nombre à droite mène à la chronologie.
+page-log-whole = Les { $count } lignes du log ; le nombre à droite mène à l’itération dans la chronologie.
 page-log-find = Chercher
 page-sure = Confiance dans cette lecture
 page-candidates = Formats essayés
