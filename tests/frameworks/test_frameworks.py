@@ -37,6 +37,15 @@ class Case(NamedTuple):
 
 CASES = {
     "pytorch": Case("torch", "torch_loop", (), 69, 69, {33: "data", 51: "gc"}, ("evaluation", "checkpoint", "gc")),
+    "functions": Case(
+        "torch",
+        "torch_functions",
+        (),
+        60,
+        None,
+        {33: "data", 22: "gc"},
+        ("evaluation", "checkpoint", "gc", "data"),
+    ),
     "huggingface": Case(
         "torch transformers accelerate",
         "huggingface",
@@ -49,6 +58,8 @@ CASES = {
     "accelerate": Case("torch accelerate", "accelerated", (), 40, None, {27: "stall"}, ("evaluation", "checkpoint")),
     "lightning": Case("torch lightning", "lit", (), 60, 60, {19: "data", 46: "gc"}, ("evaluation", "checkpoint", "gc")),
     "keras": Case("torch keras", "keras_fit", (), 75, 75, {39: "data"}, ("evaluation", "checkpoint")),
+    "keras-batches": Case("torch keras", "keras_batches", (), 79, None, {67: "stall"}, ("evaluation", "checkpoint")),
+    "sb3-own": Case("torch stable_baselines3", "sb3_own", (), 32, 32, {13: "stall"}, ("evaluation", "checkpoint")),
     "sb3": Case("torch stable_baselines3", "sb3", (), 16, 16, {8: "stall"}, ("evaluation", "checkpoint")),
     "xgboost": Case("xgboost", "boosted", ("xgboost",), 89, 89, {47: "stall"}, ("checkpoint",)),
     "lightgbm": Case("lightgbm", "boosted", ("lightgbm",), 90, 90, {48: "stall"}, ("checkpoint",)),

@@ -6,8 +6,7 @@ import textwrap
 
 import pytest
 
-from stepscope.live.activity import Frame, activity_of
-from stepscope.live.source_words import kind_at
+from stepscope.integrations import Frame, activity_of, kind_at
 
 PACKAGES = "/venv/lib/python3.12/site-packages/"
 

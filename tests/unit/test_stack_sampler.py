@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from stepscope.live.activity import Frame
+from stepscope.integrations import Frame
 from stepscope.live.stack_sampler import StackSampler
 
 

@@ -10,7 +10,7 @@ import importlib.util
 import os
 import sys
 
-__all__ = ["Recorder", "callbacks", "stable_baselines3"]
+__all__ = ["Activity", "Frame", "Recorder", "activity_of", "callbacks", "kind_at", "stable_baselines3"]
 
 
 def _load_inside() -> None:
@@ -31,4 +31,6 @@ def _load_inside() -> None:
 _load_inside()
 
 from _stepscope import callbacks, stable_baselines3  # noqa: E402 (needs the lines above)
+from _stepscope.activity import Activity, Frame, activity_of  # noqa: E402
 from _stepscope.recorder import Recorder  # noqa: E402
+from _stepscope.source_words import kind_at  # noqa: E402

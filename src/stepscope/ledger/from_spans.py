@@ -109,8 +109,11 @@ def book_spans(ledger: Ledger, run: Run, spans: Spans, baseline: Baseline) -> Le
     spans = dict(spans)
     assert run.stamps is not None
     spans["data"] = _waits(spans)
+    every_start, every_end = _all_rows(spans)
+    until = max(run.stamps.last_ns, int(every_end[-1]))
+    # Of all trainings of the recording: one alone may have saved too seldom to tell.
+    spans["checkpoint tail"] = save_tails(every_start, every_end, spans, until)
     starts, ends = _rows(run, spans)
-    spans["checkpoint tail"] = save_tails(starts, ends, spans, run.stamps.last_ns)
     pieces = _pieces(run, starts, ends)
     booked = _booked(spans, pieces)
     net_s = _net(pieces, booked, len(run))
@@ -153,11 +156,16 @@ def _waits(spans: Spans) -> Ints:
     return np.concatenate([waits, long])
 
 
-def _rows(run: Run, spans: Spans) -> tuple[Ints, Ints]:
-    """Where the rows of the run begin, and where their steps end."""
+def _all_rows(spans: Spans) -> tuple[Ints, Ints]:
+    """Where the rows of the recording begin, and where their steps end."""
     steps = spans["step"][np.argsort(spans["step"][:, 1], kind="stable")]
-    starts = row_starts(steps[:, 0], steps[:, 1], spans)
-    return starts[np.searchsorted(steps[:, 1], run.steps.t_ns)], run.steps.t_ns
+    return row_starts(steps[:, 0], steps[:, 1], spans), steps[:, 1]
+
+
+def _rows(run: Run, spans: Spans) -> tuple[Ints, Ints]:
+    """The same of the run's own rows."""
+    starts, ends = _all_rows(spans)
+    return starts[np.searchsorted(ends, run.steps.t_ns)], run.steps.t_ns
 
 
 def _pieces(run: Run, starts: Ints, ends: Ints) -> _Pieces:

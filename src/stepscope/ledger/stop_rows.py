@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from stepscope.ledger.arrival_split import ArrivalSplit, follow_rows, split_row
@@ -27,6 +29,8 @@ _LEAST_CHANCE = 0.1
 # with neighbours, up to five times as long as usual). An evaluation longer than this hung, which says nothing about
 # others.
 _HUNG_EVALUATION = 10.0
+# A checkpoint this many times longer than usual, by the arrival of the lines around it, contains something else.
+_ODD_SAVE = 2.0
 # The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
 _RECOMPILED = 1.5
 # The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
@@ -59,7 +63,7 @@ class StopRows:
         if stamped is not None:
             self._add_stamped(row, stamped, save)
             return
-        split = split_row(self.work.run, row, stop, around.one_s, follows_row=self._follows_row)
+        split = self._split(row, stop)
         if split is not None and not self.pricing.starts_process(row):
             self._add_arrivals(row, stop, split)
             return
@@ -77,9 +81,30 @@ class StopRows:
         else:
             self._split_later(row, excess, save)
 
+    def _split(self, row: int, stop: Stop) -> ArrivalSplit | None:
+        one_s = self.pricing.stop_row(row).one_s
+        return split_row(self.work.run, row, stop, one_s, follows_row=self._follows_row)
+
+    @functools.cached_property
+    def _usual_save_s(self) -> float | None:
+        """What a checkpoint and the pauses after it usually take, by the arrivals; None where there are too few."""
+        splits = [self._split(stop.row, stop) for stop in self.work.run.stops if stop.saved and stop.row is not None]
+        seconds = sorted(split.checkpoint_s for split in splits if split is not None)
+        # Of two, the longer one is the one that may hold something else.
+        return seconds[(len(seconds) - 1) // 2] if len(seconds) > 1 else None
+
+    def _without_pause(self, split: ArrivalSplit) -> ArrivalSplit:
+        """A checkpoint that is far longer than the others may be followed by a pause of another kind."""
+        usual_s = self._usual_save_s
+        if usual_s is None or split.checkpoint_s <= _ODD_SAVE * usual_s:
+            return split
+        return split._replace(checkpoint_s=usual_s, rest_s=split.rest_s + split.checkpoint_s - usual_s)
+
     def _add_arrivals(self, row: int, stop: Stop, split: ArrivalSplit) -> None:
         """Lines of a recording came at the ends of its parts; only the steps among them are taken to be usual ones."""
         around = self.pricing.stop_row(row)
+        if stop.saved:
+            split = self._without_pause(split)
         sd, early = around.jitter_s, min(2 * LOG_LINE_S, 0.05 * split.evaluation_s)
         if around.span > 1 and stop.evaluation_took_s is None:
             early += min(0.5 * around.one_s, 0.05 * split.evaluation_s)  # the step before it may have been a slow one

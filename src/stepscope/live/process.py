@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from stepscope.core.errors import InputError
-from stepscope.live.activity import Frame
+from stepscope.integrations import Frame
 from stepscope.source.recording import META
 
 _SAMPLE_S = 5.0

@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from stepscope.integrations import Activity, Frame, activity_of
 from stepscope.live import process
-from stepscope.live.activity import Activity, Frame, activity_of
 
 _EVERY_S, _SOON_S = 1.0, 0.25
 _REST_TIMES, _LEAST_REST_TIMES = 10.0, 3.0

@@ -20,13 +20,28 @@ _STAMPED = 0.9
 _AT_ONCE_NS = NS // 1000
 _BURSTS = 0.5
 _LEAST_ROWS = 2
+# A printed total that has less than this share of the time between the lines is no clock of the run.
+_COVERS = 0.5
 
 
 def is_by_arrival(clock: Clock, tick_ns: int, t_ns: Ints) -> bool:
     """Whether the arrival times `t_ns` of a recording's rows time them better than their printed clock."""
-    if clock.covers not in {"cumulative", "window"} or tick_ns < _COARSE_NS or len(t_ns) < _LEAST_ROWS:
+    return clock.covers in {"cumulative", "window"} and tick_ns >= _COARSE_NS and _came_one_by_one(t_ns)
+
+
+def leaves_out(clock: Clock, printed_ns: Ints, t_ns: Ints) -> bool:
+    """Whether a total that a recording's rows print stands still for most of the time in which they came.
+
+    CatBoost's leaves out what callbacks take.
+    """
+    if clock.covers != "cumulative" or not _came_one_by_one(t_ns):
         return False
+    known = t_ns[t_ns != NO_TIME]
+    return float(printed_ns[1:].sum()) < _COVERS * float(known[-1] - known[0])
+
+
+def _came_one_by_one(t_ns: Ints) -> bool:
     known = t_ns != NO_TIME
-    if known.mean() < _STAMPED:
+    if len(t_ns) < _LEAST_ROWS or known.mean() < _STAMPED:
         return False
     return bool((np.diff(t_ns[known]) < _AT_ONCE_NS).mean() < _BURSTS)

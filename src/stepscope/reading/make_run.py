@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.core.settings import Settings, Value
 from stepscope.lines.format import Format
-from stepscope.reading.arrival_rows import is_by_arrival
+from stepscope.reading.arrival_rows import is_by_arrival, leaves_out
 from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.counted_lines import CountedLines
 from stepscope.reading.file_track import FileTrack
@@ -49,14 +50,12 @@ def make_run(
     events = so_far.events.table(rows, clock, follow_step=fmt.layout.events_follow_step)
     per_interval = rows.prints_intervals(fmt, first_rows, events, stamps, assembled.tokens_per_step)
     by_arrival = is_recorded and is_by_arrival(fmt.clock, rows.tick_ns(fmt, None), clock.t_ns)
-    steps = rows.table(
-        fmt,
-        first_rows,
-        clock.t_ns,
-        per_interval=per_interval,
-        counted=assembled.counted,
-        by_arrival=by_arrival,
+    table = functools.partial(
+        rows.table, fmt, first_rows, clock.t_ns, per_interval=per_interval, counted=assembled.counted
     )
+    steps = table(by_arrival=by_arrival)
+    if is_recorded and not by_arrival and leaves_out(fmt.clock, steps.dur_ns * steps.span, clock.t_ns):
+        by_arrival, steps = True, table(by_arrival=True)
     return Run(
         paths=paths,
         format=fmt,

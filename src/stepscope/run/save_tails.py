@@ -17,6 +17,8 @@ _LEAST_SAVES = 2
 _MOSTLY = 0.8
 # A pause is one from this length on, and from this many times what usually passes there.
 _LEAST_NS, _TIMES = 50_000_000, 3.0
+# Of this many pauses, one of this many times the usual length is not a save's alone.
+_LEAST_TO_COMPARE, _OUTLIER = 3, 1.5
 
 
 def save_tails(starts: Ints, ends: Ints, spans: Mapping[str, Ints], until: int) -> Ints:
@@ -60,11 +62,21 @@ def save_tails(starts: Ints, ends: Ints, spans: Mapping[str, Ints], until: int) 
             continue
         tried += 1
         found += [(end, end + pause)] if is_pause else []
-    if tried < _LEAST_SAVES or len(found) < _MOSTLY * tried:
+    pauses = [end - begin for begin, end in found] + [pause for _, pause in at_end]
+    # Where the last save of all is followed by the same, two are enough.
+    is_enough = tried >= _LEAST_SAVES or (bool(found) and _are_alike(pauses))
+    if not is_enough or len(found) < _MOSTLY * tried:
         return nothing
+    usual = int(median(np.array([end - begin for begin, end in found])))
+    if len(found) >= _LEAST_TO_COMPARE:  # what one pause has beyond the others is not its save's
+        found = [(begin, end if end - begin <= _OUTLIER * usual else begin + usual) for begin, end in found]
     most = max(end - begin for begin, end in found)  # what comes after the run is not the last save's
     found += [(end, end + min(pause, most)) for end, pause in at_end]
     return np.array(found, dtype=np.int64)
+
+
+def _are_alike(pauses: list[int]) -> bool:
+    return len(pauses) >= _LEAST_SAVES and max(pauses) <= _OUTLIER * min(pauses)
 
 
 def _free(stops: Ints, starts: Ints, ends: Ints) -> Ints:

@@ -17,6 +17,7 @@ from stepscope.core.boundary import is_readable, open_file
 from stepscope.core.units import NS
 from stepscope.source.arrival_clock import ArrivalClock, parse_arrival
 from stepscope.source.recording import STAMPS, SUSPENDS
+from stepscope.source.sampled_spans import Sampled, unseen, with_sampled
 
 SPANS = "spans"
 Ints = npt.NDArray[np.int64]
@@ -29,6 +30,10 @@ _LATEST_NS = 9_200_000_000_000_000_000
 # Clocks of one machine agree to within this; else the spans are another machine's, and its wall clock counts.
 _SAME_CLOCK_S = 1.0
 _MOST_DIGITS = 19
+_STOPS = {"evaluation", "checkpoint"}
+_LOADS = ("data", "fetch")
+# The detail of a span that was seen by looking now and then.
+_SAMPLED = "sampled"
 
 
 class OpenSpan(NamedTuple):
@@ -182,6 +187,7 @@ class _Reading:
         self.anchors: list[tuple[int, int]] = []
         self.facts: dict[str, str] = {}
         self.ended: dict[tuple[str, bool], list[tuple[int, int]]] = {}
+        self.sampled: dict[str, list[Sampled]] = {}
         self.numbers: list[int] = []
         self.is_counted = False
         self.open: dict[tuple[str, str], list[tuple[int, str]]] = {}
@@ -210,6 +216,12 @@ class _Reading:
         began = self.open.get((kind, thread))
         while began and began[-1][0] >= begin_ns:
             began.pop()
+        if kind in _STOPS and begin_ns == end_ns:
+            return  # it turned out to be none
+        if detail.startswith(_SAMPLED) and thread == "0":
+            slack_ns = _whole(detail.removeprefix(_SAMPLED).strip()) or 0
+            self.sampled.setdefault(kind, []).append(Sampled(begin_ns, end_ns, slack_ns))
+            return
         self.ended.setdefault((kind, thread == "0"), []).append((begin_ns, end_ns))
         if kind == "step" and thread == "0":
             self.is_counted |= detail.startswith("~")
@@ -234,6 +246,7 @@ def _read_lane(path: Path, clock: _RecordingClock) -> Lane | None:
     numbers = np.array(reading.numbers, dtype=np.int64)
     spans: dict[str, Ints] = {}
     background: dict[str, Ints] = {}
+    _add_sampled(reading)
     for (kind, is_main), ended in reading.ended.items():
         table = clock.to_wall(np.array(ended, dtype=np.int64), reading.anchors)
         order = np.argsort(table[:, 0], kind="stable")
@@ -266,6 +279,17 @@ def _read_lane(path: Path, clock: _RecordingClock) -> Lane | None:
         skipped=tuple(dict.fromkeys(text for _, kind, text in reading.notes if kind == "skipped")),
         probes=tuple(dict.fromkeys(text for _, kind, text in reading.notes if kind == "probe")),
     )
+
+
+def _add_sampled(reading: _Reading) -> None:
+    """What was seen by looks joins what hooks have timed."""
+    for kind, seen in reading.sampled.items():
+        timed = {name: np.array(reading.ended.get((name, True), ()), dtype=np.int64).reshape(-1, 2) for name in _LOADS}
+        own = unseen(seen, np.concatenate(list(timed.values()))) if kind in _LOADS else seen
+        exact = np.array(reading.ended.get((kind, True), ()), dtype=np.int64).reshape(-1, 2)
+        joined = with_sampled(exact, own).tolist()
+        if joined:
+            reading.ended[kind, True] = [(begin, end) for begin, end in joined]
 
 
 def _totals(notes: list[tuple[int, str, str]]) -> dict[str, int]:

@@ -40,6 +40,7 @@ _PROBES = {
     "keras.src.callbacks.callback_list": "keras",
     "keras.src.callbacks.model_checkpoint": "keras",
     "keras.src.models.model": "keras",
+    "keras.src.optimizers.base_optimizer": "keras",
     "stable_baselines3.common.base_class": "stable_baselines3",
     "stable_baselines3.common.on_policy_algorithm": "stable_baselines3",
     "stable_baselines3.common.off_policy_algorithm": "stable_baselines3",

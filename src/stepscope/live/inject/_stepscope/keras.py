@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 from typing import Any
 
@@ -66,6 +67,70 @@ class FitEvents:
         self._session.disown(_OWNER)
 
 
+class LoopEvents:
+    """A loop of one's own: `train_on_batch`, `test_on_batch`, or an optimizer of Keras that is applied by hand.
+
+    An evaluation is what lies between the first and the last `test_on_batch` without training between them.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._steps = self._depth = 0
+        self._tested_since = self._tested_until = 0
+        session.at_save.append(lambda _: self._end_test())
+        atexit.register(self._end_test)
+
+    def begin_batch(self) -> None:
+        """`train_on_batch` begins."""
+        self._end_test()
+        self._depth += 1
+        if not self._session.is_owned:
+            self._session.begin_step()
+
+    def end_batch(self) -> None:
+        """It is over."""
+        self._depth -= 1
+        if not self._session.is_owned:
+            self._end_step()
+
+    def applied(self) -> None:
+        """Gradients have been applied; within a fit or a batch, that says when it is over."""
+        if self._depth or not self._session.is_main() or self._session.is_owned:
+            return
+        self._end_test()
+        self._session.begin_after_last()
+        self._end_step()
+
+    def begin_test(self) -> None:
+        """`test_on_batch` begins."""
+        if not self._tested_since and self._session.is_main() and not self._session.is_owned:
+            self._tested_since = now_ns()
+            self._session.spans.begin("evaluation", self._tested_since)
+
+    def end_test(self) -> None:
+        """It is over; another one may follow."""
+        self._tested_until = now_ns()
+
+    def _end_test(self) -> None:
+        since, self._tested_since = self._tested_since, 0
+        if since:
+            self._session.spans.end("evaluation", since, max(since, self._tested_until))
+
+    def _end_step(self) -> None:
+        self._session.end_step(f"~{self._steps}")
+        self._session.sampler.stepped()
+        self._steps += 1
+
+
+_loops: dict[int, LoopEvents] = {}
+
+
+def _loop(session: Session) -> LoopEvents:
+    if id(session) not in _loops:
+        _loops[id(session)] = LoopEvents(session)
+    return _loops[id(session)]
+
+
 def hook_list(session: Session, module: Any) -> None:
     """The events, for every fit of the process."""
     session.probe("keras", version_of("keras"))
@@ -96,10 +161,38 @@ def hook_checkpoint(session: Session, module: Any) -> None:
 
 
 def hook_model(session: Session, module: Any) -> None:
-    """Models that are saved by hand."""
+    """Models that are saved by hand, and those that are given their batches one by one."""
     session.try_all(
         (f"Model.{name}", functools.partial(session.wrap, module.Model, name, "checkpoint"))
         for name in ("save", "save_weights")
+    )
+    loop = _loop(session)
+    batches = {
+        "train_on_batch": (lambda *_, **__: loop.begin_batch(), lambda *_, **__: loop.end_batch()),
+        "test_on_batch": (lambda *_, **__: loop.begin_test(), lambda *_, **__: loop.end_test()),
+    }
+
+    def hook(name: str) -> None:
+        holder = next(own for own in module.Model.__mro__ if name in vars(own))
+        session.around(holder, name, *batches[name])
+
+    session.try_all((f"Model.{name}", functools.partial(hook, name)) for name in batches)
+
+
+def hook_optimizer(session: Session, module: Any) -> None:
+    """Optimizers that are applied by hand."""
+    loop = _loop(session)
+
+    def begin(*_: Any, **__: Any) -> None:
+        session.look()
+
+    session.try_all(
+        (
+            (
+                "BaseOptimizer.apply",
+                lambda: session.around(module.BaseOptimizer, "apply", begin, lambda *_, **__: loop.applied()),
+            ),
+        )
     )
 
 
@@ -107,4 +200,5 @@ HOOKS = {
     "keras.src.callbacks.callback_list": hook_list,
     "keras.src.callbacks.model_checkpoint": hook_checkpoint,
     "keras.src.models.model": hook_model,
+    "keras.src.optimizers.base_optimizer": hook_optimizer,
 }

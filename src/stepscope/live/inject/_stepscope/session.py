@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from _stepscope.sampler import Sampler
 from _stepscope.spans import SpanFile, now_ns
 
 _MARK = "_stepscope_wrapped"
@@ -30,7 +31,9 @@ class Session:
         self._said: set[str] = set()
         self.at_save: list[Callable[[int], None]] = []  # called when a checkpoint begins
         self.step_begin_ns = 0
+        self.step_end_ns = 0  # of the last one
         self.num_steps = 0
+        self.sampler = Sampler(spans, lambda: self.num_steps)
         atexit.register(self.close)
 
     # -- who counts the steps ---------------------------------------------------------------------------------
@@ -43,6 +46,7 @@ class Session:
     def own(self, owner: str) -> None:
         """A framework's training begins."""
         self._owners.append(owner)
+        self.look()
 
     def disown(self, owner: str) -> None:
         """It is over; a step that is still open ends with it."""
@@ -50,6 +54,11 @@ class Session:
             self._owners.remove(owner)
         if not self._owners and self.step_begin_ns:
             self.drop_step()
+
+    def look(self) -> None:
+        """A training is about to begin: look at the program's own functions from now on."""
+        if self.is_main():
+            self.sampler.start()
 
     def is_main(self) -> bool:
         """Whether this is the thread that trains, of a process that records."""
@@ -66,9 +75,16 @@ class Session:
     def end_step(self, number: int | str) -> None:
         """It ends; nothing where none began."""
         if self.step_begin_ns:
-            self.spans.end("step", self.step_begin_ns, now_ns(), str(number))
+            self.sampler.trained()
+            self.step_end_ns = now_ns()
+            self.spans.end("step", self.step_begin_ns, self.step_end_ns, str(number))
             self.step_begin_ns = 0
             self.num_steps += 1
+
+    def begin_after_last(self) -> None:
+        """A step is going on that nothing has announced: it began when its loop went round after the last one."""
+        if not self.step_begin_ns:
+            self.begin_step(max(self.step_end_ns, self.sampler.last_after_step(self.step_end_ns)))
 
     def drop_step(self) -> None:
         """What began was no step: it is marked as over, with another name."""
@@ -81,6 +97,7 @@ class Session:
         if self.spans.is_child:
             self.spans.reopen()
             self._main = threading.get_ident()
+            self.look()
 
     # -- other spans ------------------------------------------------------------------------------------------
 
@@ -105,6 +122,7 @@ class Session:
             self._depth[kind] = max(0, self._depth.get(kind, 0) - 1)
         if began:
             self.spans.end(kind, began, now_ns(), detail)
+            self.sampler.here()
 
     def total(self, **counts: int | None) -> None:
         """How many steps (`steps`), the number of the last (`last`), how many epochs."""
@@ -135,6 +153,7 @@ class Session:
     def close(self) -> None:
         """The process ends."""
         if not self.spans.is_child:
+            self.sampler.close()
             self.spans.flush()
 
     # -- hooks ------------------------------------------------------------------------------------------------

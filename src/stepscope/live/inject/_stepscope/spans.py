@@ -7,6 +7,7 @@ monotonic clock; `H` records say what the wall clock shows then.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -81,6 +82,20 @@ class SpanFile:
     def end(self, kind: str, begin_ns: int, at_ns: int, detail: str = "") -> None:
         """A span ends, or has been a whole one."""
         self._put(f"E\t{at_ns}\t{kind}\t{self._thread()}\t{at_ns - begin_ns}\t{detail}\n", at_ns, kind)
+
+    def write_begin(self, kind: str, at_ns: int, detail: str) -> None:
+        """A span of the thread that trains begins, as another thread has seen."""
+        self._write_now(f"B\t{at_ns}\t{kind}\t0\t\t{detail}\n")
+
+    def write_end(self, kind: str, begin_ns: int, at_ns: int, detail: str) -> None:
+        """A span of the thread that trains has ended, as another thread has seen."""
+        self._write_now(f"E\t{at_ns}\t{kind}\t0\t{at_ns - begin_ns}\t{detail}\n")
+
+    def _write_now(self, record: str) -> None:
+        """Past the buffer, which belongs to the thread that trains."""
+        if self._file >= 0 and not self.is_child:
+            with contextlib.suppress(OSError):
+                os.write(self._file, record.encode("utf-8", "replace"))
 
     def note(self, kind: str, detail: str) -> None:
         """Something about the run that has no length: totals, values, what could not be hooked."""

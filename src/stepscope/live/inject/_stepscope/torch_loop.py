@@ -33,7 +33,6 @@ class Loop:
         self._loaders: set[int] = set()  # what draws the batches of the training loaders
         self._fetched = 0  # the loader of the last fetch
         self._primary = self._steps = self._others = 0
-        self._last_end = 0
         session.at_save.append(self.end_evaluation)
         atexit.register(self._close)
 
@@ -66,6 +65,7 @@ class Loop:
 
     def note_parameters(self, group: Any) -> None:
         """The parameters of an optimizer."""
+        self.session.look()
         parameters = group.get("params", ()) if isinstance(group, dict) else ()
         for parameter in parameters if isinstance(parameters, (list, tuple)) else ():
             self._trained.add(id(parameter))
@@ -79,7 +79,7 @@ class Loop:
                 self.end_evaluation(began)
             if not self._evaluating_since:
                 self._fetched = loader
-                if not self.session.step_begin_ns or self.session.step_begin_ns == self._last_end:
+                if not self.session.step_begin_ns or self.session.step_begin_ns == self.session.step_end_ns:
                     self.session.begin_step(began)
         if not self._evaluating_since:
             self.session.spans.end(kind, began, now_ns())
@@ -88,11 +88,11 @@ class Loop:
         """Gradients are worked out."""
         if not self.is_watching and not (self.session.spans.is_child and not self.session.is_owned):
             return
+        self.session.sampler.trained()
         at_ns = now_ns()
         if self._evaluating_since:
             self.end_evaluation(at_ns)
-        if not self.session.step_begin_ns:
-            self.session.begin_step(self._last_end or at_ns)
+        self.session.begin_after_last()
         if self._fetched:
             self._loaders.add(self._fetched)
             self._fetched = 0
@@ -113,8 +113,8 @@ class Loop:
         if self._evaluating_since:
             self.end_evaluation(now_ns())
         self.session.end_step(f"~{self._steps}")
+        self.session.sampler.stepped()
         self._steps += 1
-        self._last_end = now_ns()
 
     def _close(self) -> None:
         self.end_evaluation(now_ns())
@@ -152,6 +152,8 @@ def _hook_gc(session: Session) -> None:
             began = at_ns
         elif at_ns - began >= _LEAST_NS and began and not session.spans.is_child:
             session.spans.end("gc", began, at_ns, f"generation {info.get('generation')}")
+            if session.is_main():
+                session.sampler.here()
 
     gc.callbacks.append(watch)
 

@@ -11,11 +11,9 @@ import ast
 import functools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from stepscope.core.boundary import open_file
-
-_MOST_BYTES = 1_000_000
+# Longer files are none that somebody wrote by hand, and reading them takes a while.
+_MOST_BYTES = 500_000
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _EVALUATION = re.compile(r"(eval|evaluat\w*|val|valid|validat\w*|test|testing|heldout)(set|loader|dl|ds|data|iter)?$")
 _CHECKPOINT = re.compile(r"(save|saves|saving|checkpoint\w*|ckpt|ckpts|snapshot)$")
@@ -23,27 +21,31 @@ _NO_GRADIENTS = ("no_grad", "inference_mode")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def kind_at(file: str, line: int) -> str | None:
-    """ "evaluation" or "checkpoint" where the text around a line says so, else None."""
+def kind_at(file: str, line: int, *, conditions: bool = True) -> str | None:
+    """ "evaluation" or "checkpoint" where the text around a line says so, else None.
+
+    conditions
+        Whether `if step % save_interval == 0` says it as well: what such a block holds may be more than that.
+    """
     tree = _parsed(file)
-    return _kind(tree, line) if tree is not None else None
+    return _kind(tree, line, conditions=conditions) if tree is not None else None
 
 
 @functools.lru_cache(maxsize=64)
 def _parsed(file: str) -> ast.Module | None:
     try:
-        with open_file(Path(file)) as source:
+        with open(file, "rb") as source:
             data = source.read(_MOST_BYTES + 1)
         return ast.parse(data) if len(data) <= _MOST_BYTES else None
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return None  # gone, no text of Python, or one that our own version cannot read
 
 
-def _kind(tree: ast.Module, line: int) -> str | None:
+def _kind(tree: ast.Module, line: int, *, conditions: bool) -> str | None:
     around = list(_enclosing(tree, line))
     inner = max((place for place, node in enumerate(around) if isinstance(node, _FUNCTIONS)), default=0)
     for node in reversed(around[inner:]):
-        found = _said(node, line)
+        found = _said(node, line, conditions=conditions)
         if found is not None:
             return found
     return None
@@ -61,13 +63,13 @@ def _enclosing(node: ast.AST, line: int) -> Iterator[ast.AST]:
             return
 
 
-def _said(node: ast.AST, line: int) -> str | None:
+def _said(node: ast.AST, line: int, *, conditions: bool) -> str | None:
     if isinstance(node, (ast.With, ast.AsyncWith)):
         text = " ".join(ast.unparse(item.context_expr) for item in node.items)
         return _kind_of(text) or ("evaluation" if _is_without_gradients(text) and _has_loop(node) else None)
     if isinstance(node, (ast.For, ast.AsyncFor)) and line > node.lineno:
         return "evaluation" if _kind_of(ast.unparse(node.iter)) == "evaluation" else None
-    if isinstance(node, ast.If) and _is_in(node.body, line) and _has_remainder(node.test):
+    if conditions and isinstance(node, ast.If) and _is_in(node.body, line) and _has_remainder(node.test):
         return _kind_of(ast.unparse(node.test))
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = " ".join(ast.unparse(decorator) for decorator in node.decorator_list)

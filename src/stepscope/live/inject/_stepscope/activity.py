@@ -1,18 +1,18 @@
 """What a process is doing, by its Python stack: an evaluation, a checkpoint, training, or a place in its code.
 
 The innermost function whose name says evaluation or saving decides, as a save inside an evaluation is a save. Where a
-program does either without a function of its own, the text around the line does (`live/source_words.py`). What trains
+program does either without a function of its own, the text around the line does (`source_words.py`). What trains
 has such functions too; where there are none, the stack cannot tell, and says no more than where it is.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
 from typing import Literal, NamedTuple
 
-from stepscope.live.source_words import kind_at
+from _stepscope.source_words import kind_at
 
 Kind = Literal["evaluation", "checkpoint", "training"]
 
@@ -65,7 +65,7 @@ def activity_of(frames: Sequence[Frame], words_at: Callable[[str, int], str | No
     """What a stack shows, innermost frame first; `words_at` reads a line's surroundings in the program's own code."""
     trains = False
     for frame in frames:
-        kind = _named(frame) or (_by_words(frame, words_at) if _is_own(frame) else None)
+        kind = named(frame) or (_by_words(frame, words_at) if is_own(frame.file) else None)
         if kind == "training":
             trains = True
         elif kind is not None:
@@ -73,7 +73,7 @@ def activity_of(frames: Sequence[Frame], words_at: Callable[[str, int], str | No
     return Activity("training" if trains else None, _detail(frames))
 
 
-def _named(frame: Frame) -> Kind | None:
+def named(frame: Frame) -> Kind | None:
     """What the names of a frame say."""
     owner, _, name = frame.name.replace(".<locals>", "").rpartition(".")
     owner = owner.rpartition(".")[2]
@@ -95,8 +95,9 @@ def _by_words(frame: Frame, words_at: Callable[[str, int], str | None]) -> Kind 
     return "evaluation" if said == "evaluation" else "checkpoint" if said == "checkpoint" else None
 
 
-def _is_own(frame: Frame) -> bool:
-    return not _PACKAGES.search(frame.file) and not _LIBRARY.search(frame.file)
+def is_own(file: str) -> bool:
+    """Whether a file is the program's own: no package that was installed, nothing of Python's library."""
+    return not _PACKAGES.search(file) and not _LIBRARY.search(file)
 
 
 def _word(frame: Frame, kind: Kind) -> str:
@@ -107,7 +108,7 @@ def _word(frame: Frame, kind: Kind) -> str:
 
 def _at(frame: Frame) -> str:
     name = frame.name.rpartition(".")[2]
-    return f"{name}, {PurePath(frame.file).name}:{frame.line}"
+    return f"{name}, {os.path.basename(frame.file)}:{frame.line}"
 
 
 def _detail(frames: Sequence[Frame]) -> str | None:
@@ -116,5 +117,5 @@ def _detail(frames: Sequence[Frame]) -> str | None:
         for frame in frames:
             if names.match(frame.name.rpartition(".")[2]) and where in frame.file:
                 return f"{word} ({_at(frame)})"
-    own = next((frame for frame in frames if _is_own(frame)), None)
+    own = next((frame for frame in frames if is_own(frame.file)), None)
     return _at(own) if own else None
