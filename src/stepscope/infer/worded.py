@@ -21,6 +21,7 @@ from stepscope.infer.words import (
     TimeKind,
     WordedLine,
     counter_pattern,
+    is_of_epoch,
     data_pattern,
     loss_pattern,
     read_words,
@@ -87,7 +88,7 @@ def _on_one_line(own: list[WordedLine], name: str) -> Format | None:
     counter = own[0].counter or "step"
     is_epoch = counter == "epoch"
     has_epoch = not is_epoch and all(line.epoch is not None for line in own)
-    is_batch = has_epoch and counter == "bracket"
+    is_batch = has_epoch and (counter == "bracket" or all(is_of_epoch(line.text) for line in own))
     head = counter_pattern(counter, is_batch=is_batch, is_epoch=is_epoch)
     if is_batch:
         head = counter_pattern("epoch") + head

@@ -132,6 +132,17 @@ def read_words(number: int, text: str, t_ns: int | None = None) -> WordedLine:
     )
 
 
+def is_of_epoch(text: str) -> bool:
+    """Whether a line counts the steps of an epoch: `Epoch 3/30, step 10/951`, where one of the run would be further."""
+    epoch, step = _compiled(EPOCH).search(text), _compiled(STEP).search(text)
+    if epoch is None or step is None or not epoch["epochs"] or not step["total"]:
+        return False
+    number, epochs, total = int(epoch["epoch"]), int(epoch["epochs"]), int(step["total"])
+    if epochs < 2 or total < 2 or "lobal" in step[0]:
+        return False
+    return number <= 1 or abs(int(step["step"]) / total * epochs - number + 0.5) > 1
+
+
 def _counter(text: str) -> tuple[str | None, re.Match[str] | None]:
     """How the step of a line is written, and where."""
     for counter in ("step", "bracket", "fraction"):

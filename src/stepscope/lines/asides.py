@@ -22,14 +22,14 @@ _LEFT = tuple(
         rf"(?P<clock>{_CLOCK}|{_WORDED})",
         # `30.5 hours left`
         r"(?P<number>\d+(?:\.\d+)?) (?P<unit>days|hours|minutes|seconds) (?:left|remaining)\b",
-        # a bar of tqdm: `[04:39<77:27:00, 279.10s/it`
-        rf"\[(?:{_CLOCK})<(?P<clock>{_CLOCK}),",
+        # a bar of tqdm, `[04:39<77:27:00, 279.10s/it`, and of a notebook, `[ 12/900 04:39 < 77:27:00, 0.01 it/s`
+        rf"\[\s{{0,3}}(?:\d+/\d+\s+)?(?:{_CLOCK})\s?<\s?(?P<clock>{_CLOCK}),",
         # nerfstudio: `14 h, 32 m, 13 s`
         r"\s(?P<clock>(?:\d+ d, )?(?:\d+ h, )?\d+ m, \d+ s)\s",
     )
 )
 _SHARE = LazyPattern(r"\d \((\d{1,5}(?:\.\d+)?)%\)")
-_BAR = LazyPattern(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.])")
+_BAR = LazyPattern(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.]|\d+(?::\d\d){1,2} < )")
 _OF_BAR = 2  # the place of the bar's pattern
 _KERAS = LazyPattern(r"\d+/\d+ \[[=>.\s]+\]|\d+/\d+ [\u2500-\u257f\u2501]+ ")
 _UNITS = {"days": 86_400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}

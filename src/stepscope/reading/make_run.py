@@ -30,6 +30,7 @@ class Assembled(NamedTuple):
     own_file: FileTrack  # timestamps and notices of the run's own files
     notices_of_ranks: list[Notice]  # how other ranks ended
     counted: CountedLines = CountedLines()  # where lines without a number are counted
+    batches: int | None = None  # steps of an epoch, where a line says
 
 
 def make_run(
@@ -56,6 +57,7 @@ def make_run(
         per_interval=per_interval,
         counted=assembled.counted,
         by_arrival=by_arrival,
+        batches=assembled.batches,
     )
     return Run(
         paths=paths,
