@@ -50,6 +50,14 @@ _EPOCHS = LazyPattern(r"(?i)\bepochs?[\"']?[\s:=#\[(\"']{0,4}(?P<epoch>\d+)\s?/\
 _YOLO_EPOCHS = LazyPattern(r"^\s*(?P<epoch>\d+)/(?P<last>\d+)\s+[\d.]+G\b")
 
 
+# The meters of PyTorch's examples: `[5760/10010]  Time 0.427 (2.773)  Data 0.000 (2.393)`, in brackets the mean so far
+_METERS = LazyPattern(
+    r"\[\s{0,6}(?P<n>\d+)/\d+\].{0,80}?\b(?:batch[_ ])?time:?\s+[\d.]+s?\s{0,3}\(\s{0,3}(?P<mean>\d+(?:\.\d+)?)s?\)"
+    r".{0,20}?\bdata(?:[_ ]time)?:?\s+[\d.]+s?\s{0,3}\(\s{0,3}(?P<wait>\d+(?:\.\d+)?)s?\)",
+    re.IGNORECASE,
+)
+
+
 class Left(NamedTuple):
     """The seconds that a line says are left; `is_bar` where they are those of a progress bar, perhaps of an epoch."""
 
@@ -62,6 +70,22 @@ class Rate(NamedTuple):
 
     value: float
     unit: str
+
+
+class Means(NamedTuple):
+    """How many steps of an epoch are done, and the means over them: of a step, and of its wait for data, in seconds."""
+
+    num: int
+    step_s: float
+    wait_s: float
+
+
+def means_in(text: str) -> Means | None:
+    """The means since the beginning of an epoch that a line's meters show in brackets; None where it has none."""
+    if "(" not in text:
+        return None
+    found = _METERS.search(text)
+    return None if found is None else Means(int(found["n"]) + 1, float(found["mean"]), float(found["wait"]))
 
 
 def left_in(text: str) -> Left | None:
