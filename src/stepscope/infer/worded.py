@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ _LONG_S, _SPACED = 30.0, 10
 _SHORT_S = 2.0
 _EVEN = 0.15
 _FIRST_OF_AVERAGE = 3
+_LEAST_STAMPED = 2
 # Timestamps decide where one reading is this near to them (a log of the ratio) and the others are twice as far.
 _AGREES = 0.15
 _TICKS = 3.0  # seconds between two lines: timestamps mostly count whole ones
@@ -56,7 +58,9 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     read = [_read(number, line.strip()) for number, line in enumerate(lines) if line.strip()]
     timed = [line for line in read if line.time is not None and not line.is_validation]
     timed = _most_alike(timed)
-    if not 0 < len(timed) <= _MOST_ROWS:
+    if not timed:
+        return _by_timestamps(read, name)
+    if len(timed) > _MOST_ROWS:
         return None
     own = [line for line in timed if line.counter is not None]
     if len(own) >= max(1, 0.8 * len(timed)):
@@ -65,6 +69,46 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     if heads and len(heads) >= len(timed) - 1:
         return _on_two_lines(timed, heads, name)
     return _without_number(timed, name)
+
+
+def _by_timestamps(read: list[WordedLine], name: str) -> Format | None:
+    """Two lines or more that name their step and have a loss and a timestamp: what passed between them is their time."""
+    has_loss = re.compile(loss_pattern().removeprefix("(?:").removesuffix(")?")).match
+    own = [
+        line
+        for line in read
+        if line.t_ns is not None and line.counter in {"step", "epoch"} and not line.is_validation and has_loss(line.text)
+    ]
+    if len(own) < _LEAST_STAMPED or len(own) > _MOST_ROWS or len({line.counter for line in own}) > 1:
+        return None
+    counter = own[0].counter or "step"
+    is_epoch = counter == "epoch"
+    is_batch = not is_epoch and all(is_of_epoch(line.text) for line in own)
+    counts = [(line.epoch if is_epoch else line.step) or 0 for line in own]
+    if not any(later > earlier for earlier, later in pairwise(counts)):
+        return None
+    head = counter_pattern(counter, is_batch=is_batch, is_epoch=is_epoch)
+    head = counter_pattern("epoch") + head if is_batch else head
+    # Only behind its prefix is a line one of these: with the prefix goes the timestamp.
+    starts = "".join(sorted({re.escape(line.text[:1]) for line in own}))
+    step = Line("step", rf"(?=[{starts}])" + head + loss_pattern())
+    if not all(step.regex.match(line.text) for line in own):
+        return None
+    text = redact(own[0].text, 40)
+    assumptions = (
+        Assumption(say("infer-step-word", text=text), None, 0.9),
+        Assumption(say("infer-time-stamps"), None, 0.9),
+    )
+    return Format(
+        name=name,
+        title=name,
+        url="",
+        lines=(step,),
+        samples=(Sample(own[0].text, "step"),),
+        clock=Clock(covers="stamp", includes=("evaluation", "checkpoint", "data", "logging"), note=""),
+        layout=Layout(first_step=0 if min(counts) == 0 else 1),
+        inferred=Inferred(0.81, assumptions),
+    )
 
 
 def _read(number: int, text: str) -> WordedLine:

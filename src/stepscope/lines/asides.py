@@ -30,6 +30,8 @@ _LEFT = tuple(
 )
 _SHARE = LazyPattern(r"\d \((\d{1,5}(?:\.\d+)?)%\)")
 _BAR = LazyPattern(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.]|\d+(?::\d\d){1,2} < )")
+# Nobody trains that long: a time worked out from no step at all.
+_NEVER_S = 10 * 365 * 86_400.0
 _OF_BAR = 2  # the place of the bar's pattern
 _KERAS = LazyPattern(r"\d+/\d+ \[[=>.\s]+\]|\d+/\d+ [\u2500-\u257f\u2501]+ ")
 _UNITS = {"days": 86_400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
@@ -102,7 +104,7 @@ def left_in(text: str) -> Left | None:
             seconds = parse_clock(clock if ":" in clock else clock.replace(",", ""))
         else:
             seconds = float(groups["number"]) * _UNITS[groups["unit"].lower()]
-        return None if seconds is None else Left(seconds, index == _OF_BAR or _KERAS.search(text) is not None)
+        return None if seconds is None or seconds > _NEVER_S else Left(seconds, index == _OF_BAR or _KERAS.search(text) is not None)
     return None
 
 
