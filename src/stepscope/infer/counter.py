@@ -291,8 +291,9 @@ def _epoch_and_batch(
 ) -> Counter | None:
     """The counter of two columns, if one numbers the epochs and the other the batches of each (of this `weight`)."""
     total, epochs = _total_after(kind, batch, columns), _total_after(kind, epoch, columns)
-    has_both = total is not None and epochs is not None and bool(EPOCH.search(epoch.field.key))
-    is_within = has_both and _is_within_epoch(epoch, batch, _values(columns, epochs), _values(columns, total))
+    is_within = total is not None and epochs is not None and EPOCH.search(epoch.field.key) is not None
+    if is_within and total is not None and epochs is not None:
+        is_within = _is_within_epoch(epoch, batch, _values(columns, epochs), _values(columns, total))
     if epoch.at in {batch.at, total} or not (_fits_epoch(epoch, batch) or (is_within and _stays(epoch, batch))):
         return None
     is_named = bool(EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch) or _is_pair(kind, epoch, batch)

@@ -22,8 +22,8 @@ from stepscope.infer.words import (
     TimeKind,
     WordedLine,
     counter_pattern,
-    is_of_epoch,
     data_pattern,
+    is_of_epoch,
     loss_pattern,
     names_batches,
     read_words,
@@ -74,12 +74,15 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
 
 
 def _by_timestamps(read: list[WordedLine], name: str) -> Format | None:
-    """Two lines or more that name their step and have a loss and a timestamp: what passed between them is their time."""
+    """Lines with a step, a loss and a timestamp, two at least: what passed between them is their time."""
     has_loss = re.compile(loss_pattern().removeprefix("(?:").removesuffix(")?")).match
     own = [
         line
         for line in read
-        if line.t_ns is not None and line.counter in {"step", "epoch"} and not line.is_validation and has_loss(line.text)
+        if line.t_ns is not None
+        and line.counter in {"step", "epoch"}
+        and not line.is_validation
+        and has_loss(line.text)
     ]
     if len(own) < _LEAST_STAMPED or len(own) > _MOST_ROWS or len({line.counter for line in own}) > 1:
         return None
@@ -215,7 +218,9 @@ def _assembled(
     meaning = _by_moments(own, values, steps) or _meaning(time.kind, values, steps, is_one_each=is_epoch or is_counted)
     if meaning is None:
         return None
-    is_elapsed = meaning.because is None and _ELAPSED.search(time.text) is not None and bool((np.diff(values) > 0).all())
+    is_elapsed = (
+        meaning.because is None and _ELAPSED.search(time.text) is not None and bool((np.diff(values) > 0).all())
+    )
     if is_elapsed and (len(values) > 1 or (not is_epoch and not is_counted and int(steps[0]) > 1)):
         meaning = _Meaning("cumulative", 0.85)
     group = _group(time.kind, unit, meaning)

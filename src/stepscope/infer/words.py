@@ -17,7 +17,8 @@ _UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _BEFORE = r"(?<![A-Za-z\d_.])"
 _GLUE = r"[\s:=#\[(\"']{0,4}"
 STEP = (
-    rf"(?<![A-Za-z\d_./])(?i:(?:global[ _]?)?(?:step|iter(?:ation)?s?|itr|batch|update|it(?=[:=])))(?:[ _](?:no|num|idx|id))?\.?{_GLUE}"
+    r"(?<![A-Za-z\d_./])(?i:(?:global[ _]?)?(?:step|iter(?:ation)?s?|itr|batch|update|it(?=[:=])))"
+    rf"(?:[ _](?:no|num|idx|id))?\.?{_GLUE}"
     r"(?P<step>\d+)(?![\d.]*\d?\s?(?:%|s\b|ms\b|sec))(?:\s?/\s?(?P<total>\d+))?"
 )
 EPOCH = rf"{_BEFORE}(?i:epoch){_GLUE}(?P<epoch>\d+)(?!\.\d)(?:\s?/\s?(?P<epochs>\d+))?"
@@ -36,8 +37,11 @@ _NAMED_PER = (
 _BETWEEN = r"[\[(]\s?(?P<value>\d+(?::\d\d){1,2})\s?<\s?\d+(?::\d\d){1,2}\s?[\])]"
 # `Epoch 3/20 - 65.2s`, `Epoch 00005: 125.3s`
 _EPOCH_TOOK = (
-    rf"{_BEFORE}(?i:epoch){_GLUE}\d+(?:\s?/\s?\d+)?[\])]?\s{{0,2}}[:,|-]\s{{0,3}}(?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\b"
+    rf"{_BEFORE}(?i:epoch){_GLUE}\d+(?:\s?/\s?\d+)?[\])]?\s{{0,2}}[:,|-]\s{{0,3}}"
+    rf"(?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\b"
 )
+# `Train 1792 in 4.387seconds`, of a line with a loss
+_IN = rf"\bin (?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\b"
 # `0.67 it/s`, `2.6 iters/sec`
 _RATE = rf"{_BEFORE}(?P<value>{_NUMBER})\s?{_COUNTED}\s?/\s?s(?:ec(?:onds?)?)?\b"
 # `steps/sec: 0.1`, `global_step/sec: 0.0225`
@@ -77,12 +81,24 @@ _DATA = (
     rf"read(?:er|ing)?[ _](?:time|cost)|load(?:er|ing)?[ _]time)[\s:=]{{1,3}}"
     rf"(?P<value>{_NUMBER})(?:\s?(?P<unit>{_UNIT}))?(?![\w:/%])"
 )
-_LOSS = rf"(?i:(?<![a-z])(?:train(?:ing)?[ _])?(?:total[ _])?loss)[\"']?[\s:=]{{1,3}}(?P<loss>[-+]?{_NUMBER}|nan|inf)"
+_LOSS = r"(?i:(?<![a-z])(?:train(?:ing)?[ _])?(?:total[ _])?loss)[\"']?"
+_LOSS += rf"(?:[\s:=]{{1,3}}| is )(?P<loss>[-+]?{_NUMBER}|(?i:nan|inf(?:inity)?))"
 _VALIDATION = re.compile(r"(?i)\b(?:val(?:id(?:ation|ate|ating)?)?|eval(?:uation|uating)?|test(?:ing)?)\b")
 _TRAINING = re.compile(r"(?i)\btrain")
 
 TimeKind = Literal[
-    "per", "named_per", "named", "between", "clocked", "epoch_clock", "epoch_took", "rate", "named_rate", "at", "left"
+    "per",
+    "named_per",
+    "named",
+    "between",
+    "clocked",
+    "epoch_clock",
+    "epoch_took",
+    "rate",
+    "named_rate",
+    "at",
+    "left",
+    "in",
 ]
 _TIMES: tuple[tuple[TimeKind, str], ...] = (
     ("per", _PER),
@@ -96,6 +112,7 @@ _TIMES: tuple[tuple[TimeKind, str], ...] = (
     ("named_rate", _NAMED_RATE),
     ("at", _AT),
     ("left", _LEFT),
+    ("in", _IN),
 )
 CLOCKS: frozenset[TimeKind] = frozenset({"clocked", "epoch_clock", "between"})
 RATES: frozenset[TimeKind] = frozenset({"rate", "named_rate"})
@@ -179,6 +196,8 @@ def _time(text: str, counted: re.Match[str] | None) -> TimeWord | None:
     total = None if counted is None else counted.groupdict().get("total") or counted.groupdict().get("batches")
     for kind, pattern in _TIMES:
         if kind == "left" and (counted is None or total is None or int(total) <= int(counted["step"])):
+            continue
+        if kind == "in" and not _compiled(_LOSS).search(text):
             continue
         found = _compiled(pattern).search(text)
         if found is not None:

@@ -92,13 +92,18 @@ def _starts_slowly(run: Run, seconds: Floats, normal: np.ndarray) -> bool:
 
 
 def _is_all_before(run: Run, normal: np.ndarray) -> bool:
-    """Whether the first of a few pasted rows is the mean of all that was before them: many times what each other covers.
+    """Whether the first of a few pasted rows is the mean of all before them: it covers many times what each other does.
 
     The others are what is asked about, and their level need not be that of hours ago.
     """
     others = normal.copy()
     others[:1] = False
-    if run.clock.covers != "cumulative" or len(normal) > _FEW_ROWS or int(others.sum()) < _LEAST_OTHERS or not normal[0]:
+    if (
+        run.clock.covers != "cumulative"
+        or len(normal) > _FEW_ROWS
+        or int(others.sum()) < _LEAST_OTHERS
+        or not normal[0]
+    ):
         return False
     return int(run.steps.span[0]) > _ALL_BEFORE * int(run.steps.span[others].max())
 

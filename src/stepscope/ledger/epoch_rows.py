@@ -73,6 +73,7 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
     beside = tuple(
         stop._replace(evaluation_inside=False, save_inside=stop.save_inside and not is_few)
         for stop in stops
-        if stop.evaluation_took_s is not None or not ((stop.evaluated and stop.evaluation_inside) or (is_few and stop.saved))
+        if stop.evaluation_took_s is not None
+        or not ((stop.evaluated and stop.evaluation_inside) or (is_few and stop.saved))
     )
     return dataclasses.replace(run, steps=dataclasses.replace(run.steps, kept_dur=dur)).with_stops(beside)

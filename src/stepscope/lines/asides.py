@@ -104,7 +104,11 @@ def left_in(text: str) -> Left | None:
             seconds = parse_clock(clock if ":" in clock else clock.replace(",", ""))
         else:
             seconds = float(groups["number"]) * _UNITS[groups["unit"].lower()]
-        return None if seconds is None or seconds > _NEVER_S else Left(seconds, index == _OF_BAR or _KERAS.search(text) is not None)
+        return (
+            None
+            if seconds is None or seconds > _NEVER_S
+            else Left(seconds, index == _OF_BAR or _KERAS.search(text) is not None)
+        )
     return None
 
 
