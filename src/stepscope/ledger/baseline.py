@@ -31,6 +31,7 @@ _TICKS_OFF = 1.5
 _COARSE = 0.05
 # The first of at most so many rows covers all before it where it covers so many times the steps of any other.
 _FEW_ROWS, _LEAST_OTHERS, _ALL_BEFORE = 80, 3, 10
+_ENOUGH_TICKS = 20
 _SLOWER = 1.15  # times: beyond what two rows of one level differ by
 
 
@@ -105,6 +106,8 @@ def _is_all_before(run: Run, normal: np.ndarray) -> bool:
         or not normal[0]
     ):
         return False
+    if int((run.steps.dur_ns * run.steps.span)[others].sum()) < _ENOUGH_TICKS * run.tick_ns:
+        return False  # by a coarse clock, a few rows say less than all that was before them
     return int(run.steps.span[0]) > _ALL_BEFORE * int(run.steps.span[others].max())
 
 
