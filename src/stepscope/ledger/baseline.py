@@ -99,12 +99,7 @@ def _is_all_before(run: Run, normal: np.ndarray) -> bool:
     """
     others = normal.copy()
     others[:1] = False
-    if (
-        run.clock.covers != "cumulative"
-        or len(normal) > _FEW_ROWS
-        or int(others.sum()) < _LEAST_OTHERS
-        or not normal[0]
-    ):
+    if not run.clock.is_running or len(normal) > _FEW_ROWS or int(others.sum()) < _LEAST_OTHERS or not normal[0]:
         return False
     if int((run.steps.dur_ns * run.steps.span)[others].sum()) < _ENOUGH_TICKS * run.tick_ns:
         return False  # by a coarse clock, a few rows say less than all that was before them
