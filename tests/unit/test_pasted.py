@@ -15,6 +15,7 @@ from stepscope.source.pasted import without_marks
         (">> iter 3", "iter 3"),
         ("  0%|   | **1/1000 [04:41<78:02:42, 281.24s/it]**", "  0%|   | 1/1000 [04:41<78:02:42, 281.24s/it]"),
         ("`step 3 loss 2.1`", "step 3 loss 2.1"),
+        ("iter 40 || Timer: 0.3 sec.`", "iter 40 || Timer: 0.3 sec."),
         ("```text", ""),
         ("<code>iter 3</code><br/>", "iter 3"),
         ("[00:04&lt;05:27,  4.26s/it]", "[00:04<05:27,  4.26s/it]"),

@@ -150,3 +150,17 @@ def test_a_normal_iteration_of_two_speeds_is_one_that_happened(tmp_path):
     report = report_of(tmp_path, "\n".join(lines) + "\n")
     assert report.ledger.step.typical_s == pytest.approx(2.7, rel=0.1)
     assert "Two speeds" in full(report)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([257.0, 355.0, 1148.0], "drift"),
+        ([0.617, 6.1], "drift"),
+        ([345.0, 319.0, 296.0], "drift"),
+        ([175.0, 166.0], "steady"),  # no more than a tenth
+        ([3.0, 9.0, 4.0], "scatter"),  # not one way
+    ],
+)
+def test_two_or_three_values_change_where_each_goes_on(values, kind):
+    assert trend(values).kind == kind

@@ -109,6 +109,8 @@ class Situation(NamedTuple):
 
     def phase_left_s(self, phase: Phase) -> float:
         """Seconds of a phase over the horizon, if it goes on as it did: its share of the steps' time so far."""
+        if not (self.is_future and isinstance(self.forecast, Forecast)):
+            return self.ledger.seconds(phase)  # the horizon is the logged run itself
         so_far_s = self.ledger.seconds("step")
         if printed_waits(self.run) is not None:
             so_far_s += self.ledger.seconds("data")  # a step to come is counted with its wait

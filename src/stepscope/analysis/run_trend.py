@@ -80,10 +80,14 @@ def _seconds_trend(run: Run, rows: Ints) -> Trend | None:
         is_both = trend and together and trend.kind == together.kind == "jump" and trend.change * together.change > 0
         # Single rows say more exactly since when; their levels are the ticks of the clock.
         return together._replace(since=trend.since) if is_both and trend and together else together
-    if trend is None or trend.kind not in _CHANGES or ticks < _LEAST_BLOCKS:
+    if trend is None or trend.kind not in _CHANGES or not is_in_ticks:
         return trend
     apart = abs(trend.last - trend.first) * float(median(steps.span[rows]))
-    return trend if apart * NS > _TICKS_OFF * run.tick_ns else find_trend(*_blocks(run, rows, ticks // _LEAST_BLOCKS))
+    if apart * NS > _TICKS_OFF * run.tick_ns:
+        return trend
+    if ticks < _LEAST_BLOCKS:
+        return trend._replace(kind="scatter", change=0.0)
+    return find_trend(*_blocks(run, rows, ticks // _LEAST_BLOCKS))
 
 
 def _blocks(run: Run, rows: Ints, ticks: int) -> tuple[Floats, Ints]:

@@ -30,6 +30,8 @@ _FAR = 1.4
 _MOSTLY = 0.8
 # Up to this many rows the first and the last speak for themselves.
 _FEW = 12
+# Two or three rows show a change only where each is further on than the one before, and by this much in all.
+_CHANGE_OF_FEW = 0.1
 
 
 class Trend(NamedTuple):
@@ -167,7 +169,11 @@ def _drift(plain: Trend, level: Floats, values: Floats, steps: Ints) -> Trend | 
     del steps
     num = len(level)
     if num < 4:
-        return None
+        is_one_way = bool((np.diff(level) > 0).all() or (np.diff(level) < 0).all())
+        first, last = float(values[0]), float(values[-1])
+        if not is_one_way or abs(np.log(last / first)) < np.log1p(_CHANGE_OF_FEW):
+            return None
+        return plain._replace(kind="drift", change=last / first - 1, first=first, last=last)
     slope, error = _line(level)
     spread = (error / max(1, num - 2)) ** 0.5
     apart = abs(slope) / max(spread * (12 / num) ** 0.5, 1e-9)

@@ -15,6 +15,7 @@ _MINOR = 0.05
 # Most of the waiting was done at once where slow steps hold this share of it.
 _AT_ONCE = 0.7
 _ENOUGH = 3
+_UNLIKE = 0.1  # as a share of the time
 
 
 def data_message(run: Run, ledger: Ledger) -> Message | None:
@@ -24,6 +25,9 @@ def data_message(run: Run, ledger: Ledger) -> Message | None:
     if ledger.step is None or (waits is None and total is None):
         return None
     share = total.share if total is not None else 0.0
+    if (mean := mean_wait_share(run)) is not None and mean >= _BOTTLENECK and mean > share + _UNLIKE:
+        wait, step_s = run.asides.mean_wait_s or 0.0, run.asides.mean_s or 0.0
+        return say("data-by-means", share=Share(mean), wait=Seconds(wait), step=Seconds(step_s))
     slow = [
         (part.seconds, one.step)
         for one in ledger.slow
@@ -43,6 +47,18 @@ def data_message(run: Run, ledger: Ledger) -> Message | None:
     wait = usual_wait_s(waits, normal)
     key = "data-bottleneck" if share >= _BOTTLENECK else "data-share" if share >= _MINOR else "data-minor"
     return say(key, share=Share(share), wait=Seconds(wait), step=Seconds(ledger.step.typical_s))
+
+
+def mean_wait_share(run: Run) -> float | None:
+    """The share of waiting in the mean that the log prints of all steps, also those it does not print."""
+    mean_s, wait_s = run.asides.mean_s, run.asides.mean_wait_s
+    return None if not mean_s or wait_s is None else min(1.0, wait_s / mean_s)
+
+
+def waiting_share(run: Run, ledger: Ledger) -> float:
+    """The share of the time that went into waiting for data, by the lines or by the means on them."""
+    total = next((total for total in ledger.phases if total.phase == "data"), None)
+    return max(total.share if total is not None else 0.0, mean_wait_share(run) or 0.0)
 
 
 def _first_wait(run: Run, ledger: Ledger, waits: Floats) -> Message | None:

@@ -2,7 +2,8 @@
 
 What it looks at
     The typical step against what any step with a loss takes (a kernel launch alone is some microseconds), and an
-    iteration of many hours. The spread of the steps: most of a training takes about as long each time.
+    iteration of many hours. The spread of the steps: most of a training takes about as long each time. The mean of all
+    steps, where the log prints it next to the time of one.
 
 Why it matters
     A step of a few microseconds is a bar of data that was filtered, or hours read as seconds. One of many hours is a
@@ -27,6 +28,7 @@ CODE = "R06"
 _NEVER_S = (2e-5, 14 * 86_400.0)
 _HARDLY_S = (5e-4, 86_400.0)
 _SPREAD = 30.0
+_UNLIKE_MEAN, _MEAN_DOUBT = 1.5, 0.8
 
 
 def check(evidence: AuditEvidence) -> Check:
@@ -34,6 +36,10 @@ def check(evidence: AuditEvidence) -> Check:
     typical, step = evidence.typical_s, evidence.ledger.step
     if typical is None or step is None:
         return Check(CODE, "cannot tell", say("audit-step-none"), doubt=1.0 if evidence.num_rows else 0.0)
+    mean_s = evidence.run.asides.mean_s
+    if mean_s and mean_s > _UNLIKE_MEAN * typical:
+        message = say("audit-step-mean", duration=Seconds(typical), mean=Seconds(mean_s))
+        return Check(CODE, "disagrees", message, typical, _MEAN_DOUBT)
     doubt = _far(typical)
     if not evidence.has_loss and typical < 10 * _HARDLY_S[0]:
         doubt = max(doubt, 0.5)

@@ -19,6 +19,8 @@ _START_UP = 5.0
 
 # The trainer's own figure is taken where it is no further than this from what the few steps say: it has seen more.
 _ALIKE = 3.0
+_FIRST_STEPS = 10
+_LEAST_ROWS, _MOSTLY = 3, 0.9
 
 
 class Rough(NamedTuple):
@@ -47,7 +49,9 @@ def rough_rest(run: Run, ledger: Ledger, level_s: float | None) -> Rough | None:
         return None
     asides, total, last = run.asides, run.settings.count("max_steps"), int(run.steps.step[-1])
     is_stated = total is not None and run.settings["max_steps"].origin != "default"
-    is_first = len(run) == 1 and run.segments[-1].fresh
+    is_first = is_first_alone(run)
+    if level_s and (own_s := _after_first(run, ledger)) is not None:
+        level_s = min(level_s, own_s)
     low = 1 / _START_UP if is_first else 1 / _WIDE
     if is_stated and total is not None and level_s and total > last:
         seconds = (total - last) * (level_s + _stops_s(run, ledger))
@@ -62,6 +66,19 @@ def rough_rest(run: Run, ledger: Ledger, level_s: float | None) -> Rough | None:
     if not asides.left_s or (is_stated and total is not None and total <= last):
         return None
     return Rough(asides.left_s, asides.left_s * low, asides.left_s * _WIDE, "bar" if asides.is_left_of_bar else "own")
+
+
+def is_first_alone(run: Run) -> bool:
+    """Whether the only row is that of the first steps of a run, which include its start."""
+    return len(run) == 1 and run.segments[-1].fresh and int(run.steps.step[-1]) <= _FIRST_STEPS
+
+
+def _after_first(run: Run, ledger: Ledger) -> float | None:
+    """The normal step where what took longer lies in the first row: that has been, and does not come again."""
+    if ledger.step is None or len(run) < _LEAST_ROWS or not ledger.slow:
+        return None
+    excess = {slow.row: sum(part.seconds for part in slow.parts if part.phase != "step") for slow in ledger.slow}
+    return ledger.step.typical_s if excess.get(0, 0.0) > _MOSTLY * sum(excess.values()) else None
 
 
 def _stops_s(run: Run, ledger: Ledger) -> float:

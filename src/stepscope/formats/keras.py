@@ -36,7 +36,7 @@ FORMAT = Format(
         Line("fact", r"Epoch (?P<epoch>\d+)/(?P<epochs>\d+)(?=\s*$|\[)"),
         Line("checkpoint", r"Epoch \d+: (?:\w+ improved from \S+ to \S+, )?saving model to (?P<path>.+)"),
         Line("chatter", r"Epoch \d+: (?:\w+ did not improve|early stopping|\w+ reducing learning rate)"),
-        Line("chatter", r"\d+/(?:\d+|Unknown) \[[=>.]+\]? - ETA: "),
+        Line("chatter", r"\d+/(?:\d+|Unknown) \[[=>.]+\]? - ETA: (?!.{0,400}Killed$)"),
         Line("chatter", r"(?!(\d+)/\1 ━+ [1-9])\d+/\d+ [━╸╺─]+ \d[\d:]*s \d+(?:us|ms|s)/step"),
         Line("chatter", r"\d+/\d+ \[=+\] - \d+s \d+(?:us|ms|s)/step\s*$"),  # predict() and downloads
         Line("chatter", r"[IWE] (?:tensorflow|external|0000 00:00:)|(?:WARNING|INFO):tensorflow:"),

@@ -5,7 +5,7 @@ from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 _NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf|NaN|Inf)"
 _LOGGER = r"(?:mm\w+ - INFO - )"
 _FIGURES = (
-    r"(?>.{0,200}?\beta: (?:\d+ days?, )?[\d:]+,? +time: (?P<dur_s>[\d.]+),? +data_time: (?P<data_s>[\d.]+))"
+    r"(?>.{0,200}?\beta: (?:-?\d+ days?, )?[\d:]+,? +time: (?P<dur_s>[\d.]+),? +data_time: (?P<data_s>[\d.]+))"
     rf"(?=\D|$)(?:.{{0,2000}}?[ \t]loss: (?P<loss>{_NUMBER}))?"
 )
 

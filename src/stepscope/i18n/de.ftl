@@ -84,6 +84,7 @@ data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von
 data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration).
 data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } wartete jede { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
 data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
+data-by-means = Das Warten auf Daten kostet nach den Mittelwerten im Log { $share } der Zeit ({ $wait } von { $step } pro Iteration): Die gezeigten Iterationen lassen davon zufällig wenig erkennen.
 data-at-once = Das Warten auf Daten kostet { $share } der Zeit, fast alles davon in { $count ->
     [one] Iteration { $step }
    *[other] { $count } langsamen Iterationen, am längsten in { $step }
@@ -240,6 +241,7 @@ assume-default-total = Angenommen ist die voreingestellte Zahl der Iterationen, 
 ## Was sich zu ändern lohnt
 
 change-none = Nichts, was sich zu ändern lohnt: Evaluierungen und Checkpoints kosten { $share } der Zeit.
+change-none-data = Die Iterationen schneller mit Daten versorgen: Das Warten darauf kostet { $share } der Zeit.
 change-unknown = Keine Empfehlung: Dieses Log zeigt nicht, was Evaluierungen kosten.
 change-scope-rest = Ersparnis im Rest dieses Laufs. Die Ersparnisse überschneiden sich; addiere sie nicht.
 change-scope-run = Ersparnis bei einem Lauf wie diesem. Die Ersparnisse überschneiden sich; addiere sie nicht.
@@ -1365,6 +1367,7 @@ audit-end-none = Keine ungelesene Zeile erwähnt ein Ende.
 audit-step-none = Iterationen wurden gelesen, aber daraus ergibt sich keine normale Dauer.
 audit-step-plausible = { $duration } pro Iteration ist plausibel.
 audit-step-odd = Iterationen von { $duration } oder so ungleiche Zeiten sind für ein Training ungewöhnlich.
+audit-step-mean = Die gezeigten Iterationen dauern { $duration }, der Mittelwert aller Iterationen im Log ist aber { $mean }.
 audit-total-none = Es gibt keine Summe zum Vergleichen.
 audit-total-negative = Die Summe von { $duration } widerspricht ihren Teilen.
 audit-total-explained = { $share } der Zeit sind verbucht.
@@ -1470,6 +1473,7 @@ summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; für das End
 summary-each-no-end = Bisher { $wall }, { $level } pro Iteration; Ende noch nicht abzusehen
 summary-unlogged = Größter Posten: { $seconds } ({ $share }), die das Log nicht erklärt
 summary-healthy = Nichts zu verbessern: { $share } der Zeit sind Training
+summary-few = Zu wenige Zeilen, um zu sagen, was Zeit kostet
 summary-no-cost = Nichts Vermeidbares kostet 1 % der Zeit oder mehr
 size-mib = { $size } MiB
 size-gib = { $size } GiB

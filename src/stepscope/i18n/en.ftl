@@ -86,6 +86,7 @@ data-bottleneck = Waiting for data takes { $share } of the time ({ $wait } of { 
 data-share = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration).
 data-first = Only the first line waits for data: up to iteration { $step }, each iteration waited { $duration }; later ones waited { $usual }. Data loading does not slow down the rest.
 data-minor = Waiting for data takes { $share } of the time: data loading is not the bottleneck.
+data-by-means = Waiting for data takes { $share } of the time by the means that the log prints ({ $wait } of { $step } per iteration): the printed iterations happen to show little of it.
 data-at-once = Waiting for data takes { $share } of the time, nearly all of it at { $count ->
     [one] iteration { $step }
    *[other] { $count } slow iterations, the longest at { $step }
@@ -242,6 +243,7 @@ assume-default-total = Assumes the trainer’s default number of iterations, { $
 ## What to change
 
 change-none = Nothing worth changing: evaluation and checkpoints take { $share } of the time.
+change-none-data = Feed the iterations faster: waiting for data takes { $share } of the time.
 change-unknown = No advice: this log does not show what evaluations cost.
 change-scope-rest = Savings over the rest of this run. They overlap, so do not add them up.
 change-scope-run = Savings over a run like this one. They overlap, so do not add them up.
@@ -1366,6 +1368,7 @@ audit-end-none = No unread line mentions an end.
 audit-step-none = Iterations were read, but they give no normal time per iteration.
 audit-step-plausible = { $duration } per iteration is plausible.
 audit-step-odd = Iterations of { $duration }, or times this uneven, are unusual for a training.
+audit-step-mean = The printed iterations take { $duration }, but the log’s own mean of all iterations is { $mean }.
 audit-total-none = There is no total to compare.
 audit-total-negative = The total of { $duration } contradicts its parts.
 audit-total-explained = { $share } of the time is accounted for.
@@ -1471,6 +1474,7 @@ summary-each-no-total = { $wall } so far, { $level } per iteration; finish time:
 summary-each-no-end = { $wall } so far, { $level } per iteration; no finish time yet
 summary-unlogged = Biggest cost: { $seconds } ({ $share }) that the log does not account for
 summary-healthy = Nothing to fix: { $share } of the time is training
+summary-few = Too few lines to say what costs time
 summary-no-cost = No avoidable cost of 1% or more was found
 size-mib = { $size } MiB
 size-gib = { $size } GiB

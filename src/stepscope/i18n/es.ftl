@@ -84,6 +84,7 @@ data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } d
 data-share = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración).
 data-first = Solo la primera línea espera datos: hasta la iteración { $step }, cada una esperó { $duration }; después, { $usual }. La carga de datos no frena el resto.
 data-minor = La espera de datos ocupa el { $share } del tiempo: la carga de datos no es el cuello de botella.
+data-by-means = La espera de datos ocupa el { $share } del tiempo según las medias que imprime el log ({ $wait } de { $step } por iteración): las iteraciones impresas apenas lo muestran, por casualidad.
 data-at-once = La espera de datos ocupa el { $share } del tiempo, casi todo en { $count ->
     [one] la iteración { $step }
    *[other] { $count } iteraciones lentas, la más larga en { $step }
@@ -240,6 +241,7 @@ assume-default-total = Se supone el número de iteraciones por defecto del progr
 ## Qué cambiar
 
 change-none = No hay nada que merezca la pena cambiar: las evaluaciones y los checkpoints ocupan el { $share } del tiempo.
+change-none-data = Alimenta las iteraciones más rápido: la espera de datos ocupa el { $share } del tiempo.
 change-unknown = Sin recomendación: este log no muestra lo que cuestan las evaluaciones.
 change-scope-rest = Ahorro en lo que queda de esta ejecución. Los ahorros se solapan: no los sumes.
 change-scope-run = Ahorro en una ejecución como esta. Los ahorros se solapan: no los sumes.
@@ -1365,6 +1367,7 @@ audit-end-none = Ninguna línea no leída menciona un final.
 audit-step-none = Se leyeron iteraciones, pero no dan ningún tiempo normal por iteración.
 audit-step-plausible = { $duration } por iteración es verosímil.
 audit-step-odd = Iteraciones de { $duration }, o tiempos tan desiguales, son raros en un entrenamiento.
+audit-step-mean = Las iteraciones impresas tardan { $duration }, pero la media de todas según el propio log es { $mean }.
 audit-total-none = No hay total que comparar.
 audit-total-negative = El total de { $duration } contradice sus partes.
 audit-total-explained = El { $share } del tiempo está contabilizado.
@@ -1470,6 +1473,7 @@ summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora d
 summary-each-no-end = { $wall } hasta ahora, { $level } por iteración; aún sin hora de fin
 summary-unlogged = Lo que más cuesta: { $seconds } ({ $share }) que el log no explica
 summary-healthy = Nada que corregir: el { $share } del tiempo es entrenamiento
+summary-few = Hay muy pocas líneas para saber qué cuesta tiempo
 summary-no-cost = No hay ningún coste evitable del 1 % o más
 size-mib = { $size } MiB
 size-gib = { $size } GiB

@@ -84,6 +84,7 @@ data-bottleneck = L’attente des données prend { $share } du temps ({ $wait } 
 data-share = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération).
 data-first = Seule la première ligne attend les données : jusqu’à l’itération { $step }, chacune a attendu { $duration }, ensuite { $usual }. Le chargement des données ne ralentit pas le reste.
 data-minor = L’attente des données prend { $share } du temps : le chargement des données n’est pas le goulot d’étranglement.
+data-by-means = L’attente des données prend { $share } du temps d’après les moyennes affichées dans le log ({ $wait } sur { $step } par itération) : les itérations affichées n’en montrent presque rien, par hasard.
 data-at-once = L’attente des données prend { $share } du temps, presque tout à { $count ->
     [one] l’itération { $step }
    *[other] { $count } itérations lentes, la plus longue à { $step }
@@ -240,6 +241,7 @@ assume-default-total = On suppose le nombre d’itérations par défaut du progr
 ## Que changer
 
 change-none = Rien qui vaille la peine d’être changé : les évaluations et les checkpoints prennent { $share } du temps.
+change-none-data = Alimentez les itérations plus vite : l’attente des données prend { $share } du temps.
 change-unknown = Pas de conseil : ce log ne montre pas ce que coûtent les évaluations.
 change-scope-rest = Gains sur le reste de cette exécution. Ils se recoupent : ne les additionnez pas.
 change-scope-run = Gains sur une exécution comme celle-ci. Ils se recoupent : ne les additionnez pas.
@@ -1365,6 +1367,7 @@ audit-end-none = Aucune ligne non lue ne mentionne une fin.
 audit-step-none = Des itérations ont été lues, mais aucune durée normale n’en résulte.
 audit-step-plausible = { $duration } par itération est plausible.
 audit-step-odd = Des itérations de { $duration }, ou des temps aussi inégaux, sont inhabituels pour un entraînement.
+audit-step-mean = Les itérations affichées prennent { $duration }, mais la moyenne de toutes, selon le log lui-même, est de { $mean }.
 audit-total-none = Il n’y a pas de total à comparer.
 audit-total-negative = Le total de { $duration } contredit ses parties.
 audit-total-explained = { $share } du temps est comptabilisé.
@@ -1470,6 +1473,7 @@ summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; fin�
 summary-each-no-end = { $wall } jusqu’ici, { $level } par itération ; pas encore d’heure de fin
 summary-unlogged = Premier coût : { $seconds } ({ $share }) que le log n’explique pas
 summary-healthy = Rien à corriger : { $share } du temps est de l’entraînement
+summary-few = Trop peu de lignes pour dire ce qui coûte du temps
 summary-no-cost = Aucun coût évitable de 1 % ou plus
 size-mib = { $size } Mio
 size-gib = { $size } Gio

@@ -19,6 +19,9 @@ from stepscope.infer.series_words import Role, has_loss, role_of
 # lines, or nothing but its being there.
 _SURE = {"loss": 0.95, "label": 0.85, "between": 0.85, "alone": 0.45}
 _MOSTLY_BARS = 0.5
+# Of a few pasted lines, the rest may be a question in words: a bar among them is what is asked about.
+_EXCERPT_LINES, _BRIEF_S = 80, 60.0
+_FIGURES_ON_LABEL = 2
 _REDRAWN_LINES = 2
 _MAX_EVALUATIONS = 8
 _LEAST_FIGURES = 8
@@ -74,9 +77,10 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     losses = [
         number for number, line in enumerate(lines) if number in glued or (number not in shown and has_loss(line[:400]))
     ]
-    is_all = len(bars) > _MOSTLY_BARS * sum(1 for line in lines if line.strip())
+    num_lines = sum(1 for line in lines if line.strip())
     series = _sort(bars)
     # One bar that the log consists of may be the training's; one of many that nothing is known of is not.
+    is_all = len(bars) > _MOSTLY_BARS * num_lines or (num_lines <= _EXCERPT_LINES and _asked_about(series) is not None)
     is_all = is_all and sum(not one.skeleton for one in series) == 1
     judged = [_judge(one, losses, is_all=is_all) for one in series]
     candidates = [one for one in judged if one.role == "training" and any(run[-1].n for run in one.runs)]
@@ -91,6 +95,17 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     others = [one for one in judged if not set(one.totals) & set(best.totals) or one.skeleton != best.skeleton]
     evaluations = [one for one in others if _is_evaluation(one, best)]
     return BarReading(best, sorted(evaluations, key=lambda one: -one.seconds)[:_MAX_EVALUATIONS])
+
+
+def _asked_about(series: Sequence[BarSeries]) -> BarSeries | None:
+    """The one bar of an excerpt that goes on or took long; None where none or several do."""
+    found = [one for one in series if one.role not in {"evaluation", "preparation"} and _takes_long(one)]
+    return found[0] if len(found) == 1 else None
+
+
+def _takes_long(one: BarSeries) -> bool:
+    last = one.runs[-1][-1]
+    return (0 < last.n < last.total and last.elapsed_s > 0) or one.seconds >= _BRIEF_S
 
 
 def _tier(series: BarSeries) -> float:
@@ -142,6 +157,8 @@ def _judge(series: BarSeries, losses: Sequence[int], *, is_all: bool) -> BarSeri
     within = bisect_left(losses, series.last + 3) - bisect_left(losses, series.first)
     if within >= min(3, max(1, len(series.bars) // 3)):
         return series._replace(role="training", sure=_SURE["between"])
+    if len(_FIGURE.findall(last.label)) >= _FIGURES_ON_LABEL:
+        return series._replace(role="training", sure=_SURE["alone"])
     if is_all and not series.skeleton:
         return series._replace(role="training", sure=_SURE["alone"])
     return series

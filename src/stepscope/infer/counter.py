@@ -299,7 +299,12 @@ def _epoch_and_batch(
 ) -> Counter | None:
     """The counter of two columns, if one numbers the epochs and the other the batches of each (of this `weight`)."""
     total, epochs = _total_after(kind, batch, columns), _total_after(kind, epoch, columns)
-    if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch, _follow(kind)):
+    is_within = total is not None and epochs is not None and EPOCH.search(epoch.field.key) is not None
+    if is_within and total is not None and epochs is not None:
+        is_within = _is_within_epoch(epoch, batch, _values(columns, epochs), _values(columns, total))
+    if epoch.at in {batch.at, total} or not (
+        _fits_epoch(epoch, batch, _follow(kind)) or (is_within and _stays(epoch, batch))
+    ):
         return None
     is_named = bool(EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch) or _is_pair(kind, epoch, batch)
     is_named = is_named and not _NOT_NOW.search(epoch.field.key)
@@ -322,8 +327,24 @@ def _epoch_and_batch(
         key=batch.field.key or epoch.field.key,
         epochs_seen=int(epoch.values.max()) - first_epoch + 1,
         # Batches that start again just where the epoch goes on can hardly be anything else.
-        weight=1.05 if starts_again else 0.95 if is_named and weight >= 0.8 else 0.7,
+        # So are those of one epoch where both say how far they count, and a count of the run would be further on.
+        weight=1.05 if starts_again or (is_within and weight >= 0.8) else 0.95 if is_named and weight >= 0.8 else 0.7,
     )
+
+
+def _is_within_epoch(epoch: _CountColumn, batch: _CountColumn, epochs: Ints, totals: Ints) -> bool:
+    """Whether `Epoch: 3/30, Step: 10/951` counts the steps of an epoch: those of the run would not be in this one."""
+    if (epochs < 2).any() or (totals < 2).any() or _GLOBAL.search(batch.field.key):
+        return False
+    if (epoch.values <= 1).all():
+        return True  # in the first epoch a count of the run would say the same; few trainers print one there
+    of_run = batch.values / totals * epochs
+    return not bool((np.abs(of_run - epoch.values + 0.5) <= 1.0).all())
+
+
+def _stays(epoch: _CountColumn, batch: _CountColumn) -> bool:
+    """Whether all lines are of one epoch, and its batches go on."""
+    return not np.diff(epoch.values).any() and not bool((np.diff(batch.values) < 0).any())
 
 
 def _turns_with(epoch: _CountColumn, batch: _CountColumn) -> bool:

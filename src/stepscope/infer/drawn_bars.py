@@ -58,6 +58,13 @@ _STYLES = {
         "{count} [{clock}<?, 1.00it/s{post}]",
         has_share=False,
     ),
+    # The Hugging Face Trainer's in a notebook: `[ 23/2080 10:12 < 16:40:10, 0.03 it/s, Epoch 0.01/1]`
+    "notebook": _Style(
+        r"\[\s{0,3}{count}\s+{clock}\s*<\s*",
+        rf"(?P<left>{CLOCK}|\?),?\s*(?:{_RATE})?{_POST}",
+        "[{count} {clock} < ?, 1.00it/s{post}]",
+        has_share=False,
+    ),
     # rich: a rule, the count, the two clocks with a dot between them.
     "rich": _Style(
         r"[━╸╺─-]{3,200}\s*{count}\s+{clock}\s*[•·]",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,7 +23,9 @@ from stepscope.infer.words import (
     WordedLine,
     counter_pattern,
     data_pattern,
+    is_of_epoch,
     loss_pattern,
+    names_batches,
     read_words,
     time_pattern,
 )
@@ -41,6 +44,8 @@ _LONG_S, _SPACED = 30.0, 10
 _SHORT_S = 2.0
 _EVEN = 0.15
 _FIRST_OF_AVERAGE = 3
+_LEAST_STAMPED = 2
+_UNTIMED_SURE = 0.5
 # Timestamps decide where one reading is this near to them (a log of the ratio) and the others are twice as far.
 _AGREES = 0.15
 _TICKS = 3.0  # seconds between two lines: timestamps mostly count whole ones
@@ -55,7 +60,9 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     read = [_read(number, line.strip()) for number, line in enumerate(lines) if line.strip()]
     timed = [line for line in read if line.time is not None and not line.is_validation]
     timed = _most_alike(timed)
-    if not 0 < len(timed) <= _MOST_ROWS:
+    if not timed:
+        return _by_timestamps(read, name)
+    if len(timed) > _MOST_ROWS:
         return None
     own = [line for line in timed if line.counter is not None]
     if len(own) >= max(1, 0.8 * len(timed)):
@@ -64,6 +71,49 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     if heads and len(heads) >= len(timed) - 1:
         return _on_two_lines(timed, heads, name)
     return _without_number(timed, name)
+
+
+def _by_timestamps(read: list[WordedLine], name: str) -> Format | None:
+    """Lines with a step, a loss and a timestamp, two at least: what passed between them is their time."""
+    has_loss = re.compile(loss_pattern().removeprefix("(?:").removesuffix(")?")).match
+    own = [
+        line
+        for line in read
+        if line.t_ns is not None
+        and line.counter in {"step", "epoch"}
+        and not line.is_validation
+        and has_loss(line.text)
+    ]
+    if len(own) < _LEAST_STAMPED or len(own) > _MOST_ROWS or len({line.counter for line in own}) > 1:
+        return None
+    counter = own[0].counter or "step"
+    is_epoch = counter == "epoch"
+    is_batch = not is_epoch and all(is_of_epoch(line.text) for line in own)
+    counts = [(line.epoch if is_epoch else line.step) or 0 for line in own]
+    if not any(later > earlier for earlier, later in pairwise(counts)):
+        return None
+    head = counter_pattern(counter, is_batch=is_batch, is_epoch=is_epoch)
+    head = counter_pattern("epoch") + head if is_batch else head
+    # Only behind its prefix is a line one of these: with the prefix goes the timestamp.
+    starts = "".join(sorted({re.escape(line.text[:1]) for line in own}))
+    step = Line("step", rf"(?=[{starts}])" + head + loss_pattern())
+    if not all(step.regex.match(line.text) for line in own):
+        return None
+    text = redact(own[0].text, 40)
+    assumptions = (
+        Assumption(say("infer-step-word", text=text), None, 0.9),
+        Assumption(say("infer-time-stamps"), None, 0.9),
+    )
+    return Format(
+        name=name,
+        title=name,
+        url="",
+        lines=(step,),
+        samples=(Sample(own[0].text, "step"),),
+        clock=Clock(covers="stamp", includes=("evaluation", "checkpoint", "data", "logging"), note=""),
+        layout=Layout(first_step=0 if min(counts) == 0 else 1, first_epoch=_first_epoch(own)),
+        inferred=Inferred(0.81, assumptions),
+    )
 
 
 def _read(number: int, text: str) -> WordedLine:
@@ -87,12 +137,34 @@ def _on_one_line(own: list[WordedLine], name: str) -> Format | None:
     counter = own[0].counter or "step"
     is_epoch = counter == "epoch"
     has_epoch = not is_epoch and all(line.epoch is not None for line in own)
-    is_batch = has_epoch and counter == "bracket"
+    is_batch = counter == "fraction" and all(names_batches(line.text) for line in own)
+    is_batch = has_epoch and (is_batch or counter == "bracket" or all(is_of_epoch(line.text) for line in own))
     head = counter_pattern(counter, is_batch=is_batch, is_epoch=is_epoch)
     if is_batch:
         head = counter_pattern("epoch") + head
     steps = np.array([(line.epoch if is_epoch else line.step) or 0 for line in own])
+    if is_batch and own[0].time is not None and own[0].time.kind == "left":
+        return _untimed(own, head, name)  # what is left of the run or of the epoch: no word says of which
     return _assembled(own, steps, head, name, is_epoch=is_epoch)
+
+
+def _untimed(own: list[WordedLine], head: str, name: str) -> Format | None:
+    """Lines that number their steps and say what is left, but not how long a step takes."""
+    step = Line("step", head + loss_pattern())
+    if not all(step.regex.match(line.text) for line in own):
+        return None
+    first = Assumption(say("infer-step-word", text=redact(own[0].text, 40)), None, 0.95)
+    return Format(
+        name=name,
+        title=name,
+        url="",
+        lines=(step,),
+        samples=(Sample(own[0].text, "step"),),
+        clock=Clock(covers="stamp", includes=("evaluation", "checkpoint"), note=""),
+        layout=Layout(first_step=1, first_epoch=_first_epoch(own)),
+        is_timed=False,
+        inferred=Inferred(_UNTIMED_SURE, (first, Assumption(say("infer-time-none"), None, _UNTIMED_SURE))),
+    )
 
 
 def _on_two_lines(timed: list[WordedLine], heads: list[WordedLine], name: str) -> Format | None:
@@ -146,7 +218,10 @@ def _assembled(
     meaning = _by_moments(own, values, steps) or _meaning(time.kind, values, steps, is_one_each=is_epoch or is_counted)
     if meaning is None:
         return None
-    if meaning.because is None and _ELAPSED.search(time.text) and len(values) > 1 and (np.diff(values) > 0).all():
+    is_elapsed = (
+        meaning.because is None and _ELAPSED.search(time.text) is not None and bool((np.diff(values) > 0).all())
+    )
+    if is_elapsed and (len(values) > 1 or (not is_epoch and not is_counted and int(steps[0]) > 1)):
         meaning = _Meaning("cumulative", 0.85)
     group = _group(time.kind, unit, meaning)
     if group is None:
@@ -168,9 +243,14 @@ def _assembled(
             is_sum=meaning.is_sum,
             is_mean=meaning.is_mean,
         ),
-        layout=Layout(first_step=1, counts_lines=is_counted),
+        layout=Layout(first_step=1, first_epoch=_first_epoch(own), counts_lines=is_counted),
         inferred=_inferred(own[0], meaning, is_counted=is_counted),
     )
+
+
+def _first_epoch(own: list[WordedLine]) -> int:
+    """The number of the first epoch: 1, unless one is 0."""
+    return 0 if any(line.epoch == 0 for line in own) else 1
 
 
 def _group(kind: TimeKind, unit_s: float, meaning: _Meaning) -> str | None:
@@ -220,13 +300,13 @@ def _waits_outside(own: list[WordedLine], values: np.ndarray) -> bool:
 
 def _meaning(kind: TimeKind, values: np.ndarray, steps: np.ndarray, *, is_one_each: bool) -> _Meaning | None:
     """What a time covers; None where it may be one step's or that of all since the line before."""
-    if kind == "at" or _is_running(values, steps):
+    if kind in {"at", "between"} or _is_running(values, steps):
         return _Meaning("cumulative", 0.9)
     if kind == "left":
         return _Meaning("step", 0.7)  # a mean since the start of the bar
     if kind in RATES:
         return _Meaning("window" if len(steps) > 1 and float(median(np.diff(steps))) > 1 else "step", 0.9)
-    if kind == "per":
+    if kind in {"per", "named_per"}:
         return _Meaning("cumulative", 0.85, is_mean=True) if _is_average(values, steps) else _Meaning("step", 0.95)
     if is_one_each or len(steps) < 2:
         return _Meaning("step", 0.85)

@@ -17,16 +17,31 @@ _UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _BEFORE = r"(?<![A-Za-z\d_.])"
 _GLUE = r"[\s:=#\[(\"']{0,4}"
 STEP = (
-    rf"{_BEFORE}(?i:(?:global[ _]?)?(?:step|iter(?:ation)?s?|itr|batch|update))(?:[ _](?:no|num|idx|id))?\.?{_GLUE}"
+    r"(?<![A-Za-z\d_./])(?i:(?:global[ _]?)?(?:step|iter(?:ation)?s?|itr|batch|update|it(?=[:=])))"
+    rf"(?:[ _](?:no|num|idx|id))?\.?{_GLUE}"
     r"(?P<step>\d+)(?![\d.]*\d?\s?(?:%|s\b|ms\b|sec))(?:\s?/\s?(?P<total>\d+))?"
 )
 EPOCH = rf"{_BEFORE}(?i:epoch){_GLUE}(?P<epoch>\d+)(?!\.\d)(?:\s?/\s?(?P<epochs>\d+))?"
 # `4/411 [....]`: of an epoch, or of the run
 FRACTION = r"(?<![\w./:-])(?P<step>\d+)\s?/\s?(?P<batches>\d+)(?![\w./:-])"
+_OF_BATCHES = re.compile(rf"{FRACTION} (?:batches|steps|iterations)\b")
 BRACKET = r"\[\s{0,3}(?P<step>\d+)\s?/\s?(?P<total>\d+)(?=[\s\](])"
 _COUNTED = r"(?i:steps?|its?|itr|iters?|iterations?|batch|batches|updates?)"
 # `3.131 sec/step`, `2.94(0.63s r2.27)s/itr`
 _PER = rf"{_BEFORE}(?P<value>{_NUMBER})(?:\([^)]{{1,30}}\))?\s?(?P<unit>{_UNIT})\s?(?:/|per)\s?{_COUNTED}\b"
+# `ms/batch 31.27`
+_NAMED_PER = (
+    rf"(?<![A-Za-z\d])(?P<unit>ms|s|secs?|seconds)\s?/\s?{_COUNTED}[\s:=]{{1,6}}(?P<value>{_NUMBER})(?![\w:/%])"
+)
+# `[0:05:00 < 2:41:40]`: what has passed, and what is left
+_BETWEEN = r"[\[(]\s?(?P<value>\d+(?::\d\d){1,2})\s?<\s?\d+(?::\d\d){1,2}\s?[\])]"
+# `Epoch 3/20 - 65.2s`, `Epoch 00005: 125.3s`
+_EPOCH_TOOK = (
+    rf"{_BEFORE}(?i:epoch){_GLUE}\d+(?:\s?/\s?\d+)?[\])]?\s{{0,2}}[:,|-]\s{{0,3}}"
+    rf"(?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\b"
+)
+# `Train 1792 in 4.387seconds`, of a line with a loss
+_IN = rf"\bin (?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\b"
 # `0.67 it/s`, `2.6 iters/sec`
 _RATE = rf"{_BEFORE}(?P<value>{_NUMBER})\s?{_COUNTED}\s?/\s?s(?:ec(?:onds?)?)?\b"
 # `steps/sec: 0.1`, `global_step/sec: 0.0225`
@@ -66,22 +81,40 @@ _DATA = (
     rf"read(?:er|ing)?[ _](?:time|cost)|load(?:er|ing)?[ _]time)[\s:=]{{1,3}}"
     rf"(?P<value>{_NUMBER})(?:\s?(?P<unit>{_UNIT}))?(?![\w:/%])"
 )
-_LOSS = rf"(?i:(?<![a-z])(?:train(?:ing)?[ _])?(?:total[ _])?loss)[\"']?[\s:=]{{1,3}}(?P<loss>[-+]?{_NUMBER}|nan|inf)"
+_LOSS = r"(?i:(?<![a-z])(?:train(?:ing)?[ _])?(?:total[ _])?loss)[\"']?"
+_LOSS += rf"(?:[\s:=]{{1,3}}| is )(?P<loss>[-+]?{_NUMBER}|(?i:nan|inf(?:inity)?))"
 _VALIDATION = re.compile(r"(?i)\b(?:val(?:id(?:ation|ate|ating)?)?|eval(?:uation|uating)?|test(?:ing)?)\b")
 _TRAINING = re.compile(r"(?i)\btrain")
 
-TimeKind = Literal["per", "named", "clocked", "epoch_clock", "rate", "named_rate", "at", "left"]
+TimeKind = Literal[
+    "per",
+    "named_per",
+    "named",
+    "between",
+    "clocked",
+    "epoch_clock",
+    "epoch_took",
+    "rate",
+    "named_rate",
+    "at",
+    "left",
+    "in",
+]
 _TIMES: tuple[tuple[TimeKind, str], ...] = (
     ("per", _PER),
+    ("named_per", _NAMED_PER),
     ("named", _NAMED),
+    ("between", _BETWEEN),
     ("clocked", _CLOCKED),
     ("epoch_clock", _EPOCH_CLOCK),
+    ("epoch_took", _EPOCH_TOOK),
     ("rate", _RATE),
     ("named_rate", _NAMED_RATE),
     ("at", _AT),
     ("left", _LEFT),
+    ("in", _IN),
 )
-CLOCKS: frozenset[TimeKind] = frozenset({"clocked", "epoch_clock"})
+CLOCKS: frozenset[TimeKind] = frozenset({"clocked", "epoch_clock", "between"})
 RATES: frozenset[TimeKind] = frozenset({"rate", "named_rate"})
 _COUNTERS = {"step": STEP, "bracket": BRACKET, "fraction": FRACTION, "epoch": EPOCH}
 _compiled = cache(re.compile)
@@ -132,11 +165,28 @@ def read_words(number: int, text: str, t_ns: int | None = None) -> WordedLine:
     )
 
 
+def names_batches(text: str) -> bool:
+    """Whether a line counts batches by their word: `200/ 2928 batches`."""
+    return _OF_BATCHES.search(text) is not None
+
+
+def is_of_epoch(text: str) -> bool:
+    """Whether a line counts the steps of an epoch: `Epoch 3/30, step 10/951`, where one of the run would be further."""
+    epoch, step = _compiled(EPOCH).search(text), _compiled(STEP).search(text)
+    if epoch is None or step is None or not epoch["epochs"] or not step["total"]:
+        return False
+    number, epochs, total = int(epoch["epoch"]), int(epoch["epochs"]), int(step["total"])
+    if epochs < 2 or total < 2 or "lobal" in step[0]:
+        return False
+    return number <= 1 or "batch" in step[0].lower() or abs(int(step["step"]) / total * epochs - number + 0.5) > 1
+
+
 def _counter(text: str) -> tuple[str | None, re.Match[str] | None]:
     """How the step of a line is written, and where."""
     for counter in ("step", "bracket", "fraction"):
         found = _compiled(_COUNTERS[counter]).search(text)
-        if found is not None and (counter != "fraction" or _compiled(_LEFT).search(text)):
+        is_counted = counter != "fraction" or _compiled(_LEFT).search(text) or _OF_BATCHES.search(text)
+        if found is not None and is_counted:
             return counter, found
     return None, None
 
@@ -146,6 +196,8 @@ def _time(text: str, counted: re.Match[str] | None) -> TimeWord | None:
     total = None if counted is None else counted.groupdict().get("total") or counted.groupdict().get("batches")
     for kind, pattern in _TIMES:
         if kind == "left" and (counted is None or total is None or int(total) <= int(counted["step"])):
+            continue
+        if kind == "in" and not _compiled(_LOSS).search(text):
             continue
         found = _compiled(pattern).search(text)
         if found is not None:

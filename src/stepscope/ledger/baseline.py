@@ -29,6 +29,9 @@ _BLOCK = 200_000
 _TICKS_OFF = 1.5
 # A clock is coarse where one tick is more than this share of a row.
 _COARSE = 0.05
+# The first of at most so many rows covers all before it where it covers so many times the steps of any other.
+_FEW_ROWS, _LEAST_OTHERS, _ALL_BEFORE = 80, 3, 10
+_ENOUGH_TICKS = 20
 _SLOWER = 1.15  # times: beyond what two rows of one level differ by
 
 
@@ -50,7 +53,7 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
     for segment in run.segments:
         if segment.fresh and segment.num_rows:
             normal[segment.first_row] = False  # compile, first touch: never part of a rate
-    if _starts_slowly(run, seconds, normal):
+    if _starts_slowly(run, seconds, normal) or _is_all_before(run, normal):
         normal[0] = False
     if not normal.any() and int((run.steps.span > 0).sum()) == 1 and not run.format.habits.evaluates_at_first_step:
         normal = ~is_event_row & (run.steps.span > 0)  # the only time there is, and said to be that
@@ -87,6 +90,20 @@ def _starts_slowly(run: Run, seconds: Floats, normal: np.ndarray) -> bool:
         return False
     steps = run.steps.step
     return int(steps[0]) - run.format.layout.first_step + 1 <= int(steps[1] - steps[0])
+
+
+def _is_all_before(run: Run, normal: np.ndarray) -> bool:
+    """Whether the first of a few pasted rows is the mean of all before them: it covers many times what each other does.
+
+    The others are what is asked about, and their level need not be that of hours ago.
+    """
+    others = normal.copy()
+    others[:1] = False
+    if not run.clock.is_running or len(normal) > _FEW_ROWS or int(others.sum()) < _LEAST_OTHERS or not normal[0]:
+        return False
+    if int((run.steps.dur_ns * run.steps.span)[others].sum()) < _ENOUGH_TICKS * run.tick_ns:
+        return False  # by a coarse clock, a few rows say less than all that was before them
+    return int(run.steps.span[0]) > _ALL_BEFORE * int(run.steps.span[others].max())
 
 
 def is_coarse(run: Run, rows: np.ndarray) -> bool:

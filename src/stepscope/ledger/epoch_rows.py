@@ -18,6 +18,8 @@ from stepscope.run.model import Run
 from stepscope.run.stops import Stop
 
 _LEAST_ROWS = 2
+# Of this many rows at most, each may be an epoch whose line says what its evaluation found.
+_FEW_ROWS = 2
 # Rows without a stop, if there are any, are too few to be the level, and no shorter than the others.
 _MOST_OTHERS = 0.05
 _SHORTER = 1.5
@@ -27,6 +29,8 @@ _LEAST_PART, _MOST_PART = 0.005, 0.9
 
 def hold_every_row(run: Run, stops: Sequence[Stop]) -> bool:
     """Whether there is no row without a stop to compare the others with."""
+    if _are_few_epochs(run, stops):
+        return True
     held = np.zeros(len(run), dtype=bool)
     held[[stop.row for stop in stops if stop.row is not None and stop.is_inside]] = True
     timed = run.steps.span > 0
@@ -39,6 +43,24 @@ def hold_every_row(run: Run, stops: Sequence[Stop]) -> bool:
     if not others.any():
         return True
     return float(median(run.steps.dur_ns[own])) < _SHORTER * float(median(run.steps.dur_ns[others]))
+
+
+def _are_few_epochs(run: Run, stops: Sequence[Stop]) -> bool:
+    """Whether one or two rows are all there is, each an epoch: its own line says what an evaluation found, or saves."""
+    timed = np.flatnonzero(run.steps.span > 0)
+    if not 0 < len(timed) <= _FEW_ROWS or len(timed) < len(run):
+        return False
+    on_lines = {stop.row for stop in stops if stop.evaluated and stop.row is not None and _is_on_line(run, stop)}
+    saving = {stop.row for stop in stops if stop.row is not None and stop.is_inside and not stop.evaluated}
+    evaluating = {stop.row for stop in stops if stop.row is not None and stop.is_inside and stop.evaluated}
+    if not evaluating <= on_lines:
+        return False
+    return set(timed.tolist()) <= (on_lines | saving)
+
+
+def _is_on_line(run: Run, stop: Stop) -> bool:
+    """Whether the result of an evaluation stands on the line of the row that holds it."""
+    return stop.row is not None and stop.evaluation_inside and stop.line == int(run.steps.line[stop.row])
 
 
 def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:

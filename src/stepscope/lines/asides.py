@@ -22,14 +22,16 @@ _LEFT = tuple(
         rf"(?P<clock>{_CLOCK}|{_WORDED})",
         # `30.5 hours left`
         r"(?P<number>\d+(?:\.\d+)?) (?P<unit>days|hours|minutes|seconds) (?:left|remaining)\b",
-        # a bar of tqdm: `[04:39<77:27:00, 279.10s/it`
-        rf"\[(?:{_CLOCK})<(?P<clock>{_CLOCK}),",
+        # a bar of tqdm, `[04:39<77:27:00, 279.10s/it`, and of a notebook, `[ 12/900 04:39 < 77:27:00, 0.01 it/s`
+        rf"\[\s{{0,3}}(?:\d+/\d+\s+)?(?:{_CLOCK})\s?<\s?(?P<clock>{_CLOCK}),",
         # nerfstudio: `14 h, 32 m, 13 s`
         r"\s(?P<clock>(?:\d+ d, )?(?:\d+ h, )?\d+ m, \d+ s)\s",
     )
 )
 _SHARE = LazyPattern(r"\d \((\d{1,5}(?:\.\d+)?)%\)")
-_BAR = LazyPattern(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.])")
+_BAR = LazyPattern(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.]|\d+(?::\d\d){1,2} < )")
+# Nobody trains that long: a time worked out from no step at all.
+_NEVER_S = 10 * 365 * 86_400.0
 _OF_BAR = 2  # the place of the bar's pattern
 _KERAS = LazyPattern(r"\d+/\d+ \[[=>.\s]+\]|\d+/\d+ [\u2500-\u257f\u2501]+ ")
 _UNITS = {"days": 86_400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
@@ -50,6 +52,14 @@ _EPOCHS = LazyPattern(r"(?i)\bepochs?[\"']?[\s:=#\[(\"']{0,4}(?P<epoch>\d+)\s?/\
 _YOLO_EPOCHS = LazyPattern(r"^\s*(?P<epoch>\d+)/(?P<last>\d+)\s+[\d.]+G\b")
 
 
+# The meters of PyTorch's examples: `[5760/10010]  Time 0.427 (2.773)  Data 0.000 (2.393)`, in brackets the mean so far
+_METERS = LazyPattern(
+    r"\[\s{0,6}(?P<n>\d+)/\d+\].{0,80}?\b(?:batch[_ ])?time:?\s+[\d.]+s?\s{0,3}\(\s{0,3}(?P<mean>\d+(?:\.\d+)?)s?\)"
+    r".{0,20}?\bdata(?:[_ ]time)?:?\s+[\d.]+s?\s{0,3}\(\s{0,3}(?P<wait>\d+(?:\.\d+)?)s?\)",
+    re.IGNORECASE,
+)
+
+
 class Left(NamedTuple):
     """The seconds that a line says are left; `is_bar` where they are those of a progress bar, perhaps of an epoch."""
 
@@ -62,6 +72,22 @@ class Rate(NamedTuple):
 
     value: float
     unit: str
+
+
+class Means(NamedTuple):
+    """How many steps of an epoch are done, and the means over them: of a step, and of its wait for data, in seconds."""
+
+    num: int
+    step_s: float
+    wait_s: float
+
+
+def means_in(text: str) -> Means | None:
+    """The means since the beginning of an epoch that a line's meters show in brackets; None where it has none."""
+    if "(" not in text:
+        return None
+    found = _METERS.search(text)
+    return None if found is None else Means(int(found["n"]) + 1, float(found["mean"]), float(found["wait"]))
 
 
 def left_in(text: str) -> Left | None:
@@ -78,7 +104,11 @@ def left_in(text: str) -> Left | None:
             seconds = parse_clock(clock if ":" in clock else clock.replace(",", ""))
         else:
             seconds = float(groups["number"]) * _UNITS[groups["unit"].lower()]
-        return None if seconds is None else Left(seconds, index == _OF_BAR or _KERAS.search(text) is not None)
+        return (
+            None
+            if seconds is None or seconds > _NEVER_S
+            else Left(seconds, index == _OF_BAR or _KERAS.search(text) is not None)
+        )
     return None
 
 

@@ -60,6 +60,8 @@ _SHELL_WORDS = r"(?:Killed|Segmentation fault|Aborted|Bus error|Illegal instruct
 _KILLED = (
     rf"^\S+: line \d+:\s+\d+ {_SHELL_WORDS}\b"
     rf"|^{_SHELL_WORDS}\s*(?:\(core dumped\)|\S*)?$"
+    # A shell's word right behind a bar that had not ended its line.
+    rf"|\d\]?{_SHELL_WORDS}$"
     rf"|^Fatal Python error:|^terminate called after throwing|{_SLURM}.*(?:Killed|Segmentation|Bus error|Exited with)"
     rf"|{_SLURM}.*(?:NODE FAILURE|node failure)"
     r"|^(?:traceback\s*:\s*)?Signal \d+ \(SIG(?:KILL|SEGV|ABRT|BUS|FPE|ILL)\) received"

@@ -11,7 +11,16 @@ import dataclasses
 import numpy as np
 
 from stepscope.core.settings import Settings
-from stepscope.lines.asides import Left, bar_left_in, epochs_in, is_past_total, left_in, rate_in
+from stepscope.lines.asides import (
+    Left,
+    Means,
+    bar_left_in,
+    epochs_in,
+    is_past_total,
+    left_in,
+    means_in,
+    rate_in,
+)
 from stepscope.lines.command import Asked, asked_for
 from stepscope.run.model import Asides, Ints, Run
 from stepscope.source.lines import LineSplitter
@@ -21,6 +30,8 @@ MOST_BYTES = 1 << 16
 _MOST_ROWS = 2000
 # Chainer writes a row of a table and, below it, a bar of four lines with these words.
 _BELOW = 4
+# A mean over fewer steps is that of the start.
+_ENOUGH_STEPS = 50
 _WHOLE_LEFT = "Estimated time to finish: "
 
 
@@ -65,6 +76,7 @@ def _asides(texts: list[str], lines: Ints) -> Asides:
     own = [texts[line - 1] if line <= len(texts) else "" for line in lines.tolist()]
     rates = [rate_in(text) for text in own]
     units = {rate.unit for rate in rates if rate is not None}
+    means = _means(own)
     left = left_in(own[-1]) or _left_below(texts[int(lines[-1]) : int(lines[-1]) + _BELOW])
     return Asides(
         left_s=left.seconds if left is not None else None,
@@ -73,4 +85,21 @@ def _asides(texts: list[str], lines: Ints) -> Asides:
         is_past_total=is_past_total(own[-1]),
         rate=np.array([rate.value if rate is not None else np.nan for rate in rates]) if len(units) == 1 else None,
         rate_unit=units.pop() if len(units) == 1 else None,
+        mean_s=means.step_s if means is not None else None,
+        mean_wait_s=means.wait_s if means is not None else None,
     )
+
+
+def _means(texts: list[str]) -> Means | None:
+    """The means over the last stretch of lines of one epoch, the unprinted steps between them included."""
+    found = [means for text in texts if (means := means_in(text)) is not None]
+    begins = [at for at in range(1, len(found)) if found[at].num <= found[at - 1].num]
+    own = found[begins[-1] if begins else 0 :]
+    if not own:
+        return None
+    first, last, num = own[0], own[-1], own[-1].num - own[0].num
+    if num < _ENOUGH_STEPS:
+        return last if last.num >= _ENOUGH_STEPS else None
+    step_s = (last.step_s * last.num - first.step_s * first.num) / num
+    wait_s = (last.wait_s * last.num - first.wait_s * first.num) / num
+    return Means(num, step_s, max(0.0, wait_s)) if step_s > 0 else None

@@ -459,6 +459,7 @@ class RunAssembler:
             own_file=self._own_file,
             notices_of_ranks=self._notices_of_ranks + (self.file.notices.notices if self.file.is_other_rank else []),
             counted=self._counted(settings),
+            batches=self.totals.batches,
         )
         return make_run(assembled, paths=paths, encoding=encoding, mtime=mtime, is_recorded=is_recorded)
 

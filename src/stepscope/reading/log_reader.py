@@ -343,6 +343,10 @@ class LogReader:
         if verdict is None or (found is not None and verdict.num_rows < found.num_rows):
             return self._recognition, found
         is_better = found is None or verdict.num_rows > found.num_rows or found.format.inferred is not None
+        if found is not None and not is_better:
+            # As many lines are steps, but a mark can hide what one of them says.
+            own, other = self._recognition.account(found.format), again.account(verdict.format)
+            is_better = (other.num_rows, -other.num_unread) > (own.num_rows, -own.num_unread)
         return (again, verdict) if is_better else (self._recognition, found)
 
     def _not_a_log(self) -> InputError:

@@ -31,6 +31,7 @@ class Assembled(NamedTuple):
     own_file: FileTrack  # timestamps and notices of the run's own files
     notices_of_ranks: list[Notice]  # how other ranks ended
     counted: CountedLines = CountedLines()  # where lines without a number are counted
+    batches: int | None = None  # steps of an epoch, where a line says
 
 
 def make_run(
@@ -51,7 +52,13 @@ def make_run(
     per_interval = rows.prints_intervals(fmt, first_rows, events, stamps, assembled.tokens_per_step)
     by_arrival = is_recorded and is_by_arrival(fmt.clock, rows.tick_ns(fmt, None), clock.t_ns)
     table = functools.partial(
-        rows.table, fmt, first_rows, clock.t_ns, per_interval=per_interval, counted=assembled.counted
+        rows.table,
+        fmt,
+        first_rows,
+        clock.t_ns,
+        per_interval=per_interval,
+        counted=assembled.counted,
+        batches=assembled.batches,
     )
     steps = table(by_arrival=by_arrival)
     if is_recorded and not by_arrival and leaves_out(fmt.clock, steps.dur_ns * steps.span, clock.t_ns):

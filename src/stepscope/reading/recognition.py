@@ -124,13 +124,13 @@ class Recognition:
         formats = [self._tally.format(name) for name in names]
         if not formats:
             formats = [fmt for fmt in (self._plugin(),) if fmt is not None]
-        accounts = [self._account(fmt) for fmt in formats]
+        accounts = [self.account(fmt) for fmt in formats]
         inferred = self._infer() if self._needs_structure(accounts, claimed) else None
         if inferred is not None:
-            accounts.append(self._account(inferred))
+            accounts.append(self.account(inferred))
         header = self._header(claimed) if not any(account.num_rows for account in accounts) else None
         if header is not None and header.name not in names:
-            accounts.append(self._account(header))
+            accounts.append(self.account(header))
         if not accounts:
             return None
         best = max(accounts, key=lambda account: account.value)
@@ -227,7 +227,7 @@ class Recognition:
         head = self._preview[:_MOST_TWICE]
         return head.index(last) + 1 if last is not None and last in head else 0
 
-    def _account(self, fmt: Format) -> Account:
+    def account(self, fmt: Format) -> Account:
         """What a format makes of the lines; of a catalogued one, lines it has read already are not read again."""
         is_taught = any(own.name == fmt.name for own in self._taught)
         if self._preview:

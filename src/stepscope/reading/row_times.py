@@ -41,15 +41,17 @@ def row_times(
     first_rows: Ints,
     first_step: int,
     is_total: bool = False,
+    epoch_steps: int | None = None,
 ) -> tuple[Ints, Ints | None]:
     """Per row: nanoseconds of one step, and how many steps that is the mean of (0 where the row has no time).
 
     Instead of the latter None when every row covers the steps since the one before it. `is_total` says that the figure
-    of a window is the sum of its steps, not their mean.
+    of a window is the sum of its steps, not their mean. `epoch_steps` is how many steps an epoch has, where a running
+    clock starts again with each.
     """
     num = len(step)
     if covers == "cumulative":
-        return _RunningClock(step, figure, first_step).times(first_rows)
+        return _RunningClock(step, figure, first_step, epoch_steps).times(first_rows)
     if covers == "stamp" and not len(t_ns) and num and (figure != NO_TIME).any():
         covers = "window"  # a log without the moments that are its clock: what its lines print has to do
     if covers == "stamp" and not len(t_ns):
@@ -151,8 +153,8 @@ def _tick_of(t_ns: Ints) -> int:
 class _RunningClock:
     """Differences of a clock. A row at which it has not ticked has no time; its steps count with the next tick."""
 
-    def __init__(self, step: Ints, clock: Ints, first_step: int) -> None:
-        self._step, self._clock, self._first_step = step, clock, first_step
+    def __init__(self, step: Ints, clock: Ints, first_step: int, epoch_steps: int | None) -> None:
+        self._step, self._clock, self._first_step, self._epoch_steps = step, clock, first_step, epoch_steps
         self._dur: Ints = np.zeros(len(step), dtype=np.int64)
         self._span: Ints = np.zeros(len(step), dtype=_span_type(step))
         self._last = -1  # the last row at which the clock ticked
@@ -168,6 +170,8 @@ class _RunningClock:
         for row, following in self._starts:
             # The clock began at zero with the process's first step: the run's first, or wherever it was resumed.
             elapsed, whole = int(self._clock[row]), max(1, int(self._step[row]) - self._first_step + 1)
+            if self._epoch_steps:  # or with the epoch that the log begins in
+                whole = (whole - 1) % self._epoch_steps + 1
             span = whole if following < 0 else _nearest_span(elapsed, whole, following, self._dur, self._span)
             self._span[row], self._dur[row] = span, elapsed // span
         return self._dur, self._span

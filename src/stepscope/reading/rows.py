@@ -337,8 +337,12 @@ class RowStore:
         per_interval: bool,
         counted: CountedLines,
         by_arrival: bool = False,
+        batches: int | None = None,
     ) -> StepTable:
-        """A frozen copy of what has grown so far; segments begin at `first_rows`, and `t_ns` are the timestamps."""
+        """A frozen copy of what has grown so far; segments begin at `first_rows`, and `t_ns` are the timestamps.
+
+        `batches` is how many steps an epoch has.
+        """
         self._catch_up()
         num = len(self.step)
         covers: Covers = "stamp" if by_arrival else "window" if per_interval else fmt.clock.covers
@@ -358,6 +362,7 @@ class RowStore:
                 first_rows=first_rows,
                 first_step=fmt.layout.first_step,
                 is_total=per_interval or fmt.clock.is_sum,
+                epoch_steps=batches if fmt.clock.restarts_with == "epoch" else None,
             )
         nothing = np.broadcast_to(np.float64(math.nan), num)
         return StepTable(

@@ -132,7 +132,7 @@ class StepLineReader:
 
     def _left_figure(self, groups: Groups) -> int | None:
         """The mean step of an epoch by the time that its other batches will take; the best reading so far."""
-        minutes, batches = number(groups.get(MINUTES_LEFT)), number(groups.get("batches"))
+        minutes, batches = number(groups.get(MINUTES_LEFT)), number(groups.get("batches") or groups.get("total"))
         batch = number(groups.get("batch") or groups.get("step"))
         if batch is None or batches is None or batch >= batches:
             return self._mean_by_left

@@ -24,6 +24,7 @@ _NEAR_LINES = 200
 _ROUGH = 0.02
 # Of stops that come once in so many rows, one is the last thing in a log by chance as rarely.
 _RARE = 25
+_IS_KILLED = re.compile(r"(?:^|\d\]?)Killed\s*$")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 # Signals by which people and schedulers ask a program to end, and by which it is ended without being asked.
 _ASKED, _KILLED = {2, 3, 15}, {9}
@@ -49,6 +50,10 @@ def find_ending(run: Run) -> Ending | None:
     """How the run ended; None where neither its log nor the exit code of a recording says that it has."""
     last, total = last_step(run), stated_total(run)
     goal = run.settings.count("max_steps")
+    killed = final_death(run)
+    # The shell says this of a process that was still there: saving, or on its way through another pass.
+    if killed is not None and _IS_KILLED.search(killed.cause.text) and killed.cause.line > (_last_line(run) or 0):
+        return Ending(killed.kind, last, killed.cause.line, say("state-words", text=killed.cause.text))
     if last is not None and goal is not None and last >= goal:
         return Ending("finished", last, _last_line(run), say("state-total", step=last, total=goal))
     words, death = _closing_words(run), final_death(run)

@@ -279,6 +279,8 @@ class Asides(NamedTuple):
         Whether the last one says that it is past 100 %
     rate, rate_unit
         By row, how much a second it prints, and of what; both None where no row does
+    mean_s, mean_wait_s
+        The means that it prints of all steps, those between its lines included: of a step, and of its wait for data
     """
 
     left_s: float | None = None
@@ -287,6 +289,8 @@ class Asides(NamedTuple):
     is_past_total: bool = False
     rate: Floats | None = None
     rate_unit: str | None = None
+    mean_s: float | None = None
+    mean_wait_s: float | None = None
 
 
 class Skips(NamedTuple):

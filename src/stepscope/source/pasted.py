@@ -24,6 +24,8 @@ def without_marks(line: str) -> str:
         body = text.replace("`", "", 1)
         end = len(body.rstrip())
         text = body[:end].removesuffix("`") + body[end:]
+    elif text.rstrip()[-1:] == "`" and text.count("`") == 1:  # the end of code that began lines ago
+        text = text.replace("`", "")
     if "<" in text:
         text = _TAG.sub("", text)
     if "&" in text:

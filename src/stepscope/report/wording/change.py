@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stepscope.analysis.report import Report
+from stepscope.analysis.waits import waiting_share
 from stepscope.audit._lacks import lacks_evaluations, may_say
 from stepscope.core.message import About, Decimal, Seconds, Share, say
 from stepscope.core.settings import Value
@@ -25,6 +26,8 @@ _IN_WORDS = {
 }
 # Evaluations and checkpoints below this share of the time need no reason why nothing is proposed.
 _CHEAP = 0.015
+# From this share on, a wait for data is what to change, though the log cannot show what that saves.
+_WAITS = 0.3
 
 
 def change_lines(
@@ -89,6 +92,9 @@ def no_change_text(report: Report, language: Language) -> str:
     ledger, run = report.ledger, report.run
     if not report.has_steps or not ledger.wall_s:
         return language.text("change-no-steps")
+    waiting = waiting_share(run, ledger)
+    if waiting >= _WAITS:
+        return language.text("change-none-data", share=Share(waiting))
     situation = report.situation
     past = (ledger.seconds("evaluation") + ledger.seconds("checkpoint")) / ledger.wall_s
     ahead = situation.evaluations_s + situation.checkpoints_s if situation.is_future and situation.horizon_s else 0.0

@@ -7,6 +7,7 @@ import datetime as dt
 from stepscope.analysis.report import Report
 from stepscope.core.message import Message, Moment, Range, Seconds, Share, say
 from stepscope.forecast.finish import Forecast, NoForecast
+from stepscope.forecast.rough import is_first_alone
 from stepscope.i18n import Language
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.sentence import capital
@@ -54,7 +55,7 @@ def rough_messages(report: Report, end: NoForecast) -> list[Message]:
     if rough is None:
         return []
     left, span = Seconds(rough.seconds), Range(rough.low_s, rough.high_s)
-    is_first = len(report.run) == 1 and report.run.segments[-1].fresh
+    is_first = is_first_alone(report.run)
     if rough.by == "few":
         bar = [say("rough-bar", duration=Seconds(rough.bar_s))] if rough.bar_s else []
         return [*bar, say("rough-first" if is_first else "rough-few", duration=left, range=span)]

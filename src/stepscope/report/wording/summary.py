@@ -12,7 +12,9 @@ from stepscope.alarms._base import Alarm
 from stepscope.analysis.findings import CostFinding
 from stepscope.analysis.out_of_memory import memory_asked, smaller_batch
 from stepscope.analysis.report import Report
+from stepscope.analysis.run_trend import RunTrend
 from stepscope.analysis.state import StateKind
+from stepscope.analysis.waits import data_message
 from stepscope.core.message import Decimal, Message, Moment, Range, Seconds, Share, say
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
@@ -36,6 +38,8 @@ _NEARLY_ALL = 0.95
 _WORTH_SAYING = 0.01
 _FAR = 0.1  # a mean that is further from the normal iteration needs to be called one
 _TWO_SPEEDS = 1.5  # times as slow
+_SLOWER = 0.15
+_FEW_ROWS = 3  # with a time: fewer show no cost
 
 
 def summary_lines(report: Report, language: Language) -> list[str]:
@@ -207,12 +211,24 @@ def _loss(report: Report) -> Message:
     unlogged = shares.get("unlogged")
     if unlogged is not None and unlogged.share >= _WORTH_SAYING:
         return say("summary-unlogged", seconds=Seconds(unlogged.seconds), share=Share(unlogged.share))
-    if _has_two_speeds(report) and report.trend is not None:
+    waits = data_message(report.run, report.ledger)
+    if waits is not None and waits.key == "data-by-means":
+        return waits
+    if report.trend is not None and (_has_two_speeds(report) or _gets_slower(report.trend)):
         return report.trend.message
     step = shares.get("step")
     if step is not None and step.share >= _NEARLY_ALL:
+        if int((report.run.steps.span > 0).sum()) < _FEW_ROWS:
+            return say("summary-few")
         return say("summary-healthy", share=Share(step.share))
     return say("summary-no-cost")
+
+
+def _gets_slower(found: RunTrend) -> bool:
+    """Whether iterations take longer than at first by so much that "nothing to fix" would be wrong."""
+    trend = found.trend
+    is_slower = trend.change < 0 if found.unit != "s" else trend.change > 0
+    return trend.kind in {"jump", "drift"} and is_slower and abs(trend.change) >= _SLOWER
 
 
 def _has_two_speeds(report: Report) -> bool:
