@@ -35,6 +35,8 @@ _NEVER = re.compile(
     r"warm|sav|skip|nan|max|total|every|interval|micro|val|eval|test|remain|left|line|pid|port|seq|ttl|seed|rank|worker|"
     r"gpu|mem|byte|tok|sampl|exampl|consum|param|lr|loss|size|dim|layer|patien|best|fold|resum|attempt|retr"
 )
+# `Minibatch loss at step 100`: what is counted is the step, not the loss.
+_LOSS_AT = re.compile(r"^(?!.*(?:val|eval|test))(?:.*[_ /])?loss (?:at|after|for|in|on) (?:the )?")
 STROKE = re.compile(r"\s*(?:/|of|out of)\s*$")
 _MAX_STEP = 1 << 53
 LEAST_ROWS = 4
@@ -160,6 +162,7 @@ def _weigh(column: _CountColumn, *, has_total: bool, at_start: bool) -> float:
         return 0.0
     if has_total and "/" in key:
         key = key.split("/")[0]  # `step/max_steps: 12/500`
+    key = _LOSS_AT.sub("", key)
     if _STEP.search(key) and not _NEVER.search(key):
         return 1.1 if _GLOBAL.search(key) else 0.9 if _BATCH.search(key) else 1.0
     if _NEVER.search(key) and not EPOCH.search(key):

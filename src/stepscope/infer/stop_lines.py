@@ -37,6 +37,7 @@ _BARE_TIME = re.compile(
     r"(?:[ _](?:cost|taken|used|spent))?$"
 )
 _LEAST_TIMES = 3  # to tell what grows from what does not
+_OFTEN = 0.7  # of the steps: what comes after nearly every one is a part of it
 _LEAST_LETTERS = 6
 _MAX_FIELDS_BEFORE = 8
 
@@ -89,7 +90,8 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
             continue
         numbers = [number for number in kind.numbers if number >= rows[0] - 2]
         gaps = set(gaps_of(numbers, rows))
-        if not numbers or len(gaps) > 0.7 * len(rows) + 1 or _SAVE.search(kind.words):
+        most = 1.0 if counter.counts_epochs else _OFTEN  # an epoch may well end with an evaluation
+        if not numbers or len(gaps) > most * len(rows) + 1 or _SAVE.search(kind.words):
             continue
         event = _evaluation(kind, counter, {field.key for field in step.fields})
         if event is None:
