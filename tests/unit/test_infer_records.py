@@ -175,3 +175,19 @@ def test_an_evaluation_after_every_epoch_is_one():
         now += 190
     phases = {phase.phase: phase for phase in explain(read_as(lines)).ledger.phases}
     assert phases["evaluation"].num == 12
+
+
+def test_a_validation_that_counts_in_the_same_words_to_another_total_is_no_training():
+    lines = []
+    for epoch in range(1, 5):
+        lines.append(f"Epoch {epoch}/4")
+        lines += [
+            f"step {n:3}/614 - loss: 0.1{n % 7} - acc: 0.8{n % 5} - 300ms/step" for n in (*range(20, 614, 20), 614)
+        ]
+        lines.append("Eval begin...")
+        lines += [f"step {n:2}/88 - loss: 0.2{n % 7} - acc: 0.7{n % 5} - 100ms/step" for n in (20, 40, 60, 80, 88)]
+        lines.append("Eval samples: 11219")
+    run = read_as(lines)
+    assert (int(run.steps.step[-1]), run.num_trainings) == (4 * 614, 1)
+    phases = {phase.phase: phase for phase in explain(run).ledger.phases}
+    assert phases["evaluation"].seconds == pytest.approx(4 * 8.8, rel=0.1)

@@ -173,7 +173,7 @@ def _heading(number: int, lines: Sequence[str], shown: set[int]) -> str:
 
 
 def shows_ends_only(series: BarSeries) -> bool:
-    """Whether nearly every run of a bar is there in its last state, perhaps its first: recorders keep those of a screen."""
+    """Whether a bar is there in its last states only, as recorders of a screen keep it."""
     return sum(len(run) <= _ENDS for run in series.runs) > _HEADED * len(series.runs)
 
 

@@ -245,6 +245,15 @@ def _of_nameless_epochs(column: _CountColumn, total: int, columns: list[_CountCo
     )
 
 
+def of_headed_epochs(kind: Kind, counter: Counter) -> Counter | None:
+    """A count of steps with a total as one of the batches of epochs."""
+    columns = _whole_columns(kind)
+    own = next((column for column in columns if column.at == counter.step), None)
+    if own is None or counter.total is None:
+        return None
+    return _of_nameless_epochs(own, counter.total, columns, counter.weight)
+
+
 def _starts_again(values: Ints, steps: Ints) -> bool:
     """Whether a count that falls falls to its beginning, or goes up evenly but for that: other launches, not noise."""
     if _is_regular(steps):

@@ -52,7 +52,7 @@ def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Ou
 
 
 def _printed_evaluations(run: Run, stops: Sequence[Stop], known_s: float) -> list[Outside]:
-    """What evaluations say they took, where rows with timestamps of other lines do not show it but leave room for it."""
+    """What evaluations say they took, where the timestamps of the rows do not show it but leave room."""
     assert run.stamps is not None
     took = [stop.evaluation_took_s for stop in stops if stop.evaluated and not stop.evaluation_inside]
     printed = [seconds for seconds in took if seconds]
