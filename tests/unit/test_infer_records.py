@@ -191,3 +191,14 @@ def test_a_validation_that_counts_in_the_same_words_to_another_total_is_no_train
     assert (int(run.steps.step[-1]), run.num_trainings) == (4 * 614, 1)
     phases = {phase.phase: phase for phase in explain(run).ledger.phases}
     assert phases["evaluation"].seconds == pytest.approx(4 * 8.8, rel=0.1)
+
+
+def test_three_lines_an_epoch_below_its_heading_are_its_batches():
+    lines = []
+    for epoch in range(1, 41):
+        lines.append(f"==> Epoch {epoch}/40")
+        lines += [f"Batch {n}/78\t Loss {1.5 - wave(n + epoch):.6f} (1.5{epoch:02})" for n in (20, 40, 60)]
+    lines.append("Finished. Total elapsed time (h:m:s): 0:26:00")
+    report = explain(read_as(lines))
+    assert int(report.run.steps.step[-1]) == 39 * 78 + 60
+    assert report.ledger.wall_s == pytest.approx(1560, rel=0.02)

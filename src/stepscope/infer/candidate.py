@@ -32,7 +32,7 @@ from stepscope.infer.work_rate import work_clock
 from stepscope.lines.prefix import split_prefix
 
 _TRIED = 4
-_LEAST_HEADINGS = 2
+_LEAST_HEADINGS, _HEADED = 2, 0.95
 # Times the steps' own: an epoch that took less or more than this speaks of something else than they do.
 _LEAST_OF_EPOCH, _MOST_OF_EPOCH, _PER_EPOCH = 0.5, 5.0, 1.3
 _CONFIRMED = frozenset({"stamps", "clock", "rate", "left"})
@@ -130,12 +130,15 @@ def _own_pace(candidate: Candidate) -> float | None:
 
 def _with_headings(kind: Kind, counter: Counter, found: SortedKinds) -> Counter:
     """The counter as one of batches, where it starts again below lines that number the epochs: `Epoch 3/10`."""
-    if counter.step is None or counter.total is None or counter.counts_epochs:
+    at = counter.batch if counter.step is None else counter.step
+    if at is None or counter.epoch is not None or counter.total is None or counter.counts_epochs:
         return counter
-    stretches = stretches_between(kind, counter.step)
+    stretches = stretches_between(kind, at)
     if len(stretches) < _LEAST_HEADINGS or find_epoch_line(kind.numbers[0], stretches, found, kind) is None:
         return counter
-    return of_headed_epochs(kind, counter) or counter
+    if counter.step is not None:
+        return of_headed_epochs(kind, counter) or counter
+    return counter._replace(weight=max(counter.weight, _HEADED))
 
 
 def _likely(kinds: list[Kind]) -> list[Kind]:

@@ -40,6 +40,7 @@ _LOSS_AT = re.compile(r"^(?!.*(?:val|eval|test))(?:.*[_ /])?loss (?:at|after|for
 STROKE = re.compile(r"\s*(?:/|of|out of)\s*$")
 _MAX_STEP = 1 << 53
 LEAST_ROWS = 4
+_LEAST_DIFFERENT = 3  # numbers of a count that starts again
 # Lines with a loss and no number: more of them are needed, and less is sure.
 LEAST_UNNUMBERED = 8
 _UNNUMBERED = 0.65
@@ -179,8 +180,8 @@ def _weigh(column: _CountColumn, *, has_total: bool, at_start: bool) -> float:
 
 
 def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColumn]) -> Counter | None:
-    values = column.values
-    if len(set(values.tolist())) < LEAST_ROWS:
+    values, num_different = column.values, len(set(column.values.tolist()))
+    if num_different < _LEAST_DIFFERENT:
         return None
     steps = np.diff(values)
     downs, ups = int((steps < 0).sum()), int((steps > 0).sum())
@@ -192,6 +193,7 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
         return _of_nameless_epochs(column, total, columns, weight)
     if (
         not weight
+        or num_different < LEAST_ROWS
         or (downs > 0.02 * len(steps) + 2 and not (is_epoch and _starts_again(values, steps)))
         or downs * 3 > ups
         or (not is_abbreviated and ups < 0.3 * len(steps))
@@ -221,8 +223,10 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
 def _restarts_often(values: Ints, steps: Ints) -> bool:
     """Whether a count goes back to its beginning too often for launches: those are epochs, which no number names."""
     downs, ups = steps < 0, steps[steps > 0]
-    if int(downs.sum()) <= 0.02 * len(steps) + 2 or int(downs.sum()) * 3 > len(ups):
+    if int(downs.sum()) <= 0.02 * len(steps) + 2 or len(ups) < int(downs.sum()):
         return False
+    if int(downs.sum()) * 3 > len(ups):
+        return len(set(values[1:][downs].tolist())) == 1  # few lines of each: all begin with the same number
     return float((values[1:][downs] <= int(values.min()) + 2 * median(ups)).mean()) >= _MOSTLY
 
 
