@@ -64,7 +64,9 @@ def _parts(kind: Kind) -> list[Kind]:
         return []
     if kind.is_settings or EVALUATION.search(kind.lead):
         return []
-    turns = [(total, list(own)) for total, own in groupby(kind.entries, key=lambda entry: entry.shape.fields[at].text)]
+    # Where lines of the log are left out, another turn begins.
+    keyed = groupby(kind.entries, key=lambda entry: (entry.shape.fields[at].text, entry.piece))
+    turns = [(total, list(own)) for (total, _), own in keyed]
     totals = sorted({whole(total) or 0 for total, _ in turns})
     if len(totals) != 2 or len(turns) < _LEAST_TURNS or not all(_counts_up(own, at) for _, own in turns):
         return []
@@ -85,7 +87,9 @@ def _counts_up(entries: list[SeenLine], at: int) -> bool:
 
 
 def _starts_again(turns: list[list[SeenLine]], at: int) -> bool:
-    """Whether each turn begins below where the one before it ended."""
-    firsts = [whole(own[0].shape.fields[at - 1].text) or 0 for own in turns]
-    lasts = [whole(own[-1].shape.fields[at - 1].text) or 0 for own in turns]
-    return all(first <= last for last, first in zip(lasts, firsts[1:], strict=False))
+    """Whether each turn begins below where the one before it ended, as far as the log shows that."""
+    return all(
+        (whole(after[0].shape.fields[at - 1].text) or 0) <= (whole(before[-1].shape.fields[at - 1].text) or 0)
+        for before, after in pairwise(turns)
+        if before[-1].piece == after[0].piece
+    )
