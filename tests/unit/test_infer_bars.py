@@ -189,3 +189,24 @@ def test_a_label_that_shows_new_figures_with_each_step_is_the_trainings():
 def test_a_label_with_the_same_figure_in_every_line_is_no_training():
     lines = [bar(n, 400, 0.1, label="ratio: 0.25: ") for n in range(1, 401)]
     assert infer(["something else", *lines]) is None
+
+
+def test_bars_of_which_only_the_end_is_kept_are_one_epoch_each():
+    """A recorder of a screen keeps the last state of a bar; equally long epochs are no bar that is drawn again."""
+    lines = []
+    for seconds in (335, 335, 336, 334, 335, 337):
+        lines += [bar(600, 600, seconds / 600), "", "", f"  train loss 0.{seconds} lr 1e-4", ""]
+    run = read_as(lines)
+    assert (int(run.steps.step[-1]), len(run.segments)) == (3600, 1)
+    assert explain(run).ledger.wall_s == pytest.approx(2012, abs=6)
+
+
+def test_the_line_before_a_bar_without_a_label_is_its_heading():
+    lines = []
+    for epoch in range(5):
+        lines += [f"[INFO] epoch {epoch}", bar(900, 900, 0.5), "[INFO] Evaluation", bar(90, 90, 0.5)]
+        lines.append(f"Error (MPJPE): {60 - epoch}.25 mm")
+    run = read_as(lines)
+    assert int(run.steps.step[-1]) == 4500
+    assert run.events.kind.count("evaluation") == 5
+    assert set(run.events.took_ns.tolist()) == {45 * 10**9}

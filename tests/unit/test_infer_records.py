@@ -147,3 +147,59 @@ def test_a_log_of_nothing_but_counts_and_fractions_is_a_training():
     assert explain(run).ledger.step.typical_s == pytest.approx(0.75, rel=0.02)
     assert run.format.inferred.confidence < 0.6
     assert infer([f"{n} {6 - n / 400:.6f}" for n in range(90)]) is None
+
+
+def test_the_seconds_in_brackets_on_an_epochs_own_line_are_those_of_its_steps():
+    lines = []
+    for epoch in range(1, 7):
+        lines += [f"  step {n:4}/328  loss {0.5 + wave(n):.4f}" for n in range(20, 328, 20)]
+        lines.append(f"Epoch {epoch}/500 -- train: 0.5{epoch}  ppl: 1.8{epoch}  ({69 + epoch % 3}s)")
+    run = read_as(lines)
+    assert int(run.steps.step[-1]) == 5 * 328 + 320
+    assert explain(run).ledger.step.typical_s == pytest.approx(70 / 328, rel=0.03)
+
+
+def test_a_loss_at_a_step_is_numbered_by_the_step():
+    lines = [f"{stamp(2 * n)}:\tLoss at step {n}: {8 - wave(n):.6f}" for n in range(1, 60)]
+    run = read_as(lines)
+    assert (int(run.steps.step[-1]), len(run)) == (59, 59)
+    assert explain(run).ledger.step.typical_s == pytest.approx(2.0, rel=0.02)
+
+
+def test_an_evaluation_after_every_epoch_is_one():
+    lines, now = [], 0
+    for epoch in range(12):
+        lines.append(f"{stamp(now)} - INFO - epoch: {epoch} start, learning rate: 0.01")
+        lines.append(f"{stamp(now + 160)} - INFO - epoch: {epoch} end, loss: {2 - wave(epoch):.4f}")
+        lines.append(f"{stamp(now + 190)} - INFO - epoch: {epoch} validation, loss: {2.1 - wave(epoch):.4f}")
+        now += 190
+    phases = {phase.phase: phase for phase in explain(read_as(lines)).ledger.phases}
+    assert phases["evaluation"].num in {11, 12}
+    assert phases["evaluation"].seconds == pytest.approx(30 * phases["evaluation"].num, rel=0.1)
+
+
+def test_a_validation_that_counts_in_the_same_words_to_another_total_is_no_training():
+    lines = []
+    for epoch in range(1, 5):
+        lines.append(f"Epoch {epoch}/4")
+        lines += [
+            f"step {n:3}/614 - loss: 0.1{n % 7} - acc: 0.8{n % 5} - 300ms/step" for n in (*range(20, 614, 20), 614)
+        ]
+        lines.append("Eval begin...")
+        lines += [f"step {n:2}/88 - loss: 0.2{n % 7} - acc: 0.7{n % 5} - 100ms/step" for n in (20, 40, 60, 80, 88)]
+        lines.append("Eval samples: 11219")
+    run = read_as(lines)
+    assert (int(run.steps.step[-1]), run.num_trainings) == (4 * 614, 1)
+    phases = {phase.phase: phase for phase in explain(run).ledger.phases}
+    assert phases["evaluation"].seconds == pytest.approx(4 * 8.8, rel=0.1)
+
+
+def test_three_lines_an_epoch_below_its_heading_are_its_batches():
+    lines = []
+    for epoch in range(1, 41):
+        lines.append(f"==> Epoch {epoch}/40")
+        lines += [f"Batch {n}/78\t Loss {1.5 - wave(n + epoch):.6f} (1.5{epoch:02})" for n in (20, 40, 60)]
+    lines.append("Finished. Total elapsed time (h:m:s): 0:26:00")
+    report = explain(read_as(lines))
+    assert int(report.run.steps.step[-1]) == 39 * 78 + 60
+    assert report.ledger.wall_s == pytest.approx(1560, rel=0.02)

@@ -7,6 +7,7 @@ import pytest
 from stepscope.analysis.explain import explain
 from stepscope.catalogue.detect import load
 from stepscope.reading.log_reader import LogReader
+from tests.unit.logs import report_of
 
 
 def report_as(name, lines, **flags):
@@ -304,3 +305,25 @@ def test_two_loggers_that_state_the_whole_time_are_one_training():
     report = report_as("hf_trainer", [*bars, end, end, hf_bar(100, 100, 700)])
     assert len(report.run.segments) == 1
     assert report.ledger.wall_s == pytest.approx(700, rel=0.01)
+
+
+def test_a_bar_that_an_evaluations_own_time_confirms_is_no_training():
+    """A notebook shows the training's bar only where an evaluation comes; the first bar of all is an evaluation's."""
+
+    def drawn(n, total, seconds):
+        return f"{100 * n // total:3}% {n}/{total} [{seconds // 60:02}:{seconds % 60:02}<00:07,  3.50it/s]"
+
+    def evaluation(epoch):
+        bars = [drawn(n, 30, n * 9 // 30) for n in range(2, 31)]
+        return [*bars, f"{{'eval_loss': 0.69, 'eval_runtime': 9.1, 'eval_steps_per_second': 3.3, 'epoch': {epoch}.0}}"]
+
+    lines = [*evaluation(0)[:-1]]
+    for epoch in range(1, 6):
+        at = 169 * epoch + 9 * (epoch - 1)
+        lines += [drawn(266 * epoch, 1330, at), *evaluation(epoch), drawn(266 * epoch, 1330, at + 9)]
+    lines.append("{'train_runtime': 890.9, 'train_samples_per_second': 23.7, 'train_loss': 0.69, 'epoch': 5.0}")
+    report = report_of(lines)
+    phases = {phase.phase: phase for phase in report.ledger.phases}
+    assert (int(report.run.steps.step[-1]), report.run.num_trainings) == (1330, 1)
+    assert report.ledger.wall_s == pytest.approx(890.9, rel=0.01)
+    assert phases["evaluation"].seconds == pytest.approx(45, rel=0.1)

@@ -45,6 +45,7 @@ from tests.unit.logs import report_of, training
         ("120 epochs completed in 3.201 hours.", "done"),
         ("Epoch 41: early stopping", "early_stop"),
         ("Early stopping triggered after 5 evaluations", "early_stop"),
+        ("stopping_early: wallclock_cap train_time:600038ms step:13780/20000", "early_stop"),
         ("[INFO] [launch.py:295:sigkill_handler] Main process received SIGINT, exiting", "interrupted"),
         ("[INFO] [launch.py:286:sigkill_handler] Killing subprocess 4711", "killed"),
         ("[ERROR] [launch.py:320:sigkill_handler] Process 4711 exits with return code = -9", "killed"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 
 import numpy as np
 import pytest
@@ -173,3 +174,15 @@ def test_a_date_without_a_year_in_a_dated_log_has_the_year_of_the_last_date():
         "W0401 08:33:18.099000 1398 torch/distributed/elastic/api.py:858] Sending process 31 closing signal SIGTERM",
     ]
     assert report_of(lines).ledger.wall_s == pytest.approx(95 * 60 + 13, abs=2)
+
+
+def test_a_day_that_no_month_has_shows_that_the_day_comes_first():
+    """`12/09/24` reads as December or September, `13/09/24` as September or, year first, as a day of 2013."""
+    from stepscope.lines.date_order import DateOrder
+    from stepscope.lines.prefix import split_prefix
+
+    order = DateOrder()
+    printed = ["12/09/24 23:58:50", "13/09/24 00:02:32", "30/09/24 23:00:00", "01/10/24 01:00:00"]
+    prefixes = [split_prefix(f"[{text}] INFO x") for text in printed]
+    placed = [order.place(prefix.t_ns, prefix.other_ns) for prefix in prefixes]
+    assert [(after - before) // 10**9 for before, after in itertools.pairwise(placed)] == [222, 1551448, 7200]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from stepscope.columns.statistics import median
 from stepscope.core.message import Message, say
 from stepscope.core.redact import redact
-from stepscope.infer.bar_series import BarReading, BarSeries
+from stepscope.infer.bar_series import BarReading, BarSeries, shows_ends_only
 from stepscope.infer.drawn_bars import CLOCK, COUNT, SHARE, Bar, bar_pattern, bar_text
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
@@ -70,6 +70,7 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
             first_step=first_step,
             first_epoch=epoch.first if epoch is not None else 0,
             bars_are_epochs=epoch is None and restarts,
+            bars_show_ends=epoch is None and restarts and shows_ends_only(series),
         ),
         inferred=_inferred(reading, epoch, restarts=restarts),
     )

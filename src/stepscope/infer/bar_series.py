@@ -28,6 +28,10 @@ _LEAST_FIGURES = 8
 _LOOKED_AT = 50
 _CHANGES = 0.3
 _FIGURE = re.compile(r"[A-Za-z_]\w{0,40}\s?[:=]\s?([-+]?\d{1,12}\.\d{1,18}(?:[eE][-+]?\d+)?)")
+# A bar without a label may have a heading: the line before it, where most runs have one that says the same.
+_HEADING_LINES, _HEADING_CHARS, _HEADED = 3, 60, 0.8
+_ENDS = 2
+_RESULT = re.compile(r"\d\.\d")
 _SMALL = 0.02  # of the longest series: too short to be the training next to it
 
 
@@ -82,7 +86,7 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     # One bar that the log consists of may be the training's; one of many that nothing is known of is not.
     is_all = len(bars) > _MOSTLY_BARS * num_lines or (num_lines <= _EXCERPT_LINES and _asked_about(series) is not None)
     is_all = is_all and sum(not one.skeleton for one in series) == 1
-    judged = [_judge(one, losses, is_all=is_all) for one in series]
+    judged = [_judge(_with_heading(one, lines, shown), losses, is_all=is_all) for one in series]
     candidates = [one for one in judged if one.role == "training" and any(run[-1].n for run in one.runs)]
     if not candidates:
         return None
@@ -162,6 +166,32 @@ def _judge(series: BarSeries, losses: Sequence[int], *, is_all: bool) -> BarSeri
     if is_all and not series.skeleton:
         return series._replace(role="training", sure=_SURE["alone"])
     return series
+
+
+def _with_heading(series: BarSeries, lines: Sequence[str], shown: set[int]) -> BarSeries:
+    """A series without a label with the role that the lines before its runs give it: `Epoch 3`, `Evaluation`."""
+    if series.skeleton or series.role != "unknown":
+        return series
+    runs = series.runs[:_LOOKED_AT]
+    headings = [_heading(run[0].number, lines, shown) for run in runs]
+    roles = [role_of(text, series.unit, "") for text in headings]
+    said: tuple[Role, ...] = ("training", "evaluation")
+    role = next((role for role in said if roles.count(role) > _HEADED * len(roles)), None)
+    return series if role is None else series._replace(role=role)
+
+
+def _heading(number: int, lines: Sequence[str], shown: set[int]) -> str:
+    """The words right before a bar, where they are no result of what came before; empty where there are none."""
+    for at in range(number - 1, max(-1, number - 1 - _HEADING_LINES), -1):
+        text = lines[at].strip()
+        if text and at not in shown:
+            return text if len(text) <= _HEADING_CHARS and not _RESULT.search(text) else ""
+    return ""
+
+
+def shows_ends_only(series: BarSeries) -> bool:
+    """Whether a bar is there in its last states only, as recorders of a screen keep it."""
+    return sum(len(run) <= _ENDS for run in series.runs) > _HEADED * len(series.runs)
 
 
 def _carries_figures(series: BarSeries) -> bool:

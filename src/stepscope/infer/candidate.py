@@ -13,16 +13,29 @@ import numpy as np
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.infer.clock_choice import Choice, Doubt, StepLines, choose
-from stepscope.infer.counter import LEAST_ROWS, Counter, count_lines, find_counter, first_number, names_a_count, whole
-from stepscope.infer.kinds import Days, Kind, SeenLine, SortedKinds
+from stepscope.infer.counter import (
+    LEAST_ROWS,
+    Counter,
+    count_lines,
+    find_counter,
+    first_number,
+    names_a_count,
+    of_headed_epochs,
+    whole,
+)
+from stepscope.infer.epoch_line import find_epoch_line, stretches_between
+from stepscope.infer.kinds import MAX_KINDS, Days, Kind, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.records import Companion, find_companion
 from stepscope.infer.time_figures import Floats, find_columns
 from stepscope.infer.work_rate import work_clock
 from stepscope.lines.prefix import split_prefix
 
-MAX_KINDS = 40
 _TRIED = 4
+_LEAST_HEADINGS, _HEADED = 2, 0.95
+# Times the steps' own: an epoch that took less or more than this speaks of something else than they do.
+_LEAST_OF_EPOCH, _MOST_OF_EPOCH, _PER_EPOCH = 0.5, 5.0, 1.3
+_CONFIRMED = frozenset({"stamps", "clock", "rate", "left"})
 # A counting line that is this rare compared with another one is not the step line.
 _LEAST_SHARE = 0.05
 _MANY = 30
@@ -69,6 +82,7 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
         counter = find_counter(kind)
         if counter is None or kind.is_evaluation or kind.is_settings:
             continue
+        counter = _with_headings(kind, counter, found)
         most = max(most, len(kind.numbers))
         # A bar, or a line with the time alone, says nothing of training itself, but other lines of its log may.
         is_other = has_metrics and len(kind.numbers) >= _MANY and (counter.total is not None or counter.weight >= 0.9)
@@ -85,6 +99,46 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
     if any(isinstance(candidate.clock, Choice) for candidate in timed):
         return timed
     return [*timed, *_unnumbered(found), *_evaluated_epochs(found)]
+
+
+def contradicted_by_epochs(best: Candidate, candidates: Sequence[Candidate]) -> Candidate:
+    """The best candidate, or the lines with each epoch's own total where those contradict the times of its steps.
+
+    `Epoch 1[1616/5011]: time 0.31` and `Epoch 1 ends, total 98 s`: what counts to 5,011 are no steps of 0.31 s.
+    """
+    pace_s, at = _own_pace(best), best.counter.total
+    if pace_s is None or at is None or best.counter.batch is None or best.clock is None:
+        return best
+    length = float(median([_float(entry.shape.fields[at].text) for entry in best.kind.entries]))
+    for other in candidates:
+        epoch_s = _own_pace(other) if other.counter.counts_epochs else None
+        if epoch_s is None or best.counter.epochs_seen > _PER_EPOCH * len(other.kind.numbers):
+            continue
+        if not _LEAST_OF_EPOCH < epoch_s / (pace_s * length) < _MOST_OF_EPOCH:
+            return other
+    return best
+
+
+def _own_pace(candidate: Candidate) -> float | None:
+    """Seconds of a step as a figure on its line says, with nothing else in the log to confirm it."""
+    clock = candidate.clock
+    is_figure = isinstance(clock, Choice) and clock.meaning is not None and clock.meaning.reading == "step"
+    if not is_figure or not isinstance(clock, Choice) or clock.meaning is None or clock.reason in _CONFIRMED:
+        return None
+    return clock.meaning.pace_s
+
+
+def _with_headings(kind: Kind, counter: Counter, found: SortedKinds) -> Counter:
+    """The counter as one of batches, where it starts again below lines that number the epochs: `Epoch 3/10`."""
+    at = counter.batch if counter.step is None else counter.step
+    if at is None or counter.epoch is not None or counter.total is None or counter.counts_epochs:
+        return counter
+    stretches = stretches_between(kind, at)
+    if len(stretches) < _LEAST_HEADINGS or find_epoch_line(kind.numbers[0], stretches, found, kind) is None:
+        return counter
+    if counter.step is not None:
+        return of_headed_epochs(kind, counter) or counter
+    return counter._replace(weight=max(counter.weight, _HEADED))
 
 
 def _likely(kinds: list[Kind]) -> list[Kind]:

@@ -39,9 +39,12 @@ _NEVER = re.compile(
     r"warm|sav|skip|nan|max|total|every|interval|micro|val|eval|test|remain|left|line|pid|port|seq|ttl|seed|rank|worker|"
     r"gpu|mem|byte|tok|sampl|exampl|consum|param|lr|loss|size|dim|layer|patien|best|fold|resum|attempt|retr"
 )
+# `Minibatch loss at step 100`: what is counted is the step, not the loss.
+_LOSS_AT = re.compile(r"^(?!.*(?:val|eval|test))(?:.*[_ /])?loss (?:at|after|for|in|on) (?:the )?")
 STROKE = re.compile(r"\s*(?:/|of|out of)\s*$")
 _MAX_STEP = 1 << 53
 LEAST_ROWS = 4
+_LEAST_DIFFERENT = 3  # numbers of a count that starts again
 # Lines with a loss and no number: more of them are needed, and less is sure.
 LEAST_UNNUMBERED = 8
 _UNNUMBERED = 0.65
@@ -164,6 +167,7 @@ def _weigh(column: _CountColumn, *, has_total: bool, at_start: bool) -> float:
         return 0.0
     if has_total and "/" in key:
         key = key.split("/")[0]  # `step/max_steps: 12/500`
+    key = _LOSS_AT.sub("", key)
     if _STEP.search(key) and not _NEVER.search(key):
         return 1.1 if _GLOBAL.search(key) else 0.9 if _BATCH.search(key) else 1.0
     if _SO_FAR.search(key):
@@ -182,8 +186,8 @@ def _weigh(column: _CountColumn, *, has_total: bool, at_start: bool) -> float:
 
 
 def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColumn]) -> Counter | None:
-    values = column.values
-    if len(set(values.tolist())) < LEAST_ROWS:
+    values, num_different = column.values, len(set(column.values.tolist()))
+    if num_different < _LEAST_DIFFERENT:
         return None
     steps = np.diff(values)
     downs, ups = int((steps < 0).sum()), int((steps > 0).sum())
@@ -197,6 +201,7 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
         return _of_nameless_epochs(column, total, columns, weight)
     if (
         not weight
+        or num_different < LEAST_ROWS
         or (downs > 0.02 * len(steps) + 2 and not (is_epoch and _starts_again(values, steps)))
         or downs * 3 > ups
         or (not is_abbreviated and ups < 0.3 * len(steps))
@@ -226,8 +231,10 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
 def _restarts_often(values: Ints, steps: Ints) -> bool:
     """Whether a count goes back to its beginning too often for launches: those are epochs, which no number names."""
     downs, ups = steps < 0, steps[steps > 0]
-    if int(downs.sum()) <= 0.02 * len(steps) + 2 or int(downs.sum()) * 3 > len(ups):
+    if int(downs.sum()) <= 0.02 * len(steps) + 2 or len(ups) < int(downs.sum()):
         return False
+    if int(downs.sum()) * 3 > len(ups):
+        return len(set(values[1:][downs].tolist())) == 1  # few lines of each: all begin with the same number
     return float((values[1:][downs] <= int(values.min()) + 2 * median(ups)).mean()) >= _MOSTLY
 
 
@@ -248,6 +255,15 @@ def _of_nameless_epochs(column: _CountColumn, total: int, columns: list[_CountCo
         weight=weight * _NAMELESS,
         epochs_seen=int(epoch[-1]) + 1,
     )
+
+
+def of_headed_epochs(kind: Kind, counter: Counter) -> Counter | None:
+    """A count of steps with a total as one of the batches of epochs."""
+    columns = _whole_columns(kind)
+    own = next((column for column in columns if column.at == counter.step), None)
+    if own is None or counter.total is None:
+        return None
+    return _of_nameless_epochs(own, counter.total, columns, counter.weight)
 
 
 def _starts_again(values: Ints, steps: Ints) -> bool:

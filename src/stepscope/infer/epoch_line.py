@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.infer.candidate import MAX_KINDS
 from stepscope.infer.counter import EPOCH, STROKE, whole
-from stepscope.infer.kinds import Kind, SortedKinds
+from stepscope.infer.kinds import MAX_KINDS, Kind, SortedKinds
 from stepscope.infer.patterns import write_pattern
 from stepscope.lines.format import Line
 

@@ -14,13 +14,14 @@ from itertools import pairwise
 from stepscope.infer.assumptions import assumptions_of
 from stepscope.infer.bar_format import bar_format
 from stepscope.infer.bar_series import read_bars
-from stepscope.infer.candidate import find_candidates
+from stepscope.infer.candidate import contradicted_by_epochs, find_candidates
 from stepscope.infer.clock_choice import Doubt, as_one_step
 from stepscope.infer.drawn_bars import Bar, find_bars
 from stepscope.infer.epoch_line import find_epoch_line
 from stepscope.infer.kinds import SortedKinds, sort_lines
 from stepscope.infer.line_format import LEAST_CONFIDENCE, NAME, line_format
 from stepscope.infer.stop_lines import find_stops
+from stepscope.infer.two_totals import split_totals
 from stepscope.infer.worded import worded_format
 from stepscope.lines.format import Format
 from stepscope.lines.match import behind_bar
@@ -38,7 +39,7 @@ def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None
     """
     bars = find_bars(lines)
     drawn = {bar.number for bar in bars}
-    found = sort_lines([_beside_bar(line, is_bar=number in drawn) for number, line in enumerate(lines)])
+    found = split_totals(sort_lines([_beside_bar(line, is_bar=number in drawn) for number, line in enumerate(lines)]))
     by_bars = _by_bars(bars, lines, found)
     by_lines = _by_lines(found, settle_doubts=settle_doubts)
     return _by_words(lines, _better(by_bars, by_lines))
@@ -114,7 +115,7 @@ def _by_lines(found: SortedKinds, *, settle_doubts: bool) -> tuple[Format, int] 
     candidates = find_candidates(found)
     if not candidates:
         return None
-    best = max(candidates, key=lambda candidate: candidate.value)
+    best = contradicted_by_epochs(max(candidates, key=lambda candidate: candidate.value), candidates)
     others = [kind for kind in found.kinds if kind is not best.kind]
     stops = find_stops(others, best.numbers, best.counter, best.kind.shape)
     assumptions = assumptions_of(best, stops)

@@ -35,6 +35,7 @@ _MANY_PAIRS = 4
 _RESULT = re.compile(
     r"(?i)(?<![a-z])(?:\w{0,30}?loss(?!_?(?:fn|func|type|weight|name|scale))\w*|acc\w*|time\w*|elapsed\w*|reward\w*|ppl)['\"]?\s*[:=]\s*[-'\"\d]"
 )
+MAX_KINDS = 40  # that are looked at closely
 _LEAST_RANKS = 8
 _SELDOM_AGAIN = 0.6  # of the lines that a number begins: so many have different ones if it counts them
 # At most this many lines of a kind are taken apart; the others are only counted.
@@ -67,6 +68,8 @@ class Kind(NamedTuple):
     skeleton: tuple[str, ...]
     entries: list[SeenLine]
     numbers: list[int]  # line numbers of all its lines, including those that are not in `entries`
+    total: str = ""  # that all its lines count to, where others of this shape count to another one
+    is_validation: bool = False  # those others are the training
 
     @property
     def shape(self) -> LineParts:
@@ -86,6 +89,8 @@ class Kind(NamedTuple):
     @property
     def is_evaluation(self) -> bool:
         """Whether its lines report an evaluation and nothing else."""
+        if self.is_validation:
+            return True
         if EVALUATION.search(self.lead):
             return not re.search(r"(?i)(?<![a-z])train", self.lead)
         keys = [field.key.replace("_", " ").replace("/", " ") for field in self.shape.fields]

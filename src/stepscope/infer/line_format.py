@@ -10,15 +10,16 @@ import numpy as np
 
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
-from stepscope.infer.candidate import MAX_KINDS, Candidate
+from stepscope.infer.candidate import Candidate
 from stepscope.infer.clock_choice import Choice, StepLines
 from stepscope.infer.counter import LEAST_ROWS, find_counter
 from stepscope.infer.epoch_line import EpochLine, find_epoch_line, stretches_between
-from stepscope.infer.kinds import EVALUATION, SeenLine, SortedKinds
+from stepscope.infer.kinds import EVALUATION, MAX_KINDS, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
 from stepscope.infer.stop_lines import StopLines, Stops, gaps_of
 from stepscope.infer.time_figures import COST, Floats, Meaning
+from stepscope.infer.two_totals import with_total
 from stepscope.lines.figures import MEAN_RATE
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
@@ -121,7 +122,8 @@ def _numbered_line(best: Candidate) -> tuple[dict[int, str], Line]:
     shapes = list({entry.shape.skeleton: entry.shape for entry in [kind.entries[0], *best.entries]}.values())
     common = max(counter.at + 1, common_fields(shapes))
     groups = {index: name for index, name in _step_groups(best).items() if index < common or has_key(kind.shape, index)}
-    return groups, Line("step", write_pattern(shapes, groups, anchor=counter.at, abbreviated=counter.is_abbreviated))
+    pattern = write_pattern(shapes, groups, anchor=counter.at, abbreviated=counter.is_abbreviated)
+    return groups, Line("step", with_total(pattern, kind))
 
 
 def _record(best: Candidate, numbered: Line) -> tuple[Line, ...]:

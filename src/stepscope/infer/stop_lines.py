@@ -13,6 +13,7 @@ from stepscope.infer.counter import Counter, whole
 from stepscope.infer.kinds import EVALUATION, Kind, SeenLine
 from stepscope.infer.line_parts import LineParts
 from stepscope.infer.patterns import copy_fields, literal, write_pattern
+from stepscope.infer.two_totals import validation_line
 from stepscope.lines.format import Line, LineKind, Sample
 
 _SAVE = re.compile(
@@ -96,6 +97,9 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
     """The line that reports an evaluation: one with a result, once between two steps where there is one."""
     best: tuple[tuple[float, ...], StopLines] | None = None
     for kind in kinds:
+        line = validation_line(kind)
+        if line is not None and kind.numbers[-1] > rows[0]:
+            return StopLines(line, list(kind.numbers), Sample(kind.entries[0].text, "evaluation"))
         if not EVALUATION.search(kind.words) or kind.numbers[-1] < rows[0]:
             continue
         numbers = [number for number in kind.numbers if number >= rows[0] - 2]

@@ -163,8 +163,9 @@ def find_columns(
         before = texts[index]
         if not field.unit and not has_loss and COST.fullmatch(field.key):
             continue  # what is made small, under its old name
-        if before == "(" and index and field.unit == fields[index - 1].unit and index - 1 not in taken:
-            continue  # `0.231 (0.156)`: the mean of the number before
+        is_behind = before == "(" and index > 0 and index - 1 not in taken
+        if is_behind and (field.kind, field.unit) == (fields[index - 1].kind, fields[index - 1].unit):
+            continue  # `0.231 (0.156)`: the mean of the number before; `1.86 (70s)` is a time of its own
         values = _values(field, [row[index] for row in rows])
         column = _per_many(index, fields, texts, values) or _column(index, field, before, values)
         if column is not None and np.isfinite(values).mean() > 0.8:

@@ -46,7 +46,18 @@ def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Ou
         own = [outside for outside in stopped if outside.phase == phase]
         if sum(outside.seconds for outside in own) > 0:
             found += own
+        elif phase == "evaluation":
+            found += _printed_evaluations(run, stops, sum(outside.seconds for outside in found))
     return found
+
+
+def _printed_evaluations(run: Run, stops: Sequence[Stop], known_s: float) -> list[Outside]:
+    """What evaluations say they took, where the timestamps of the rows do not show it but leave room."""
+    assert run.stamps is not None
+    took = [stop.evaluation_took_s for stop in stops if stop.evaluated and not stop.evaluation_inside]
+    printed = [seconds for seconds in took if seconds]
+    room_s = (run.stamps.last_ns - begin_ns(run)) / NS - float(run.steps.seconds.sum()) - known_s
+    return [Outside(seconds, "evaluation") for seconds in printed] if sum(printed) <= room_s else []
 
 
 def is_after_last_row(run: Run, stop: Stop) -> bool:

@@ -24,10 +24,7 @@ class DateOrder:
         """The moment of the next line, given both readings; `other_ns` is None where there is but one."""
         now = (t_ns, t_ns if other_ns is None else other_ns)
         if self._last is not None and (self._last[0] != self._last[1] or now[0] != now[1]):
-            own, other = (1, 0) if self.is_swapped else (0, 1)
-            if not self._is_near(now, own) and self._is_near(now, other):
-                self.is_swapped = not self.is_swapped
-                self.shift_ns += self._last[own] - self._last[other]
+            self._follow(self._last, now)
         self._last = now
         return now[self.is_swapped] + self.shift_ns
 
@@ -35,6 +32,14 @@ class DateOrder:
         """What `place` adds to a moment of the same day as the last one."""
         return (other_ns - t_ns if self.is_swapped and other_ns is not None else 0) + self.shift_ns
 
-    def _is_near(self, now: tuple[int, int], which: int) -> bool:
-        assert self._last is not None
-        return abs(now[which] - self._last[which]) <= _NEAR_NS
+    def _follow(self, last: tuple[int, int], now: tuple[int, int]) -> None:
+        """Keep to the reading by which a line is next to the one before it; the present one comes first.
+
+        Of `12/09/24` and `13/09/24` the usual readings differ: only the second shows that the day comes first.
+        """
+        own, other = (1, 0) if self.is_swapped else (0, 1)
+        for before, after in ((own, own), (other, other), (other, own), (own, other)):
+            if abs(now[after] - last[before]) <= _NEAR_NS:
+                self.shift_ns += last[own] - last[before]
+                self.is_swapped = after == 1
+                return

@@ -154,6 +154,8 @@ class Layout(NamedTuple):
         `eval_done` of `eval_iters`
     bars_are_epochs
         a count of batches that starts again begins another epoch, where no line says which
+    bars_show_ends
+        of each such count only its end is there: the same count further down is that of another epoch
     counts_lines
         the step lines have no number: each is one step more than the one before it
     """
@@ -164,6 +166,7 @@ class Layout(NamedTuple):
     bars_nest: bool = False
     bars_hold_evaluation: bool = False
     bars_are_epochs: bool = False
+    bars_show_ends: bool = False
     counts_lines: bool = False
 
 

@@ -12,6 +12,7 @@ import re
 from typing import Literal
 
 from stepscope.core.settings import Settings
+from stepscope.core.units import NS
 from stepscope.lines.figures import MEAN_RATE, SCALES, figure_ns, whole
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, Claim, behind_bar, claim, is_indented
@@ -33,9 +34,11 @@ from stepscope.reading.rules._verdict import DROP, MERGE, NEW_CLOCK, NEW_PROCESS
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.step_line import NAMES_STEP, NOT_A_TIME, Groups, StepLineReader, number, work_of
 from stepscope.reading.totals import Totals
-from stepscope.run.model import Notice, Run
+from stepscope.run.model import NO_TIME, Notice, Run
 
 _MAX_CLAIMS = 64
+# A bar's clock is in whole seconds, and the evaluation's own time is taken a little before or after it is full.
+_BAR_TICK_NS, _BAR_SLACK = 2 * NS, 0.05
 
 
 class RunAssembler:
@@ -232,7 +235,7 @@ class RunAssembler:
         own = groups.keys()
         if self.epoch_bars.is_of_evaluation(groups):
             return
-        groups = self.epoch_bars.take(self.step_lines.complete(groups))
+        groups = self.epoch_bars.take(self.step_lines.complete(groups, self.num_lines))
         if not own & NAMES_STEP and not self.format.layout.counts_lines:
             self._add_loss_line(groups)
             return
@@ -352,7 +355,7 @@ class RunAssembler:
     def _add_loss_line(self, groups: Groups) -> None:
         """A line without a step has the loss of the step printed last; with bars, it shows which is the training's."""
         bars, so_far = self.bars, self.so_far
-        if self.format.layout.bars_nest and not bars.is_on_own:
+        if self.format.layout.bars_nest and not (bars.is_on_own or bars.is_on_disowned):
             if bars.is_stated:
                 return
             if not bars.has_loss and so_far.segments.starts:
@@ -391,6 +394,9 @@ class RunAssembler:
         loss = number(groups.get("val_loss"))
         if kind == "evaluation" and took_ns(groups) is None and (took_s := self.step_lines.take_duration()) is not None:
             groups = {**groups, "took_s": f"{took_s:.9f}"}
+        if kind == "evaluation" and self._is_result_of_own_bar(took_ns(groups)):
+            self._disown_bar()
+            last, row = None, 0
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
         if so_far.events.continue_last(kind, groups, row):
@@ -420,6 +426,22 @@ class RunAssembler:
         losses = (loss, number(groups.get("train_loss")))
         if step is not None and any(value is not None and not math.isfinite(value) for value in losses):
             self.others.note_nonfinite(1, (step, self.num_lines), (step, self.num_lines))
+
+    def _is_result_of_own_bar(self, took: int | None) -> bool:
+        """Whether the bar that was taken for the training's is full, and an evaluation took just as long as it."""
+        bars, last = self.bars, self.so_far.rows.last_figure
+        if took is None or not self.format.layout.bars_nest or not (bars.is_assumed and bars.is_on_own):
+            return False
+        is_full = self.so_far.rows.last_step == bars.total
+        return is_full and last != NO_TIME and abs(took - last) <= max(_BAR_TICK_NS, _BAR_SLACK * took)
+
+    def _disown_bar(self) -> None:
+        """The rows so far are those of evaluations."""
+        so_far = self.so_far
+        while so_far.segments.starts and so_far.last_step <= (self.bars.total or 0):
+            so_far.drop_segment()
+        self.bars.disown()
+        so_far.segments.expect()
 
     def _add_step_reached(self, step: int | None, groups: Groups) -> bool:
         """The line of an event or of the end with a running clock is a step's line too, where the step has none."""

@@ -32,6 +32,7 @@ NOT_A_TIME = -1
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _CERTAIN = 4  # times the doubt in a clock worked out from a rate
 _FINE_MINUTES = 10  # fewer whole minutes say less than what is known by then
+_REDRAWN_LINES = 2  # a bar that is drawn again this soon is the same one
 _SPACED = 2  # rows that show how far apart steps are
 
 Groups = dict[str, str | None]
@@ -49,6 +50,7 @@ class StepLineReader:
         self._mean_by_left: int | None = None
         self._mean_clock: int | None = None  # the last running clock that a mean rate gave
         self._bar = 0, 0  # the epoch and the batch of the last bar, where bars are epochs
+        self._bar_line = 0
 
     @property
     def is_expecting(self) -> bool:
@@ -66,6 +68,8 @@ class StepLineReader:
 
     def expect(self, groups: Groups) -> None:
         """A line states something of the next step line, which lacks it."""
+        if self._format.layout.bars_are_epochs and groups.get("batch"):
+            groups = self._with_epoch(groups, self._bar_line)
         self._ahead.update((name, value) for name, value in groups.items() if value and name in AHEAD)
         if groups.get("began"):
             self._began_ns = _moment_ns(groups["began"])
@@ -78,21 +82,24 @@ class StepLineReader:
         if began_ns is not None and ended_ns is not None and ended_ns >= began_ns:
             self._ahead.setdefault("dur_s", f"{(ended_ns - began_ns) / NS:.9f}")
 
-    def complete(self, groups: Groups) -> Groups:
+    def complete(self, groups: Groups, line: int = 0) -> Groups:
         """The groups of a step line with what was stated before it."""
         if self._format.layout.bars_are_epochs and not self._ahead.get("epoch"):
-            groups = self._with_epoch(groups)
+            groups = self._with_epoch(groups, line)
         if not self._ahead:
             return groups
         return groups | {name: value for name, value in self._ahead.items() if not groups.get(name)}
 
-    def _with_epoch(self, groups: Groups) -> Groups:
+    def _with_epoch(self, groups: Groups, line: int) -> Groups:
         """The groups of a bar with the epoch that it must be: one more than before where it starts again."""
         batch = whole(groups.get("batch"))
         if batch is None or groups.get("epoch"):
             return groups
         epoch, before = self._bar
-        self._bar = epoch + (batch < before), batch
+        is_next = batch < before
+        if self._format.layout.bars_show_ends and batch == before:
+            is_next = line > self._bar_line + _REDRAWN_LINES
+        self._bar, self._bar_line = (epoch + is_next, batch), line
         return groups | {"epoch": str(self._bar[0] + self._format.layout.first_epoch)}
 
     def spend(self, groups: Groups) -> None:
