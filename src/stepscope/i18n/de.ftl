@@ -39,7 +39,7 @@ run-none = keine Iteration mit Zeit
 run-normal = Eine normale Iteration dauert { $duration } (90 % liegen bei { $span }).
 run-present = Derzeit dauert eine Iteration { $duration }.
 run-normal-one = Eine normale Iteration dauert { $duration }.
-run-tokens = { $tokens } Tokens pro Sekunde.
+run-tokens = { $tokens } Tokens/s.
 run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
 run-sampled = Das Log enthält nur jede { $count }. Iteration; die Zeiten der übrigen sind aus den ausgegebenen geschätzt.
@@ -282,7 +282,7 @@ state-words = das Log sagt: { $text }
 state-last-printed = Iteration { $step } ist die letzte von { $total }, die das Log ausgibt, und was auf die letzte Iteration folgt, ist erledigt
 state-after-stop = das Log endet direkt nach einer Evaluierung oder einem Checkpoint, die darin selten sind; nichts deutet darauf hin, dass noch etwas kommen sollte
 state-silent = das Log endet ohne Meldung, und nichts zeigt, wann es geschrieben wurde
-state-last-written = das Log endet ohne Meldung; zuletzt geschrieben: { $at }; üblicher Abstand zwischen zwei Zeilen: { $usual }
+state-last-written = letzte Zeile: { $at }; üblicher Abstand zwischen zwei Zeilen: { $usual }
 reason-over-state-total = Der Lauf ist vollständig: Iteration { $step } von { $total }.
 reason-over-state-words = Der Lauf ist zu Ende. Das Log sagt: { $text }
 reason-over-state-last-printed = Der Lauf ist vollständig: Iteration { $step } ist die letzte von { $total }, die das Log ausgibt.
@@ -1326,7 +1326,7 @@ reading-doubt = Diese Lesart ist zweifelhaft ({ $confidence } sicher): Prüfe si
 reading-item = { $text } [{ $code }]
 reading-settle = So klärst du es: stepscope formats try { $path } zeigt, wie jedes Format dieses Log liest; --format-file FILE liest es mit einem anderen, --set schlüssel=wert gibt an, was es nicht sagt.
 reading-agrees = Lesart: { $text }
-reading-eta-doubt = zweifelhaft: Dieses Log ist vielleicht nicht richtig gelesen ({ $confidence } sicher). { $text }
+reading-eta-doubt = unsicher: Dieses Log wurde vielleicht falsch gelesen. { $text }
 audit-clocks-none = Nur eine Uhr: Nichts anderes im Log bestätigt seine Zeiten.
 audit-clocks-agree = { $name ->
     [stamps] gegen die Zeitstempel geprüft, sie stimmen überein ({ $used } und { $other }).
@@ -1444,7 +1444,7 @@ summary-killed = Von außen beendet nach { $wall }: { $where }
 summary-killed-early = Vor der ersten Iteration von außen beendet
 summary-killed-untimed = Von außen beendet: { $where }
 summary-cause = Zeile { $line }: { $text }
-summary-memory = { $asked } mehr wurden gebraucht, { $free } von { $total } waren frei (Zeile { $line })
+summary-memory = { $asked } angefordert, frei waren { $free } von { $total } (Zeile { $line })
 summary-smaller = Halbiere den Batch und verdopple die Akkumulation: das Training bleibt dasselbe
 summary-smaller-batch = Versuche Batch { $batch_size } × Akkumulation { $accumulation }: gleich viele Tokens pro Iteration
 summary-lost = { $count ->
@@ -1452,6 +1452,7 @@ summary-lost = { $count ->
     [one] Verloren: eine Iteration ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
    *[other] Verloren: { $count } Iterationen ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
   }
+summary-lost-all = Das Log zeigt keinen Checkpoint: Gibt es keinen, ist alles verloren ({ $wall })
 summary-for-times = Für Zeitangaben so starten: stepscope run -- python train.py
 summary-nothing-lost = Keine Trainingszeit ist verloren: Es gab noch keine Iteration
 summary-left = Noch { $left }{ $range }
@@ -1460,6 +1461,8 @@ summary-left-if = Noch { $left }{ $range }, falls es weiterläuft
 summary-resumed = Lief { $wall }; beim Fortsetzen noch { $left }{ $range }
 summary-took = Dauer: { $wall }
 summary-took-each = Dauer: { $wall }, { $level } pro Iteration
+summary-ran = Laufzeit: { $wall }
+summary-ran-each = Laufzeit: { $wall }, { $level } pro Iteration
 summary-no-times = Das Log enthält keine Zeiten: weder Dauer noch Ende lassen sich angeben
 summary-no-steps = Noch keine Iteration mit Zeit: weder Dauer noch Ende lassen sich angeben
 summary-so-far-no-total = Bisher { $wall }; für das Ende: --max-steps N angeben
@@ -1491,12 +1494,15 @@ cost-repeated = { $count ->
     [one] Größter Posten: eine Iteration doppelt nach einem Neustart, { $seconds } ({ $share })
    *[other] Größter Posten: { $count } Iterationen doppelt nach Neustarts, { $seconds } ({ $share })
   }
-cost-after-best = Größter Posten: { $seconds } ({ $share }) nach dem besten Validierungs-Loss, bei { $step }
+cost-after-best = Größter Posten: { $seconds } ({ $share }) nach dem besten Validierungs-Loss (Iteration { $step })
 
 ## Eine Bildschirmseite
 
 slow-group-times = { $where } ({ $count }×)
-slow-group-some = mehrere
+slow-group-some = { $count } Iterationen
+section-slow-lines = Langsame Zeilen (je { $count } Iterationen)
+section-change-next = Was sich beim nächsten Mal zu ändern lohnt
+finish-would = das Ende wäre gewesen: { $time } ({ $low } – { $high })
 slow-group-every = alle { $every }
 slow-group-window = { $first }–{ $last }
 change-short = { $change }: spart { $duration }
@@ -1694,7 +1700,7 @@ alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step }
 # The answer in three lines, where a mean is no normal iteration
 summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; für das Ende: --max-steps N
 summary-each-no-end-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; Ende noch nicht abzusehen
-state-last-written-only = das Log endet ohne Meldung; zuletzt geschrieben: { $at }
+state-last-written-only = letzte Zeile: { $at }
 error-fleet-bad-pattern = ein Pfadmuster nennt in geschweiften Klammern user, project, commit, gpu, hosts, devices, job_id oder price, jedes einmal
     .hint = siehe docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = das ist keine Tabelle mit Angaben

@@ -39,7 +39,7 @@ run-none = ninguna iteración con tiempo
 run-normal = Una iteración normal tarda { $duration } (el 90 %, { $span }).
 run-present = Ahora una iteración tarda { $duration }.
 run-normal-one = Una iteración normal tarda { $duration }.
-run-tokens = { $tokens } tokens por segundo.
+run-tokens = { $tokens } tokens/s.
 run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
 run-sampled = El log muestra una de cada { $count } iteraciones; el tiempo de las demás se estima a partir de las impresas.
@@ -282,7 +282,7 @@ state-words = el log dice: { $text }
 state-last-printed = la iteración { $step } es la última de { $total } que el log imprime, y lo que sigue a la última iteración ya está hecho
 state-after-stop = el log termina justo después de una evaluación o un checkpoint, poco frecuentes en él; nada indica que faltara algo
 state-silent = el log termina sin ningún mensaje y nada muestra cuándo se escribió
-state-last-written = el log termina sin ningún mensaje; última escritura: { $at }; intervalo habitual entre líneas: { $usual }
+state-last-written = última línea: { $at }; intervalo habitual entre líneas: { $usual }
 reason-over-state-total = la ejecución está completa: iteración { $step } de { $total }.
 reason-over-state-words = la ejecución ha terminado. El log dice: { $text }
 reason-over-state-last-printed = la ejecución está completa: la iteración { $step } es la última de { $total } que el log imprime.
@@ -1326,7 +1326,7 @@ reading-doubt = Esta lectura es dudosa ({ $confidence } de seguridad): compruéb
 reading-item = { $text } [{ $code }]
 reading-settle = Para aclararlo: stepscope formats try { $path } muestra cómo lee este log cada formato; --format-file FILE lo lee con otro, --set clave=valor indica lo que el log no dice.
 reading-agrees = Lectura: { $text }
-reading-eta-doubt = dudoso: puede que este log no se haya leído bien ({ $confidence } de seguridad). { $text }
+reading-eta-doubt = dudoso: puede que este log no se haya leído bien. { $text }
 audit-clocks-none = Un solo reloj: nada más en el log confirma sus tiempos.
 audit-clocks-agree = { $name ->
     [stamps] comprobada con las marcas de tiempo, que coinciden ({ $used } y { $other }).
@@ -1444,7 +1444,7 @@ summary-killed = Proceso matado tras { $wall }: { $where }
 summary-killed-early = Proceso matado antes de la primera iteración
 summary-killed-untimed = Proceso matado: { $where }
 summary-cause = Línea { $line }: { $text }
-summary-memory = Hacían falta { $asked } más; quedaban libres { $free } de { $total } (línea { $line })
+summary-memory = Pidió { $asked } y quedaban libres { $free } de { $total } (línea { $line })
 summary-smaller = Divide el batch entre dos y duplica la acumulación: el entrenamiento es el mismo
 summary-smaller-batch = Prueba batch { $batch_size } × acumulación { $accumulation }: los mismos tokens por iteración
 summary-lost = { $count ->
@@ -1452,6 +1452,7 @@ summary-lost = { $count ->
     [one] Se pierde una iteración ({ $seconds }) desde el último checkpoint, en { $step }
    *[other] Se pierden { $count } iteraciones ({ $seconds }) desde el último checkpoint, en { $step }
   }
+summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se pierde todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
 summary-nothing-lost = No se pierde tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }
@@ -1460,11 +1461,13 @@ summary-left-if = Si sigue en marcha, tiempo restante: { $left }{ $range }
 summary-resumed = Duración: { $wall }; si se reanuda, tiempo restante: { $left }{ $range }
 summary-took = Duración: { $wall }
 summary-took-each = Duración: { $wall }, { $level } por iteración
+summary-ran = Duración: { $wall }
+summary-ran-each = Duración: { $wall }, { $level } por iteración
 summary-no-times = El log no imprime tiempos: no hay ni duración ni hora de fin
 summary-no-steps = Aún no hay ninguna iteración con tiempo: no hay ni duración ni hora de fin
 summary-so-far-no-total = { $wall } hasta ahora; para saber la hora de fin, pasa --max-steps N
 summary-so-far-no-end = { $wall } hasta ahora; aún sin hora de fin
-summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora de fin: pasa --max-steps N
+summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora de fin: --max-steps N
 summary-each-no-end = { $wall } hasta ahora, { $level } por iteración; aún sin hora de fin
 summary-unlogged = Lo que más cuesta: { $seconds } ({ $share }) que el log no explica
 summary-healthy = Nada que corregir: el { $share } del tiempo es entrenamiento
@@ -1491,12 +1494,15 @@ cost-repeated = { $count ->
     [one] Lo que más cuesta: una iteración repetida tras un reinicio, { $seconds } ({ $share })
    *[other] Lo que más cuesta: { $count } iteraciones repetidas tras reinicios, { $seconds } ({ $share })
   }
-cost-after-best = Lo que más cuesta: { $seconds } ({ $share }) tras la mejor pérdida de validación, en { $step }
+cost-after-best = Lo que más cuesta: { $seconds } ({ $share }) tras la mejor pérdida de validación ({ $step })
 
 ## Una pantalla
 
 slow-group-times = { $where } ({ $count }×)
-slow-group-some = varias
+slow-group-some = { $count } iteraciones
+section-slow-lines = Líneas lentas ({ $count } iteraciones cada una)
+section-change-next = Qué cambiar la próxima vez
+finish-would = el fin habría sido: { $time } ({ $low } – { $high })
 slow-group-every = cada { $every }
 slow-group-window = { $first }–{ $last }
 change-short = { $change }: ahorra { $duration }
@@ -1692,9 +1698,9 @@ alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteració
 alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir otros { $left } apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
 
 # The answer in three lines, where a mean is no normal iteration
-summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración en promedio; hora de fin: pasa --max-steps N
+summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración de media; fin: --max-steps N
 summary-each-no-end-mean = { $wall } hasta ahora, { $level } por iteración en promedio; aún sin hora de fin
-state-last-written-only = el log termina sin ningún mensaje; última escritura: { $at }
+state-last-written-only = última línea: { $at }
 error-fleet-bad-pattern = un patrón de ruta nombra entre llaves los datos user, project, commit, gpu, hosts, devices, job_id o price, cada uno una vez
     .hint = mira docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = esto no es una tabla de datos

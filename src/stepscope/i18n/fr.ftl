@@ -39,7 +39,7 @@ run-none = aucune itération chronométrée
 run-normal = Une itération normale prend { $duration } (90 % prennent { $span }).
 run-present = Actuellement, une itération prend { $duration }.
 run-normal-one = Une itération normale prend { $duration }.
-run-tokens = { $tokens } tokens par seconde.
+run-tokens = { $tokens } tokens/s.
 run-regimes = La vitesse a changé : { $levels }.
 run-level = { $duration } à partir de l’itération { $step }
 run-sampled = Le log affiche une itération sur { $count } ; la durée des autres est estimée d’après les itérations affichées.
@@ -282,7 +282,7 @@ state-words = le log dit : { $text }
 state-last-printed = l’itération { $step } est la dernière sur { $total } que le log affiche, et ce qui suit la dernière itération est fait
 state-after-stop = le log s’arrête juste après une évaluation ou un checkpoint, qui y sont rares ; rien n’indique qu’il restait à faire
 state-silent = le log s’arrête sans message, et rien n’indique quand il a été écrit
-state-last-written = le log s’arrête sans message ; dernière écriture : { $at } ; intervalle habituel entre deux lignes : { $usual }
+state-last-written = dernière ligne : { $at } ; intervalle habituel entre deux lignes : { $usual }
 reason-over-state-total = l’exécution est complète : itération { $step } sur { $total }.
 reason-over-state-words = l’exécution est terminée. Le log dit : { $text }
 reason-over-state-last-printed = l’exécution est complète : l’itération { $step } est la dernière sur { $total } que le log affiche.
@@ -1326,7 +1326,7 @@ reading-doubt = Cette lecture est douteuse (sûre à { $confidence }) : vérifie
 reading-item = { $text } [{ $code }]
 reading-settle = Pour le savoir : stepscope formats try { $path } montre comment chaque format lit ce log ; --format-file FILE le lit avec un autre, --set clé=valeur indique ce qu’il ne dit pas.
 reading-agrees = Lecture : { $text }
-reading-eta-doubt = douteux : ce log n’est peut-être pas bien lu (sûr à { $confidence }). { $text }
+reading-eta-doubt = douteux : ce log a peut-être été mal lu. { $text }
 audit-clocks-none = Une seule horloge : rien d’autre dans le log ne confirme ses temps.
 audit-clocks-agree = { $name ->
     [stamps] vérifiée avec les horodatages, qui concordent ({ $used } et { $other }).
@@ -1444,7 +1444,7 @@ summary-killed = Processus tué après { $wall } : { $where }
 summary-killed-early = Processus tué avant la première itération
 summary-killed-untimed = Processus tué : { $where }
 summary-cause = Ligne { $line } : { $text }
-summary-memory = Il manquait { $asked } ; { $free } sur { $total } étaient libres (ligne { $line })
+summary-memory = Demande de { $asked } ; { $free } sur { $total } étaient libres (ligne { $line })
 summary-smaller = Divisez le batch par deux et doublez l’accumulation : même entraînement
 summary-smaller-batch = Essayez batch { $batch_size } × accumulation { $accumulation } : autant de tokens par itération
 summary-lost = { $count ->
@@ -1452,6 +1452,7 @@ summary-lost = { $count ->
     [one] Perdu : une itération ({ $seconds }) depuis le dernier checkpoint, à { $step }
    *[other] Perdu : { $count } itérations ({ $seconds }) depuis le dernier checkpoint, à { $step }
   }
+summary-lost-all = Le log ne montre aucun checkpoint : s’il n’y en a pas, tout est perdu ({ $wall })
 summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
 summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
 summary-left = Temps restant : { $left }{ $range }
@@ -1460,11 +1461,13 @@ summary-left-if = S’il est encore en cours, temps restant : { $left }{ $range
 summary-resumed = Durée : { $wall } ; en cas de reprise, il resterait { $left }{ $range }
 summary-took = Durée : { $wall }
 summary-took-each = Durée : { $wall }, { $level } par itération
+summary-ran = Durée : { $wall }
+summary-ran-each = Durée : { $wall }, { $level } par itération
 summary-no-times = Le log ne donne aucun temps : ni durée ni heure de fin
 summary-no-steps = Aucune itération chronométrée pour l’instant : ni durée ni heure de fin
 summary-so-far-no-total = { $wall } jusqu’ici ; pour l’heure de fin, passez --max-steps N
 summary-so-far-no-end = { $wall } jusqu’ici ; pas encore d’heure de fin
-summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; fin : passez --max-steps N
+summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; heure de fin : --max-steps N
 summary-each-no-end = { $wall } jusqu’ici, { $level } par itération ; pas encore d’heure de fin
 summary-unlogged = Premier coût : { $seconds } ({ $share }) que le log n’explique pas
 summary-healthy = Rien à corriger : { $share } du temps est de l’entraînement
@@ -1479,7 +1482,7 @@ cost-checkpoint = { $count ->
     [one] Premier coût : un checkpoint, { $seconds } ({ $share } du temps)
    *[other] Premier coût : { $count } checkpoints, { $seconds } ({ $share } du temps)
   }
-cost-warmup = Premier coût : le préchauffage (compilation, première utilisation du GPU), { $seconds } ({ $share })
+cost-warmup = Coût principal : le préchauffage (compilation, première utilisation du GPU), { $seconds } ({ $share })
 cost-data = Premier coût : l’attente des données, { $seconds } ({ $share } du temps)
 cost-gc = Premier coût : le ramasse-miettes, { $seconds } ({ $share } du temps)
 cost-logging = Premier coût : l’écriture du log, { $seconds } ({ $share } du temps)
@@ -1491,12 +1494,15 @@ cost-repeated = { $count ->
     [one] Premier coût : une itération refaite après un redémarrage, { $seconds } ({ $share })
    *[other] Premier coût : { $count } itérations refaites après des redémarrages, { $seconds } ({ $share })
   }
-cost-after-best = Premier coût : { $seconds } ({ $share }) après la meilleure perte de validation, à { $step }
+cost-after-best = Coût principal : { $seconds } ({ $share }) après la meilleure perte de validation ({ $step })
 
 ## Un écran
 
 slow-group-times = { $where } ({ $count }×)
-slow-group-some = plusieurs
+slow-group-some = { $count } itérations
+section-slow-lines = Lignes lentes ({ $count } itérations chacune)
+section-change-next = Que changer la prochaine fois
+finish-would = la fin aurait été : { $time } ({ $low } – { $high })
 slow-group-every = toutes les { $every }
 slow-group-window = { $first }–{ $last }
 change-short = { $change } : gain de { $duration }
@@ -1692,9 +1698,9 @@ alarm-past-best-unsaved = La perte de validation était la plus basse à l’it�
 alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
 
 # The answer in three lines, where a mean is no normal iteration
-summary-each-no-total-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; fin : passez --max-steps N
+summary-each-no-total-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; fin : --max-steps N
 summary-each-no-end-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; pas encore d’heure de fin
-state-last-written-only = le log s’arrête sans message ; dernière écriture : { $at }
+state-last-written-only = dernière ligne : { $at }
 error-fleet-bad-pattern = un motif de chemin nomme entre accolades user, project, commit, gpu, hosts, devices, job_id ou price, chacun une fois
     .hint = voir docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = ceci n’est pas une table de données
