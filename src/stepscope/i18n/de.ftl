@@ -1259,6 +1259,14 @@ notify-failed = { $count ->
    *[other] { $count } Nachrichten ließen sich nicht senden; prüfe die Adresse von --notify.
 }
 live-log = Log
+live-next = bald
+live-advice = Tipp
+live-next-evaluation = Evaluierung bei Iteration { $step }, in { $duration }
+live-chart-steps = Zeit pro Iteration
+live-chart-loss = Loss { $loss }
+live-chart-losses = Loss { $loss } · ● Validierung { $val }
+live-gpu-load = GPU-Auslastung
+live-gpu-memory = GPU-Speicher
 
 ## Der Plan, GPU für GPU
 
@@ -1911,7 +1919,10 @@ note-at-most = { $phase } höchstens { $duration }
 note-closing = Voraussichtliches Ende des Trainings, etwa: { $time } ({ $low } – { $high }).
 
 # Keys of the live view
-live-keys = q beenden · p anhalten · l Log-Zeilen · ? Hilfe
+live-keys = q beenden · ? Hilfe · p anhalten · + − Spanne · c Kurven · a Tipp · l Log
+live-key-span = + − mehr oder weniger Iterationen zeigen
+live-key-charts = c   die Kurven zeigen oder verbergen
+live-key-advice = a   die Tipps zeigen oder verbergen
 live-held = Angehalten: Der Lauf geht weiter, Alarme werden weiter gesendet. Weiter mit p.
 live-key-quit = q   beenden; der Lauf geht weiter
 live-key-pause = p   das Bild anhalten oder weiterlaufen lassen (auch mit der Leertaste)

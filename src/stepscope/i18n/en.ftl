@@ -1260,6 +1260,14 @@ notify-failed = { $count ->
    *[other] { $count } messages could not be sent; check the address of --notify.
 }
 live-log = log
+live-next = next
+live-advice = advice
+live-next-evaluation = evaluation at iteration { $step }, in { $duration }
+live-chart-steps = time per iteration
+live-chart-loss = loss { $loss }
+live-chart-losses = loss { $loss } · ● validation { $val }
+live-gpu-load = GPU load
+live-gpu-memory = GPU memory
 
 ## The plan, GPU by GPU
 
@@ -1913,11 +1921,14 @@ note-at-most = { $phase } at most { $duration }
 note-closing = The training should finish at about { $time } ({ $low } – { $high }).
 
 # Keys of the live view
-live-keys = q quit · p pause · l log lines · ? help
+live-keys = q quit · ? help · p pause · + − span · c charts · a advice · l log
 live-held = Paused: the run goes on, and alarms are still sent. p goes on.
 live-key-quit = q   quit; the run goes on
 live-key-pause = p   hold the picture, or let it go on (space does the same)
 live-key-log = l   show or hide the last lines of the log
+live-key-span = + − show more or fewer iterations
+live-key-charts = c   show or hide the charts
+live-key-advice = a   show or hide the advice
 live-key-help = ?   close this help
 
 # Both ends of the interval in one minute

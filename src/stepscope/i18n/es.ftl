@@ -1259,6 +1259,14 @@ notify-failed = { $count ->
    *[other] No se pudieron enviar { $count } mensajes; revisa la dirección de --notify.
 }
 live-log = log
+live-next = luego
+live-advice = consejo
+live-next-evaluation = evaluación en la iteración { $step }, dentro de { $duration }
+live-chart-steps = tiempo por iteración
+live-chart-loss = pérdida { $loss }
+live-chart-losses = pérdida { $loss } · ● validación { $val }
+live-gpu-load = carga de la GPU
+live-gpu-memory = memoria de la GPU
 
 ## El plan, GPU por GPU
 
@@ -1911,7 +1919,10 @@ note-at-most = { $phase } { $duration } como mucho
 note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).
 
 # Keys of the live view
-live-keys = q salir · p pausa · l líneas del log · ? ayuda
+live-keys = q salir · ? ayuda · p pausa · + − tramo · c gráficos · a consejo · l log
+live-key-span = + − mostrar más o menos iteraciones
+live-key-charts = c   mostrar u ocultar los gráficos
+live-key-advice = a   mostrar u ocultar los consejos
 live-held = En pausa: la ejecución sigue y las alarmas se envían igualmente. p para continuar.
 live-key-quit = q   salir; la ejecución sigue
 live-key-pause = p   congelar la imagen o seguir (también con espacio)

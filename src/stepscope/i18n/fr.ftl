@@ -1259,6 +1259,14 @@ notify-failed = { $count ->
    *[other] { $count } messages n’ont pas pu être envoyés ; vérifiez l’adresse de --notify.
 }
 live-log = log
+live-next = à venir
+live-advice = conseil
+live-next-evaluation = évaluation à l’itération { $step }, dans { $duration }
+live-chart-steps = temps par itération
+live-chart-loss = perte { $loss }
+live-chart-losses = perte { $loss } · ● validation { $val }
+live-gpu-load = charge du GPU
+live-gpu-memory = mémoire du GPU
 
 ## Le plan, GPU par GPU
 
@@ -1911,7 +1919,10 @@ note-at-most = { $phase } { $duration } au plus
 note-closing = Fin prévue de l’entraînement, environ : { $time } ({ $low } – { $high }).
 
 # Keys of the live view
-live-keys = q quitter · p pause · l lignes du log · ? aide
+live-keys = q quitter · ? aide · p pause · + − étendue · c courbes · a conseil · l log
+live-key-span = + − montrer plus ou moins d’itérations
+live-key-charts = c   afficher ou masquer les courbes
+live-key-advice = a   afficher ou masquer les conseils
 live-held = En pause : l’exécution continue et les alarmes sont toujours envoyées. p pour reprendre.
 live-key-quit = q   quitter ; l’exécution continue
 live-key-pause = p   figer l’image ou la laisser continuer (espace fait de même)
