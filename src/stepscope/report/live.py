@@ -90,7 +90,7 @@ def draw(
 ) -> list[Text]:
     """The screen in colours, which add to the words and replace none.
 
-    `height` leaves out the lines that do not fit, and fills rows that are free: with charts, then with lines of the log.
+    `height` leaves out the lines that do not fit, and fills free rows: with charts, then with lines of the log.
     `history` is what the GPU was like at the views before.
     """
     report = view.report

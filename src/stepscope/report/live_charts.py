@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,16 @@ def _steps_chart(report: Report, language: Language, width: int, panels: Panels)
     rows = np.flatnonzero(steps.span > 0)[-max(1, room) :]
     seconds = steps.dur_ns[rows] / NS
     ends = (int(steps.step[rows[0]]), int(steps.step[rows[-1]])) if len(rows) else (0, 0)
-    return _chart(language.text("live-chart-steps"), seconds, np.max, language.duration, ends, language, width, "green")
+    return _chart(
+        language.text("live-chart-steps"),
+        seconds,
+        middle=np.max,
+        written=language.duration,
+        ends=ends,
+        language=language,
+        width=width,
+        style="green",
+    )
 
 
 def _loss_chart(report: Report, language: Language, width: int, panels: Panels) -> list[Text]:
@@ -88,12 +98,12 @@ def _loss_chart(report: Report, language: Language, width: int, panels: Panels) 
     return _chart(
         title,
         losses,
-        np.mean,
-        lambda value: language.number(value, 2),
-        ends,
-        language,
-        width,
-        "blue",
+        middle=np.mean,
+        written=lambda value: language.number(value, 2),
+        ends=ends,
+        language=language,
+        width=width,
+        style="blue",
         marks=[(step, loss) for step, loss in evaluated if ends[0] <= step <= ends[1]],
     )
 
@@ -112,13 +122,13 @@ def _plot_width(width: int) -> int:
 def _chart(
     title: str,
     values: Floats,
+    *,
     middle: Callable[[Floats], float],
     written: Callable[[float], str],
     ends: tuple[int, int],
     language: Language,
     width: int,
     style: str,
-    *,
     marks: Sequence[tuple[int, float]] = (),
 ) -> list[Text]:
     """A curve with its axes in `HEIGHT` lines of `width`; empty where there are too few values or too little room."""
@@ -166,7 +176,7 @@ def _chart(
 def _columns(values: Floats, num: int, middle: Callable[[Floats], float]) -> list[float]:
     """The values in so many columns: several in one are put together, one may fill several."""
     edges = [index * len(values) // num for index in range(num + 1)]
-    return [float(middle(values[start : max(end, start + 1)])) for start, end in zip(edges, edges[1:], strict=False)]
+    return [float(middle(values[start : max(end, start + 1)])) for start, end in pairwise(edges)]
 
 
 def _curve(heights: list[int], width: int) -> list[str]:
