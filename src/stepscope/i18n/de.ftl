@@ -976,13 +976,14 @@ infer-doubt-unit = „{ $text }“ hat keine Einheit und kann die Zeit einer Ite
 
 ## Läufe vergleichen
 
-compare-slower = Der zweite Lauf braucht { $share } länger: { $before } → { $after } pro 1.000.
-compare-faster = Der zweite Lauf braucht { $share } weniger Zeit: { $before } → { $after } pro 1.000.
-compare-same = Beide Läufe brauchen gleich lang: { $before } pro 1.000.
+compare-slower = Der zweite Lauf braucht { $share } länger: { $before } → { $after } { $unit }.
+compare-faster = Der zweite Lauf braucht { $share } weniger Zeit: { $before } → { $after } { $unit }.
+compare-same = Beide Läufe brauchen gleich lang: { $before } { $unit }.
+compare-span = { $low } bis { $high }
 compare-most = { $share } des Unterschieds: { $phase }.
 compare-most-offset = Größter Unterschied: { $phase }; andere Phasen gleichen einen Teil davon aus.
-compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): mehr als Rauschen.
-compare-noise = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): Das kann Rauschen sein.
+compare-real = Eine normale Iteration weicht um { $span } ab (bei { $confidence }): mehr als Rauschen.
+compare-noise = Eine normale Iteration weicht um { $span } ab (bei { $confidence }): Das kann Rauschen sein.
 compare-too-few = Zu wenige normale Iterationen, um einen Unterschied von Rauschen zu unterscheiden.
 compare-unit-steps = pro 1.000 Iterationen
 compare-unit-tokens = pro Million Tokens
@@ -1680,7 +1681,7 @@ error-several-runs = dieses Format ist für einen einzelnen Lauf, und der Ordner
 gate-passed-same = Bestanden: nicht langsamer.
 gate-passed-slower = Bestanden: { $change } langsamer, innerhalb der Grenze von { $limit }.
 gate-passed-faster = Bestanden: { $change } schneller.
-gate-slower = { $change } langsamer ({ $low } bis { $high }): mehr als die Grenze von { $limit } und mehr als Rauschen.
+gate-slower = { $change } langsamer{ $span }: mehr als die Grenze von { $limit } und mehr als Rauschen.
 gate-cannot-judge = Kein Urteil möglich: { $reason }.
 gate-noise = { $change } langsamer, aber das kann Rauschen sein
 gate-unsure = es ist nicht sicher, dass { $path } verstanden wurde

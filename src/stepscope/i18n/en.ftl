@@ -977,13 +977,14 @@ infer-doubt-unit = “{ $text }” has no unit and may be the time of one iterat
 
 ## Comparing runs
 
-compare-slower = The second run takes { $share } longer: { $before } → { $after } per 1,000.
-compare-faster = The second run takes { $share } less time: { $before } → { $after } per 1,000.
-compare-same = Both runs take the same time: { $before } per 1,000.
+compare-slower = The second run takes { $share } longer: { $before } → { $after } { $unit }.
+compare-faster = The second run takes { $share } less time: { $before } → { $after } { $unit }.
+compare-same = Both runs take the same time: { $before } { $unit }.
+compare-span = { $low } to { $high }
 compare-most = { $share } of the difference is { $phase }.
 compare-most-offset = Most of the difference is { $phase }; other phases offset part of it.
-compare-real = A normal iteration differs by { $low } to { $high } at { $confidence }: more than noise.
-compare-noise = A normal iteration differs by { $low } to { $high } at { $confidence }: that may be noise.
+compare-real = A normal iteration differs by { $span } (at { $confidence }): more than noise.
+compare-noise = A normal iteration differs by { $span } (at { $confidence }): that may be noise.
 compare-too-few = Too few normal iterations to distinguish a difference from noise.
 compare-unit-steps = per 1,000 iterations
 compare-unit-tokens = per million tokens
@@ -1681,7 +1682,7 @@ error-several-runs = this format is for one run, and the folder holds { $count }
 gate-passed-same = Passed: no slower.
 gate-passed-slower = Passed: { $change } slower, within the limit of { $limit }.
 gate-passed-faster = Passed: { $change } faster.
-gate-slower = Slower by { $change } ({ $low } to { $high }): more than the limit of { $limit }, and more than noise.
+gate-slower = Slower by { $change }{ $span }: more than the limit of { $limit }, and more than noise.
 gate-cannot-judge = Cannot judge: { $reason }.
 gate-noise = { $change } slower, but that may be noise
 gate-unsure = { $path } may be misread

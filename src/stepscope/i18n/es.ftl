@@ -976,13 +976,14 @@ infer-doubt-unit = «{ $text }» no lleva unidad y puede ser el tiempo de una it
 
 ## Comparar ejecuciones
 
-compare-slower = La segunda ejecución tarda un { $share } más: { $before } → { $after } por cada 1000.
-compare-faster = La segunda ejecución tarda un { $share } menos: { $before } → { $after } por cada 1000.
-compare-same = Las dos tardan lo mismo: { $before } por cada 1000.
+compare-slower = La segunda ejecución tarda un { $share } más: { $before } → { $after } { $unit }.
+compare-faster = La segunda ejecución tarda un { $share } menos: { $before } → { $after } { $unit }.
+compare-same = Las dos tardan lo mismo: { $before } { $unit }.
+compare-span = { $low } a { $high }
 compare-most = El { $share } de la diferencia es de { $phase }.
 compare-most-offset = La mayor diferencia es de { $phase }; otras fases compensan una parte.
-compare-real = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: es más que ruido.
-compare-noise = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: puede ser ruido.
+compare-real = Una iteración normal difiere en { $span } (al { $confidence }): es más que ruido.
+compare-noise = Una iteración normal difiere en { $span } (al { $confidence }): puede ser ruido.
 compare-too-few = Hay muy pocas iteraciones normales para distinguir una diferencia del ruido.
 compare-unit-steps = por 1000 iteraciones
 compare-unit-tokens = por millón de tokens
@@ -1680,7 +1681,7 @@ error-several-runs = este formato es para una sola ejecución, y la carpeta cont
 gate-passed-same = Aprobado: no es más lento.
 gate-passed-slower = Aprobado: un { $change } más lento, dentro del límite de { $limit }.
 gate-passed-faster = Aprobado: un { $change } más rápido.
-gate-slower = Un { $change } más lento (de { $low } a { $high }): más que el límite de { $limit } y más que ruido.
+gate-slower = Un { $change } más lento{ $span }: más que el límite de { $limit } y más que ruido.
 gate-cannot-judge = No se puede juzgar: { $reason }.
 gate-noise = un { $change } más lento, pero puede ser ruido
 gate-unsure = no es seguro que { $path } se haya entendido

@@ -976,13 +976,14 @@ infer-doubt-unit = « { $text } » n’a pas d’unité et peut être le temps d
 
 ## Comparer des exécutions
 
-compare-slower = La seconde exécution prend { $share } de temps en plus : { $before } → { $after } pour 1 000.
-compare-faster = La seconde exécution prend { $share } de temps en moins : { $before } → { $after } pour 1 000.
-compare-same = Les deux exécutions prennent le même temps : { $before } pour 1 000.
+compare-slower = La seconde exécution prend { $share } de temps en plus : { $before } → { $after } { $unit }.
+compare-faster = La seconde exécution prend { $share } de temps en moins : { $before } → { $after } { $unit }.
+compare-same = Les deux exécutions prennent le même temps : { $before } { $unit }.
+compare-span = { $low } à { $high }
 compare-most = { $share } de la différence : { $phase }.
 compare-most-offset = Plus grande différence : { $phase } ; d’autres phases en compensent une partie.
-compare-real = Une itération normale diffère de { $low } à { $high } à { $confidence } : plus que du bruit.
-compare-noise = Une itération normale diffère de { $low } à { $high } à { $confidence } : ce peut être du bruit.
+compare-real = Une itération normale diffère de { $span } (à { $confidence }) : plus que du bruit.
+compare-noise = Une itération normale diffère de { $span } (à { $confidence }) : ce peut être du bruit.
 compare-too-few = Trop peu d’itérations normales pour distinguer une différence du bruit.
 compare-unit-steps = pour 1 000 itérations
 compare-unit-tokens = par million de tokens
@@ -1680,7 +1681,7 @@ error-several-runs = ce format est fait pour une seule exécution, et le dossier
 gate-passed-same = Réussi : pas plus lent.
 gate-passed-slower = Réussi : { $change } plus lent, dans la limite de { $limit }.
 gate-passed-faster = Réussi : { $change } plus rapide.
-gate-slower = { $change } plus lent (de { $low } à { $high }) : plus que la limite de { $limit }, et plus que du bruit.
+gate-slower = { $change } plus lent{ $span } : plus que la limite de { $limit }, et plus que du bruit.
 gate-cannot-judge = Impossible de juger : { $reason }.
 gate-noise = { $change } plus lent, mais c’est peut-être du bruit
 gate-unsure = il n’est pas sûr que { $path } ait été compris
