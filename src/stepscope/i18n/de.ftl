@@ -244,7 +244,7 @@ change-unknown = Keine Empfehlung: Dieses Log zeigt nicht, was Evaluierungen kos
 change-scope-rest = Ersparnis im Rest dieses Laufs. Die Ersparnisse überschneiden sich; addiere sie nicht.
 change-scope-run = Ersparnis bei einem Lauf wie diesem. Die Ersparnisse überschneiden sich; addiere sie nicht.
 change-line = { $change }: spart { $duration } ({ $span })
-advice-a101-costs = Den Validierungs-Loss siehst du { $factor }-mal seltener. Checkpoints werden nur nach Evaluierungen gespeichert, also kann ein Absturz bis zu { $steps } Iterationen kosten ({ $duration }).
+advice-a101-costs = Den Validierungs-Loss siehst du nur noch jedes { $factor }. Mal. Checkpoints werden nur nach Evaluierungen gespeichert, also kann ein Absturz bis zu { $steps } Iterationen kosten ({ $duration }).
 advice-a101-evidence = { $count } Evaluierungen zu je { $duration } kosten { $share } der Zeit. Ein größeres Intervall bedeutet weniger davon.
 advice-a102-costs = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }.
 advice-a102-costs-unknown = Der Standardfehler des Validierungs-Loss wächst um den Faktor { $factor }; für den Ausgangswert enthält dieses Log zu wenige Losses.
@@ -263,7 +263,7 @@ alarm-nan = { $count ->
     [one] Der Loss ist ab Iteration { $step } NaN oder unendlich (einmal im Log). Alles danach ist verloren.
    *[other] Der Loss ist ab Iteration { $step } NaN oder unendlich ({ $count }-mal im Log). Alles danach ist verloren.
   }
-alarm-oom = Speicher erschöpft: { $text }
+alarm-oom = Speicher voll: { $text }
 alarm-crash = Traceback oder fatales Signal: { $text }
 alarm-interrupted = Der Lauf wurde unterbrochen: { $text }
 alarm-ended-early = Der Lauf endete vorzeitig, nach Iteration { $step } von { $total }.
@@ -381,6 +381,8 @@ error-no-metrics-table = die Datenbank hat keine Tabelle namens metrics, ist als
     .hint = gib das Log des Trainings an oder exportiere seine Metriken als CSV oder JSON-Zeilen
 error-not-a-training-log = kein bekanntes Format passt zu dieser Datei, und sie ist nicht wie ein Trainings-Log aufgebaut
     .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie du ein neues anlegst
+error-nvidia-smi-table = das ist die Ausgabe von nvidia-smi, kein Trainings-Log
+    .hint = stepscope train.log --nvidia-smi { $path }     erklärt ein Log damit
 error-no-format-fits = kein bekanntes Format passt zu dieser Datei; Zeilen wie diese sind vielleicht Iterationen, aber welche Zahl der Schritt oder die Zeit ist, bleibt unklar
     .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie du ein neues anlegst
 error-no-such-config = keine solche Config-Datei
@@ -1133,7 +1135,7 @@ change-eval-iters = { $proposed } statt { $now } Batches pro Evaluierung
 change-none-few = Nichts, was sich zu ändern lohnt: Evaluierungen und Checkpoints kosten { $share } der Zeit, aber es sind schon zu wenige, um welche wegzulassen.
 change-none-seen = Nichts, was sich zu ändern lohnt: Das Log zeigt keine Evaluierungen und keine anderen vermeidbaren Kosten.
 change-no-steps = Keine Empfehlung: Es ließen sich keine Iterationszeiten lesen.
-advice-a101-costs-seen = Evaluiert wird { $factor }-mal seltener.
+advice-a101-costs-seen = Evaluiert wird nur noch jedes { $factor }. Mal.
 advice-a102-costs-flat = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }. Der Loss fällt zwischen zwei Evaluierungen nicht mehr: Auch mehr Batches würden keinen Fortschritt zeigen.
 advice-a104-change = nur speichern, wenn der Validierungs-Loss besser wird
 advice-a105-change = jedes Mal dieselben Evaluierungs-Batches, { $proposed } statt { $now }

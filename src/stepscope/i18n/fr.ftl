@@ -263,7 +263,7 @@ alarm-nan = { $count ->
     [one] La perte est NaN ou infinie à partir de l’itération { $step } (une fois dans le log). Tout ce qui suit est perdu.
    *[other] La perte est NaN ou infinie à partir de l’itération { $step } ({ $count } fois dans le log). Tout ce qui suit est perdu.
   }
-alarm-oom = Mémoire épuisée : { $text }
+alarm-oom = Mémoire saturée : { $text }
 alarm-crash = Traceback ou signal fatal : { $text }
 alarm-interrupted = L’exécution a été interrompue : { $text }
 alarm-ended-early = L’exécution s’est arrêtée avant la fin, après l’itération { $step } sur { $total }.
@@ -381,6 +381,8 @@ error-no-metrics-table = la base de données n’a pas de table metrics : ce n�
     .hint = indiquez le log de l’entraînement, ou exportez ses métriques en CSV ou en lignes JSON
 error-not-a-training-log = aucun format connu ne correspond à ce fichier, et sa structure n’est pas celle d’un log d’entraînement
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en définir un nouveau
+error-nvidia-smi-table = ceci est la sortie de nvidia-smi, pas un log d’entraînement
+    .hint = stepscope train.log --nvidia-smi { $path }     explique un log avec elle
 error-no-format-fits = aucun format connu ne correspond à ce fichier ; des lignes comme celle-ci sont peut-être des itérations, mais on ne sait pas lequel de leurs nombres est l’étape ou le temps
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en définir un nouveau
 error-no-such-config = aucun fichier de configuration de ce nom
@@ -1478,30 +1480,30 @@ summary-so-far-no-total = { $wall } jusqu’ici ; pour l’heure de fin, passez
 summary-so-far-no-end = { $wall } jusqu’ici ; pas encore d’heure de fin
 summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; heure de fin : --max-steps N
 summary-each-no-end = { $wall } jusqu’ici, { $level } par itération ; pas encore d’heure de fin
-summary-unlogged = Premier coût : { $seconds } ({ $share }) que le log n’explique pas
+summary-unlogged = Coût principal : { $seconds } ({ $share }) que le log n’explique pas
 summary-healthy = Rien à corriger : { $share } du temps est de l’entraînement
 summary-no-cost = Aucun coût évitable de 1 % ou plus
 size-mib = { $size } Mio
 size-gib = { $size } Gio
 cost-evaluation = { $count ->
-    [one] Premier coût : une évaluation, { $seconds } ({ $share } du temps)
-   *[other] Premier coût : { $count } évaluations, { $seconds } ({ $share } du temps)
+    [one] Coût principal : une évaluation, { $seconds } ({ $share } du temps)
+   *[other] Coût principal : { $count } évaluations, { $seconds } ({ $share } du temps)
   }
 cost-checkpoint = { $count ->
-    [one] Premier coût : un checkpoint, { $seconds } ({ $share } du temps)
-   *[other] Premier coût : { $count } checkpoints, { $seconds } ({ $share } du temps)
+    [one] Coût principal : un checkpoint, { $seconds } ({ $share } du temps)
+   *[other] Coût principal : { $count } checkpoints, { $seconds } ({ $share } du temps)
   }
 cost-warmup = Coût principal : le préchauffage (compilation, première utilisation du GPU), { $seconds } ({ $share })
-cost-data = Premier coût : l’attente des données, { $seconds } ({ $share } du temps)
-cost-gc = Premier coût : le ramasse-miettes, { $seconds } ({ $share } du temps)
-cost-logging = Premier coût : l’écriture du log, { $seconds } ({ $share } du temps)
-cost-communication = Premier coût : l’attente d’autres processus, { $seconds } ({ $share } du temps)
-cost-stall = Premier coût : des pauses inexpliquées, { $seconds } ({ $share } du temps)
-cost-gap = Premier coût : { $seconds } ({ $share }) d’inactivité (redémarrages, mise en veille)
-cost-slower = Premier coût : itérations lentes { $first }–{ $last }, { $seconds } ({ $share } du temps)
+cost-data = Coût principal : l’attente des données, { $seconds } ({ $share } du temps)
+cost-gc = Coût principal : le ramasse-miettes, { $seconds } ({ $share } du temps)
+cost-logging = Coût principal : l’écriture du log, { $seconds } ({ $share } du temps)
+cost-communication = Coût principal : l’attente d’autres processus, { $seconds } ({ $share } du temps)
+cost-stall = Coût principal : des pauses inexpliquées, { $seconds } ({ $share } du temps)
+cost-gap = Coût principal : { $seconds } ({ $share }) d’inactivité (redémarrages, mise en veille)
+cost-slower = Coût principal : itérations lentes { $first }–{ $last }, { $seconds } ({ $share } du temps)
 cost-repeated = { $count ->
-    [one] Premier coût : une itération refaite après un redémarrage, { $seconds } ({ $share })
-   *[other] Premier coût : { $count } itérations refaites après des redémarrages, { $seconds } ({ $share })
+    [one] Coût principal : une itération refaite après un redémarrage, { $seconds } ({ $share })
+   *[other] Coût principal : { $count } itérations refaites après des redémarrages, { $seconds } ({ $share })
   }
 cost-after-best = Coût principal : { $seconds } ({ $share }) après la meilleure perte de validation ({ $step })
 

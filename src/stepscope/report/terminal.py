@@ -66,8 +66,10 @@ class _Drawing:
         language = self.language
         for text in head(self.report, language, self.console.width):
             self.console.print(text)
-        self.console.print()
-        for line in [*normal_lines(self.report, language), *speed_lines(self.report, language)]:
+        lines = [*normal_lines(self.report, language), *speed_lines(self.report, language)]
+        if lines:
+            self.console.print()
+        for line in lines:
             self.console.print(Text(glued(line)))
         details = hardware_details(self.report, language)
         gpu = self.report.hardware.gpu if self.report.hardware else None
