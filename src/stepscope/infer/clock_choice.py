@@ -268,7 +268,8 @@ def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[f
     if len(readings) == 1:
         if stated:
             return Meaning(column, reading, unit, "unit", CONFIDENCE["unit"], first_pace)
-        is_likely = 0 < typical < _BARE_S or rows.counts_epochs or (typical < _RAW_S and _is_raw(column))
+        is_small = 0 < typical < _BARE_S or (typical < _RAW_S and _is_raw(column))
+        is_likely = is_small or rows.counts_epochs or column.has_mean  # meters of waits are in seconds
         return doubt._replace(unit_s=1.0, reason="size", confidence=CONFIDENCE["size"] if is_likely else 0.0)
     if column.has_mean and (stated or typical < _BARE_S):
         return Meaning(column, "step", unit, "meter", CONFIDENCE["meter"], first_pace)
@@ -288,6 +289,10 @@ def _is_raw(column: TimeColumn) -> bool:
     return len(column.field.text.partition(".")[2]) >= _RAW_DECIMALS
 
 
+# How near the first step's time must be to the others' so that it is no slow first step beside the sums of many.
+_AS_SLOW = 0.15
+
+
 def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
     """Whether a figure goes with the number of steps since the last line, where that is not always the same."""
     values, since = column.values, rows.since
@@ -295,10 +300,10 @@ def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
     odd = np.flatnonzero((since > 0) & ~rows.resets & ((since > 1.5 * usual) | (since < usual / 1.5)))
     level = float(np.nanmedian(values))
     if rows.steps[0] <= 1 and usual >= 5 and np.isfinite(values[0]) and level > 0:
-        # The first line is of one step alone. It may be slow (warming up), but hardly as slow as all the others.
+        # The first line is of one step alone. It may be slow (warming up), but hardly just as slow as all the others.
         if values[0] < 0.5 * level:
             return "interval"
-        if values[0] < 1.5 * level:
+        if abs(math.log(values[0] / level)) < _AS_SLOW:
             return "step"
     if len(odd) < 1:
         return None

@@ -29,6 +29,10 @@ EPOCH = re.compile(r"(?:^|[_ /.-])(?:epochs?|ep|e)(?:[_ ](?:no|num|number|n))?$"
 _NOT_NOW = re.compile(
     r"(?:^|[_ /.-])(?:start|max|num|total|end|stop|best|last|warm\w*|decay|every|per|from|until|n)[_ -]?epochs?$"
 )
+_IN_TRAINING = re.compile(r"(?i)\]:? train(?:ing)?\b")  # `[500] train: loss=…`
+# All steps so far, if it grows; a total that is to be reached does not.
+_SO_FAR = re.compile(r"^total[_ ]?(?:time|env[_ ]?)?(?:steps|iters|iterations|updates|batches)$")
+_TOTAL_WEIGHT = 0.8
 _LETTER = re.compile(r"(?:^|\s)[sitkn]$")
 # Names of whole numbers that grow and do not count steps.
 _NEVER = re.compile(
@@ -162,6 +166,8 @@ def _weigh(column: _CountColumn, *, has_total: bool, at_start: bool) -> float:
         key = key.split("/")[0]  # `step/max_steps: 12/500`
     if _STEP.search(key) and not _NEVER.search(key):
         return 1.1 if _GLOBAL.search(key) else 0.9 if _BATCH.search(key) else 1.0
+    if _SO_FAR.search(key):
+        return _TOTAL_WEIGHT
     if _NEVER.search(key) and not EPOCH.search(key):
         return 0.0
     if EPOCH.search(key):
@@ -183,6 +189,8 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
     downs, ups = int((steps < 0).sum()), int((steps > 0).sum())
     total = _total_after(kind, column, columns)
     weight = _weigh(column, has_total=total is not None, at_start=column.at == 0)
+    if column.at == 0 and _IN_TRAINING.match(kind.shape.texts[1]):
+        weight = max(weight, _NAMED)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
     is_epoch = bool(EPOCH.search(column.field.key))
     if total is not None and weight and not is_epoch and _restarts_often(values, steps):
@@ -291,7 +299,7 @@ def _epoch_and_batch(
 ) -> Counter | None:
     """The counter of two columns, if one numbers the epochs and the other the batches of each (of this `weight`)."""
     total, epochs = _total_after(kind, batch, columns), _total_after(kind, epoch, columns)
-    if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch):
+    if epoch.at in {batch.at, total} or not _fits_epoch(epoch, batch, _follow(kind)):
         return None
     is_named = bool(EPOCH.search(epoch.field.key)) or _says_epoch(kind, epoch) or _is_pair(kind, epoch, batch)
     is_named = is_named and not _NOT_NOW.search(epoch.field.key)
@@ -346,16 +354,22 @@ def _says_epoch(kind: Kind, epoch: _CountColumn) -> bool:
     )
 
 
-def _fits_epoch(epoch: _CountColumn, batch: _CountColumn) -> bool:
+def _follow(kind: Kind) -> npt.NDArray[np.bool_]:
+    """For each two lines of a kind, whether the log has none of that kind between them."""
+    pieces = np.array([entry.piece for entry in kind.entries], dtype=np.int64)
+    return np.asarray(np.diff(pieces) == 0)
+
+
+def _fits_epoch(epoch: _CountColumn, batch: _CountColumn, follow: npt.NDArray[np.bool_]) -> bool:
     """The epoch goes up by one where the batches start again, and stays otherwise."""
     if len(set(batch.values.tolist())) < 3:
         # One line per epoch, at the same batch.
         return len(set(batch.values.tolist())) == 1 and bool((np.diff(epoch.values) >= 0).mean() > 0.9)
-    up, down = np.diff(epoch.values), np.diff(batch.values) < 0
+    up, down, after = np.diff(epoch.values)[follow], (np.diff(batch.values) < 0)[follow], epoch.values[1:][follow]
     falls = up < 0
-    if falls.sum() > 0.02 * len(up) + 2 and (epoch.values[1:][falls] > int(epoch.values.min()) + 1).any():
+    if falls.sum() > 0.02 * len(up) + 2 and (after[falls] > int(epoch.values.min()) + 1).any():
         return False  # not even another launch each time
-    if not (up > 0).any():
+    if not (np.diff(epoch.values) > 0).any():
         # One epoch only, so far: the batches must not have started again.
         return not down.any() and int(epoch.values[0]) <= 1
     return bool((up[down] == 1).sum() >= 0.8 * max(1, down.sum())) and bool(

@@ -26,6 +26,7 @@ from stepscope.lines.format import Format
 from stepscope.lines.match import behind_bar
 
 _UNCONFIRMED = frozenset({"infer-because-unit", "infer-because-name", "infer-because-size"})
+_STOPS = frozenset({"evaluation", "checkpoint"})
 _FINER = 3  # times the lines: then the bars show more than the lines between them
 
 
@@ -39,6 +40,8 @@ def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None
     drawn = {bar.number for bar in bars}
     found = sort_lines([_beside_bar(line, is_bar=number in drawn) for number, line in enumerate(lines)])
     by_bars = _by_bars(bars, lines, found)
+    if bars and by_bars is None:
+        found = sort_lines(lines)  # lines that number their steps themselves, with a bar's times
     by_lines = _by_lines(found, settle_doubts=settle_doubts)
     return _by_words(lines, _better(by_bars, by_lines))
 
@@ -54,7 +57,15 @@ def _by_words(lines: Sequence[str], best: Format | None) -> Format | None:
     if best is not None and best.is_timed and _is_confirmed(best):
         return best
     worded = worded_format(lines, NAME)
-    return best if worded is None else worded
+    if worded is None or (best is not None and _says_more(best, worded)):
+        return best
+    return worded
+
+
+def _says_more(best: Format, worded: Format) -> bool:
+    """Whether the structure gives the times that the words give, and the stops between the steps too."""
+    clocks = [(fmt.clock.covers, fmt.clock.is_sum, fmt.clock.is_mean) for fmt in (best, worded)]
+    return best.is_timed and clocks[0] == clocks[1] and any(line.kind in _STOPS for line in best.lines)
 
 
 def _is_confirmed(fmt: Format) -> bool:

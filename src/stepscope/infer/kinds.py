@@ -20,7 +20,7 @@ from stepscope.lines.prefix import Prefix, split_prefix
 TRAINING = re.compile(
     r"(?i)(?<![a-z])(?:\w{0,30}?loss\w*|lr|learning.?rate|acc|accuracy|grad\w*|gnorm|ppl|perplexity|reward\w*|bleu|mfu|epochs?|"
     r"nll|bpc|elbo|(?:samples?|images?|imgs?|tok(?:en)?s?|examples?|seqs?)(?:/|_per_| per )s\w*|wer|auc|psnr|"
-    r"m?iou|m?ap|tps|tflops|entropy|return|boosting)(?![a-z])"
+    r"m?iou|m?ap|tps|tflops|entropy|return|boosting|cost)(?![a-z])"
 )
 EVALUATION = re.compile(
     r"(?i)(?<![a-z])(?:val|valid|validat\w*|eval|evaluat\w*|test|testing|dev|predict\w*|infer\w*)(?![a-z])"
@@ -36,8 +36,11 @@ _RESULT = re.compile(
     r"(?i)(?<![a-z])(?:\w{0,30}?loss(?!_?(?:fn|func|type|weight|name|scale))\w*|acc\w*|time\w*|elapsed\w*|reward\w*|ppl)['\"]?\s*[:=]\s*[-'\"\d]"
 )
 _LEAST_RANKS = 8
+_SELDOM_AGAIN = 0.6  # of the lines that a number begins: so many have different ones if it counts them
 # At most this many lines of a kind are taken apart; the others are only counted.
 _MAX_ENTRIES = 3000
+# Stands between lines that do not follow each other in the log.
+BREAK = "\x1e"
 _LEAST_TABLE = 4
 _LOOKED_FOR_HEADS = 40
 _TABLE_UNITS = {"", "s", "sec", "secs", "seconds", "ms"}  # behind the last column
@@ -46,12 +49,16 @@ _DIGITS = re.compile(r"\d+")
 
 
 class SeenLine(NamedTuple):
-    """A line: its number among the lines looked at, its shape, its timestamp (days added), and the line itself."""
+    """A line: its number among the lines looked at, its shape, its timestamp (days added), and the line itself.
+
+    `piece` goes up where lines of the log are left out.
+    """
 
     number: int
     shape: LineParts
     t_ns: int | None
     text: str
+    piece: int = 0
 
 
 class Kind(NamedTuple):
@@ -120,8 +127,9 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
     clock = Days()
     alone: int | None = None
     stamps: list[tuple[int, int]] = []
-    num = 0
+    num, piece = 0, 0
     for number, (line, prefix) in enumerate(zip(lines, prefixes, strict=True)):
+        piece += line == BREAK
         text = line.strip()[:MAX_CHARS]
         if not text:
             continue
@@ -141,7 +149,7 @@ def sort_lines(lines: Sequence[str]) -> SortedKinds:
         if kind is None or len(kind.entries) < _MAX_ENTRIES:
             shape = take_apart(body)
             kind = known[plain] = kinds.setdefault(shape.skeleton, Kind(shape.skeleton, [], []))
-            kind.entries.append(SeenLine(number, shape, t_ns, body))
+            kind.entries.append(SeenLine(number, shape, t_ns, body, piece))
         kind.numbers.append(number)
     for kind in kinds.values():
         _name_columns(kind, lines)
@@ -260,8 +268,16 @@ def _forget_few_dates(prefixes: list[Prefix | None]) -> None:
 
 
 def _ranks_count(prefixes: Sequence[Prefix | None]) -> bool:
-    """Whether the number that looks like a rank before a line only grows: then it is the step."""
-    ranks = [prefix.rank for prefix in prefixes if prefix is not None and prefix.rank is not None and not prefix.match]
+    """Whether the number that looks like a rank before a line only grows: then it is the step.
+
+    After a timestamp it must hardly ever be the same twice, too: ranks that write in turn also grow mostly.
+    """
+    tagged = [prefix for prefix in prefixes if prefix is not None and prefix.rank is not None and prefix.is_bare]
+    ranks = [prefix.rank or 0 for prefix in tagged if not prefix.match]
+    if not ranks:
+        ranks = [prefix.rank or 0 for prefix in tagged]
+        if len(set(ranks)) < _SELDOM_AGAIN * len(ranks):
+            return False
     if len(set(ranks)) < _LEAST_RANKS:
         return False
     rising = sum(after > before for before, after in pairwise(ranks))

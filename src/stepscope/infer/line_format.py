@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stepscope.columns.statistics import median
+from stepscope.core.units import NS
 from stepscope.infer.candidate import MAX_KINDS, Candidate
 from stepscope.infer.clock_choice import Choice, StepLines
 from stepscope.infer.counter import LEAST_ROWS, find_counter
@@ -17,7 +18,7 @@ from stepscope.infer.kinds import EVALUATION, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
 from stepscope.infer.stop_lines import StopLines, Stops, gaps_of
-from stepscope.infer.time_figures import Floats, Meaning
+from stepscope.infer.time_figures import COST, Floats, Meaning
 from stepscope.lines.figures import MEAN_RATE
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
@@ -25,6 +26,8 @@ NAME = "generic"
 # Below this confidence, an inferred format is no better than a guess.
 LEAST_CONFIDENCE = 0.4
 _SURE_WITHOUT_TIMES = 0.85
+_NEARLY_EACH = 0.9  # of the step lines: the others cannot show how long a line without such an event takes
+_OUTSIDE = 0.01  # of the time between two step lines may be in no printed time and still be nothing
 _LONGER = 1.3  # times the usual: a step line that took longer holds an evaluation or a checkpoint
 _DATA = re.compile(r"(?:^| )data(?: ?(?:load\w*|time|wait))?(?: time)?$")
 _VAL_LOSS = re.compile(r"(?:^| )loss$")
@@ -230,7 +233,13 @@ def _side_figures(best: Candidate) -> dict[int, str]:
 
 def _loss_field(fields: Sequence[Field]) -> int | None:
     """The first field that is the loss; None where there is none, or where it is no number."""
-    found = [index for index, field in enumerate(fields) if re.search(r"(?:^|[_ ])(?:train_)?loss(?: is)?$", field.key)]
+    found = [
+        index
+        for index, field in enumerate(fields)
+        if re.search(r"(?:^|[_ ])(?:train_)?loss(?: is)?$", field.key)
+        and not EVALUATION.search(field.key.replace("_", " "))
+    ]
+    found = found or [index for index, field in enumerate(fields) if COST.fullmatch(field.key) and not field.unit]
     return found[0] if found and fields[found[0]].kind == "number" else None
 
 
@@ -256,7 +265,7 @@ def _includes(best: Candidate, stops: Stops) -> tuple[str, ...]:
     spent = _seconds_spent(clock, best.rows)
     evaluations = [stops.evaluation] if stops.evaluation else []
     runs_during = {
-        name: _is_longer_after(events, best.entries, spent)
+        name: _is_longer_after(events, best.entries, spent, _fills_timestamps(clock, best.rows, spent))
         for name, events in (("evaluation", evaluations), ("checkpoint", stops.checkpoints))
     }
     # Without a step line to judge by, a running clock is the only one that surely does not stop.
@@ -279,8 +288,24 @@ def _seconds_spent(clock: Choice, rows: StepLines) -> Floats:
     return spent
 
 
-def _is_longer_after(events: list[StopLines], entries: list[SeenLine], spent: Floats) -> bool | None:
-    """Whether the step lines right after such events took longer than usual; None when there are none."""
+def _fills_timestamps(clock: Choice, rows: StepLines, spent: Floats) -> bool | None:
+    """Whether the printed times are all that passes from step line to step line; None where nothing tells."""
+    assert clock.meaning is not None
+    elapsed = np.diff(rows.t_ns) / NS
+    known = np.isfinite(elapsed) & np.isfinite(spent[1:]) & (elapsed > 0) & ~rows.resets
+    if clock.covers == "cumulative" or not known.any():
+        return None
+    outside = median(elapsed[known] - spent[1:][known] * clock.meaning.unit_s)
+    return float(outside) <= max(_OUTSIDE * float(median(elapsed[known])), rows.resolution_ns / NS)
+
+
+def _is_longer_after(
+    events: list[StopLines], entries: list[SeenLine], spent: Floats, fills: bool | None
+) -> bool | None:
+    """Whether the step lines right after such events took longer than usual; None when nothing tells.
+
+    Where such an event comes after each line, it is inside if the printed times fill the timestamps.
+    """
     numbers = [entry.number for entry in entries]
     seen = [number for event in events for number in event.numbers if number < numbers[-1]]
     after = sorted({gap for gap in gaps_of(seen, numbers) if 0 < gap < len(numbers)})
@@ -288,4 +313,6 @@ def _is_longer_after(events: list[StopLines], entries: list[SeenLine], spent: Fl
     times = times[np.isfinite(times)]
     if not len(times):
         return None
+    if len(after) > _NEARLY_EACH * (len(numbers) - 1):
+        return fills
     return float(median(times)) > _LONGER * float(np.nanmedian(spent))

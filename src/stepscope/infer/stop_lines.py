@@ -36,8 +36,19 @@ _BARE_TIME = re.compile(
     r"^(?:(?:val|valid|validation|eval|evaluation|test|testing)[ _])?(?:time|took|cost|duration)"
     r"(?:[ _](?:cost|taken|used|spent))?$"
 )
+_SOME = 0.7  # of the steps: lines that come after more of them say something about each step
+_RESULTS = re.compile(
+    r"(?i)(?<![a-z])(?:acc@\d?|prec@\d?|m?ap@|m?ap(?![a-z])|m?iou|top-?(?=\d)|bleu|rouge\w*|psnr|ssim|auc|f1|wer|cer|fid"
+    r"|exact.?match|success.?rate|hits@|ndcg\w*|recall@)"
+)
+_TRAINING_SET = re.compile(r"(?i)(?<![a-z])(?:train\w*|batch)(?![a-z])")
+_RARELY, _LEAST_RHYTHM, _LEAST_OF_RESULT = 0.3, 2, 3
 _LEAST_TIMES = 3  # to tell what grows from what does not
 _LEAST_LETTERS = 6
+_LEAST_OF_FILE = 4  # `saved`, before the path of a file of weights
+_MODEL_FILE = re.compile(
+    r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b"
+)
 _MAX_FIELDS_BEFORE = 8
 
 
@@ -70,7 +81,7 @@ def find_stops(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, ste
     has_total = (counter.total if counter.epoch is None else counter.epochs) is not None
     return Stops(
         evaluation=find_evaluation(kinds, rows, counter, step),
-        checkpoints=find_checkpoints(kinds, rows),
+        checkpoints=find_checkpoints(kinds, rows, counts_epochs=counter.counts_epochs),
         resumes=find_resumes(kinds),
         total=None if has_total else find_totals(kinds, rows, counter),
     )
@@ -89,16 +100,46 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
             continue
         numbers = [number for number in kind.numbers if number >= rows[0] - 2]
         gaps = set(gaps_of(numbers, rows))
-        if not numbers or len(gaps) > 0.7 * len(rows) + 1 or _SAVE.search(kind.words):
+        if not numbers or _SAVE.search(kind.words):
             continue
         event = _evaluation(kind, counter, {field.key for field in step.fields})
         if event is None:
             continue
         has_result = "val_loss" in event.line.pattern or bool(_METRIC.search(kind.words))
+        # After each row that is an epoch there may well be one; after each of several steps if it says what came out.
+        may_follow_each = counter.counts_epochs or (has_result and kind.is_evaluation)
+        if len(gaps) > _SOME * len(rows) + 1 and not may_follow_each:
+            continue
         score = (float(has_result), float(len(numbers) <= 1.2 * len(gaps)), float(len(gaps)), -len(numbers))
         if best is None or score > best[0]:
             best = score, event
-    return best[1] if best else None
+    return best[1] if best else _by_results(kinds, rows, counter)
+
+
+def _by_results(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) -> StopLines | None:
+    """`* Acc@1 71.2 Acc@5 90.1`: no word of an evaluation, but figures that only one gives, at an even rhythm."""
+    for kind in kinds:
+        numbers = [number for number in kind.numbers if number >= rows[0]]
+        if not _RESULTS.search(kind.words) or _TRAINING_SET.search(kind.words) or _SAVE.search(kind.words):
+            continue
+        gaps = gaps_of(numbers, rows)
+        if counter.counts_epochs or (len(gaps) <= _RARELY * len(rows) + 1 and _is_even(gaps)):
+            at = next(index for index, text in enumerate(kind.shape.texts) if _RESULTS.search(text))
+            words = kind.shape.texts[at]
+            if at == 0 and len(re.findall(r"[A-Za-z]", words)) >= _LEAST_OF_RESULT:
+                line = Line("evaluation", literal(words, at_start=True).removesuffix(r"\s*") + r"(?![A-Za-z])")
+                if line.regex.match(kind.entries[0].text) is not None:
+                    return StopLines(line, numbers, Sample(kind.entries[0].text, "evaluation"))
+    return None
+
+
+def _is_even(gaps: Sequence[int]) -> bool:
+    """Whether lines come at a rhythm: the steps between them are mostly as many."""
+    between = sorted(after - before for before, after in pairwise(gaps))
+    if len(between) < _LEAST_RHYTHM:
+        return False
+    usual = between[len(between) // 2]
+    return usual > 0 and sum(abs(gap - usual) <= 0.1 * usual + 1 for gap in between) >= 0.8 * len(between)
 
 
 def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines | None:
@@ -170,7 +211,7 @@ def _fits_stamps(entries: Sequence[SeenLine], values: Sequence[float]) -> bool:
     return all(value <= gap + 1 for value, gap in zip(values[1:], gaps, strict=False))
 
 
-def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLines]:
+def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int], *, counts_epochs: bool) -> list[StopLines]:
     """The line that reports a checkpoint."""
     found: dict[str, StopLines] = {}
     for kind in kinds:
@@ -187,7 +228,7 @@ def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int]) -> list[StopLin
         return []
     # Several lines report the same checkpoint; the most regular of them is enough.
     best = max(found.values(), key=lambda event: (len(set(gaps_of(event.numbers, rows))), -len(event.numbers)))
-    return [best] if len(set(gaps_of(best.numbers, rows))) <= 0.7 * len(rows) + 1 else []
+    return [best] if counts_epochs or len(set(gaps_of(best.numbers, rows))) <= _SOME * len(rows) + 1 else []
 
 
 def find_resumes(kinds: Sequence[Kind]) -> list[StopLines]:
@@ -206,7 +247,8 @@ def _wordy(what: LineKind, kind: Kind) -> StopLines | None:
     if where is None or where > _MAX_FIELDS_BEFORE:
         return None
     text = _before_path(shape.texts[where])
-    if len(re.findall(r"[A-Za-z]", text)) < _LEAST_LETTERS:
+    is_file = what == "checkpoint" and text != shape.texts[where].strip() and _MODEL_FILE.search(kind.entries[0].text)
+    if len(re.findall(r"[A-Za-z]", text)) < (_LEAST_OF_FILE if is_file else _LEAST_LETTERS):
         return None
     stamps = {index: "stamp" for index in range(where) if shape.fields[index].kind == "stamp"}
     ahead = copy_fields(shape, where, stamps)

@@ -98,6 +98,8 @@ _PART_WORDS = frozenset(
         "cpu",
     ]
 )
+# `Cost = 5.26` without a unit, where nothing else is a loss.
+COST = re.compile(r"(?:(?:train(?:ing)?|avg|average|mean|total|current)[_ ])?cost")
 _LEFT_WORDS = frozenset(["eta", "remaining", "left", "remain", "expected"])
 _MEAN_WORDS = frozenset(["avg", "average", "mean", "running", "smoothed"])
 RUNNING_WORDS = frozenset(["elapsed", "total", "cumulative", "wall", "walltime", "since", "runtime", "clock"])
@@ -154,10 +156,13 @@ def find_columns(
     found = []
     # A wait for data is printed next to a time by meters that are read at every step.
     has_wait = any(re.fullmatch(r"data(?:[_ ]time)?", field.key) for field in fields)
+    has_loss = any("loss" in field.key for field in fields)
     for index, field in enumerate(fields):
         if index in taken or field.kind == "stamp":
             continue
         before = texts[index]
+        if not field.unit and not has_loss and COST.fullmatch(field.key):
+            continue  # what is made small, under its old name
         if before == "(" and index and field.unit == fields[index - 1].unit and index - 1 not in taken:
             continue  # `0.231 (0.156)`: the mean of the number before
         values = _values(field, [row[index] for row in rows])

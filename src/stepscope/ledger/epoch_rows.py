@@ -1,31 +1,34 @@
-"""Logs in which every row holds an evaluation: one row per epoch with its validation, a table with `val_` columns.
+"""Logs in which every row holds an evaluation or a checkpoint: one row per epoch with its validation.
 
-The row is the unit then. What an evaluation took inside it is known only where the log prints it; else the typical
-row, its evaluation included, is what a step of this log is.
+The row is the unit then. What a stop took inside it is known only where the log prints it; else the typical row, the
+stop included, is what a step of this log is.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.columns.statistics import median
-from stepscope.core.units import seconds_to_ns
+from stepscope.core.units import NS, seconds_to_ns
 from stepscope.run.model import Run
 from stepscope.run.stops import Stop
 
 _LEAST_ROWS = 2
-# Rows without an evaluation, if there are any, are too few to be the level, and no shorter than the others.
+# Rows without a stop, if there are any, are too few to be the level, and no shorter than the others.
 _MOST_OTHERS = 0.05
 _SHORTER = 1.5
+# A row's share that may be its evaluation's.
+_LEAST_PART, _MOST_PART = 0.005, 0.9
 
 
 def hold_every_row(run: Run, stops: Sequence[Stop]) -> bool:
-    """Whether there is no row without an evaluation to compare the others with."""
+    """Whether there is no row without a stop to compare the others with."""
     held = np.zeros(len(run), dtype=bool)
-    held[[stop.row for stop in stops if stop.row is not None and stop.evaluated and stop.evaluation_inside]] = True
+    held[[stop.row for stop in stops if stop.row is not None and stop.is_inside]] = True
     timed = run.steps.span > 0
     timed[run.steps.first_rows] = False
     own, others = held & timed, ~held & timed
@@ -39,17 +42,68 @@ def hold_every_row(run: Run, stops: Sequence[Stop]) -> bool:
 
 
 def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
-    """The run with rows as its steps: printed evaluations are taken out of them, others are parts of them."""
+    """The run with rows as its steps: printed stops are taken out of them, others are parts of them."""
     printed: dict[int, float] = {}
+    beside = []
+    by_timestamps = _between_timestamps(run, stops)
     for stop in stops:
-        if stop.row is not None and stop.evaluation_inside and stop.evaluation_took_s is not None:
-            printed[stop.row] = printed.get(stop.row, 0.0) + stop.evaluation_took_s
+        found = by_timestamps.get(stop.line, _Parts(None, None))
+        took_s = found.evaluation_s if stop.evaluation_took_s is None else stop.evaluation_took_s
+        save_took_s = found.save_s if stop.save_took_s is None else stop.save_took_s
+        evaluation_s = took_s if stop.evaluated and stop.evaluation_inside else 0.0
+        save_s = save_took_s if stop.saved and stop.save_inside else 0.0
+        if stop.row is not None:
+            printed[stop.row] = printed.get(stop.row, 0.0) + (evaluation_s or 0.0) + (save_s or 0.0)
+        known = stop._replace(
+            evaluated=stop.evaluated and evaluation_s is not None,
+            saved=stop.saved and save_s is not None,
+            evaluation_took_s=took_s,
+            save_took_s=save_took_s,
+            evaluation_inside=False,
+            save_inside=False,
+        )
+        if known.evaluated or known.saved:
+            beside.append(known)
     dur = run.steps.dur_ns.copy()
     for row, seconds in printed.items():
         dur[row] -= min(int(dur[row]), seconds_to_ns(seconds) // max(1, int(run.steps.span[row])))
-    beside = tuple(
-        stop._replace(evaluation_inside=False)
-        for stop in stops
-        if stop.evaluation_took_s is not None or not (stop.evaluated and stop.evaluation_inside)
-    )
-    return dataclasses.replace(run, steps=dataclasses.replace(run.steps, kept_dur=dur)).with_stops(beside)
+    return dataclasses.replace(run, steps=dataclasses.replace(run.steps, kept_dur=dur)).with_stops(tuple(beside))
+
+
+class _Parts(NamedTuple):
+    """Seconds of a stop's parts; None where they are unknown."""
+
+    evaluation_s: float | None
+    save_s: float | None
+
+
+def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, _Parts]:
+    """What stops took by the timestamps of their own lines, by line.
+
+    Each row is one step. Its own line comes first, then the evaluation's, the checkpoint's, and the next row's, each
+    after its work. Where two of them come at one moment, nothing tells that part from the steps.
+    """
+    if float(median(run.steps.span)) > 1:
+        return {}  # of rows of several steps, some may come between the row's line and the evaluation
+    evaluations: dict[int, float] = {}
+    saves: dict[int, float] = {}
+    row_s: dict[int, float] = {}
+    for stop in stops:
+        if stop.row is None or stop.begin_ns is None:
+            continue
+        row_s[stop.line] = float(run.steps.seconds[stop.row]) * max(1, int(run.steps.span[stop.row]))
+        if stop.evaluated and stop.end_ns is not None:
+            evaluations[stop.line] = (stop.end_ns - stop.begin_ns) / NS
+        before_ns = stop.end_ns if stop.evaluated else stop.begin_ns
+        if stop.saved and stop.save_ns is not None and before_ns is not None:
+            saves[stop.line] = (stop.save_ns - before_ns) / NS
+    evaluations, saves = (_telling(found, row_s) for found in (evaluations, saves))
+    return {line: _Parts(evaluations.get(line), saves.get(line)) for line in row_s}
+
+
+def _telling(seconds: dict[int, float], row_s: dict[int, float]) -> dict[int, float]:
+    """The seconds, if they are mostly a part of the row that leaves time for its steps."""
+    shares = [seconds[line] / row_s[line] for line in seconds if row_s[line] > 0]
+    if len(shares) < _LEAST_ROWS or not _LEAST_PART <= float(median(np.array(shares))) <= _MOST_PART:
+        return {}
+    return {line: found for line, found in seconds.items() if 0 <= found <= row_s[line]}

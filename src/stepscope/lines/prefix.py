@@ -33,16 +33,20 @@ _LOGGER = re.compile(
     r"(?:INFO|DEBUG|WARNING|ERROR):[\w.]+:|[\w.-]{1,40}-\d+\s+\| |\((?:\w[\w.:]* )?pid=\d+(?:, ip=[\d.]+)?\) "
     r"|(?:INFO|WARNING|ERROR) [\w./-]+:\d+\] "
     rf"|(?:[\[(<]?(?:{_LEVEL}|{_PLACE}|__main__|root|[A-Za-z_]\w*(?:\.\w+)+)[\])>]?(?:\s*[|:,;-]+\s*|\s+|(?=\[))){{1,3}}{_SOON}"
-    rf"|\[[DIWEC] {_SOON}|\[(?:pod/)?[\w.-]+/[\w./-]+\] {_SOON}|[^\t\d][^\t]{{0,80}}\t[^\t]{{1,80}}\t{_SOON}"
+    rf"|\[[DIWEC] {_SOON}|\[(?:pod/)?[\w.-]+/[\w./-]+\] {_SOON}"
+    rf"|[^\t\d][^\t]{{0,80}}\t[^\t]{{1,80}}\t(?=\d{{4}}-\d\d-\d\d)"
     rf"|(?:[Tt]ime|[Tt]imestamp|[Dd]ate|[Dd]atetime)(?:\s?[:=]\s*|\s+){_SOON}"
 )
 _BLANK = re.compile(r"[\s|,;-]*(?:- )?")
-# After a timestamp: a host and a program (syslog), a logger's name, a level, a place in the code.
+# After a timestamp: a host and a program (syslog), a logger (`[eval]` is none), a level, a place in the code.
+_STAGE = r"(?i:rank|default|\d|(?:train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test|dev)\])"
 _BETWEEN = re.compile(
-    r"[\s|,;:-]*(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?(?:\[(?!rank|Rank|default|\d)[\w.]{1,40}\])*[\s|,;:-]*"
+    r"(?:: [IWEF] (?=\S)|[\s|,;:-]*)(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?"
+    rf"(?:\[(?!{_STAGE})[\w.]{{1,40}}\])*[\s|,;:-]*"
     rf"(?:{_PLACE}[\s|:\]-]+(?={_LEVEL}\b)|(?:{_PLACE}|[A-Za-z_][\w.]{{0,60}}:\d{{1,6}})\]\s*)?"
     r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*"
-    r"(?:[A-Za-z_][\w.]{0,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?"
+    r"(?:[\w./<>-]{1,80}\.py:\d{1,6}\b[\s|:\]-]+(?=\S))?"
+    r"(?:[A-Za-z_][\w.]{0,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?(?:>> (?=\S))?"
 )
 
 # A prefix that begins with a digit is a moment or a rank, and each of those has one of these at its beginning.
@@ -88,6 +92,8 @@ def _split(text: str) -> Prefix | None:
     for _ in range(4):
         found = None if stamp else moment_at(text, position)
         tag = _RANK.match(text, position) if found is None else None
+        if tag is not None and rank is not None and tag["a"] and not tag["word"] and int(tag["a"]) != rank:
+            tag = None  # `[rank0]: [500]`: the launcher has said which rank this is
         logger = _LOGGER.match(text, position) if found is None and tag is None else None
         if found is not None:
             stamp, match = found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 
 from stepscope.core.errors import InputError
@@ -17,12 +18,12 @@ from stepscope.source.recording import read_exit
 from stepscope.source.span_file import read_lanes, recorded_frame
 
 
-def read(*paths: str, progress: Progress | None = None) -> Run:
+def read(*paths: str | os.PathLike[str], progress: Progress | None = None) -> Run:
     """Read a log: a file, a folder, `-` for standard input, or several files of one run in any order.
 
     `progress` is called with the number of bytes read so far, about once a megabyte.
     """
-    picked = [_pick(path) for path in paths]
+    picked = [_pick(os.fspath(path)) for path in paths]
     # The heads of a folder's files have been read to choose among them.
     heads = picked[0][1] if len(picked) == 1 else None
     return read_sources([source for sources, _ in picked for source in sources], heads=heads, progress=progress)

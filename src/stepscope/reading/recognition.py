@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from stepscope.catalogue import detect
+from stepscope.infer.kinds import BREAK
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, claim, prefix_shape
 from stepscope.reading.account import Account, assemble, give_account, shares
@@ -80,7 +81,7 @@ class Recognition:
 
     def foresee(self, lines: Sequence[str]) -> None:
         """Let lines from further down the file take part in the decision; they are read when their turn comes."""
-        self._preview += lines
+        self._preview += [BREAK, *lines]
         for line in lines:
             if text := line.strip():
                 self._tally.take(text)

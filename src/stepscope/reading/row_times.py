@@ -138,8 +138,14 @@ def _within_stamps(dur: Ints, span: Ints, t_ns: Ints, is_first: np.ndarray) -> I
         return dur
     between = np.concatenate([[0], np.diff(t_ns)])
     known = ~is_first & (t_ns != NO_TIME) & (np.concatenate([[NO_TIME], t_ns[:-1]]) != NO_TIME)
-    too_long = known & (between > 0) & (dur * span > 1.5 * between)
+    too_long = known & (between > 0) & (dur * span > 1.5 * between + _tick_of(t_ns))
     return np.where(too_long, between // np.maximum(span, 1), dur)
+
+
+def _tick_of(t_ns: Ints) -> int:
+    """The step of timestamps: two that are a second apart by whole seconds may be two apart."""
+    dated = t_ns[t_ns != NO_TIME]
+    return next((tick for tick in _TICKS_NS if not (dated % tick).any()), 0)
 
 
 class _RunningClock:

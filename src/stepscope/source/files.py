@@ -19,10 +19,12 @@ from stepscope.core.boundary import open_file, open_named_pipe
 from stepscope.core.errors import InputError
 from stepscope.core.opening import is_pipe
 from stepscope.source.mlflow import last_written, newest_run, run_document
+from stepscope.source.rare_lines import rare_lines
 from stepscope.source.recording import recorded_log, stamped_chunks
 from stepscope.source.trainer_records import trainer_records
 from stepscope.source.walk import files_below
 
+_SEARCHED_BYTES = 1 << 24  # before and after the middle of a long log, for rare lines
 CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
 _ARCHIVE_BYTES = 1 << 16
 _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
@@ -93,21 +95,25 @@ class Source(NamedTuple):
     def pieces(self, after: int, size: int) -> list[bytes]:
         """Whole lines from the middle and from the end of what follows the first `after` bytes of a plain file.
 
-        None of one that is short, packed or a pipe. Each piece has at most `size` bytes, or twice as many where that is
-        all there is: lines that come twice would count backwards.
+        None of one that is short, packed or a pipe. Each piece has at most `size` bytes, or three times as many where
+        that is all there is: lines that come twice would count backwards. Before and after the middle, rare lines with
+        a word of an evaluation or a checkpoint are pieces too, each with the lines around it.
         """
         if self.path is None or self.is_recorded or self.is_mlflow or (self.size or 0) <= after or not self.is_plain:
             return []
         try:
             with open_file(self.path) as stream:
                 length = stream.seek(0, 2)
-                if length - after <= 2 * size:
+                if length - after <= 3 * size:
                     stream.seek(after)
-                    return [stream.read(2 * size).partition(b"\n")[2]]
-                found = []
+                    return [stream.read(3 * size).partition(b"\n")[2]]
+                found, begin = [], after
                 for start in ((after + length - size) // 2, length - size):
+                    stream.seek(begin)
+                    found += rare_lines(stream.read(min(start - begin, _SEARCHED_BYTES)))
                     stream.seek(start)
                     found.append(stream.read(size).partition(b"\n")[2])
+                    begin = start + size
                 return found
         except OSError:
             return []
