@@ -14,7 +14,7 @@ SLOW = named_for_what_they_are or healthy_runs_have_no or intervals_of_ninety_pe
 # One process more than there are cores: many tests wait for other processes.
 WORKERS ?= $(shell expr $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1)
 
-.PHONY: all demo browser quick test faults soak audit docs site sizes bench clean
+.PHONY: all demo browser scripts quick test faults soak audit docs site sizes bench clean
 .NOTPARALLEL:
 all: test
 
@@ -43,7 +43,7 @@ demo: $(VENV)/.installed
 
 # Under a minute on two cores: everything that is quick, on the sources as they are, without building the package.
 quick: export PYTHONPATH = $(CURDIR)/src
-quick: $(VENV)/.deps
+quick: $(VENV)/.deps scripts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -51,7 +51,7 @@ quick: $(VENV)/.deps
 	$(BIN)/python -m pytest -n auto tests/unit tests/test_*.py -k "not ($(SLOW))"
 
 # Exactly what CI runs: format, lint, types, generated files, tests (the real logs too, if they are beside the checkout).
-test: $(VENV)/.dev browser
+test: $(VENV)/.dev browser scripts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -63,6 +63,16 @@ browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 	  { echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
 	  echo "no Chromium, and it cannot be installed here: the page's tests are skipped"
+
+# Types of the page's and the app's scripts, where npm is or can bring the compiler; users need neither.
+TYPESCRIPT = 7.0.2
+TSC = $(VENV)/node/node_modules/.bin/tsc
+scripts: $(BIN)/python
+	@if ! test -x $(TSC) || ! grep -q '"version": "$(TYPESCRIPT)"' $(VENV)/node/node_modules/typescript/package.json; then \
+	  command -v npm >/dev/null && npm install --silent --no-fund --no-audit --no-save --fetch-retries=0 --prefix $(VENV)/node typescript@$(TYPESCRIPT) \
+	    >/dev/null 2>&1 || echo "no npm, or it cannot install TypeScript: the types of the scripts are not checked"; \
+	fi
+	@if $(TSC) --version >/dev/null 2>&1; then $(TSC) -p tools/tsconfig.json; fi
 
 # A hundred kills of each process, full and vanishing disks: docs/reliability.md has what came out. Some twenty minutes.
 faults: export STEPSCOPE_FAULTS = 100

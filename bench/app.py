@@ -87,17 +87,30 @@ class Server:
         found = {line.split(":")[0]: line.split()[1] for line in text.splitlines() if line.startswith("Vm")}
         return int(found["VmRSS"]) / 1024, int(found["VmHWM"]) / 1024
 
+    def processor_s(self) -> float:
+        """The processor time that it took so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self) -> None:
         """End it."""
         self._process.terminate()
         self._process.wait()
 
 
+def browser_s(browser: Browser) -> float:
+    """The processor time of the browser's processes."""
+    session = browser.new_browser_cdp_session()
+    found = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    return float(sum(one["cpuTime"] for one in found))
+
+
 def visit(browser: Browser, server: Server, num: int, name: str) -> None:
     """Open the list and print a row of the table."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.add_init_script(_WATCH)
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), (server.processor_s(), browser_s(browser))
     page.goto(server.address)
     painted = paint_ms(page)
     page.wait_for_selector("#rows a", timeout=600_000)
@@ -105,11 +118,12 @@ def visit(browser: Browser, server: Server, num: int, name: str) -> None:
     page.locator("#count", has_text=f"{num:,} of {num:,} runs").wait_for(timeout=3_600_000)
     page.wait_for_selector("#table[aria-busy=false]", timeout=3_600_000)
     whole = time.perf_counter() - begin
+    own, browsers = server.processor_s() - before[0], browser_s(browser) - before[1]
     gaps = page.evaluate(_SCROLL)
     now, most = server.memory_mb()
     print(
-        f"| {name} | {painted:.0f} | {first_row:.0f} | {whole:.1f} | {gaps[len(gaps) // 2]:.1f} | {gaps[-1]:.1f} "
-        f"| {now:.0f} | {most:.0f} |",
+        f"| {name} | {painted:.0f} | {first_row:.0f} | {whole:.1f} | {own:.2f} | {browsers:.2f} "
+        f"| {gaps[len(gaps) // 2]:.1f} | {gaps[-1]:.1f} | {now:.0f} | {most:.0f} |",
         flush=True,
     )
     page.close()
@@ -122,8 +136,9 @@ def main() -> int:
         folder.mkdir()
         size = write_runs(folder, num)
         print(f"{num:,} logs, {size / 1e6:.0f} MB; load {os.getloadavg()[0]:.1f}\n")
-        print("| visit | first paint ms | first row ms | all rows s | frame ms | longest ms | server MB | at most MB |")
-        print("|---|---:|---:|---:|---:|---:|---:|---:|")
+        names = ("visit", "first paint ms", "first row ms", "all rows s", "server s", "browser s")
+        print("| " + " | ".join((*names, "frame ms", "longest ms", "server MB", "at most MB")) + " |")
+        print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
         browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
         for visits in (("cold", "the same server again"), ("warm: another server",)):
             server = Server(folder, cache)

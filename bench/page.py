@@ -78,7 +78,7 @@ def saved_page(log: Path, max_steps: int) -> tuple[Path, float]:
 
 def paint_ms(page: Page) -> float:
     """First contentful paint since the navigation began."""
-    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+    page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length > 0")
     return float(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
 
 

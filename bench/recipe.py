@@ -22,9 +22,9 @@ from typing import NamedTuple
 import torch
 
 from stepscope.trainer.config import Plain, build, learning_rate_at, muon_momentum_at, muon_rate_at
-from stepscope.trainer.data import Split, prepare_stdlib
-from stepscope.trainer.model import GPT, ModelArgs
-from stepscope.trainer.optimizers import make_optimizers
+from stepscope.trainer.data import Split
+from stepscope.trainer.extras.corpora import prepare_stdlib
+from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
 SIZES = {
     "mini": {"n_layer": 4, "n_head": 4, "n_embd": 64, "block_size": 64, "batch_size": 12},

@@ -28,7 +28,8 @@ import torch
 
 from stepscope.trainer.accounts import BACKWARD, DATA, FORWARD, LOGGING, OPTIMIZER, STAGING, Accounts
 from stepscope.trainer.config import Plain, TrainConfig, build
-from stepscope.trainer.data import Split, prepare_stdlib
+from stepscope.trainer.data import Split
+from stepscope.trainer.extras.corpora import prepare_stdlib
 
 SIZES: dict[str, dict[str, int]] = {
     # The README's CPU recipe, and the network of config/train_shakespeare_char.py at a CPU's batch size.
@@ -51,6 +52,12 @@ COMMON: dict[str, Plain] = {
 }
 # What the modern recipe wants instead: it warms up faster and bears higher rates.
 MODERN: dict[str, Plain] = {"recipe": "modern", "learning_rate": 1e-2, "min_lr": 1e-3, "warmup_iters": 20}
+# Who races against nanoGPT. Fixed windows are a quarter of what `eval_iters` says: 20 of them look at as many sequences
+# of the validation split as nanoGPT's 5 do.
+ENTRANTS: dict[str, dict[str, Plain]] = {
+    "modern": {**MODERN, "eval_iters": 20},
+    "bfloat16": {**MODERN, "eval_iters": 20, "dtype": "bfloat16"},
+}
 ITERATION = re.compile(r"iter (\d+): loss (\S+), time (\S+)ms")
 EVALUATION = re.compile(r"step (\d+): train loss \S+, val loss (\S+)")
 
@@ -82,15 +89,24 @@ class Program:
         return self.seconds + time.perf_counter() - self._turn
 
     def processor_s(self) -> float:
-        """What it used so far: neighbours slow a program down, but not this clock."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """What it used so far, with its children: neighbours slow a program down, but not this clock."""
+        return _processor_s(self._process.pid)
 
     def end(self) -> str:
         """Kill it; what it had printed and nobody had read."""
         self._process.kill()
         rest: str = self._process.communicate()[0]
         return rest
+
+
+def _processor_s(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:  # a child that has just ended: its parent has its seconds now
+        return 0.0
+    # Its own, and those of children that have ended.
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(_processor_s, map(int, children)))
 
 
 def flags(settings: Mapping[str, Plain]) -> list[str]:
@@ -101,11 +117,11 @@ def nanogpt(checkout: Path, folder: Path, settings: Mapping[str, Plain]) -> Prog
     return Program([str(checkout / "train.py"), *flags({**settings, "dataset": "stdlib", "out_dir": "theirs"})], folder)
 
 
-def ours(folder: Path, settings: Mapping[str, Plain]) -> Program:
+def ours(folder: Path, settings: Mapping[str, Plain], out_dir: str = "ours") -> Program:
     config = folder / "empty.py"  # nanoGPT's defaults, as nanoGPT has them
     config.write_text("")
     return Program(
-        ["-m", "stepscope", "train", str(config), *flags({**settings, "dataset": "stdlib", "out_dir": "ours"})], folder
+        ["-m", "stepscope", "train", str(config), *flags({"dataset": "stdlib", "out_dir": out_dir, **settings})], folder
     )
 
 
@@ -203,8 +219,7 @@ def accounting() -> None:
 def checkpoint(rounds: int) -> None:
     """A state of GPT-2's size: the stall of a save beside torch.save's, and a small network's steps meanwhile."""
     from stepscope.trainer.checkpoint import Checkpointer
-    from stepscope.trainer.model import GPT, ModelArgs
-    from stepscope.trainer.optimizers import make_optimizers
+    from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
     torch.manual_seed(1)
     folder = Path(tempfile.mkdtemp(prefix="stepscope-bench-"))
@@ -253,8 +268,8 @@ def checkpoint(rounds: int) -> None:
 
 def evaluation() -> None:
     """Two states of one run, 50 iterations apart: noise of their difference, and time, against nanoGPT's way."""
-    from stepscope.trainer.evaluate import FIXED_SHARE, Evaluator
-    from stepscope.trainer.model import load_model
+    from stepscope.trainer.extras.weights import load_model
+    from stepscope.trainer.train import FIXED_SHARE, Evaluator
 
     folder = workplace(None)
     settings = {**COMMON, **SIZES["tiny"], "eval_interval": 50, "eval_iters": 4, "max_iters": 250}
@@ -304,47 +319,53 @@ class Point(NamedTuple):
     loss: float
 
 
-def race(checkout: Path, size: str, targets: list[int]) -> None:
+def race(checkout: Path, size: str, targets: list[int], entrants: Sequence[str]) -> None:
     """Seconds until the modern recipe is where nanoGPT is at some iterations; evaluations and saves counted.
 
-    The modern one runs only while it is behind. Between two evaluations its loss is taken to fall along a line.
+    Each entrant runs only while it is behind. Between two evaluations its loss is taken to fall along a line.
     """
     folder = workplace(checkout)
     settings = {**COMMON, **SIZES[size], "eval_interval": 25, "eval_iters": 5}
-    theirs, modern = nanogpt(checkout, folder, settings), ours(folder, {**settings, **MODERN})
-    curves: dict[Program, list[Point]] = {theirs: [], modern: []}
-    theirs.rest()
-    modern.rest()
+    runners = {"nanoGPT": nanogpt(checkout, folder, settings)}
+    for name in entrants:
+        runners[name] = ours(folder, {**settings, **ENTRANTS[name]}, name)
+    curves: dict[str, list[Point]] = {name: [] for name in runners}
+    for runner in runners.values():
+        runner.rest()
 
-    def leg(program: Program) -> None:
+    def leg(name: str) -> None:
         """Up to its next evaluation."""
-        program.take_turn()
-        while line := program.line():
+        runner = runners[name]
+        runner.take_turn()
+        while line := runner.line():
             if match := EVALUATION.match(line):
-                point = Point(int(match[1]), program.clock(), program.processor_s(), float(match[2]))
-                curves[program].append(point)
-                print(f"  {'modern' if program is modern else 'nanoGPT'} {point}", flush=True)
+                point = Point(int(match[1]), runner.clock(), runner.processor_s(), float(match[2]))
+                curves[name].append(point)
+                print(f"  {name} {point}", flush=True)
                 break
-        program.rest()
+        runner.rest()
 
     for target in targets:
-        while not curves[theirs] or curves[theirs][-1].iteration < target:
-            leg(theirs)
-            while all(point.loss > curves[theirs][-1].loss for point in curves[modern]):
-                leg(modern)
-        _finish_line(size, target, curves[theirs][-1], curves[modern])
-    for program in curves:
-        program.end()
+        theirs = curves["nanoGPT"]
+        while not theirs or theirs[-1].iteration < target:
+            leg("nanoGPT")
+            for name in entrants:
+                while all(point.loss > theirs[-1].loss for point in curves[name]):
+                    leg(name)
+        for name in entrants:
+            _finish_line(f"{name} at {size}", target, theirs[-1], curves[name])
+    for runner in runners.values():
+        runner.end()
 
 
-def _finish_line(size: str, target: int, theirs: Point, modern: list[Point]) -> None:
+def _finish_line(what: str, target: int, theirs: Point, modern: list[Point]) -> None:
     """Where the modern curve crosses nanoGPT's loss."""
     later = next(number for number, point in enumerate(modern) if point.loss <= theirs.loss)
     a, b = modern[later - 1], modern[later]
     part = (a.loss - theirs.loss) / (a.loss - b.loss)
     iteration, seconds, processor_s = (x + part * (y - x) for x, y in zip(a[:3], b[:3], strict=True))
     print(
-        f"race, {size}: {theirs.loss:.4f} (nanoGPT at {target}: {theirs.seconds:.0f} s) after {iteration:.0f}"
+        f"race, {what}: {theirs.loss:.4f} (nanoGPT at {target}: {theirs.seconds:.0f} s) after {iteration:.0f}"
         f" iterations, {seconds:.0f} s: {theirs.seconds / seconds:.1f} times sooner"
         f" ({theirs.processor_s / processor_s:.1f} in seconds of the processor)",
         flush=True,
@@ -353,7 +374,7 @@ def _finish_line(size: str, target: int, theirs: Point, modern: list[Point]) -> 
 
 def kill(times: int) -> None:
     """kill -9 at random moments, half of them while a save is under way; then the losses of the whole run."""
-    from stepscope.trainer.accounts import read_earlier
+    from stepscope.trainer.extras.totals import read_earlier
 
     folder = workplace(None)
     settings = {**COMMON, **SIZES["tiny"], "n_layer": 2, "n_embd": 64, "eval_interval": 5, "eval_iters": 4}
@@ -392,6 +413,7 @@ def main() -> int:
     parser.add_argument("--size", choices=tuple(SIZES), help="of the step times and the race (default: tiny and baby)")
     parser.add_argument("--turns", type=int, default=20, help="of the step times")
     parser.add_argument("--targets", default="225,1000", help="nanoGPT's iterations to race for")
+    parser.add_argument("--entrants", default="modern", help=f"of the race: some of {','.join(ENTRANTS)}")
     parser.add_argument("--saves", type=int, default=8, help="of the checkpoints")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
@@ -409,7 +431,9 @@ def main() -> int:
         everything |= {
             "same": lambda: same(args.nanogpt),
             "step": lambda: step(args.nanogpt, sizes, args.turns),
-            "race": lambda: race(args.nanogpt, sizes[-1], [int(text) for text in args.targets.split(",")]),
+            "race": lambda: race(
+                args.nanogpt, sizes[-1], [int(text) for text in args.targets.split(",")], args.entrants.split(",")
+            ),
         }
     wanted = args.only.split(",") if args.only else list(everything)
     if missing := [name for name in wanted if name not in everything]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 pytest.importorskip("duckdb")
@@ -29,6 +31,8 @@ def test_the_filter_keeps_the_rows_with_all_words_and_a_row_leads_to_its_run(ope
     page.fill("#filter", "BETA job")
     assert runs.locator("tr:has(a):visible").count() == 1
     assert page.locator("details[data-filter][open]").count() > 0
+    assert json.loads(page.locator("#report").text_content())["schema"] == "stepscope.fleet/1"
+    assert "schema" not in page.locator("main").inner_text()  # the document is in the page, and not shown
     page.fill("#filter", "")
     assert runs.locator("tr:has(a):visible").count() == 2
     runs.locator("a").first.click()

@@ -183,6 +183,9 @@ def test_with_the_keyboard_alone(address, open_page, problems):
     page.keyboard.press("ArrowRight")
     assert page.locator("input[name=axis][value=time]").is_checked()
     assert page.locator("#overlay canvas").count() == 3
+    page.locator("#chart-took .u-over").hover()
+    assert page.locator("#read-took .value").count() == 2  # what each run has at the cursor, in all charts at once
+    assert page.locator("#read-loss .value").count() == 2
     assert problems == []
 
 

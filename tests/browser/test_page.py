@@ -350,7 +350,7 @@ def test_slow_iterations_are_sorted_by_a_click(tmp_path, open_page):
     assert steps.all_inner_texts() == ["1,000", "500", "0"]
     page.get_by_role("button", name="iteration", exact=True).click()
     assert steps.all_inner_texts() == ["0", "500", "1,000"]
-    assert page.locator("th[aria-sort=ascending]").inner_text().startswith("iteration")
+    assert page.locator("th[aria-sort=ascending]").inner_text().lower().startswith("iteration")
 
 
 def test_a_run_that_died_begins_with_the_cause_and_the_remedy(tmp_path, open_page, problems):
@@ -383,6 +383,82 @@ def test_a_line_for_twenty_iterations_is_called_that(tmp_path, open_page):
     assert "980–999 (20 iterations)" in page.locator("#panel-slow").inner_text()
     page.locator("#strip").press("n")
     assert "980–999 (20 iterations)" in page.locator("#strip-tip").inner_text()
+
+
+def on_disk(tmp_path, lines):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(lines) + "\n")
+    return explain(read(str(log)), flags=CONFIG)
+
+
+def test_all_lines_of_a_short_log_are_there_and_lead_to_the_timeline_and_back(tmp_path, open_page, problems):
+    lines = (DEMO / "train.log").read_text().splitlines()
+    page = open_page(saved(tmp_path, on_disk(tmp_path, lines)))
+    open_panel(page, "log")
+    assert page.locator(".log code").all_inner_texts() == lines
+    line = 1 + next(place for place, text in enumerate(lines) if text.startswith("iter 700:"))
+    page.locator(f"#line-{line} a.to").click()
+    page.wait_for_function("() => { const [low, high] = stepscope.view(); return high - low < 900 && low < 700 }")
+    page.locator("#log-find").fill("nothing has this")
+    page.evaluate(f"location.hash = '#line-{line}'")
+    page.wait_for_selector(f"#line-{line}:visible")  # a filter that hides what a link means is taken back
+    assert problems == []
+
+
+def test_a_click_pins_the_words_with_the_link_to_the_line(tmp_path, open_page, problems):
+    lines = (DEMO / "train.log").read_text().splitlines()
+    page = open_page(saved(tmp_path, on_disk(tmp_path, lines)))
+    low, high = page.evaluate("stepscope.view()")
+    page.locator("#level").scroll_into_view_if_needed()
+    box = page.locator("#level .u-over").bounding_box()
+    at = box["x"] + box["width"] * (700 - low) / (high - low), box["y"] + 20
+    page.mouse.click(*at)
+    link = page.locator("#strip-tip.pinned a")
+    line = 1 + next(place for place, text in enumerate(lines) if text.startswith("iter 700:"))
+    assert link.get_attribute("href") == f"#line-{line}"
+    link.click()
+    page.wait_for_selector(f"#line-{line}:visible")
+    page.locator("#strip").press("n")  # and with the keyboard: the next stop, then its line
+    page.locator("#strip").press("Enter")
+    page.wait_for_function(f"() => location.hash === '#line-{2 + lines.index(lines[1])}'")
+    page.mouse.click(*at)
+    page.locator("#strip").press("Escape")
+    assert page.locator("#strip-tip.shown").count() == 0
+    assert problems == []
+
+
+def test_lines_that_sentences_name_are_links(tmp_path, open_page):
+    lines = [*training(300, every=10, evaluate=50), "Traceback (most recent call last):", "RuntimeError: boom"]
+    page = open_page(saved(tmp_path, on_disk(tmp_path, lines), "de"))
+    link = page.locator(".kpi-cause a")
+    assert link.inner_text() == f"Zeile {len(lines)}"
+    link.click()
+    assert page.locator(f"#line-{len(lines)}").is_visible()
+
+
+def test_findings_lead_to_their_places_in_the_timeline(tmp_path, open_page):
+    page = open_page(saved(tmp_path, demo_report()))
+    places = page.locator(".finding.evaluation .where a")
+    assert places.all_inner_texts() == ["0", "500", "1,000"]
+    places.nth(1).click()
+    page.wait_for_function("() => { const [low, high] = stepscope.view(); return low < 500 && high > 500 && low > 0 }")
+
+
+def test_a_run_with_something_wrong_is_not_called_fine(tmp_path, open_page):
+    for rank in range(4):
+        lines = training(60, every=1, step_ms=160.0 if rank == 2 else 100.0 + rank)
+        (tmp_path / f"rank{rank}.log").write_text("\n".join(lines) + "\n")
+    page = open_page(saved(tmp_path, explain(read(*(str(tmp_path / f"rank{rank}.log") for rank in range(4))))))
+    assert page.locator(".alarms .alarm").count() == 1
+    assert page.locator(".calm").count() == 0
+
+
+def test_a_total_that_nobody_stated_is_called_assumed_beside_the_end(tmp_path, open_page):
+    lines = [line + ", mfu 31.00%" if line.startswith("iter") else line for line in training(3000, every=10)]
+    report = explain(run_of(["batch_size = 12", "block_size = 1024", *lines]))
+    assert report.run.settings["max_steps"].origin == "default"
+    page = open_page(saved(tmp_path, report))
+    assert "default number of iterations, 600,000" in plain(page.locator(".kpi-end").inner_text())
 
 
 def test_print_shows_every_panel(tmp_path, open_page):

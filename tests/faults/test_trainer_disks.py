@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[dev]'")
 
-from stepscope.trainer.append import Appender
-from stepscope.trainer.data import write_char_folder
+from stepscope.trainer.extras.append import Appender
+from stepscope.trainer.extras.corpora import write_char_folder
 from tests.trainer.conftest import TINY, losses_of
 
 SHORT = {**TINY, "max_iters": 12, "eval_interval": 4, "eval_iters": 1}

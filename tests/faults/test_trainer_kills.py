@@ -16,9 +16,9 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[dev]'")
 
 from stepscope.trainer import checkpoint
-from stepscope.trainer.accounts import read_earlier
-from stepscope.trainer.data import write_char_folder
-from stepscope.trainer.writer import ASIDES, BEST, NAME, PREVIOUS
+from stepscope.trainer.extras.corpora import write_char_folder
+from stepscope.trainer.extras.totals import read_earlier
+from stepscope.trainer.extras.writer import ASIDES, BEST, NAME, PREVIOUS
 from tests.faults.conftest import NUM_FAULTS
 from tests.faults.runs import wait_for
 from tests.faults.trained_process import start

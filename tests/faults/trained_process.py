@@ -24,7 +24,7 @@ def start(printed: Path, config: Path, **settings: object) -> BaseProcess:
     """Start it with a config file and flags; what it prints goes to a file."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["torch._dynamo", "stepscope.trainer.train", "stepscope.trainer.sharded", "stepscope.cli.train"]
+        ["torch._dynamo", "stepscope.trainer.train", "stepscope.trainer.extras.sharded", "stepscope.cli.train"]
     )
     flags = [str(config), *(f"--{name}={value}" for name, value in settings.items())]
     process = context.Process(target=_train, args=(flags, str(printed)))

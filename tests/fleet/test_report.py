@@ -92,8 +92,9 @@ def test_runs_without_devices_are_in_no_gpu_hours(cli, tmp_path):
 def test_a_running_log_has_its_chance_to_end_before_its_job(cli, tmp_path):
     now = time.time()
     header = "Overriding: max_iters = 800\nSLURM_GPUS=4\n"
-    for name, left_s in (("tight", 20), ("wide", 4000)):
-        path = write(tmp_path / "logs", name, f"{header}SLURM_JOB_END_TIME={int(now + left_s)}\n{nanogpt_log(seed=1)}")
+    for seed, (name, left_s) in enumerate((("tight", 20), ("wide", 4000))):
+        text = f"{header}SLURM_JOB_END_TIME={int(now + left_s)}\n{nanogpt_log(seed=seed)}"
+        path = write(tmp_path / "logs", name, text)
         os.utime(path, (now, now))
     found = json.loads(scanned(cli, tmp_path / "logs", "--format", "json")[1])
     chances = {run["uri"].rpartition("/")[2]: run["chance"] for run in found["running"]}
@@ -110,15 +111,20 @@ def test_no_line_is_wider_than_the_terminal(cli, scanned_fleet, code):
 
 
 def test_the_answer_comes_first(cli, scanned_fleet):
-    first, second, *_ = ask(cli, scanned_fleet).splitlines()
-    assert first.startswith("240 runs: ")
-    assert " of the GPU-hours trained" in second
+    """Goodput and hours, what was lost to what, what to fix first; with a price, in its currency."""
+    text = " ".join(ask(cli, scanned_fleet, "--price", "$2/h").splitlines())
+    money = r"[\d,.]+ GPU-hours \(\$[\d,.]+\)"
+    assert re.match(
+        rf"Goodput \d+% of {money} in 240 runs\. Lost: {money}, most of it to evaluation: {money}\. "
+        rf"Fix first: evaluate less often, or on fewer batches\. That would have saved {money}\. ",
+        text,
+    )
 
 
 def test_the_table_has_a_row_for_everything(cli, scanned_fleet):
     rows = list(csv.DictReader(io.StringIO(ask(cli, scanned_fleet, "--by", "user", "--format", "csv"))))
     kinds = {row["kind"] for row in rows}
-    assert kinds == {"total", "cause", "regression", "host", "user", "run"}
+    assert kinds == {"total", "lost", "first", "cause", "regression", "host", "user", "run"}
     total = next(row for row in rows if row["kind"] == "total")
     users = [float(row["gpu_hours"]) for row in rows if row["kind"] == "user"]
     assert sum(users) == pytest.approx(float(total["gpu_hours"]), rel=1e-4)

@@ -190,9 +190,9 @@ def test_the_command_says_what_it_found(tmp_path, cli):
     command = ("fleet", "scan", tmp_path / "logs", "--store", tmp_path / "store", "--workers", "1")
     assert cli(*command)[:2] == (
         0,
-        "1 candidates found: 0 known already, 1 read now, 0 of them not understood\n",
+        "One run read, 0 not understood; 0 of 1 folders and logs had not changed.\n",
     )
-    assert "1 known already, 0 read now" in cli(*command)[1]
+    assert cli(*command)[1] == "0 runs read, 0 not understood; 1 of 1 folders and logs had not changed.\n"
 
 
 # How often a scan is killed: STEPSCOPE_KILLS=50 looks further.

@@ -14,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[dev]'")
 
 from stepscope.trainer.config import build  # noqa: E402
-from stepscope.trainer.data import write_char_folder  # noqa: E402
+from stepscope.trainer.extras.corpora import write_char_folder  # noqa: E402
 from stepscope.trainer.train import train  # noqa: E402
 
 TINY = {
@@ -104,6 +104,23 @@ def same(one: object, other: object) -> bool:
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))  # type: ignore
     return one == other
+
+
+# What a report calls the ledger's phases, where that is not the first word of the name.
+REPORTED = {
+    **dict.fromkeys(("forward", "backward", "optimizer", "device"), "step"),
+    **dict.fromkeys(("compile", "startup"), "warmup"),
+    **dict.fromkeys(("sampling", "other"), "unlogged"),
+}
+
+
+def summary(ledger: dict[str, dict[str, float]]) -> dict[str, float]:
+    """The ledger in the words of a report: step, evaluation, checkpoint, warmup, data, gc, logging, unlogged."""
+    out: dict[str, float] = {}
+    for name, seconds in ledger["phases"].items():
+        home = REPORTED.get(name, name.split("_")[0])
+        out[home] = out.get(home, 0.0) + seconds
+    return out
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from stepscope.trainer import checkpoint, writer
+from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError
-from stepscope.trainer.model import load_gpt2, load_model
-from stepscope.trainer.writer import ASIDES, NAME, PREVIOUS
+from stepscope.trainer.extras import writer
+from stepscope.trainer.extras.weights import load_gpt2, load_model
+from stepscope.trainer.extras.writer import ASIDES, NAME, PREVIOUS
 from tests.trainer.conftest import TINY, same, start
 
 
@@ -248,7 +249,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(corpus, tmp_path):
 
 def test_a_checkpoint_that_claims_a_million_layers_is_refused_before_it_is_built(trained, monkeypatch):
     saved = checkpoint.load(trained(max_iters=10).folder)
-    monkeypatch.setattr("stepscope.trainer.model.GPT", None)
+    monkeypatch.setattr("stepscope.trainer.extras.weights.GPT", None)
     for name, value in (("n_layer", 10**6), ("n_embd", 10**6), ("vocab_size", 10**9)):
         claimed = {**saved, "model_args": {**saved["model_args"], name: value}}
         with pytest.raises(TrainerError, match=f"train-bad-checkpoint.*{name}"):

@@ -12,10 +12,11 @@ import torch
 from safetensors.torch import save_file
 
 from stepscope.core.installing import install_command
-from stepscope.trainer import device as device_module
 from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.device import pick_precision, pick_threads, probe_bfloat16
-from stepscope.trainer.model import GPT, ModelArgs, load_gpt2
+from stepscope.trainer.extras import device as device_module
+from stepscope.trainer.extras.device import pick_precision, pick_threads, probe_bfloat16
+from stepscope.trainer.extras.weights import load_gpt2
+from stepscope.trainer.model import GPT, ModelArgs
 from tests.trainer.conftest import TINY
 
 FAST = ["--max_iters=4", "--eval_interval=2", "--n_layer=1", "--n_embd=32", "--block_size=16", "--eval_iters=4"]

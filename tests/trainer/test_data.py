@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.data import Batches, Split, prepare_stdlib, read_meta, write_char_folder, write_gpt2_folder
+from stepscope.trainer.data import Batches, Split, read_meta
+from stepscope.trainer.extras.corpora import prepare_stdlib, write_char_folder, write_gpt2_folder
 
 CPU = torch.device("cpu")
 

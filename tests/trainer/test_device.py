@@ -11,15 +11,18 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from stepscope.trainer import checkpoint, device, setup
+from stepscope.trainer import checkpoint
+from stepscope.trainer import train as loop
 from stepscope.trainer.accounts import BACKWARD, DEVICE, FORWARD, Accounts
 from stepscope.trainer.config import TrainerError, build
 from stepscope.trainer.data import Split
-from stepscope.trainer.device_phases import DevicePhases
-from stepscope.trainer.evaluate import Evaluator, fitting_batch
-from stepscope.trainer.memory import LiveBytes, state_bytes
-from stepscope.trainer.model import GPT, ModelArgs
-from stepscope.trainer.optimizers import make_optimizers
+from stepscope.trainer.extras import clock, device
+from stepscope.trainer.extras import memory as memory_module
+from stepscope.trainer.extras.clock import DevicePhases, HostPhases
+from stepscope.trainer.extras.memory import LiveBytes, fitting_batch, state_bytes
+from stepscope.trainer.extras.shared_memory import SharedMemory
+from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
+from stepscope.trainer.train import Evaluator
 from tests.trainer.conftest import TINY, records_of, same
 
 
@@ -72,7 +75,7 @@ def test_seconds_of_a_gpu_are_divided_as_the_gpu_divided_them():
 def test_steps_between_two_printed_ones_have_the_devices_seconds(trained, monkeypatch):
     """They had the time that queueing took, and the wait for all of them fell on one."""
     timeline = Timeline(lambda number: 1.0 + number % 5)  # every event its own distance, whatever the host does
-    monkeypatch.setattr(setup, "_make_device_phases", lambda _, log: DevicePhases(log.accounts, timeline.event))
+    monkeypatch.setattr(loop, "make_phases", lambda _, accounts: DevicePhases(accounts, timeline.event))
     run = trained(log_interval=7, max_iters=20, eval_interval=10, gradient_accumulation_steps=1)
     records = [record for record in records_of(run.folder) if record["kind"] == "step"]
     assert [record["step"] for record in records] == list(range(21))
@@ -93,7 +96,7 @@ def test_steps_between_two_printed_ones_have_the_devices_seconds(trained, monkey
 
 def test_a_step_that_was_printed_states_the_devices_time(trained, monkeypatch):
     monkeypatch.setattr(
-        setup, "_make_device_phases", lambda _, log: DevicePhases(log.accounts, Timeline(lambda _: 100.0).event)
+        loop, "make_phases", lambda _, accounts: DevicePhases(accounts, Timeline(lambda _: 100.0).event)
     )
     log = trained(max_iters=4, log_interval=2, eval_interval=100, gradient_accumulation_steps=1).log
     assert [line.split("time ")[1].split(",")[0] for line in log.splitlines() if line.startswith("iter")] == [
@@ -102,9 +105,7 @@ def test_a_step_that_was_printed_states_the_devices_time(trained, monkeypatch):
 
 
 def test_queued_steps_are_recorded_also_when_the_run_breaks_off(trained, monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        setup, "_make_device_phases", lambda _, log: DevicePhases(log.accounts, Timeline(lambda _: 1.0).event)
-    )
+    monkeypatch.setattr(loop, "make_phases", lambda _, accounts: DevicePhases(accounts, Timeline(lambda _: 1.0).event))
     original = GPT.forward
     calls = iter(range(10**6))
 
@@ -185,17 +186,9 @@ def test_no_double_precision_reaches_an_apple_gpu(corpus):
 
 def test_a_device_without_events_is_waited_for_in_every_step(trained, monkeypatch):
     """Else the time of a step would be the time it takes to queue it."""
-    from stepscope.trainer import train as module
-
     waits = []
-    original = module.Trainer.__init__
-
-    def as_on_a_mac(self, parts):
-        original(self, parts)
-        self._must_wait = True
-
-    monkeypatch.setattr(module, "synchronize", waits.append)
-    monkeypatch.setattr(module.Trainer, "__init__", as_on_a_mac)
+    monkeypatch.setattr(clock, "synchronize", waits.append)
+    monkeypatch.setattr(loop, "make_phases", lambda _, accounts: HostPhases(accounts, torch.device("mps")))
     trained(max_iters=6, log_interval=3)
     assert len(waits) == 7
 
@@ -254,7 +247,7 @@ def test_live_bytes_are_those_of_tensors_that_are_still_there():
 
 def test_an_evaluation_alone_makes_no_optimizer(trained, monkeypatch):
     trained(max_iters=10)
-    monkeypatch.setattr(setup, "make_optimizers", lambda *_: pytest.fail("2 times the weights for nothing"))
+    monkeypatch.setattr(loop, "make_optimizers", lambda *_: pytest.fail("2 times the weights for nothing"))
     trained(eval_only=True, init_from="resume")
     trained(eval_only=True, name="other")
 
@@ -264,8 +257,8 @@ def test_an_evaluation_alone_makes_no_optimizer(trained, monkeypatch):
 
 def test_gradients_travel_in_place_and_tables_do_not_travel(monkeypatch):
     given = {}
-    monkeypatch.setattr(setup, "DistributedDataParallel", lambda _, **named: given.update(named))
-    setup._share(torch.nn.Linear(1, 1), build({"device": "cpu"}), device.World(0, 2, torch.device("cpu")))
+    monkeypatch.setattr(loop, "DistributedDataParallel", lambda _, **named: given.update(named))
+    loop._share(torch.nn.Linear(1, 1), build({"device": "cpu"}), device.World(0, 2, torch.device("cpu")))
     assert given["gradient_as_bucket_view"] is True
     assert given["broadcast_buffers"] is False
 
@@ -296,7 +289,7 @@ def test_memory_that_cannot_be_locked_leaves_no_error_for_the_next_kernel(monkey
 
     runtime = types.SimpleNamespace(cudaHostRegister=lambda *_: 712)
     monkeypatch.setattr(torch.cuda, "cudart", lambda: runtime)
-    memory = checkpoint._SharedMemory(64)
+    memory = SharedMemory(64)
     monkeypatch.setattr(torch, "zeros", zeros)
     memory.pin()
     assert launched
@@ -305,7 +298,7 @@ def test_memory_that_cannot_be_locked_leaves_no_error_for_the_next_kernel(monkey
 def test_without_staging_the_checkpoint_is_the_same_and_no_memory_is_set_aside(trained, monkeypatch):
     usual = trained(name="usual", max_iters=20, recipe="modern")
     assert usual.outcome.ledger["staging_bytes"] > 0
-    monkeypatch.setattr(checkpoint, "_SharedMemory", lambda _: pytest.fail("memory was set aside"))
+    monkeypatch.setattr(checkpoint, "SharedMemory", lambda _: pytest.fail("memory was set aside"))
     blocking = trained(name="blocking", max_iters=20, recipe="modern", staging=False)
     for best in (False, True):
         one, other = (checkpoint.load(run.folder, best=best) for run in (usual, blocking))
@@ -321,7 +314,7 @@ def test_without_staging_the_checkpoint_is_the_same_and_no_memory_is_set_aside(t
 
 
 def test_without_staging_a_full_disk_costs_that_checkpoint_only(trained, monkeypatch):
-    from stepscope.trainer import blocking
+    from stepscope.trainer.extras import blocking
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
@@ -336,8 +329,8 @@ def test_without_staging_a_full_disk_costs_that_checkpoint_only(trained, monkeyp
     ("left", "key"), [(10**12, "train-staging"), (1000, "train-staging-tight"), (None, "train-staging")]
 )
 def test_what_checkpoints_take_of_the_hosts_memory_is_said_before(trained, monkeypatch, left, key):
-    monkeypatch.setattr(setup, "host_bytes_left", lambda: left)
-    monkeypatch.setattr(setup, "_STATED_BYTES", 1)
+    monkeypatch.setattr(memory_module, "host_bytes_left", lambda: left)
+    monkeypatch.setattr(memory_module, "_STATED_BYTES", 1)
     run = trained(max_iters=2, eval_interval=100)
     assert [said for said, _ in run.said if said.startswith("train-staging")] == [key]
     model = GPT(ModelArgs(2, 2, 32, 16, False, 24, 0.0))

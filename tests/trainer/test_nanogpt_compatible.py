@@ -13,8 +13,9 @@ from safetensors.torch import save_file
 
 from stepscope.analysis.explain import explain
 from stepscope.reading.reader import read
-from stepscope.trainer import setup
-from stepscope.trainer.data import Split, write_char_folder
+from stepscope.trainer import train as loop
+from stepscope.trainer.data import Split
+from stepscope.trainer.extras.corpora import write_char_folder
 from stepscope.trainer.model import GPT, ModelArgs
 from tests.trainer.conftest import losses_of, same
 from tests.trainer.stock_configs import STOCK, text_of
@@ -106,7 +107,7 @@ def test_an_evaluation_alone_evaluates_what_it_says_and_needs_no_optimizer(train
         raise AssertionError("an optimizer was made")
 
     monkeypatch.setattr(Split, "windows", counted)
-    monkeypatch.setattr(setup, "make_optimizers", never)
+    monkeypatch.setattr(loop, "make_optimizers", never)
     run = trained(eval_only=True, init_from="resume", eval_iters=7)
     first_batch = 4  # fetched before the loop begins
     assert (rows["train"] - 2 * first_batch, rows["val"]) in {(7 * 4, 7 * 4), (7 * 4 - first_batch, 7 * 4)}
@@ -190,7 +191,7 @@ def test_gpt2_is_sampled_from_a_local_folder(cli, monkeypatch):
         def decode(self, tokens: list[int]) -> str:
             return " ".join(map(str, tokens))
 
-    monkeypatch.setattr("stepscope.trainer.data.gpt2_encoding", Words)
+    monkeypatch.setattr("stepscope.trainer.extras.corpora.gpt2_encoding", Words)
     flags = ["--init_from=gpt2", "--gpt2_folder=gpt2", "--num_samples=1", "--max_new_tokens=5", "--device=cpu"]
     code, out, err = cli("sample", *flags, "--start=abc")
     assert code == 0, err

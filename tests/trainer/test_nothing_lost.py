@@ -13,8 +13,8 @@ import torch
 
 from stepscope.trainer import train as loop
 from stepscope.trainer.config import TrainerError
-from stepscope.trainer.evaluate import Evaluator, Losses
-from stepscope.trainer.folder import EARLIER, LOCK, RunFolder
+from stepscope.trainer.extras.folder import EARLIER, LOCK, RunFolder
+from stepscope.trainer.train import Evaluator, Losses
 from tests.trainer.conftest import records_of
 
 SMALL = {"max_iters": 6, "lr_decay_iters": 6, "eval_interval": 3, "eval_iters": 1, "n_embd": 16, "n_layer": 1}
@@ -171,7 +171,7 @@ def test_a_second_trainer_in_the_same_folder_is_refused(trained, tmp_path):
 
 def test_a_crash_leaves_no_lock_behind(tmp_path):
     """The file stays, the lock does not."""
-    code = "import os, sys, pathlib; from stepscope.trainer.folder import RunFolder; "
+    code = "import os, sys, pathlib; from stepscope.trainer.extras.folder import RunFolder; "
     code += "RunFolder(pathlib.Path(sys.argv[1])); os.kill(os.getpid(), 9)"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
     assert (tmp_path / LOCK).exists()
@@ -180,8 +180,8 @@ def test_a_crash_leaves_no_lock_behind(tmp_path):
 
 def test_a_folder_stays_locked_while_the_writer_of_a_killed_trainer_lives(tmp_path, monkeypatch):
     """It inherits the lock: two writers never meet."""
-    monkeypatch.setattr("stepscope.trainer.folder._WRITER_ENDS_IN", 0.2)
-    code = "import os, sys, pathlib, subprocess; from stepscope.trainer.folder import RunFolder; "
+    monkeypatch.setattr("stepscope.trainer.extras.folder._WRITER_ENDS_IN", 0.2)
+    code = "import os, sys, pathlib, subprocess; from stepscope.trainer.extras.folder import RunFolder; "
     code += "folder = RunFolder(pathlib.Path(sys.argv[1])); "
     code += "p = subprocess.Popen(['sleep', '60'], pass_fds=[folder.descriptor], stdout=subprocess.DEVNULL); "
     code += "print(p.pid, flush=True); os.kill(os.getpid(), 9)"
@@ -189,7 +189,7 @@ def test_a_folder_stays_locked_while_the_writer_of_a_killed_trainer_lives(tmp_pa
     with pytest.raises(TrainerError, match="train-locked"):
         RunFolder(tmp_path)
     os.kill(int(started.stdout), 9)
-    monkeypatch.setattr("stepscope.trainer.folder._WRITER_ENDS_IN", 10)
+    monkeypatch.setattr("stepscope.trainer.extras.folder._WRITER_ENDS_IN", 10)
     RunFolder(tmp_path).release()
 
 

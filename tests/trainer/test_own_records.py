@@ -12,13 +12,13 @@ from stepscope.analysis.explain import explain
 from stepscope.reading.reader import read
 from stepscope.source.files import resolve
 from stepscope.trainer import train as loop
-from stepscope.trainer.accounts import summary
+from stepscope.trainer.accounts import RunLog
 from stepscope.trainer.checkpoint import Checkpointer
 from stepscope.trainer.data import Batches
-from stepscope.trainer.evaluate import Evaluator
-from stepscope.trainer.runlog import RunLog
+from stepscope.trainer.train import Evaluator
 from stepscope.web.run_folder import RunFolder
 from tests.consistency import breaches
+from tests.trainer.conftest import summary
 
 SLEPT_S = 0.15
 

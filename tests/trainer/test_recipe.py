@@ -7,10 +7,10 @@ import re
 import pytest
 import torch
 
-from stepscope.trainer import optimizers as module
+from stepscope.trainer import model as network
 from stepscope.trainer.config import build, learning_rate_at, muon_momentum_at, muon_rate_at
-from stepscope.trainer.model import GPT, ModelArgs
-from stepscope.trainer.optimizers import Muon, make_optimizers, orthogonal
+from stepscope.trainer.extras import spread
+from stepscope.trainer.model import GPT, ModelArgs, Muon, make_optimizers, orthogonal
 from tests.trainer.conftest import TINY
 
 ARGS = {"n_layer": 2, "n_head": 2, "n_embd": 32, "block_size": 16, "bias": False, "vocab_size": 24, "dropout": 0.0}
@@ -57,11 +57,14 @@ def test_each_process_makes_its_share_of_the_matrices_and_hears_the_others(monke
     """Three matrices over two processes: two and one, and no process makes all of them."""
     stack = torch.randn(3, 8, 8, generator=torch.Generator().manual_seed(1))
     made: list[int] = []
-    original = module.orthogonal
-    parts = torch.cat((original(stack), torch.zeros(1, 8, 8))).split(2)
-    monkeypatch.setattr(module, "orthogonal", lambda x: made.append(len(x)) or original(x))
-    monkeypatch.setattr(module.dist, "is_initialized", lambda: True)
-    monkeypatch.setattr(module.dist, "get_world_size", lambda: 2)
+    parts = torch.cat((orthogonal(stack), torch.zeros(1, 8, 8))).split(2)
+
+    def counted(x):
+        made.append(len(x))
+        return orthogonal(x)
+
+    monkeypatch.setattr(spread.dist, "is_initialized", lambda: True)
+    monkeypatch.setattr(spread.dist, "get_world_size", lambda: 2)
     for rank in range(2):
 
         def all_gather(into, own, rank=rank):
@@ -69,10 +72,28 @@ def test_each_process_makes_its_share_of_the_matrices_and_hears_the_others(monke
             for target, part in zip(into, parts, strict=True):
                 target.copy_(part)
 
-        monkeypatch.setattr(module.dist, "get_rank", lambda rank=rank: rank)
-        monkeypatch.setattr(module.dist, "all_gather", all_gather)
-        assert torch.allclose(module._shared(stack), original(stack), atol=1e-5)
+        monkeypatch.setattr(spread.dist, "get_rank", lambda rank=rank: rank)
+        monkeypatch.setattr(spread.dist, "all_gather", all_gather)
+        assert torch.allclose(spread.divided(counted, stack), orthogonal(stack), atol=1e-5)
     assert made == [2, 2]
+
+
+def test_on_a_cpu_the_products_are_in_half_precision_where_that_was_tried(monkeypatch):
+    """Only `pick_precision` leaves bfloat16 in the settings of a CPU run: on some machines it kills the process."""
+    asked: list[bool] = []
+
+    def noted(x, *, in_bfloat16):
+        asked.append(in_bfloat16)
+        return orthogonal(x)
+
+    monkeypatch.setattr(network, "orthogonal", noted)
+    for dtype in ("float32", "bfloat16"):
+        model = GPT(ModelArgs(**ARGS, recipe="modern"))
+        for weight in model.parameters():
+            weight.grad = torch.ones_like(weight)
+        for optimizer in make_optimizers(model, build({**TINY, "recipe": "modern", "dtype": dtype})):
+            optimizer.step()
+    assert asked == [False] * 3 + [True] * 3  # a product for each shape of matrices
 
 
 def test_on_a_gpu_the_products_are_in_half_precision(monkeypatch):

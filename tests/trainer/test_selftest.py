@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from stepscope.i18n import Language, languages
-from stepscope.trainer import selftest
+from stepscope.trainer.extras import selftest
 
 # `torchrun` and the compiler take their time; `tests/trainer/test_distributed.py` has the processes.
 QUICK = [part for part in selftest.PARTS if part not in {"processes", "shard", "compile"}]
@@ -26,7 +26,7 @@ def broken_copy(monkeypatch):
 
 
 def broken_memory(monkeypatch):
-    from stepscope.trainer.evaluate import Evaluator
+    from stepscope.trainer.train import Evaluator
 
     original = Evaluator.__init__
 
@@ -39,9 +39,9 @@ def broken_memory(monkeypatch):
 
 def broken_resume(monkeypatch):
     """Dropout goes on with other numbers."""
-    from stepscope.trainer import state
+    from stepscope.trainer import checkpoint
 
-    monkeypatch.setattr(state, "set_random_state", lambda *_: None)
+    monkeypatch.setattr(checkpoint, "set_random_state", lambda *_: None)
 
 
 def broken_muon(monkeypatch):

@@ -11,10 +11,12 @@ import torch
 import torch.distributed as dist
 
 from stepscope.cli import main
-from stepscope.trainer import checkpoint, sharded
+from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.model import GPT, ModelArgs, load_model
-from stepscope.trainer.optimizers import make_optimizers
+from stepscope.trainer.extras import sharded
+from stepscope.trainer.extras.export import export
+from stepscope.trainer.extras.weights import load_model
+from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 from tests.trainer.conftest import TINY, same
 
 
@@ -150,6 +152,6 @@ def test_export_writes_nanogpts_file(run, capsys):
 def test_the_younger_of_file_and_folder_counts(run):
     folder = run[0]
     save(run, 10)
-    checkpoint.export(folder, folder / "ckpt.pt")
+    export(folder, folder / "ckpt.pt")
     save(run, 20)
     assert checkpoint.load(folder)["iter_num"] == 20

@@ -11,11 +11,10 @@ import torch
 from stepscope.analysis.explain import explain
 from stepscope.ledger.priors import evaluation_passes
 from stepscope.reading.reader import read
-from stepscope.trainer.accounts import Accounts, summary
+from stepscope.trainer.accounts import Accounts
 from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.model import GPT, ModelArgs
-from stepscope.trainer.optimizers import orthogonal
-from tests.trainer.conftest import TINY, losses_of, records_of
+from stepscope.trainer.model import GPT, ModelArgs, orthogonal
+from tests.trainer.conftest import TINY, losses_of, records_of, summary
 
 # What nanoGPT's own train.py printed for these settings on this corpus (commit 3adf61e, torch 2.13, one thread);
 # `bench/train.py --only same` compares afresh, over 200 iterations.
@@ -237,7 +236,7 @@ def test_only_the_best_is_kept_where_that_was_asked(trained):
 
 
 def test_settings_of_the_built_in_run_are_sound():
-    from stepscope.trainer.config import SMALL
+    from stepscope.cli._train_config import SMALL
 
     assert build(SMALL).recipe == "modern"
     assert build(TINY).recipe == "nanogpt"

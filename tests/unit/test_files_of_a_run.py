@@ -142,3 +142,46 @@ def test_of_a_folder_the_file_that_tells_of_evaluations_is_read(tmp_path):
     rows = [json.dumps({"step": step, "duration_s": 0.1, "loss": 3.0}) for step in range(201)]
     (tmp_path / "steps.jsonl").write_text("\n".join(rows) + "\n")
     assert read(str(tmp_path)).format.name == "nanogpt"
+
+
+def names_of_runs(folder):
+    return sorted(
+        sorted(source.name.rpartition("/")[2] for source in run.sources) for run in runs_below(str(folder), most=9).runs
+    )
+
+
+def test_a_log_and_a_recording_of_it_with_moments_are_one_run(tmp_path):
+    """The recording is the copy that says more."""
+    lines = noisy(0, 99)
+    write(tmp_path, "run.log", lines)
+    recorded = [f"{1_700_000_000 + number}.5\t{line}" for number, line in enumerate(lines)]
+    write(tmp_path, "run.arrivals.tsv", recorded)
+    assert names_of_runs(tmp_path) == [["run.arrivals.tsv", "run.log"]]
+    (found,) = runs_below(str(tmp_path), most=9).runs
+    assert read(*(source.name for source in found.sources)).paths[0].endswith(".tsv")
+
+
+def test_jobs_whose_steps_overlap_by_chance_are_runs_of_their_own(tmp_path):
+    """The second begins in the middle of the first, two weeks later, and is called otherwise."""
+    write(tmp_path, "resnet.log", noisy(0, 150, stamp=1_700_000_000))
+    write(tmp_path, "bert.log", noisy(50, 200, base=130, stamp=1_701_300_000))
+    assert names_of_runs(tmp_path) == [["bert.log"], ["resnet.log"]]
+
+
+@pytest.mark.parametrize("names", [("train.log", "train-resumed.log"), ("first.log", "second.log")])
+def test_a_part_goes_on_under_its_name_or_right_after(tmp_path, names):
+    write(tmp_path, names[0], noisy(0, 150, stamp=1_700_000_000))
+    write(tmp_path, names[1], noisy(120, 200, base=130, stamp=1_700_001_000))
+    assert names_of_runs(tmp_path) == [sorted(names)]
+
+
+def test_a_table_called_like_a_log_that_was_cut_is_that_run(tmp_path):
+    """One trainer writes both; the log ends long before the table does."""
+    rows = [
+        {"loss": 3.0, "global_step/max_steps": f"{step}/100", "elapsed_time": f"{step // 60}m {step % 60}s"}
+        for step in range(1, 100)
+    ]
+    write(tmp_path, "job.logging.jsonl", [json.dumps(row) for row in rows])
+    write(tmp_path, "job.stdout.log", [str(row) for row in rows[:40]])
+    write(tmp_path, "other.stdout.log", [str(row) for row in rows[:60]])
+    assert names_of_runs(tmp_path) == [["job.logging.jsonl"], ["other.stdout.log"]]

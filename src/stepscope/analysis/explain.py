@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 
+from stepscope.analysis.quotes import quoted_lines
 from stepscope.analysis.report import Ask, Report
 from stepscope.analysis.side_files import FindPrevious, read_side_files
 from stepscope.audit._lacks import qualified
@@ -16,8 +17,6 @@ from stepscope.reading.again import lines_again
 from stepscope.run.intervals import with_settings
 from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
-
-_MOST_QUOTED = 100  # slow steps whose line is quoted
 
 
 def explain(
@@ -64,5 +63,5 @@ def explain(
     ledger = attribute(run, confidence=confidence, spans=side_files.spans, records=side_files.records)
     ledger = diagnose(ledger, run, side_files.hardware)
     finish = qualified(forecast(run, ledger, confidence=confidence, previous=side_files.previous), run)
-    quoted = lines_again(run, [slow.line for slow in ledger.slow[:_MOST_QUOTED]])
-    return Report(run=run, ledger=ledger, forecast=finish, side_files=side_files, ask=ask, slow_lines=quoted)
+    quoted = lines_again(run, quoted_lines(run, ledger))
+    return Report(run=run, ledger=ledger, forecast=finish, side_files=side_files, ask=ask, quoted=quoted)

@@ -81,8 +81,8 @@ class Report:
     forecast: Forecast | NoForecast
     side_files: SideFiles
     ask: Ask
-    # The log's own lines of the costliest slow steps by number, secrets not masked; none where it was not looked into.
-    slow_lines: Mapping[int, str]
+    # Lines of steps, of a short log all lines, by number; secrets not masked. None where it was not looked into.
+    quoted: Mapping[int, str]
 
     def __str__(self) -> str:
         """The English terminal text, 80 columns wide."""

@@ -21,6 +21,7 @@ _FIELDS: Mapping[str, tuple[str, str]] = {
     "evaluates_last_step": ("habits", "evaluates_at_last_step"),
     "saves_first_step": ("habits", "saves_at_first_step"),
     "saves_only_after_evaluation": ("habits", "saves_only_after_evaluation"),
+    "prints_checkpoints": ("habits", "prints_checkpoints"),
     "setting_names": ("controls", "names"),
     "defaults": ("controls", "defaults"),
 }

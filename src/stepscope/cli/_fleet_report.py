@@ -12,6 +12,7 @@ from stepscope.core.errors import InputError, UsageError
 from stepscope.core.price import parse_price
 
 if TYPE_CHECKING:
+    from stepscope.core.price import StatedPrice
     from stepscope.fleet.answer import FleetReport
     from stepscope.i18n import Language
 
@@ -60,7 +61,7 @@ def report(args: argparse.Namespace, language: Language) -> int:
     store = Store(Path(args.store))
     if not store.parts("runs"):
         raise InputError("fleet-no-store", place=args.store)
-    fleet = Fleet(store, facts, args.price)
+    fleet = Fleet(store, facts, args.price.value if args.price is not None else None)
     found = fleet_report(fleet, Question(args.store, args.by, args.price, args.confidence))
     if args.format == "html":
         from stepscope.cli._fleet_pages import write_pages
@@ -88,9 +89,9 @@ def _rendered(args: argparse.Namespace, found: FleetReport, language: Language) 
     return drawn.render(found, language, width=_answer.terminal_size(args)[0])
 
 
-def _price(text: str) -> float:
+def _price(text: str) -> StatedPrice:
     """The price in `2.10/h`."""
     price = parse_price(text)
     if price.per_kwh:
         raise UsageError("fleet-bad-price", place=f"--price {text}")
-    return price.value
+    return price

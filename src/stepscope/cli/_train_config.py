@@ -1,4 +1,7 @@
-"""nanoGPT's config files for `train`, `sample` and `bench`: read, never run, and a misspelt setting is an error."""
+"""nanoGPT's config files for `train`, `sample` and `bench`: read, never run, and a misspelt setting is an error.
+
+And the settings that count where there is none.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,30 @@ from stepscope.core.redact import redact
 if TYPE_CHECKING:
     from stepscope.trainer.config import Plain
 
+# What `stepscope train` does without a config file: a minute or two on any machine, and text that begins to look
+# like Python.
+SMALL: dict[str, Plain] = {
+    "out_dir": "out-stdlib",
+    "dataset": "stdlib",
+    "device": "cpu",
+    "compile": False,
+    "recipe": "modern",
+    "eval_interval": 50,
+    "eval_iters": 40,
+    "log_interval": 10,
+    "gradient_accumulation_steps": 1,
+    "batch_size": 16,
+    "block_size": 128,
+    "n_layer": 4,
+    "n_head": 4,
+    "n_embd": 128,
+    "learning_rate": 1e-2,
+    "min_lr": 1e-3,
+    "beta2": 0.99,
+    "warmup_iters": 20,
+    "max_iters": 400,
+    "lr_decay_iters": 400,
+}
 # As alike as a slip of the finger leaves a name.
 _ALIKE = 0.8
 

@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
     language = _answer.chosen_languages(args)[0]
     _trainer.need_torch()
     with _trainer.translated_errors():
-        from stepscope.trainer.bench import BENCH, bench
         from stepscope.trainer.config import NAMES, build
+        from stepscope.trainer.extras.bench import BENCH, bench
 
         own: dict[str, Any] = dict(_OWN)
         layers: list[dict[str, Any]] = [BENCH]

@@ -65,23 +65,23 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(folder: Path, name: str | None, files: list[Path], tokens: str, language: Language) -> None:
     """Write the dataset called `name`, or the texts of `files`, as tokens of one kind."""
-    from stepscope.trainer import data
+    from stepscope.trainer.extras import corpora
 
     if name == "stdlib" and not files:
-        data.prepare_stdlib(folder)
+        corpora.prepare_stdlib(folder)
     elif tokens == "gpt2":
         several = name == "openwebtext" or any(path.suffix == ".jsonl" for path in files)
-        data.write_gpt2_folder(_texts(files, language), folder, separate=several)
+        corpora.write_gpt2_folder(_texts(files, language), folder, separate=several)
     else:
-        data.write_char_folder("".join(_texts(files, language)), folder)
+        corpora.write_char_folder("".join(_texts(files, language)), folder)
 
 
 def _texts(files: list[Path], language: Language) -> Iterator[str]:
     """The documents of the files, or tiny Shakespeare from the network."""
-    from stepscope.trainer import data
+    from stepscope.trainer.extras import corpora
 
     if files:
-        yield from data.read_documents(files)
+        yield from corpora.read_documents(files)
         return
-    print(language.text("data-download", url=data.SHAKESPEARE_URL), file=sys.stderr, flush=True)
-    yield data.download_shakespeare()
+    print(language.text("data-download", url=corpora.SHAKESPEARE_URL), file=sys.stderr, flush=True)
+    yield corpora.download_shakespeare()

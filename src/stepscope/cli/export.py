@@ -27,8 +27,8 @@ def run(args: argparse.Namespace) -> int:
     language = _answer.chosen_languages(args)[0]
     _trainer.need_torch()
     with _trainer.translated_errors():
-        from stepscope.trainer.checkpoint import export
-        from stepscope.trainer.writer import NAME
+        from stepscope.trainer.extras.export import export
+        from stepscope.trainer.extras.writer import NAME
 
         target = Path(args.to) if args.to else Path(args.out_dir) / NAME
         state = export(Path(args.out_dir), target)

@@ -77,7 +77,7 @@ def _scan(args: argparse.Namespace, language: Language) -> int:
     at = scanned.progress
     print(
         language.text(
-            "fleet-scanned", found=at.num_found, known=at.num_known, done=at.num_done, failed=scanned.num_failed
+            "fleet-scanned", found=at.num_found, known=at.num_known, runs=scanned.num_runs, failed=scanned.num_failed
         )
     )
     for folder in scanned.unreadable:

@@ -146,7 +146,7 @@ def _sample(args: argparse.Namespace) -> None:
     import torch
 
     from stepscope.trainer.config import TrainConfig
-    from stepscope.trainer.device import join_world, make_autocast, pick_precision
+    from stepscope.trainer.extras.device import join_world, make_autocast, pick_precision
 
     name = args.device if args.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     config = TrainConfig(device=name, dtype=args.dtype, init_from=args.init_from, gpt2_folder=args.gpt2_folder)
@@ -163,7 +163,7 @@ def _sample(args: argparse.Namespace) -> None:
         model.compile(dynamic=True)  # the text grows by a token each time
     start = args.start
     if start.startswith("FILE:"):
-        from stepscope.trainer.data import read_documents
+        from stepscope.trainer.extras.corpora import read_documents
 
         start = next(iter(read_documents([Path(start[5:])])))
     # A corpus may have no line end, which nobody has asked for.
@@ -179,8 +179,8 @@ def _sample(args: argparse.Namespace) -> None:
 def _load(args: argparse.Namespace) -> tuple[Any, Any, Any, list[int]]:
     """The network, how text becomes tokens and back, and a first token."""
     from stepscope.trainer import checkpoint
-    from stepscope.trainer.model import load_gpt2, load_model
-    from stepscope.trainer.writer import NAME
+    from stepscope.trainer.extras.weights import load_gpt2, load_model
+    from stepscope.trainer.extras.writer import NAME
 
     if args.init_from != "resume":
         return load_gpt2(args.init_from, args.gpt2_folder, 0.0), *_tokens({}, Path())
@@ -194,7 +194,8 @@ def _load(args: argparse.Namespace) -> tuple[Any, Any, Any, list[int]]:
 def _tokens(saved: dict[str, Any], folder: Path) -> tuple[Any, Any, list[int]]:
     """How text becomes tokens and back (the data folder's characters, else GPT-2's byte pairs), and a first token."""
     from stepscope.trainer.config import TrainerError
-    from stepscope.trainer.data import GPT2_TOKENS, gpt2_encoding, read_meta
+    from stepscope.trainer.data import GPT2_TOKENS, read_meta
+    from stepscope.trainer.extras.corpora import gpt2_encoding
 
     config = saved.get("config")
     name = str(config.get("dataset", "")) if isinstance(config, dict) else ""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stepscope.cli import _answer, _flags, _trainer
-from stepscope.cli._train_config import read_settings
+from stepscope.cli._train_config import SMALL, read_settings
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Argument, Decimal, Seconds
 from stepscope.core.redact import redact
@@ -26,7 +26,7 @@ from stepscope.core.redact import redact
 if TYPE_CHECKING:
     from stepscope.i18n import Language
     from stepscope.trainer.config import Plain, TrainConfig
-    from stepscope.trainer.selftest import Finding
+    from stepscope.trainer.extras.selftest import Finding
     from stepscope.trainer.train import Outcome
 
 _SAMPLE_TOKENS = 400
@@ -34,7 +34,7 @@ _SAMPLE_TOKENS = 400
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One flag per setting, under nanoGPT's names."""
-    from stepscope.trainer.config import ABOUT, NAMES, SMALL, TrainConfig
+    from stepscope.trainer.config import ABOUT, NAMES, TrainConfig
 
     defaults = TrainConfig()
     parser.add_argument("config", nargs="*", metavar="CONFIG.py", help="Config files of nanoGPT, read in this order")
@@ -82,8 +82,8 @@ def _train(args: argparse.Namespace) -> int:
     voice = _Voice(language)
     with _trainer.translated_errors():
         asked = _settings(args, voice)
-        from stepscope.trainer.accounts import process_start_ns
         from stepscope.trainer.config import build
+        from stepscope.trainer.extras.process import process_start_ns
 
         config = build(*asked.layers)
         is_first = os.environ.get("RANK", "0") == "0"
@@ -136,8 +136,8 @@ def _selftest(args: argparse.Namespace) -> int:
     if args.config or any(getattr(args, name) is not None for name in NAMES if name != "device"):
         raise UsageError("selftest-alone", place="--selftest")
     _trainer.need_torch()
-    from stepscope.trainer.selftest import PARTS, best_device
-    from stepscope.trainer.selftest import run as run_parts
+    from stepscope.trainer.extras.selftest import PARTS, best_device
+    from stepscope.trainer.extras.selftest import run as run_parts
 
     with _trainer.translated_errors():
         parts = list(PARTS) if args.selftest == "all" else args.selftest.split(",")
@@ -188,7 +188,7 @@ class _Asked(NamedTuple):
 
 def _settings(args: argparse.Namespace, voice: _Voice) -> _Asked:
     """The settings, and nanoGPT's lines that say so."""
-    from stepscope.trainer.config import NAMES, SMALL
+    from stepscope.trainer.config import NAMES
 
     flags = {name: value for name in NAMES if (value := getattr(args, name)) is not None}
     layers: list[dict[str, Plain]] = []

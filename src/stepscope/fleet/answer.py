@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from stepscope.core.price import StatedPrice
 
 
 class Amount(NamedTuple):
@@ -126,7 +128,11 @@ class Regression(NamedTuple):
 
 
 class Host(NamedTuple):
-    """A host against the fleet: runs, the median ratio of its iterations to those of the same configuration."""
+    """A host against the fleet: runs, the median ratio of its iterations to those of the same configuration.
+
+    extra
+        What its slow iterations took more, and what was lost to crashes there; a run's hosts share it.
+    """
 
     name: str
     num_runs: int
@@ -195,11 +201,19 @@ class Unread(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How many runs the figures rest on, and of how many a fact is not known."""
+    """How many runs the figures rest on, and of how many a fact is not known.
+
+    copies
+        Logs that repeat another one's iterations and times; they are in none of the figures.
+    counted
+        Of those with times, the runs that are in the GPU-hours.
+    """
 
     found: int
     read: int
+    copies: int
     timed: int
+    counted: int
     ended_early: int
     restarted: int
     without: dict[str, int]
@@ -213,8 +227,23 @@ class Training(NamedTuple):
     lost: Amount
 
 
+class Fix(NamedTuple):
+    """What would have saved most: a change of a setting, a commit that made runs slower, or a bad host."""
+
+    kind: Literal["cause", "regression", "host"]
+    name: str
+    saves: Amount
+
+
 class FleetReport(NamedTuple):
-    """The answer. `unit` says what is weighted: "gpu" or, where no devices are known, "run"."""
+    """The answer.
+
+    first
+        What to fix first; None where nothing states a sum.
+    paused, num_paused
+        Time between two starts of a run that are more than an hour apart, and the runs that have any. It is in no
+        other figure.
+    """
 
     store: str
     counts: Counts
@@ -222,9 +251,12 @@ class FleetReport(NamedTuple):
     last_at: dt.datetime | None
     total: Amount
     lost: Amount
+    paused: Amount
+    num_paused: int
+    first: Fix | None
     goodput: Goodput | None
     training: Training | None
-    price: float | None
+    price: StatedPrice | None
     causes: tuple[Cause, ...]
     regressions: tuple[Regression, ...]
     hosts: tuple[Host, ...]

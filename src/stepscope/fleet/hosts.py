@@ -26,6 +26,8 @@ _LEAST_ALIKE = 5
 _MOST_HOSTS = 100_000
 # What may be the host's: out of memory and an interrupt are the user's.
 _CRASHES = ("crashed", "killed")
+# What interruptions take: the work that has to be done again, and the time until it goes on.
+INTERRUPTIONS = ("lost_work", "gap", "died_after_checkpoint", "died_before_checkpoint")
 
 _SPEED = f"""
 CREATE OR REPLACE TEMP TABLE speed AS
@@ -45,20 +47,22 @@ SELECT read_id, usual_s, typical_s / usual_s AS ratio FROM (
 _MEMBERS = f"""
 CREATE OR REPLACE TEMP TABLE member AS
 WITH own AS (SELECT read_id, host, max(ratio) AS ratio FROM rank WHERE host IS NOT NULL GROUP BY ALL),
+cut AS (SELECT read_id, sum(seconds) AS cut_s FROM finding WHERE code IN {INTERRUPTIONS} GROUP BY read_id),
 placed AS (SELECT *, unnest(list_distinct(hosts)) AS host FROM run WHERE len(hosts) > 0)
 SELECT placed.host AS host, placed.read_id AS read_id, coalesce(own.ratio, speed.ratio) AS ratio, usual_s,
        num_steps, devices, price, len(hosts) AS num_hosts, coalesce(config_hash, uri) AS config,
-       state IN {_CRASHES} AS is_crash
+       state IN {_CRASHES} AS is_crash, coalesce(cut_s, 0) AS cut_s
 FROM placed LEFT JOIN own ON own.read_id = placed.read_id AND own.host = placed.host
-     LEFT JOIN speed ON speed.read_id = placed.read_id
+     LEFT JOIN speed ON speed.read_id = placed.read_id LEFT JOIN cut ON cut.read_id = placed.read_id
 """
 _HOSTS = f"""
 SELECT host, count(*) AS num, median(ratio) AS ratio, count(ratio) AS num_timed,
        count(*) FILTER (WHERE ratio >= {_SLOW}) AS slow, count(*) FILTER (WHERE is_crash) AS crashed,
-       sum(CASE WHEN ratio >= {_SLOW} THEN extra_s ELSE 0 END) AS run_s,
-       sum(CASE WHEN ratio >= {_SLOW} THEN extra_s * devices ELSE 0 END) AS device_s,
-       sum(CASE WHEN ratio >= {_SLOW} THEN extra_s * devices * price ELSE 0 END) / 3600 AS money
-FROM (SELECT *, (ratio - 1) * usual_s * num_steps / num_hosts AS extra_s FROM member)
+       sum(extra_s) AS run_s, sum(extra_s * devices) AS device_s, sum(extra_s * devices * price) / 3600 AS money
+FROM (
+    SELECT *, (CASE WHEN ratio >= {_SLOW} THEN (ratio - 1) * usual_s * num_steps ELSE 0 END
+               + CASE WHEN is_crash THEN cut_s ELSE 0 END) / num_hosts AS extra_s FROM member
+)
 GROUP BY host ORDER BY host LIMIT {_MOST_HOSTS}
 """
 

@@ -2,20 +2,26 @@
 
 What a single report leaves out counts here as well, because small shares of many runs are large: everything below a
 hundredth of the time, the work after the last checkpoint of a run that died, and what one slow rank cost the others.
+A long pause between two starts does not count: nobody knows who had the GPUs in the meantime.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from stepscope.advice._base import Advice
 from stepscope.analysis.findings import find_costs
 from stepscope.analysis.report import Report
+from stepscope.core.units import NS
 from stepscope.ledger.phases import Basis
 from stepscope.ledger.timeline import row_ends, timeline
+from stepscope.run.model import NO_TIME
 from stepscope.run.ranks import find_slowest
 
 DIED = frozenset({"crashed", "out_of_memory", "killed", "interrupted"})
+# A job that is started again within this time has most likely kept its GPUs, and otherwise not.
+LONGEST_GAP_S = 3600.0
 
 
 class Loss(NamedTuple):
@@ -30,9 +36,14 @@ class Loss(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What a run's time went into: productive seconds with their interval, and what the log does not explain."""
+    """What a run's time went into: productive seconds with their interval, and what the log does not explain.
+
+    paused_s
+        Between two starts that are more than an hour apart: no time of the run, and in none of the others.
+    """
 
     losses: tuple[Loss, ...]
+    paused_s: float
     productive_s: float
     low_s: float
     high_s: float
@@ -42,11 +53,21 @@ class Account(NamedTuple):
 def account(report: Report, num_steps: float) -> Account:
     """The account of one run."""
     ledger = report.ledger
-    wall_s, unexplained_s = ledger.wall_s, ledger.seconds("unlogged")
+    paused_s = _paused_s(report)
+    wall_s, unexplained_s = ledger.wall_s - paused_s, ledger.seconds("unlogged")
     costs = find_costs(report.run, ledger, report.best, least_share=0.0)
     losses = [Loss(one.code, one.seconds, one.low_s, one.high_s, one.basis, one.setting) for one in costs]
+    losses = _without(losses, paused_s)
     room_s = max(0.0, wall_s - unexplained_s - sum(loss.seconds for loss in losses))
-    for extra in (_after_last_checkpoint(report), _straggler(report, num_steps)):
+    waits = _waits_for_straggler(report, num_steps)
+    if waits is not None and waits.seconds > 0:
+        # The rank whose log is read printed its own compute; that it waited shows in the moments of its lines only.
+        seconds = min(waits.seconds, unexplained_s)
+        unexplained_s -= seconds
+        losses.append(
+            waits._replace(seconds=seconds, low_s=min(waits.low_s, seconds), high_s=max(seconds, waits.high_s))
+        )
+    for extra in (_after_last_checkpoint(report), _is_straggler(report, num_steps)):
         if extra is None:
             continue
         seconds = min(extra.seconds, room_s)
@@ -56,12 +77,12 @@ def account(report: Report, num_steps: float) -> Account:
             losses.append(extra._replace(seconds=seconds, low_s=min(extra.low_s, seconds), high_s=max(seconds, high_s)))
     low_s = max(0.0, wall_s - unexplained_s - sum(loss.high_s for loss in losses))
     high_s = min(wall_s, max(room_s, wall_s - sum(loss.low_s for loss in losses)))
-    return Account(tuple(losses), room_s, min(low_s, room_s), high_s, unexplained_s)
+    return Account(tuple(losses), paused_s, room_s, min(low_s, room_s), high_s, unexplained_s)
 
 
 def shows_checkpoints(report: Report) -> bool:
-    """Whether the log would show a checkpoint if one were written."""
-    return num_checkpoints(report) > 0 or any(line.kind == "checkpoint" for line in report.run.format.lines)
+    """Whether the log would show a checkpoint if one were written: many trainers say so only if they are asked to."""
+    return num_checkpoints(report) > 0 or report.run.format.habits.prints_checkpoints is True
 
 
 def num_checkpoints(report: Report) -> int:
@@ -89,6 +110,33 @@ def evaluation_excess_s(report: Report) -> float | None:
     return max((seconds for seconds in own if seconds is not None), default=0.0)
 
 
+def _paused_s(report: Report) -> float:
+    """Seconds between the end of a process and the next one's first iteration, where these are more than an hour."""
+    steps, found = report.run.steps, 0.0
+    if not len(steps.t_ns):
+        return found
+    for before, after in pairwise(report.run.segments):
+        end_ns, row = int(steps.t_ns[before.first_row + before.num_rows - 1]), after.first_row
+        if NO_TIME in (end_ns, int(steps.t_ns[row])):
+            continue
+        seconds = (int(steps.t_ns[row]) - int(steps.dur_ns[row] * steps.span[row]) - end_ns) / NS
+        found += seconds if seconds > LONGEST_GAP_S else 0.0
+    return min(found, report.ledger.seconds("gap"))
+
+
+def _without(losses: list[Loss], paused_s: float) -> list[Loss]:
+    """The losses without the pauses, which are gaps or, after the best validation loss, part of that."""
+    found = []
+    for loss in sorted(losses, key=lambda one: one.code != "gap"):
+        own_s = min(paused_s, loss.seconds) if loss.code in {"gap", "after_best"} else 0.0
+        paused_s -= own_s
+        kept = loss._replace(
+            seconds=loss.seconds - own_s, low_s=max(0.0, loss.low_s - own_s), high_s=loss.high_s - own_s
+        )
+        found.append(kept if own_s else loss)
+    return sorted((loss for loss in found if loss.seconds > 0), key=lambda one: -one.seconds)
+
+
 def _after_last_checkpoint(report: Report) -> Loss | None:
     """The training that a run's death threw away; None where it did not die or its checkpoints are not known."""
     state, run, ledger = report.state, report.run, report.ledger
@@ -111,6 +159,22 @@ def _after_last_checkpoint(report: Report) -> Loss | None:
     doubt = min(0.5, doubt) / max(1.0, len(run)) ** 0.5
     code = "died_after_checkpoint" if saved else "died_before_checkpoint"
     return Loss(code, seconds, seconds * (1 - doubt), seconds * (1 + doubt), "inferred", "checkpoint_interval")
+
+
+def _waits_for_straggler(report: Report, num_steps: float) -> Loss | None:
+    """What another rank's slowness cost; None where there is none, or it is the rank whose log is read."""
+    loss = _straggler(report, num_steps)
+    return loss if loss is not None and not _is_own_rank(report) else None
+
+
+def _is_straggler(report: Report, num_steps: float) -> Loss | None:
+    """What the slowness of the rank whose log is read cost; its iterations contain it."""
+    return _straggler(report, num_steps) if _is_own_rank(report) else None
+
+
+def _is_own_rank(report: Report) -> bool:
+    slowest = find_slowest(report.run)
+    return slowest is not None and slowest.number == min(rank.number for rank in report.run.ranks)
 
 
 def _straggler(report: Report, num_steps: float) -> Loss | None:

@@ -1,23 +1,21 @@
 """A store's newest readings with what was stated of them, as tables that DuckDB asks: `run`, `finding`, `advice`, …
 
 `run.weight` is what a second of a run counts: its GPUs where the fleet's are known, else one. `run.price` is per GPU
-and hour.
+and hour, `run.wall_s` without the pauses between two starts. A copy of another log is in `copy`, not in `run`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stepscope.core.errors import UsageError
 from stepscope.fleet.facts import FACTS, Facts
 from stepscope.fleet.store import Store
 from stepscope.fleet.tables import TABLES, Row, arrow_schema
 
-if TYPE_CHECKING:
-    pass
-
 _OTHERS = {"findings": "finding", "advice": "advice", "phases": "phase", "alarms": "alarm", "ranks": "rank"}
+_NO_COPY = "read_id NOT IN (SELECT read_id FROM copy)"
 
 
 class Fleet:
@@ -58,6 +56,13 @@ class Fleet:
             QUALIFY row_number() OVER (PARTITION BY uri ORDER BY scanned_at DESC, read_id) = 1
             """
         )
+        # Logs are copied, whole: of equal ones the oldest counts.
+        self._base.execute(
+            """
+            CREATE TABLE copy AS SELECT read_id FROM newest WHERE fingerprint IS NOT NULL
+            QUALIFY row_number() OVER (PARTITION BY format, fingerprint ORDER BY written_at, uri) > 1
+            """
+        )
         for table, name in _OTHERS.items():
             self._view(store, table, f"{name}_read")
             columns = ", ".join(f'"{column}"' for column in TABLES[table])
@@ -78,7 +83,9 @@ class Fleet:
         """Join what was stated of the runs to what their logs say."""
         import pyarrow as arrow
 
-        names = self._base.execute("SELECT read_id, uri, job_id FROM newest WHERE status = 'read'").fetchall()
+        names = self._base.execute(
+            f"SELECT read_id, uri, job_id FROM newest WHERE status = 'read' AND {_NO_COPY}"
+        ).fetchall()
         stated = [facts.of(uri, job_id) for _, uri, job_id in names]
         types = {**{name: arrow_schema("runs").field(name).type for name in FACTS if name != "price"}}
         types["price"] = arrow.float64()
@@ -88,11 +95,13 @@ class Fleet:
         own = ", ".join(
             f'coalesce(stated."{name}", newest."{name}") AS "{name}"' for name in FACTS if name not in {"price"}
         )
-        kept = ", ".join(f'newest."{name}"' for name in TABLES["runs"] if name not in FACTS)
+        kept = ", ".join(f'newest."{name}"' for name in TABLES["runs"] if name not in {*FACTS, "wall_s"})
         self._base.execute(
             f"""
             CREATE TABLE run AS
-            SELECT {kept}, {own}, coalesce(stated.price, ?) AS price, coalesce(wall_s > 0, false) AS is_timed
+            SELECT {kept}, {own}, coalesce(stated.price, ?) AS price,
+                   newest.wall_s - coalesce(newest.paused_s, 0) AS wall_s,
+                   coalesce(newest.wall_s - coalesce(newest.paused_s, 0) > 0, false) AS is_timed
             FROM newest JOIN stated USING (read_id)
             """,
             [price],

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from stepscope.core.price import StatedPrice
 from stepscope.fleet.answer import (
     Amount,
     Cause,
     Costly,
     Counts,
     Estimate,
+    Fix,
     FleetReport,
     Goodput,
     Group,
+    Host,
+    Regression,
     Remedy,
     RunShare,
     Training,
     Unread,
 )
-from stepscope.fleet.hosts import find_hosts
+from stepscope.fleet.hosts import INTERRUPTIONS, find_hosts
 from stepscope.fleet.moments import moment
 from stepscope.fleet.query import Fleet
 from stepscope.fleet.regressions import find_regressions
@@ -28,8 +32,6 @@ from stepscope.fleet.tables import Row
 _MOST_RUNS = 10
 _MOST_GROUPS = 1000
 _MOST_COSTLY = 200
-# Of what takes interruptions: the work that has to be done again, and the time until it goes on.
-_INTERRUPTIONS = ("lost_work", "gap", "died_after_checkpoint", "died_before_checkpoint")
 # The phase of the ledger that a cause of the same name is; a change that saves seconds of it is its remedy.
 _WITH_REMEDIES = ("evaluation", "checkpoint", "data", "warmup", "gc", "logging", "communication")
 # What may be asked by, and what it is in the table `run`; hosts are several a run.
@@ -44,7 +46,7 @@ class Question(NamedTuple):
 
     store: str
     by: str = "cause"
-    price: float | None = None
+    price: StatedPrice | None = None
     confidence: float = 0.9
 
 
@@ -56,6 +58,10 @@ def fleet_report(fleet: Fleet, question: Question) -> FleetReport:
     causes = _causes(fleet, whole_s)
     hosts = find_hosts(fleet)
     lemons = [host.name for host in hosts if host.is_lemon]
+    regressions = find_regressions(fleet, lemons, question.confidence)
+    paused = fleet.rows(
+        f"SELECT count(*) AS num, {AMOUNT.format('paused_s')} FROM run WHERE is_timed AND paused_s > 0"
+    )[0]
     span = fleet.one("SELECT epoch(min(started_at)), epoch(max(ended_at)) FROM run")
     return FleetReport(
         store=question.store,
@@ -64,11 +70,14 @@ def fleet_report(fleet: Fleet, question: Question) -> FleetReport:
         last_at=moment(span[1]),
         total=total,
         lost=added([cause.amount for cause in causes]) if causes else nothing(fleet),
+        paused=amount(fleet, paused),
+        num_paused=paused["num"],
+        first=_first(causes, regressions, hosts),
         goodput=_goodput(fleet) if whole_s > 0 else None,
         training=_training(fleet),
         price=question.price,
         causes=causes,
-        regressions=find_regressions(fleet, lemons, question.confidence),
+        regressions=regressions,
         hosts=hosts,
         running=find_running(fleet, question.confidence),
         by=question.by,
@@ -82,6 +91,15 @@ def amount(fleet: Fleet, row: Row) -> Amount:
     """The amount in a row of an answer; without devices there is no money either."""
     device_s = (row["device_s"] or 0.0) if fleet.has_devices else None
     return Amount(row["run_s"] or 0.0, device_s, row["money"] if fleet.has_devices else None)
+
+
+def _first(causes: tuple[Cause, ...], regressions: tuple[Regression, ...], hosts: tuple[Host, ...]) -> Fix | None:
+    """What would have saved most."""
+    found = [Fix("cause", one.code, one.saves) for one in causes if one.saves is not None]
+    found += [Fix("regression", one.since, one.extra) for one in regressions]
+    found += [Fix("host", one.name, one.extra) for one in hosts if one.is_lemon]
+    best = max(found, key=lambda one: one.saves.weighted_s, default=None)
+    return best if best is not None and best.saves.weighted_s > 0 else None
 
 
 def nothing(fleet: Fleet) -> Amount:
@@ -98,13 +116,17 @@ def added(amounts: list[Amount]) -> Amount:
 
 def _counts(fleet: Fleet) -> Counts:
     facts = ("devices", "price", "hosts", "user", "project", "gpu", "commit", "config_hash")
-    missing = ", ".join(f'count(*) FILTER (WHERE "{fact}" IS NULL)' for fact in facts)
+    missing = ", ".join(f'count(*) FILTER (WHERE is_timed AND "{fact}" IS NULL)' for fact in facts)
     found, failed = fleet.one("SELECT count(*), count(*) FILTER (WHERE status = 'failed') FROM newest")
-    timed, early, restarted, *without = fleet.one(
-        "SELECT count(*) FILTER (WHERE is_timed), count(*) FILTER (WHERE ended_early), "
+    copies = fleet.one("SELECT count(*) FROM copy")[0]
+    timed, counted, early, restarted, *without = fleet.one(
+        "SELECT count(*) FILTER (WHERE is_timed), count(*) FILTER (WHERE is_timed AND weight IS NOT NULL), "
+        "count(*) FILTER (WHERE ended_early), "
         f"count(*) FILTER (WHERE num_restarts > 0), {missing} FROM run"
     )
-    return Counts(found, found - failed, timed, early, restarted, dict(zip(facts, without, strict=True)))
+    return Counts(
+        found, found - failed, copies, timed, counted, early, restarted, dict(zip(facts, without, strict=True))
+    )
 
 
 def _goodput(fleet: Fleet) -> Goodput:
@@ -123,7 +145,7 @@ def _goodput(fleet: Fleet) -> Goodput:
 
 
 def _training(fleet: Fleet) -> Training | None:
-    marks = ", ".join("?" for _ in _INTERRUPTIONS)
+    marks = ", ".join("?" for _ in INTERRUPTIONS)
     row = fleet.rows(
         f"""
         WITH cut AS (
@@ -134,7 +156,7 @@ def _training(fleet: Fleet) -> Training | None:
         FROM run LEFT JOIN cut USING (read_id)
         WHERE is_timed AND weight IS NOT NULL AND (num_restarts > 0 OR ended_early OR seconds > 0)
         """,
-        _INTERRUPTIONS,
+        INTERRUPTIONS,
     )[0]
     return Training(row["num"], 1 - row["lost"] / row["whole"], amount(fleet, row)) if row["num"] else None
 
@@ -143,11 +165,12 @@ def _causes(fleet: Fleet, whole_s: float) -> tuple[Cause, ...]:
     rows = fleet.rows(
         f"""
         SELECT code, {AMOUNT.format("seconds")}, sum(low_s * weight) AS low, sum(high_s * weight) AS high,
-               count(DISTINCT read_id) AS num, sum(seconds / wall_s) / any_value(timed) AS by_runs,
+               count(DISTINCT read_id) FILTER (WHERE weight IS NOT NULL) AS num,
+               coalesce(sum(seconds / wall_s) FILTER (WHERE weight IS NOT NULL) / any_value(timed), 0) AS by_runs,
                sum(least(evaluation_excess_s, seconds)) AS beyond_run_s,
                sum(least(evaluation_excess_s, seconds) * devices) AS beyond_device_s,
                sum(least(evaluation_excess_s, seconds) * devices * price) / 3600 AS beyond_money
-        FROM finding JOIN run USING (read_id), (SELECT count(*) AS timed FROM run WHERE is_timed)
+        FROM finding JOIN run USING (read_id), (SELECT count(*) AS timed FROM run WHERE is_timed AND weight IS NOT NULL)
         WHERE is_timed AND seconds > 0 GROUP BY code
         """
     )

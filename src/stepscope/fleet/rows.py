@@ -7,6 +7,8 @@ import hashlib
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from stepscope import __version__
 from stepscope.analysis.explain import explain
 from stepscope.analysis.report import Report
@@ -29,6 +31,8 @@ from stepscope.source.listing import Listed
 
 _MOST_SLOW = 50
 _MOST_TEXT = 400
+# Two runs do not agree by chance in so many iterations with so many different times.
+_LEAST_ROWS, _LEAST_FIGURES = 20, 8
 # What makes two runs the same job as far as the time of a step goes. Lengths and intervals do not.
 _CONFIG = (
     *("batch_size", "gradient_accumulation_steps", "block_size", "parameters", "tokens_per_step", "world_size"),
@@ -71,6 +75,7 @@ def of_run(run: Run, files: Sequence[Listed], now: dt.datetime) -> tuple[Row, Ro
         "productive_low_s": spent.low_s,
         "productive_high_s": spent.high_s,
         "unexplained_s": spent.unexplained_s,
+        "paused_s": spent.paused_s,
         "evaluation_excess_s": evaluation_excess_s(report),
     }
     row = about_files(files) | {"status": "read"} | (timed if report.has_times else {})
@@ -92,6 +97,7 @@ def _about_run(report: Report, steps: float) -> Row:
         "last_step": report.state.step,
         "max_steps": run.settings.count("max_steps"),
         "num_steps": steps if len(run) else None,
+        "fingerprint": _fingerprint(run),
         # A restart in place, not another training in the same file.
         "num_restarts": sum(one.training == two.training for one, two in zip(run.segments, run.segments[1:])),  # noqa: B905
         "num_checkpoints": num_checkpoints(report),
@@ -132,6 +138,15 @@ def _about_end(report: Report) -> Row:
 def _about_reading(report: Report) -> Row:
     run = report.run
     return {"lines": run.num_lines, "unread_lines": run.num_unread, "reading_confidence": report.reading.confidence}
+
+
+def _fingerprint(run: Run) -> str | None:
+    """The iterations and their printed times as one text: equal in copies of a log. None where chance may do it."""
+    steps = run.steps
+    if len(run) < _LEAST_ROWS or len(np.unique(steps.dur_ns)) < _LEAST_FIGURES:
+        return None
+    content = b"".join(column.tobytes() for column in (steps.step, steps.dur_ns, steps.span))
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _config(run: Run) -> str | None:

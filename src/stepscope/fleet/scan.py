@@ -25,8 +25,8 @@ from stepscope.source.listing import Listing, listings
 CHUNK = 64
 # How often a log is tried with nothing else at work before it is said to kill its worker.
 _LAST_TRIES = 2
-# The last chunks are handed over in quarters: nobody waits long for the last of them.
-_LAST, _PARTS = 8, 4
+# The last chunks are handed over in eighths: nobody waits long for the last of them.
+_LAST, _PARTS = 8, 8
 # A chunk ends at these many bytes, too.
 _MOST_BYTES = 64 << 20
 
@@ -61,6 +61,7 @@ class Scanned(NamedTuple):
     """What a scan did."""
 
     progress: Progress
+    num_runs: int  # that were read now
     num_failed: int
     unreadable: tuple[str, ...]  # folders that could not be listed
 
@@ -76,7 +77,7 @@ def scan(
 ) -> Scanned:
     """Explain what is below the places and not in the store yet, and add it."""
     unreadable: list[str] = []
-    num_failed = 0
+    num_runs = num_failed = 0
     with store.opened(), tempfile.TemporaryFile() as spool:
         todo = _Todo(cast(BinaryIO, spool), store.finished(clock.now()), show, chunk_size)
         lister = list_place or list_any
@@ -88,13 +89,14 @@ def scan(
         for done in _rounds(engine, todo.chunks()):
             rows = failed_rows(done.chunk[0], "worker-died", "") if done.result is None else done.result.rows
             store.write(rows)
-            num_failed += sum(row["status"] == "failed" for row in rows["runs"])
+            failed = sum(row["status"] == "failed" for row in rows["runs"])
+            num_failed, num_runs = num_failed + failed, num_runs + len(rows["runs"]) - failed
             num_done += len(done.chunk)
             num_bytes += sum(one.size for one in done.chunk)
             show(Progress(todo.num_found, todo.num_known, num_done, num_bytes, time.monotonic() - start, False))
         store.compact()
         progress = Progress(todo.num_found, todo.num_known, num_done, num_bytes, time.monotonic() - start, False)
-    return Scanned(progress, num_failed, tuple(unreadable))
+    return Scanned(progress, num_runs, num_failed, tuple(unreadable))
 
 
 def list_any(place: str, note: Callable[[str], None]) -> Iterator[Listing]:

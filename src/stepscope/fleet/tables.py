@@ -41,6 +41,8 @@ TABLES: dict[str, dict[str, Type]] = {
         "productive_low_s": "number",
         "productive_high_s": "number",
         "unexplained_s": "number",
+        "paused_s": "number",
+        "fingerprint": "text",
         "first_step": "whole",
         "last_step": "whole",
         "max_steps": "whole",

@@ -55,7 +55,7 @@ FORMAT = Format(
         "training; the printed eta is the median of the last 1000 step times x the iterations to MAX_ITER. "
         "Both leave evaluation and saving out.",
     ),
-    habits=Habits(kept_checkpoints=0),
+    habits=Habits(kept_checkpoints=0, prints_checkpoints=True),
     controls=Controls(
         names={"EVAL_PERIOD": "eval_interval", "CHECKPOINT_PERIOD": "checkpoint_interval"},
         settable={

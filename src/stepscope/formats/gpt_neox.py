@@ -30,7 +30,7 @@ FORMAT = Format(
         "time, the other way round. DeepSpeed's own rate leaves all that out. No ETA is printed.",
     ),
     layout=Layout(first_step=1, events_follow_step=True),
-    habits=Habits(kept_checkpoints=0),
+    habits=Habits(kept_checkpoints=0, prints_checkpoints=True),
     controls=CONTROLS._replace(
         names={
             "train_iters": "max_steps",

@@ -64,6 +64,7 @@ FORMAT = Format(
         # bf16 weights, Adam's two moments and the fp32 copy of the weights
         checkpoint_bytes_per_parameter=14.0,
         kept_checkpoints=0,
+        prints_checkpoints=True,
     ),
     controls=Controls(
         names={

@@ -26,7 +26,7 @@ FORMAT = Format(
         "line after it, which therefore looks slow. No ETA is printed.",
     ),
     layout=Layout(first_step=1, events_follow_step=True),
-    habits=Habits(kept_checkpoints=0),
+    habits=Habits(kept_checkpoints=0, prints_checkpoints=True),
     controls=CONTROLS,
     samples=(
         Sample(

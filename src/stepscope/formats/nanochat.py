@@ -60,7 +60,7 @@ FORMAT = Format(
         "are outside it. `total time` adds these up from the eleventh step on and `eta` is reckoned from it, so "
         "neither knows of evaluations.",
     ),
-    habits=Habits(evaluates_at_first_step=True, saves_at_first_step=False, kept_checkpoints=0),
+    habits=Habits(evaluates_at_first_step=True, saves_at_first_step=False, kept_checkpoints=0, prints_checkpoints=True),
     controls=Controls(
         settable={
             "eval_interval": "eval-every",

@@ -53,6 +53,7 @@ FORMAT = Format(
         evaluates_at_first_step=True,
         saves_at_first_step=False,
         saves_only_after_evaluation=True,
+        prints_checkpoints=True,
         # fp32 weights and Adam's two moments
         checkpoint_bytes_per_parameter=12.0,
         kept_checkpoints=1,

@@ -45,6 +45,7 @@ FORMAT = Format(
         # fp32 weights and Adam's two moments
         checkpoint_bytes_per_parameter=12.0,
         kept_checkpoints=3,
+        prints_checkpoints=True,
         evaluation=EvaluationHabits(is_on_one_rank=False, shares_generator=False),
     ),
     controls=NANOGPT.controls._replace(

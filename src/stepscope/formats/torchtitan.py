@@ -71,7 +71,7 @@ FORMAT = Format(
         "covers the steps since the last line and leaves validation out; the total is in the header. No ETA.",
     ),
     layout=Layout(first_step=1),
-    habits=Habits(kept_checkpoints=10),
+    habits=Habits(kept_checkpoints=10, prints_checkpoints=True),
     controls=Controls(
         settable={
             "eval_interval": "validation.freq",

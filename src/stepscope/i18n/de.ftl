@@ -984,8 +984,10 @@ compare-same = Beide Läufe brauchen gleich lang: { $before } { $unit }.
 compare-span = { $low } bis { $high }
 compare-most = { $share } des Unterschieds: { $phase }.
 compare-most-offset = Größter Unterschied: { $phase }; andere Phasen gleichen einen Teil davon aus.
-compare-real = Eine normale Iteration weicht um { $span } ab (bei { $confidence }): mehr als Rauschen.
-compare-noise = Eine normale Iteration weicht um { $span } ab (bei { $confidence }): Das kann Rauschen sein.
+compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): mehr als Rauschen.
+compare-noise = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): Das kann Rauschen sein.
+compare-even-real = Eine normale Iteration weicht um { $change } ab: mehr als Rauschen.
+compare-even-noise = Eine normale Iteration weicht um { $change } ab: Das kann Rauschen sein.
 compare-too-few = Zu wenige normale Iterationen, um einen Unterschied von Rauschen zu unterscheiden.
 compare-unit-steps = pro 1.000 Iterationen
 compare-unit-tokens = pro Million Tokens
@@ -998,7 +1000,7 @@ error-compare-needs-two = compare braucht mindestens zwei Logs
 
 ## Die Seite
 
-page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles. Ist der Verlauf gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einem Stopp zum nächsten, Pos1 zeigt alles.
+page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles; ein Klick hält die Werte fest, mit dem Link zur Zeile des Logs. Ist der Verlauf gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einem Stopp zum nächsten, Pos1 zeigt alles.
 page-whatif = Was wäre, wenn
 
 ## Die Web-App
@@ -1228,7 +1230,7 @@ cards-load = im Mittel zu { $share } ausgelastet
 cards-memory = höchstens { $used } von { $total } GiB
 cards-power = { $mean } W im Mittel, höchstens { $most } W
 cards-temperature = bis { $degrees } °C
-page-whatif-left = noch { $duration } ({ $span })
+page-whatif-left = noch { $duration }{ $range }
 page-whatif-done = Ende: { $time }
 page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
@@ -1529,7 +1531,10 @@ screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence 
 
 fleet-listing = { $found } Logs bisher gefunden
 fleet-progress = { $done } von { $total } · { $rate } pro Sekunde · noch { $left }
-fleet-scanned = { $found } Kandidaten gefunden: { $known } schon bekannt, { $done } jetzt gelesen, { $failed } davon nicht verstanden
+fleet-scanned = { $runs ->
+    [one] Ein Lauf gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
+   *[other] { $runs } Läufe gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
+  }
 fleet-unreadable-folder = Warnung: Der Ordner { $path } lässt sich nicht auflisten
 error-bad-workers = --workers ist eine ganze Zahl von 1 bis 4095
     .hint = zum Beispiel: --workers 8
@@ -1632,7 +1637,8 @@ page-fan-changed = was wäre, wenn
 page-reset = Zurücksetzen
 page-copy-flags = Als Optionen kopieren
 page-ranks-hint = Jede Zeile ist ein Rank, jede Spalte ein Abschnitt des Laufs. Die Farbe ist seine Zeit pro Iteration gegen den Median aller Ranks in diesem Abschnitt.
-page-log-hint = Die Zeilen, aus denen die Zahlen stammen, soweit sie sich zitieren lassen: langsame Iterationen, Evaluierungen, Checkpoints, Hinweise, das Ende und Zeilen, die nicht verstanden wurden.
+page-log-hint = Zeilen, aus denen die Zahlen stammen, soweit sie sich zitieren lassen: langsame Iterationen, Evaluierungen, Checkpoints, Hinweise, das Ende, nicht verstandene Zeilen und Iterationen dazwischen. Die Zahl rechts führt in den Verlauf.
+page-log-whole = Alle { $count } Zeilen des Logs; die Zahl rechts führt zur Iteration im Verlauf.
 page-log-find = Suchen
 page-sure = Sicherheit dieser Lesart
 page-candidates = Formate, die probiert wurden
@@ -1721,20 +1727,34 @@ error-fleet-bad-sacct = das ist keine Ausgabe von sacct --parsable2
 fleet-gpu-hours = { $hours } GPU-Stunden
 fleet-run-hours = { $hours } Stunden
 fleet-with-cost = { $hours } (Kosten { $cost })
+fleet-with-money = { $hours } ({ $cost })
 fleet-unit-gpu = GPU-Stunden
 fleet-unit-run = Stunden
 fleet-head = { $runs ->
-    [one] Ein Lauf: { $amount }.
-   *[other] { $runs } Läufe: { $amount }.
+    [one] Goodput { $share }{ $range } von { $amount } in einem Lauf.
+   *[other] Goodput { $share }{ $range } von { $amount } in { $runs } Läufen.
   }
 fleet-nothing-timed = { $count ->
     [one] Ein Lauf, und sein Log enthält keine Zeiten.
    *[other] { $count } Läufe, und kein Log enthält Zeiten.
   }
-fleet-goodput = { $share } der GPU-Stunden wurde trainiert{ $range }; { $unexplained } erklären die Logs nicht. Jeder Lauf einmal gezählt: { $runs }.
-fleet-goodput-runs = { $share } der Stunden wurde trainiert{ $range }; { $unexplained } erklären die Logs nicht. Jeder Lauf einmal gezählt: { $runs }.
+fleet-rests-on = { $unexplained } der Zeit zeigt sich in keiner Zeile eines Logs. Jeden Lauf einmal gezählt, ist der Goodput { $runs }.
 fleet-lost = Verloren: { $amount }, am meisten durch: { $cause }, { $most }.
-fleet-first = Zuerst: { $what }. Das hätte { $amount } gespart.
+fleet-first = Zuerst beheben: { $what }. Das hätte { $amount } gespart.
+fleet-counted = { $count ->
+    [one] Von { $of } Läufen zählt der eine, dessen Zahl der GPUs bekannt ist.
+   *[other] Von { $of } Läufen zählen die { $count }, deren Zahl der GPUs bekannt ist.
+  }
+fleet-fix-regression = prüfe, was sich mit { $name } geändert hat: Seitdem dauert eine Iteration länger
+fleet-fix-host = nimm den Host { $name } bis zur Reparatur aus dem Betrieb
+fleet-copies = { $count ->
+    [one] Ein Log ist die Kopie eines anderen: Ihr Lauf zählt einmal.
+   *[other] { $count } Logs sind Kopien anderer: Jeder Lauf zählt einmal.
+  }
+fleet-paused = { $count ->
+    [one] Ein Lauf pausierte zwischen zwei Starts länger als eine Stunde, insgesamt { $amount }: nicht gezählt, denn seine GPUs können so lange andere Jobs gehabt haben.
+   *[other] { $count } Läufe pausierten zwischen zwei Starts länger als eine Stunde, insgesamt { $amount }: nicht gezählt, denn ihre GPUs können so lange andere Jobs gehabt haben.
+  }
 fleet-training = { $count ->
     [one] Ein Lauf starb oder startete neu: Nach diesem Verlust blieb { $share } seiner Zeit.
    *[other] { $count } Läufe starben oder starteten neu: Nach diesem Verlust blieb { $share } ihrer Zeit.
@@ -1762,6 +1782,7 @@ fleet-cause-lost_work = nach Neustarts doppelt getan
 fleet-cause-died_after_checkpoint = nach einem Checkpoint abgestürzt
 fleet-cause-died_before_checkpoint = vor dem ersten Checkpoint abgestürzt
 fleet-cause-straggler = Warten auf einen langsamen Rank
+fleet-cause-stall = Stillstand, Grund unbekannt
 fleet-remedy-evaluation = evaluiere seltener oder auf weniger Batches
 fleet-remedy-checkpoint = speichere Checkpoints seltener oder im Hintergrund
 fleet-remedy-warmup = behalte den Compile-Cache von Lauf zu Lauf
@@ -1769,7 +1790,7 @@ fleet-remedy-data = lade Batches mit mehr Workern
 fleet-remedy-gc = rufe die Garbage Collection nur bei festen Iterationen auf
 fleet-remedy-logging = logge seltener
 fleet-remedy-communication = sieh dir das Netz an und wo die Ranks laufen
-fleet-remedy-stall = die Logs erklären es nicht: zeichne so einen Job mit stepscope run --trace auf
+fleet-remedy-stall = zeichne so einen Job mit stepscope run --trace auf, um zu sehen, worauf er wartet
 fleet-remedy-gap = starte Jobs sofort und automatisch neu
 fleet-remedy-after_best = hör auf, wenn der Validierungs-Loss gestiegen ist
 fleet-remedy-slower = prüfe Hitze, Takt und andere Jobs auf diesen Hosts
@@ -1806,7 +1827,7 @@ fleet-section-causes = Wohin die Zeit ging, das Teuerste zuerst
 fleet-section-advice = Was zu tun ist
 fleet-section-regressions = Was langsamer wurde
 fleet-section-hosts = Hosts
-fleet-section-running = Läuft gerade ({ $count })
+fleet-section-running = Liefen beim letzten Lesen ({ $count })
 fleet-section-by = Aufschlüsselung
 fleet-section-missing = Was nicht bekannt ist
 fleet-unread = { $count ->

@@ -985,8 +985,10 @@ compare-same = Both runs take the same time: { $before } { $unit }.
 compare-span = { $low } to { $high }
 compare-most = { $share } of the difference is { $phase }.
 compare-most-offset = Most of the difference is { $phase }; other phases offset part of it.
-compare-real = A normal iteration differs by { $span } (at { $confidence }): more than noise.
-compare-noise = A normal iteration differs by { $span } (at { $confidence }): that may be noise.
+compare-real = A normal iteration differs by { $low } to { $high } at { $confidence }: more than noise.
+compare-noise = A normal iteration differs by { $low } to { $high } at { $confidence }: that may be noise.
+compare-even-real = A normal iteration differs by { $change }: more than noise.
+compare-even-noise = A normal iteration differs by { $change }: that may be noise.
 compare-too-few = Too few normal iterations to distinguish a difference from noise.
 compare-unit-steps = per 1,000 iterations
 compare-unit-tokens = per million tokens
@@ -999,7 +1001,7 @@ error-compare-needs-two = compare takes two logs or more
 
 ## The page
 
-page-strip-hint = Drag to zoom in, double-click to see all. Once the timeline is chosen: + and − or the wheel zoom, arrow keys move, N and P go from one stop to the next, Home shows all.
+page-strip-hint = Drag to zoom in, double-click to see all; a click pins the values, with the link to the line of the log. Once the timeline is chosen: + and − or the wheel zoom, arrow keys move, N and P go from one stop to the next, Home shows all.
 page-whatif = What if
 
 ## The web app
@@ -1229,7 +1231,7 @@ cards-load = { $share } busy on average
 cards-memory = at most { $used } of { $total } GiB
 cards-power = { $mean } W on average, at most { $most } W
 cards-temperature = up to { $degrees } °C
-page-whatif-left = { $duration } left ({ $span })
+page-whatif-left = { $duration } left{ $range }
 page-whatif-done = done at { $time }
 page-whatif-less = { $duration } less than now
 page-whatif-more = { $duration } more than now
@@ -1530,7 +1532,10 @@ screen-inferred = Unknown format, read by its structure ({ $confidence } sure): 
 
 fleet-listing = { $found } logs found so far
 fleet-progress = { $done } of { $total } · { $rate } per second · { $left } left
-fleet-scanned = { $found } candidates found: { $known } known already, { $done } read now, { $failed } of them not understood
+fleet-scanned = { $runs ->
+    [one] One run read, { $failed } not understood; { $known } of { $found } folders and logs had not changed.
+   *[other] { $runs } runs read, { $failed } not understood; { $known } of { $found } folders and logs had not changed.
+  }
 fleet-unreadable-folder = warning: the folder { $path } cannot be listed
 error-bad-workers = --workers is a whole number from 1 to 4095
     .hint = for example: --workers 8
@@ -1633,7 +1638,8 @@ page-fan-changed = what if
 page-reset = Reset
 page-copy-flags = Copy as flags
 page-ranks-hint = Each row is a rank, each column a stretch of the run. The colour is its time per iteration against the median of all ranks there.
-page-log-hint = The lines that the figures come from, as far as they can be quoted: slow iterations, evaluations, checkpoints, remarks, the end, and lines that were not understood.
+page-log-hint = Lines that the figures come from, as far as they can be quoted: slow iterations, evaluations, checkpoints, remarks, the end, lines that were not understood, and iterations in between. The number on the right leads to the timeline.
+page-log-whole = All { $count } lines of the log; the number on the right leads to the iteration in the timeline.
 page-log-find = Find
 page-sure = Confidence in this reading
 page-candidates = Formats that were tried
@@ -1722,20 +1728,34 @@ error-fleet-bad-sacct = not the output of sacct --parsable2
 fleet-gpu-hours = { $hours } GPU-hours
 fleet-run-hours = { $hours } hours
 fleet-with-cost = { $hours } (cost { $cost })
+fleet-with-money = { $hours } ({ $cost })
 fleet-unit-gpu = GPU-hours
 fleet-unit-run = hours
 fleet-head = { $runs ->
-    [one] One run: { $amount }.
-   *[other] { $runs } runs: { $amount }.
+    [one] Goodput { $share }{ $range } of { $amount } in one run.
+   *[other] Goodput { $share }{ $range } of { $amount } in { $runs } runs.
   }
 fleet-nothing-timed = { $count ->
     [one] One run, and its log holds no times.
    *[other] { $count } runs, and no log holds times.
   }
-fleet-goodput = { $share } of the GPU-hours trained{ $range }; the logs do not explain { $unexplained }. Each run counted once: { $runs }.
-fleet-goodput-runs = { $share } of the hours trained{ $range }; the logs do not explain { $unexplained }. Each run counted once: { $runs }.
+fleet-rests-on = { $unexplained } of the time shows in no line of a log. Each run counted once, goodput is { $runs }.
 fleet-lost = Lost: { $amount }, most of it to { $cause }: { $most }.
-fleet-first = First: { $what }. That would have saved { $amount }.
+fleet-first = Fix first: { $what }. That would have saved { $amount }.
+fleet-counted = { $count ->
+    [one] Of { $of } runs, the one whose number of GPUs is known is counted.
+   *[other] Of { $of } runs, the { $count } whose number of GPUs is known are counted.
+  }
+fleet-fix-regression = look at what changed with { $name }, since when an iteration takes longer
+fleet-fix-host = take the host { $name } out of service until it is repaired
+fleet-copies = { $count ->
+    [one] One log is a copy of another one: their run counts once.
+   *[other] { $count } logs are copies of others: each run counts once.
+  }
+fleet-paused = { $count ->
+    [one] One run paused for more than an hour between two starts, for { $amount } in all: not counted, because other jobs may have had its GPUs then.
+   *[other] { $count } runs paused for more than an hour between two starts, for { $amount } in all: not counted, because other jobs may have had their GPUs then.
+  }
 fleet-training = { $count ->
     [one] One run died or restarted: { $share } of its time was left after what was lost to that.
    *[other] { $count } runs died or restarted: { $share } of their time was left after what was lost to that.
@@ -1763,6 +1783,7 @@ fleet-cause-lost_work = done twice after restarts
 fleet-cause-died_after_checkpoint = crashed after a checkpoint
 fleet-cause-died_before_checkpoint = crashed before the first checkpoint
 fleet-cause-straggler = waiting for a slow rank
+fleet-cause-stall = stalls, cause unknown
 fleet-remedy-evaluation = evaluate less often, or on fewer batches
 fleet-remedy-checkpoint = save checkpoints less often, or in the background
 fleet-remedy-warmup = keep the compile cache from run to run
@@ -1770,7 +1791,7 @@ fleet-remedy-data = load batches with more workers
 fleet-remedy-gc = run the garbage collector at fixed iterations only
 fleet-remedy-logging = log less often
 fleet-remedy-communication = check the network and the placement of the ranks
-fleet-remedy-stall = the logs cannot explain it: record such a job with stepscope run --trace
+fleet-remedy-stall = record such a job with stepscope run --trace to see what it waits for
 fleet-remedy-gap = restart jobs at once and automatically
 fleet-remedy-after_best = stop when the validation loss has risen
 fleet-remedy-slower = check heat, clocks and other jobs on these hosts
@@ -1807,7 +1828,7 @@ fleet-section-causes = Where the time went, costliest first
 fleet-section-advice = What to do about it
 fleet-section-regressions = What got slower
 fleet-section-hosts = Hosts
-fleet-section-running = Running now ({ $count })
+fleet-section-running = Running when last read ({ $count })
 fleet-section-by = Breakdown
 fleet-section-missing = What is not known
 fleet-unread = { $count ->

@@ -984,8 +984,10 @@ compare-same = Las dos tardan lo mismo: { $before } { $unit }.
 compare-span = { $low } a { $high }
 compare-most = El { $share } de la diferencia es de { $phase }.
 compare-most-offset = La mayor diferencia es de { $phase }; otras fases compensan una parte.
-compare-real = Una iteración normal difiere en { $span } (al { $confidence }): es más que ruido.
-compare-noise = Una iteración normal difiere en { $span } (al { $confidence }): puede ser ruido.
+compare-real = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: es más que ruido.
+compare-noise = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: puede ser ruido.
+compare-even-real = Una iteración normal difiere en { $change }: es más que ruido.
+compare-even-noise = Una iteración normal difiere en { $change }: puede ser ruido.
 compare-too-few = Hay muy pocas iteraciones normales para distinguir una diferencia del ruido.
 compare-unit-steps = por 1000 iteraciones
 compare-unit-tokens = por millón de tokens
@@ -998,7 +1000,7 @@ error-compare-needs-two = compare necesita dos logs o más
 
 ## La página
 
-page-strip-hint = Arrastra para ampliar, doble clic para verlo todo. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
+page-strip-hint = Arrastra para ampliar, doble clic para verlo todo; un clic fija los valores, con el enlace a la línea del log. Con la cronología seleccionada: + y − o la rueda amplían, las flechas desplazan, N y P van de una pausa a otra, Inicio lo muestra todo.
 page-whatif = Qué pasaría si
 
 ## La aplicación web
@@ -1228,7 +1230,7 @@ cards-load = { $share } de uso medio
 cards-memory = como mucho { $used } de { $total } GiB
 cards-power = { $mean } W de media, como mucho { $most } W
 cards-temperature = hasta { $degrees } °C
-page-whatif-left = tiempo restante: { $duration } ({ $span })
+page-whatif-left = tiempo restante: { $duration }{ $range }
 page-whatif-done = fin: { $time }
 page-whatif-less = { $duration } menos que ahora
 page-whatif-more = { $duration } más que ahora
@@ -1529,7 +1531,10 @@ screen-inferred = Formato desconocido, leído por su estructura ({ $confidence }
 
 fleet-listing = { $found } logs encontrados hasta ahora
 fleet-progress = { $done } de { $total } · { $rate } por segundo · tiempo restante: { $left }
-fleet-scanned = { $found } candidatos encontrados: { $known } ya conocidos, { $done } leídos ahora, { $failed } de ellos no se entendieron
+fleet-scanned = { $runs ->
+    [one] Una ejecución leída, { $failed } sin entender; { $known } de { $found } carpetas y logs no habían cambiado.
+   *[other] { $runs } ejecuciones leídas, { $failed } sin entender; { $known } de { $found } carpetas y logs no habían cambiado.
+  }
 fleet-unreadable-folder = aviso: no se puede listar la carpeta { $path }
 error-bad-workers = --workers es un número entero de 1 a 4095
     .hint = por ejemplo: --workers 8
@@ -1632,7 +1637,8 @@ page-fan-changed = con el cambio
 page-reset = Restablecer
 page-copy-flags = Copiar como opciones
 page-ranks-hint = Cada fila es un rank, cada columna un tramo. El color es su tiempo por iteración frente a la mediana de todos los ranks en ese tramo.
-page-log-hint = Las líneas de las que salen las cifras, en la medida en que se pueden citar: iteraciones lentas, evaluaciones, checkpoints, avisos, el final y líneas que no se entendieron.
+page-log-hint = Líneas de las que salen las cifras, en la medida en que se pueden citar: iteraciones lentas, evaluaciones, checkpoints, avisos, el final, líneas que no se entendieron e iteraciones intermedias. El número de la derecha lleva a la cronología.
+page-log-whole = Las { $count } líneas del log; el número de la derecha lleva a la iteración en la cronología.
 page-log-find = Buscar
 page-sure = Confianza en esta lectura
 page-candidates = Formatos que se probaron
@@ -1721,20 +1727,34 @@ error-fleet-bad-sacct = esto no es la salida de sacct --parsable2
 fleet-gpu-hours = { $hours } horas de GPU
 fleet-run-hours = { $hours } horas
 fleet-with-cost = { $hours } (coste { $cost })
+fleet-with-money = { $hours } ({ $cost })
 fleet-unit-gpu = horas de GPU
 fleet-unit-run = horas
 fleet-head = { $runs ->
-    [one] Una ejecución: { $amount }.
-   *[other] { $runs } ejecuciones: { $amount }.
+    [one] Goodput del { $share }{ $range } de { $amount } en una ejecución.
+   *[other] Goodput del { $share }{ $range } de { $amount } en { $runs } ejecuciones.
   }
 fleet-nothing-timed = { $count ->
     [one] Una ejecución, y su log no contiene tiempos.
    *[other] { $count } ejecuciones, y ningún log contiene tiempos.
   }
-fleet-goodput = El { $share } de las horas de GPU entrenó{ $range }; los logs no explican el { $unexplained }. Contando cada ejecución una vez: { $runs }.
-fleet-goodput-runs = El { $share } de las horas entrenó{ $range }; los logs no explican el { $unexplained }. Contando cada ejecución una vez: { $runs }.
+fleet-rests-on = El { $unexplained } del tiempo no aparece en ninguna línea de los logs. Contando cada ejecución una vez, el goodput es del { $runs }.
 fleet-lost = Perdido: { $amount }; lo que más, { $cause }: { $most }.
 fleet-first = Lo primero: { $what }. Eso habría ahorrado { $amount }.
+fleet-counted = { $count ->
+    [one] De { $of } ejecuciones se cuenta la única cuyo número de GPU se conoce.
+   *[other] De { $of } ejecuciones se cuentan las { $count } cuyo número de GPU se conoce.
+  }
+fleet-fix-regression = revisa qué cambió con { $name }: desde entonces cada iteración tarda más
+fleet-fix-host = retira el host { $name } hasta que se repare
+fleet-copies = { $count ->
+    [one] Un log es copia de otro: su ejecución cuenta una vez.
+   *[other] { $count } logs son copias de otros: cada ejecución cuenta una vez.
+  }
+fleet-paused = { $count ->
+    [one] Una ejecución estuvo parada más de una hora entre dos arranques, { $amount } en total: no se cuenta, porque sus GPU pudieron servir a otros trabajos.
+   *[other] { $count } ejecuciones estuvieron paradas más de una hora entre dos arranques, { $amount } en total: no se cuenta, porque sus GPU pudieron servir a otros trabajos.
+  }
 fleet-training = { $count ->
     [one] Una ejecución murió o se reinició: tras esa pérdida le quedó el { $share } de su tiempo.
    *[other] { $count } ejecuciones murieron o se reiniciaron: tras esa pérdida les quedó el { $share } de su tiempo.
@@ -1762,6 +1782,7 @@ fleet-cause-lost_work = repetido tras reinicios
 fleet-cause-died_after_checkpoint = falló tras un checkpoint
 fleet-cause-died_before_checkpoint = falló antes del primer checkpoint
 fleet-cause-straggler = espera a un rank lento
+fleet-cause-stall = paradas de causa desconocida
 fleet-remedy-evaluation = evalúa menos a menudo, o con menos batches
 fleet-remedy-checkpoint = guarda checkpoints menos a menudo, o en segundo plano
 fleet-remedy-warmup = conserva la caché de compilación entre ejecuciones
@@ -1769,7 +1790,7 @@ fleet-remedy-data = carga los batches con más workers
 fleet-remedy-gc = ejecuta el recolector de basura solo en iteraciones fijas
 fleet-remedy-logging = escribe menos a menudo en el log
 fleet-remedy-communication = mira la red y dónde corren los ranks
-fleet-remedy-stall = los logs no lo explican: graba un trabajo así con stepscope run --trace
+fleet-remedy-stall = graba un trabajo así con stepscope run --trace para ver a qué espera
 fleet-remedy-gap = reinicia los trabajos de inmediato y de forma automática
 fleet-remedy-after_best = para cuando la pérdida de validación haya subido
 fleet-remedy-slower = revisa el calor, las frecuencias y los demás trabajos de estos hosts
@@ -1806,7 +1827,7 @@ fleet-section-causes = A dónde fue el tiempo, lo más caro primero
 fleet-section-advice = Qué hacer
 fleet-section-regressions = Qué se volvió más lento
 fleet-section-hosts = Hosts
-fleet-section-running = En marcha ({ $count })
+fleet-section-running = En marcha en la última lectura ({ $count })
 fleet-section-by = Desglose
 fleet-section-missing = Lo que no se sabe
 fleet-unread = { $count ->

@@ -984,8 +984,10 @@ compare-same = Les deux exécutions prennent le même temps : { $before } { $uni
 compare-span = { $low } à { $high }
 compare-most = { $share } de la différence : { $phase }.
 compare-most-offset = Plus grande différence : { $phase } ; d’autres phases en compensent une partie.
-compare-real = Une itération normale diffère de { $span } (à { $confidence }) : plus que du bruit.
-compare-noise = Une itération normale diffère de { $span } (à { $confidence }) : ce peut être du bruit.
+compare-real = Une itération normale diffère de { $low } à { $high } à { $confidence } : plus que du bruit.
+compare-noise = Une itération normale diffère de { $low } à { $high } à { $confidence } : ce peut être du bruit.
+compare-even-real = Une itération normale diffère de { $change } : plus que du bruit.
+compare-even-noise = Une itération normale diffère de { $change } : ce peut être du bruit.
 compare-too-few = Trop peu d’itérations normales pour distinguer une différence du bruit.
 compare-unit-steps = pour 1 000 itérations
 compare-unit-tokens = par million de tokens
@@ -998,7 +1000,7 @@ error-compare-needs-two = compare demande deux logs ou plus
 
 ## La page
 
-page-strip-hint = Glissez pour zoomer, double-cliquez pour tout voir. Une fois la chronologie sélectionnée : + et − ou la molette zooment, les flèches déplacent, N et P vont d’un arrêt à l’autre, Origine montre tout.
+page-strip-hint = Glissez pour zoomer, double-cliquez pour tout voir ; un clic fixe les valeurs, avec le lien vers la ligne du log. Une fois la chronologie sélectionnée : + et − ou la molette zooment, les flèches déplacent, N et P vont d’un arrêt à l’autre, Origine montre tout.
 page-whatif = Et si
 
 ## L’application web
@@ -1228,7 +1230,7 @@ cards-load = utilisation moyenne { $share }
 cards-memory = au plus { $used } sur { $total } Gio
 cards-power = { $mean } W en moyenne, au plus { $most } W
 cards-temperature = jusqu’à { $degrees } °C
-page-whatif-left = temps restant : { $duration } ({ $span })
+page-whatif-left = temps restant : { $duration }{ $range }
 page-whatif-done = fin : { $time }
 page-whatif-less = { $duration } de moins que maintenant
 page-whatif-more = { $duration } de plus que maintenant
@@ -1529,7 +1531,10 @@ screen-inferred = Format inconnu, lu d’après sa structure (sûr à { $confide
 
 fleet-listing = { $found } logs trouvés pour l’instant
 fleet-progress = { $done } sur { $total } · { $rate } par seconde · temps restant : { $left }
-fleet-scanned = { $found } candidats trouvés : { $known } déjà connus, { $done } lus maintenant, { $failed } d’entre eux non compris
+fleet-scanned = { $runs ->
+    [one] Une exécution lue, { $failed } non comprises ; { $known } des { $found } dossiers et logs n’avaient pas changé.
+   *[other] { $runs } exécutions lues, { $failed } non comprises ; { $known } des { $found } dossiers et logs n’avaient pas changé.
+  }
 fleet-unreadable-folder = attention : impossible de lister le dossier { $path }
 error-bad-workers = --workers est un nombre entier de 1 à 4095
     .hint = par exemple : --workers 8
@@ -1632,7 +1637,8 @@ page-fan-changed = avec le changement
 page-reset = Réinitialiser
 page-copy-flags = Copier comme options
 page-ranks-hint = Chaque ligne est un rank, chaque colonne une portion de l’exécution. La couleur est son temps par itération comparé à la médiane de tous les ranks à cet endroit.
-page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin et les lignes non comprises.
+page-log-hint = Les lignes d’où viennent les chiffres, dans la mesure où on peut les citer : itérations lentes, évaluations, checkpoints, remarques, la fin, les lignes non comprises et des itérations intermédiaires. Le nombre à droite mène à la chronologie.
+page-log-whole = Les { $count } lignes du log ; le nombre à droite mène à l’itération dans la chronologie.
 page-log-find = Chercher
 page-sure = Confiance dans cette lecture
 page-candidates = Formats essayés
@@ -1721,20 +1727,34 @@ error-fleet-bad-sacct = ceci n’est pas la sortie de sacct --parsable2
 fleet-gpu-hours = { $hours } heures-GPU
 fleet-run-hours = { $hours } heures
 fleet-with-cost = { $hours } (coût { $cost })
+fleet-with-money = { $hours } ({ $cost })
 fleet-unit-gpu = heures-GPU
 fleet-unit-run = heures
 fleet-head = { $runs ->
-    [one] Une exécution : { $amount }.
-   *[other] { $runs } exécutions : { $amount }.
+    [one] Goodput de { $share }{ $range } sur { $amount } en une exécution.
+   *[other] Goodput de { $share }{ $range } sur { $amount } en { $runs } exécutions.
   }
 fleet-nothing-timed = { $count ->
     [one] Une exécution, dont le log ne contient aucun temps.
    *[other] { $count } exécutions, dont aucun log ne contient de temps.
   }
-fleet-goodput = { $share } des heures-GPU ont servi à entraîner{ $range } ; les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois : { $runs }.
-fleet-goodput-runs = { $share } des heures ont servi à entraîner{ $range } ; les logs n’expliquent pas { $unexplained }. Chaque exécution comptée une fois : { $runs }.
+fleet-rests-on = { $unexplained } du temps n’apparaît dans aucune ligne des logs. Chaque exécution comptée une fois, le goodput est de { $runs }.
 fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
-fleet-first = D’abord : { $what }. Cela aurait économisé { $amount }.
+fleet-first = À corriger d’abord : { $what }. Cela aurait économisé { $amount }.
+fleet-counted = { $count ->
+    [one] Sur { $of } exécutions, seule compte celle dont le nombre de GPU est connu.
+   *[other] Sur { $of } exécutions, seules comptent les { $count } dont le nombre de GPU est connu.
+  }
+fleet-fix-regression = regardez ce qui a changé avec { $name } : depuis, une itération dure plus longtemps
+fleet-fix-host = retirez du service l’hôte { $name } jusqu’à sa réparation
+fleet-copies = { $count ->
+    [one] Un log est la copie d’un autre : leur exécution compte une fois.
+   *[other] { $count } logs sont des copies d’autres : chaque exécution compte une fois.
+  }
+fleet-paused = { $count ->
+    [one] Une exécution est restée arrêtée plus d’une heure entre deux démarrages, { $amount } en tout : non compté, car d’autres jobs ont pu occuper ses GPU.
+   *[other] { $count } exécutions sont restées arrêtées plus d’une heure entre deux démarrages, { $amount } en tout : non compté, car d’autres jobs ont pu occuper leurs GPU.
+  }
 fleet-training = { $count ->
     [one] Une exécution est morte ou a redémarré : après cette perte, il lui restait { $share } de son temps.
    *[other] { $count } exécutions sont mortes ou ont redémarré : après cette perte, il leur restait { $share } de leur temps.
@@ -1762,6 +1782,7 @@ fleet-cause-lost_work = refait après un redémarrage
 fleet-cause-died_after_checkpoint = planté après un checkpoint
 fleet-cause-died_before_checkpoint = planté avant le premier checkpoint
 fleet-cause-straggler = attente d’un rank lent
+fleet-cause-stall = arrêts de cause inconnue
 fleet-remedy-evaluation = évaluez moins souvent, ou sur moins de batches
 fleet-remedy-checkpoint = enregistrez des checkpoints moins souvent, ou en arrière-plan
 fleet-remedy-warmup = gardez le cache de compilation d’une exécution à l’autre
@@ -1769,7 +1790,7 @@ fleet-remedy-data = chargez les batches avec plus de workers
 fleet-remedy-gc = ne lancez le ramasse-miettes qu’à des itérations fixes
 fleet-remedy-logging = écrivez moins souvent dans le log
 fleet-remedy-communication = regardez le réseau et la place des ranks
-fleet-remedy-stall = les logs ne l’expliquent pas : enregistrez un tel job avec stepscope run --trace
+fleet-remedy-stall = enregistrez un tel job avec stepscope run --trace pour voir ce qu’il attend
 fleet-remedy-gap = redémarrez les jobs aussitôt et automatiquement
 fleet-remedy-after_best = arrêtez quand la perte de validation a remonté
 fleet-remedy-slower = vérifiez la chaleur, les fréquences et les autres jobs de ces hôtes
@@ -1806,7 +1827,7 @@ fleet-section-causes = Où est passé le temps, le plus coûteux d’abord
 fleet-section-advice = Que faire
 fleet-section-regressions = Ce qui a ralenti
 fleet-section-hosts = Hôtes
-fleet-section-running = En cours ({ $count })
+fleet-section-running = En cours à la dernière lecture ({ $count })
 fleet-section-by = Détail
 fleet-section-missing = Ce qui n’est pas connu
 fleet-unread = { $count ->

@@ -40,8 +40,6 @@ def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None
     drawn = {bar.number for bar in bars}
     found = sort_lines([_beside_bar(line, is_bar=number in drawn) for number, line in enumerate(lines)])
     by_bars = _by_bars(bars, lines, found)
-    if bars and by_bars is None:
-        found = sort_lines(lines)  # lines that number their steps themselves, with a bar's times
     by_lines = _by_lines(found, settle_doubts=settle_doubts)
     return _by_words(lines, _better(by_bars, by_lines))
 

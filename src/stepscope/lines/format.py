@@ -191,6 +191,8 @@ class Habits(NamedTuple):
 
     saves_only_after_evaluation
         a checkpoint is written only at a step that evaluates
+    prints_checkpoints
+        each checkpoint is a line of its log, under all settings: where there is no such line, none was written
     kept_checkpoints
         how many stay on disk by default: 1 if each overwrites the last, 0 for all of them
     checkpoint_bytes_per_parameter
@@ -207,6 +209,7 @@ class Habits(NamedTuple):
     evaluates_at_last_step: bool | None = None
     saves_at_first_step: bool | None = None
     saves_only_after_evaluation: bool | None = None
+    prints_checkpoints: bool | None = None
     kept_checkpoints: int | None = None
     checkpoint_bytes_per_parameter: float | None = None
     mfu_peak_tflops: float | None = None

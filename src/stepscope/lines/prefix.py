@@ -41,7 +41,7 @@ _BLANK = re.compile(r"[\s|,;-]*(?:- )?")
 # After a timestamp: a host and a program (syslog), a logger (`[eval]` is none), a level, a place in the code.
 _STAGE = r"(?i:rank|default|\d|(?:train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test|dev)\])"
 _BETWEEN = re.compile(
-    r"(?:: [IWEF] (?=\S)|[\s|,;:-]*)(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?"
+    r"(?:: [IWEF] (?!\S+\.(?:cc|cpp|cu):\d)(?=\S)|[\s|,;:-]*)(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?"
     rf"(?:\[(?!{_STAGE})[\w.]{{1,40}}\])*[\s|,;:-]*"
     rf"(?:{_PLACE}[\s|:\]-]+(?={_LEVEL}\b)|(?:{_PLACE}|[A-Za-z_][\w.]{{0,60}}:\d{{1,6}})\]\s*)?"
     r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*"

@@ -6,6 +6,7 @@ lines that were kept are found in their places.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from stepscope.source.lines import clean
 _MOST_BYTES = 16 << 20
 _MOST_CHARS = 400
 _COMPARED = 50
+_LEAST_STEPS = 12
 
 
 def lines_again(run: Run, numbers: Iterable[int]) -> dict[int, str]:
@@ -27,9 +29,21 @@ def lines_again(run: Run, numbers: Iterable[int]) -> dict[int, str]:
     if content is None:
         return {}
     kept = dict(list(run.excerpts.items())[:_COMPARED]) | dict(run.first_unread)
-    found = _lines_at(content, [*wanted, *kept])
-    is_same = bool(kept) and all(_begin(found.get(number, "")) == _begin(text) for number, text in kept.items())
+    steps = {} if kept else _some_steps(run)
+    found = _lines_at(content, [*wanted, *kept, *steps])
+    is_same = bool(kept or steps) and all(
+        _begin(found.get(number, "")) == _begin(text) for number, text in kept.items()
+    )
+    is_same = is_same and all(re.search(rf"(?<!\d){step}(?!\d)", found.get(line, "")) for line, step in steps.items())
     return {number: found[number] for number in wanted if number in found} if is_same else {}
+
+
+def _some_steps(run: Run) -> dict[int, int]:
+    """Steps by their lines, evenly over the log: where nothing else is kept, the lines are to name them."""
+    if len(run) < _LEAST_STEPS:
+        return {}
+    rows = np.linspace(0, len(run) - 1, _LEAST_STEPS).astype(np.int64)
+    return dict(zip(run.steps.line[rows].tolist(), run.steps.step[rows].tolist(), strict=True))
 
 
 def _begin(text: str) -> str:

@@ -9,6 +9,7 @@ import re
 from pathlib import PurePath
 from typing import Literal, NamedTuple
 
+from stepscope.core.units import NS
 from stepscope.source.files import Source
 
 Order = Literal["given", "stamps", "steps"]
@@ -16,6 +17,16 @@ Order = Literal["given", "stamps", "steps"]
 _COMPRESSED = re.compile(r"\.(?:gz|xz|zst|bz2)$")
 _ROTATED = re.compile(r"\.\d{1,4}$")
 _LEAST_SAME = 3
+# Without moments to compare, so many different figures at the beginning are no chance.
+_LEAST_FIGURES = 5
+# A file of another name goes on where one ended if it begins within a day of that.
+_SOON_NS = 86_400 * NS
+# Words of a name that say nothing of the job.
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_COMMON_WORDS = frozenset(
+    {"log", "logs", "out", "err", "txt", "json", "jsonl", "csv", "tsv"}
+    | {"part", "cont", "continued", "resume", "resumed", "restart"}
+)
 # A number in a name that is a rank's: `rank_3.log`, `worker-0/out.log`, torchelastic's `attempt_0/3/stdout.log`.
 _COUNTS_RANKS = re.compile(
     r"(?i)(?<![a-z])(?:local_)?(?:rank|worker|proc|process)[-_.]?\d{1,5}|(?<=attempt_)\d{1,5}/\d{1,5}(?=/)"
@@ -114,9 +125,29 @@ def _chained(launches: list[list[Head]]) -> list[list[Head]]:
 
 
 def _goes_on(before: Head, after: Head) -> bool:
-    """Whether a file begins in the middle of a training, where another one ended."""
+    """Whether a file begins in the middle of a training, where another one ended.
+
+    Two jobs of one trainer often overlap in their steps by chance: where the names have nothing in common, the second
+    must begin right where or when the first one ended.
+    """
     spacing = after.steps[1] - after.steps[0] if len(after.rows) > 1 else 1
-    return (after.first_step or 0) > 2 * spacing and _follows(before, after)
+    if (after.first_step or 0) <= 2 * spacing or not _follows(before, after):
+        return False
+    return _are_called_alike(before, after) or _is_at_the_end(before, after, spacing)
+
+
+def _are_called_alike(one: Head, other: Head) -> bool:
+    first, second = (
+        {word.lower() for word in _WORDS.findall(PurePath(head.source.name).name)} - _COMMON_WORDS
+        for head in (one, other)
+    )
+    return first <= second or second <= first
+
+
+def _is_at_the_end(before: Head, after: Head, spacing: int) -> bool:
+    if before.dated and after.dated:
+        return 0 <= (after.first_ns or 0) - (before.last_ns or 0) <= _SOON_NS
+    return abs((after.first_step or 0) - (before.last_step or 0)) <= 2 * spacing
 
 
 def _tail_of(head: Head) -> str:
@@ -132,7 +163,7 @@ def _without_repeated(heads: list[Head]) -> tuple[list[Head], tuple[str, ...]]:
         twin = next((index for index, other in enumerate(kept) if same_text(head, other)), None)
         if twin is None:
             kept.append(head)
-        elif (head.last_step or 0) > (kept[twin].last_step or 0):
+        elif _says_more(head, kept[twin]):
             repeated.append(kept[twin].source.name)
             kept[twin] = head
         else:
@@ -140,12 +171,22 @@ def _without_repeated(heads: list[Head]) -> tuple[list[Head], tuple[str, ...]]:
     return kept, tuple(repeated)
 
 
+def _says_more(one: Head, other: Head) -> bool:
+    """Whether a file goes further than its copy, or has the moments of its lines besides."""
+    return (one.last_step or 0, one.first_ns is not None) > (other.last_step or 0, other.first_ns is not None)
+
+
 def same_text(one: Head, other: Head) -> bool:
     """Whether two files begin with the same rows, in times that are never quite the same by chance."""
     num = min(len(one.rows), len(other.rows))
-    if num < _LEAST_SAME or one.rows[:num] != other.rows[:num] or one.first_ns != other.first_ns:
+    if num < _LEAST_SAME or one.rows[:num] != other.rows[:num]:
         return False
-    return len({figure for _, figure in one.rows[:num]}) > 1 or one.first_ns is not None
+    figures = {figure for _, figure in one.rows[:num]}
+    if one.first_ns == other.first_ns:
+        return len(figures) > 1 or one.first_ns is not None
+    # The lines of one, recorded with the moment of each: only the program's own figures can be compared.
+    is_recorded = None in (one.first_ns, other.first_ns) and one.last_step == other.last_step
+    return is_recorded and len(figures) >= _LEAST_FIGURES
 
 
 def _ranks(heads: list[Head]) -> dict[str, int]:

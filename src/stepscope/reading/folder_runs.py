@@ -17,6 +17,8 @@ from stepscope.source.recording import LOG
 
 # Candidates that are known by name at a time: of more, the newest are those of the folders that were met first.
 _MOST_CANDIDATES = 20_000
+# What trainers write their figures to besides what they print.
+_TABLES = frozenset({".jsonl", ".json", ".csv", ".tsv"})
 
 
 class FoundRun(NamedTuple):
@@ -112,10 +114,14 @@ def _without_side_tables(runs: list[list[Head]]) -> list[list[Head]]:
 
 
 def _is_same_run(one: Head, other: Head) -> bool:
-    """Whether files of two formats begin and end at the same steps or moments."""
-    if one.format == other.format or one.last_step is None or other.last_step is None:
+    """Whether files of two formats end at the same step, or a log and a table of its steps are called alike."""
+    if one.last_step is None or other.last_step is None:
         return False
     stems = {Path(head.source.name).name.partition(".")[0] for head in (one, other)}
+    if one.format == other.format:
+        num = min(len(one.rows), len(other.rows))
+        is_table = {Path(head.source.name).suffix.lower() in _TABLES for head in (one, other)}
+        return len(stems) == 1 and len(is_table) == 2 and one.steps[:num] == other.steps[:num]
     return _is_level(one, other) or len(stems) == 1
 
 

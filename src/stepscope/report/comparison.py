@@ -160,13 +160,12 @@ def verdict(comparison: Comparison, other: Compared, language: Language) -> list
     if other.is_noise is None:
         lines.append(language.text("compare-too-few"))
     elif other.step_ratio is not None and other.ratio_low is not None and other.ratio_high is not None:
-        lines.append(
-            language.text(
-                "compare-noise" if other.is_noise else "compare-real",
-                span=_share_span(other.ratio_low - 1, other.ratio_high - 1, language),
-                confidence=Share(comparison.confidence),
-            )
-        )
+        kind = "noise" if other.is_noise else "real"
+        low, high = (_signed_share(ratio - 1, language) for ratio in (other.ratio_low, other.ratio_high))
+        if low == high:
+            lines.append(language.text(f"compare-even-{kind}", change=low))
+        else:
+            lines.append(language.text(f"compare-{kind}", low=low, high=high, confidence=Share(comparison.confidence)))
     return lines
 
 

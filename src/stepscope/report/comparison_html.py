@@ -39,17 +39,13 @@ def _letter(index: int) -> str:
 
 def _head(comparison: Comparison, language: Language) -> str:
     """The verdict of the first comparison, and every run as a bar of the same scale."""
-    names = [
-        f"<li><strong>{_letter(index)}</strong> {escape(in_words.name_of(run))}</li>"
-        for index, run in enumerate(_all(comparison))
-    ]
-    lines = [f"<h1>{escape(language.text('compare-title'))}</h1>", f'<ul class="runs">{"".join(names)}</ul>']
+    lines = [f"<h1>{escape(language.text('compare-title'))}</h1>"]
     first, *_ = comparison.others
     verdict, *rest = in_words.verdict(comparison, first, language)
     lines.append(f'<p class="finish">{escape(verdict)}</p>')
     lines += [f"<p>{escape(text)}</p>" for text in rest]
-    lines.append(_bars(comparison, language))
-    return "<header>\n" + "\n".join(lines) + "\n</header>"
+    bars = _bars(comparison, language)
+    return "<header>\n" + "\n".join(lines) + f'\n<div class="card">{bars}</div>\n</header>'
 
 
 def _bars(comparison: Comparison, language: Language) -> str:
@@ -59,6 +55,7 @@ def _bars(comparison: Comparison, language: Language) -> str:
     columns += [{one.phase: one.after_s for one in other.phases} for other in comparison.others]
     longest = max(sum(column.values()) for column in columns) or 1.0
     unit = in_words.unit_text(comparison, language)
+    names = [in_words.name_of(run) for run in _all(comparison)]
     drawn, used = [], set()
     for index, column in enumerate(columns):
         left, pieces = 0.0, []
@@ -76,7 +73,7 @@ def _bars(comparison: Comparison, language: Language) -> str:
         total = language.duration(sum(column.values()) * 1000)
         label = escape(f"{_letter(index)}: {total} {unit}", quote=True)
         drawn.append(
-            f'<div class="pair"><strong aria-hidden="true">{_letter(index)}</strong>'
+            f'<div class="pair"><span class="of-run"><strong>{_letter(index)}</strong> {escape(names[index])}</span>'
             f'<svg class="bar" role="img" aria-label="{label}" viewBox="0 0 100 10" preserveAspectRatio="none">'
             f"{''.join(pieces)}</svg><span>{escape(total)}</span></div>"
         )
@@ -85,7 +82,7 @@ def _bars(comparison: Comparison, language: Language) -> str:
         for phase in ORDER
         if phase in used
     ]
-    return f'{"".join(drawn)}\n<ul class="legend">{"".join(marks)}</ul>\n<p class="dim">{escape(unit)}</p>'
+    return f'<p class="dim">{escape(unit)}</p>\n{"".join(drawn)}\n<ul class="legend">{"".join(marks)}</ul>'
 
 
 def _each(comparison: Comparison, language: Language) -> str:

@@ -40,13 +40,15 @@ def _causes(page: _Page, report: FleetReport, language: Language) -> None:
     page.table([head, *rows[:_MOST_CAUSES]])
     page.more(len(rows) - _MOST_CAUSES, language)
     page.title(language.text("fleet-section-advice"))
-    for cause in report.causes[:_MOST_CAUSES]:
-        page.paragraph([f"{words.cause_name(cause.code, language)}: {words.remedy(cause, language)}"], hang=True)
-        rest = words.beyond(cause, language)
+    for cause in words.shown_causes(report)[:_MOST_CAUSES]:
+        page.paragraph(
+            [f"{words.cause_name(cause.code, language)}: {words.remedy(cause, report, language)}"], hang=True
+        )
+        rest = words.beyond(cause, report, language)
         if rest:
             page.paragraph([rest], indent=_INDENT * 2)
         worst = cause.runs[0]
-        at = words.with_unit(worst.amount, language)
+        at = words.with_unit(worst.amount, report, language)
         room = page.width - 4 - cell_len(language.text("fleet-most-in", run="", amount=at))
         run = words.short(worst.uri, max(12, room))
         page.paragraph([language.text("fleet-most-in", run=run, amount=at)], indent=_INDENT * 2)
@@ -56,7 +58,7 @@ def _regressions(page: _Page, report: FleetReport, language: Language) -> None:
     if report.regressions:
         page.title(language.text("fleet-section-regressions"))
         for one in report.regressions[:_MOST_CHANGES]:
-            page.paragraph([words.regression(one, language)], hang=True)
+            page.paragraph([words.regression(one, report, language)], hang=True)
         page.more(len(report.regressions) - _MOST_CHANGES, language)
 
 

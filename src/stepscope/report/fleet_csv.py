@@ -15,7 +15,13 @@ def render(report: FleetReport) -> str:
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerow(_row("total", report.store, report.counts.timed, report.total))
+    good = None if report.goodput is None else report.goodput.by_time.value
+    writer.writerow(_row("total", report.store, report.counts.timed, report.total, share=good, note="goodput"))
+    writer.writerow(_row("lost", "", report.counts.timed, report.lost))
+    if report.first is not None:
+        writer.writerow(
+            _row("first", report.first.name, "", Amount(0.0), saves=report.first.saves, note=report.first.kind)
+        )
     for cause in report.causes:
         writer.writerow(_row("cause", cause.code, cause.num_runs, cause.amount, share=cause.share, saves=cause.saves))
     for change in report.regressions:
@@ -39,7 +45,7 @@ def render(report: FleetReport) -> str:
 def _row(
     kind: str,
     name: str,
-    runs: int,
+    runs: int | str,
     amount: Amount,
     *,
     share: float | None = None,

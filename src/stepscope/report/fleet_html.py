@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,9 +33,9 @@ class Part(NamedTuple):
 
 def render(report: FleetReport, language: Language, pages: Mapping[int, str] | None = None) -> str:
     """The page. `pages` has the addresses of runs' own pages, by reading."""
-    link = _linker(pages or {})
     script, style = assets.bundle(assets.FOLDER / "fleet.js"), assets.styles()
     title = f"stepscope fleet · {redact(report.store, 200)}"
+    link = _linker(pages or {}, [run.uri for run in report.runs])
     content = templating.render(
         "fleet.html",
         language,
@@ -43,10 +44,10 @@ def render(report: FleetReport, language: Language, pages: Mapping[int, str] | N
         head=words.headline(report, language),
         pieces=_pieces(report, language),
         ranking=_table(words.cause_rows(report, language), language.text("fleet-section-causes")),
-        causes=[_cause(one, report, language, link) for one in report.causes],
+        causes=[_cause(one, report, language, link) for one in words.shown_causes(report)],
         parts=_parts(report, language, link),
+        document=html.embedded("report", _document(report)),
     )
-    content += html.embedded("report", _document(report))
     return templating.render(
         "base.html",
         language,
@@ -64,14 +65,21 @@ def _document(report: FleetReport) -> object:
     return fleet_json.document(report)
 
 
-def _linker(pages: Mapping[int, str]) -> Callable[[str, int], str]:
-    """A run's name, as a link where it has a page."""
+def _linker(pages: Mapping[int, str], uris: Sequence[str]) -> Callable[[str, int], str]:
+    """A run's name, as a link where it has a page. The folder that holds all the runs is not repeated in each name."""
     from markupsafe import Markup
 
+    # Addresses of buckets are no paths: what they begin with, up to a slash.
+    folder = os.path.commonprefix([uri[: uri.rfind("/") + 1] for uri in uris])  # noqa: RUF071
+    begin = folder.rfind("/") + 1 if len(uris) > 1 else 0
+
     def link(uri: str, read_id: int) -> str:
-        name = redact(uri, _LONGEST)
+        full = redact(uri, _LONGEST)
+        name = redact(uri[begin:], _LONGEST) if uri.startswith(folder[:begin]) else full
         page = pages.get(read_id)
-        return name if page is None else Markup('<a href="{}">{}</a>').format(page, name)
+        if page is None:
+            return Markup('<span title="{}">{}</span>').format(full, name)
+        return Markup('<a href="{}" title="{}">{}</a>').format(page, full, name)
 
     return link
 
@@ -109,9 +117,9 @@ def _cause(one: Cause, report: FleetReport, language: Language, link: Callable[[
     rows = [(link(run.uri, run.read_id), *_amount_cells(run.amount, report, language)) for run in one.runs]
     return {
         "name": title,
-        "amount": words.with_unit(one.amount, language),
-        "remedy": words.remedy(one, language),
-        "beyond": words.beyond(one, language),
+        "amount": words.with_unit(one.amount, report, language),
+        "remedy": words.remedy(one, report, language),
+        "beyond": words.beyond(one, report, language),
         "table": _table([head, *rows], title),
     }
 
@@ -122,13 +130,13 @@ def _money_head(report: FleetReport, language: Language) -> tuple[str, ...]:
 
 def _amount_cells(amount: Amount, report: FleetReport, language: Language) -> tuple[str, ...]:
     own = words.hours(amount, language)
-    return (own, words.cost(amount, language)) if report.total.money is not None else (own,)
+    return (own, words.cost(amount, report, language)) if report.total.money is not None else (own,)
 
 
 def _parts(report: FleetReport, language: Language, link: Callable[[str, int], str]) -> list[Part]:
     found = [_costliest(report, language, link)]
     if report.regressions:
-        lines = [words.regression(one, language) for one in report.regressions]
+        lines = [words.regression(one, report, language) for one in report.regressions]
         found.append(Part(language.text("fleet-section-regressions"), lines))
     found.append(_hosts(report, language))
     if report.running:

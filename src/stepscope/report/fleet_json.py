@@ -41,9 +41,14 @@ def document(report: FleetReport) -> dict[str, Any]:
         "runs": counts._asdict(),
         "first_at": _moment(report.first_at),
         "last_at": _moment(report.last_at),
-        "price": report.price,
+        "price": None if report.price is None else report.price.value,
+        "currency": (report.price.currency or None) if report.price is not None else None,
         "total": _amount(report.total),
         "lost": _amount(report.lost),
+        "paused": {"runs": report.num_paused, **_amount(report.paused)},
+        "first": None
+        if report.first is None
+        else {"kind": report.first.kind, "name": report.first.name, "saves": _amount(report.first.saves)},
         "goodput": None
         if good is None
         else {**_estimate(good.by_time), "by_runs": good.by_runs, "unexplained": good.unexplained},
@@ -145,10 +150,7 @@ def _group(one: Group) -> dict[str, Any]:
     return {
         "name": one.name,
         "runs": one.num_runs,
-        "total": _amount(one.amount),
-        "lost": _amount(one.lost),
-        "goodput": one.goodput,
-        "worst": one.worst,
+        **_spent(one),
     }
 
 
@@ -156,15 +158,22 @@ def _costly(one: Costly) -> dict[str, Any]:
     return {
         "uri": one.uri,
         "read_id": one.read_id,
-        "total": _amount(one.amount),
-        "lost": _amount(one.lost),
-        "goodput": one.goodput,
+        **_spent(one),
         "state": one.state,
-        "worst": one.worst,
         "user": one.user,
         "project": one.project,
         "hosts": list(one.hosts),
         "started_at": _moment(one.started_at),
+    }
+
+
+def _spent(one: Group | Costly) -> dict[str, Any]:
+    """What some runs took, and what of it was lost."""
+    return {
+        "total": _amount(one.amount),
+        "lost": _amount(one.lost),
+        "goodput": one.goodput,
+        "worst": one.worst,
     }
 
 

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from stepscope.core.message import Seconds, Share
+import math
+
+from stepscope.core.message import Money, Seconds, Share
 from stepscope.core.redact import redact
 from stepscope.fleet.answer import Amount, Cause, Estimate, FleetReport, Group, Host, Regression, Running
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 
 Row = tuple[str, ...]
+# What is both a smaller share than 0.1 % and less than 0.01 hours is not worth a row.
+_LEAST_SHARE, _LEAST_S = 0.0005, 18.0
 
 
 def hours(amount: Amount, language: Language) -> str:
     """An amount in hours, without its unit."""
     own = amount.weighted_s / 3600
-    return language.number(own, 0 if own >= 100 else 1 if own >= 10 else 2)
+    digits = 0 if own >= 100 else 1 if own >= 10 else 2
+    # Of less than a tenth of an hour, two digits that are not 0.
+    return language.number(own, digits if own >= 0.1 or own <= 0 else min(6, 1 - math.floor(math.log10(own))))
 
 
-def with_unit(amount: Amount, language: Language) -> str:
+def with_unit(amount: Amount, report: FleetReport, language: Language) -> str:
     """An amount with its unit, and what it cost."""
     key = "fleet-run-hours" if amount.device_s is None else "fleet-gpu-hours"
     text = language.text(key, hours=hours(amount, language))
-    return text if amount.money is None else language.text("fleet-with-cost", hours=text, cost=cost(amount, language))
+    if amount.money is None:
+        return text
+    money = cost(amount, report, language)
+    return language.text("fleet-with-money" if _currency(report) else "fleet-with-cost", hours=text, cost=money)
 
 
-def cost(amount: Amount, language: Language) -> str:
+def cost(amount: Amount, report: FleetReport, language: Language) -> str:
     """What an amount cost, in the price's own currency; empty without a price."""
-    return "" if amount.money is None else language.number(amount.money, 0 if amount.money >= 1000 else 2)
+    return "" if amount.money is None else language.money(Money(amount.money, _currency(report)))
+
+
+def _currency(report: FleetReport) -> str:
+    return report.price.currency if report.price is not None else ""
+
+
+def shown_causes(report: FleetReport) -> list[Cause]:
+    """The causes that took enough to be read as more than 0."""
+    return [one for one in report.causes if one.share >= _LEAST_SHARE or one.amount.weighted_s >= _LEAST_S]
 
 
 def unit(report: FleetReport, language: Language) -> str:
@@ -36,44 +54,35 @@ def unit(report: FleetReport, language: Language) -> str:
 
 def cause_name(code: str, language: Language) -> str:
     """What a cause is called."""
-    return language.text(f"phase-{code}" if code in ORDER else f"fleet-cause-{code}")
+    return language.text(f"phase-{code}" if code in ORDER and code != "stall" else f"fleet-cause-{code}")
 
 
 def headline(report: FleetReport, language: Language) -> list[str]:
-    """The answer: how much there was, what of it trained, what took most of the rest."""
+    """The answer: what of the time trained, what was lost to what, what to fix first; then what that rests on."""
     counts, good = report.counts, report.goodput
-    lines = [language.text("fleet-head", runs=counts.timed, amount=with_unit(report.total, language))]
     if good is None:
         return [language.text("fleet-nothing-timed", count=counts.found)]
-    by_time = good.by_time
-    lines.append(
-        language.text(
-            "fleet-goodput" if report.has_devices else "fleet-goodput-runs",
-            share=Share(by_time.value),
-            range=_range(by_time, language),
-            unexplained=Share(good.unexplained),
-            runs=Share(good.by_runs),
-        )
-    )
+    total = with_unit(report.total, report, language)
+    share, limits = Share(good.by_time.value), _range(good.by_time, language)
+    lines = [language.text("fleet-head", share=share, range=limits, runs=counts.counted, amount=total)]
     if report.causes:
         worst = report.causes[0]
         lines.append(
             language.text(
                 "fleet-lost",
-                amount=with_unit(report.lost, language),
+                amount=with_unit(report.lost, report, language),
                 cause=cause_name(worst.code, language),
-                most=with_unit(worst.amount, language),
+                most=with_unit(worst.amount, report, language),
             )
         )
-    saves = [cause.saves for cause in report.causes if cause.saves is not None]
-    if saves:
-        best = max(saves, key=lambda one: one.weighted_s)
-        cause = next(cause for cause in report.causes if cause.saves is best)
-        lines.append(
-            language.text(
-                "fleet-first", what=language.text(f"fleet-remedy-{cause.code}"), amount=with_unit(best, language)
-            )
-        )
+    first = report.first
+    if first is not None:
+        key = f"fleet-remedy-{first.name}" if first.kind == "cause" else f"fleet-fix-{first.kind}"
+        what = language.text(key, name=redact(first.name, 40))
+        lines.append(language.text("fleet-first", what=what, amount=with_unit(first.saves, report, language)))
+    lines.append(language.text("fleet-rests-on", unexplained=Share(good.unexplained), runs=Share(good.by_runs)))
+    if counts.counted < counts.timed:
+        lines.append(language.text("fleet-counted", count=counts.counted, of=counts.timed))
     training = report.training
     if training is not None:
         lines.append(language.text("fleet-training", count=training.num_runs, share=Share(training.ratio)))
@@ -93,8 +102,8 @@ def cause_rows(report: FleetReport, language: Language) -> list[Row]:
     title, share, runs, each = (language.text(name) for name in names)
     money = (language.text("fleet-column-cost"),) if has_cost else ()
     found: list[Row] = [(title, unit(report, language), *money, share, runs, each)]
-    for one in report.causes:
-        own = (cost(one.amount, language),) if has_cost else ()
+    for one in shown_causes(report):
+        own = (cost(one.amount, report, language),) if has_cost else ()
         found.append(
             (
                 cause_name(one.code, language),
@@ -108,24 +117,24 @@ def cause_rows(report: FleetReport, language: Language) -> list[Row]:
     return found
 
 
-def remedy(cause: Cause, language: Language) -> str:
+def remedy(cause: Cause, report: FleetReport, language: Language) -> str:
     """What to do about a cause, and what that would have saved."""
     what = language.text(f"fleet-remedy-{cause.code}")
     if cause.saves is None:
         return what
-    text = language.text("fleet-would-save", what=what, amount=with_unit(cause.saves, language))
+    text = language.text("fleet-would-save", what=what, amount=with_unit(cause.saves, report, language))
     rules = ", ".join(f"{one.code} {one.setting}" for one in cause.remedies[:3])
     return f"{text} ({rules})" if rules else text
 
 
-def beyond(cause: Cause, language: Language) -> str | None:
+def beyond(cause: Cause, report: FleetReport, language: Language) -> str | None:
     """How much of the evaluations bought no precision worth having."""
     if cause.beyond is None:
         return None
-    return language.text("fleet-beyond", amount=with_unit(cause.beyond, language))
+    return language.text("fleet-beyond", amount=with_unit(cause.beyond, report, language))
 
 
-def regression(one: Regression, language: Language) -> str:
+def regression(one: Regression, report: FleetReport, language: Language) -> str:
     """Since when a configuration takes longer, by how much, and in which phase."""
     key = "fleet-regression-commit" if one.is_by_commit else "fleet-regression-day"
     since = one.since
@@ -142,7 +151,7 @@ def regression(one: Regression, language: Language) -> str:
         after=Seconds(one.per_step_s[1]),
         phase=cause_name(one.phase, language),
         count=one.num_after,
-        amount=with_unit(one.extra, language),
+        amount=with_unit(one.extra, report, language),
     )
 
 
@@ -194,7 +203,7 @@ def group_rows(report: FleetReport, groups: list[Group], language: Language) -> 
         (language.text(f"fleet-by-{report.by}"), runs, unit(report, language), *money, goodput, lost, worst)
     ]
     for one in groups:
-        own = (cost(one.amount, language),) if has_cost else ()
+        own = (cost(one.amount, report, language),) if has_cost else ()
         found.append(
             (
                 redact(one.name, 40) if one.name else language.text("fleet-unknown"),
@@ -213,7 +222,12 @@ def missing_lines(report: FleetReport, language: Language) -> list[str]:
     """What is not known, and what is therefore left out."""
     counts = report.counts
     lines = []
-    untimed = counts.read - counts.timed
+    if counts.copies:
+        lines.append(language.text("fleet-copies", count=counts.copies))
+    if report.num_paused:
+        paused = with_unit(report.paused, report, language)
+        lines.append(language.text("fleet-paused", count=report.num_paused, amount=paused))
+    untimed = counts.read - counts.copies - counts.timed
     if untimed:
         lines.append(language.text("fleet-untimed", count=untimed))
     # Nobody misses prices who stated none.

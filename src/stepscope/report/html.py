@@ -47,7 +47,7 @@ def body(report: Report, language: Language, *, name: str | None = None) -> str:
         _doubt(report, language),
         page_head.cards(report, language),
         page_head.alarms(report, language),
-        page_findings.findings(report, language),
+        page_findings.findings(report, language, drawn),
         page_timeline.timeline(report, language, drawn) if report.has_steps else "",
         page_tabs.tabs(report, language, drawn),
         embedded("data", drawn),

@@ -9,37 +9,40 @@ from stepscope.analysis.report import Report
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import templating
+from stepscope.report.log_lines import line_links
 from stepscope.report.wording.change import change_lines, change_scope, change_texts, no_change_text
 from stepscope.report.wording.money import with_money
-from stepscope.report.wording.summary import DEAD, summary_lines
+from stepscope.report.wording.summary import DEAD, other_alarms, summary_lines
 
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice
 
 _MOST_CARDS = 2
+_MOST_PLACES = 4
 _PHASE_OF = {"slower": "step", "after_best": "step", "lost_work": "gap"}
 
 
-def findings(report: Report, language: Language) -> str:
-    """The cards, most seconds first, then the changes that answer none of them."""
+def findings(report: Report, language: Language, drawn: dict[str, Any]) -> str:
+    """The cards, most seconds first, then the changes that answer none of them; `drawn` is what the timeline shows."""
     changes = _changes(report, language)
     open_ones = list(zip(report.advice, changes, strict=True))
     cards = []
     for found in report.findings:
         own = [one for one in open_ones if _answers(one[0], found)]
         open_ones = [one for one in open_ones if one not in own]
-        cards.append(_card(report, found, [change for _, change in own], language))
+        cards.append(_card(report, found, [change for _, change in own], language, drawn["stops"]))
     # Those that nothing answers, beyond the costliest few, are said in a line.
     rest = [card for place, card in enumerate(cards) if place >= _MOST_CARDS and not card["changes"]]
     others = [change for _, change in open_ones]
     nothing = ""
     if not cards and not others:
-        if report.state.value in DEAD:
+        if report.state.value in DEAD or other_alarms(report):  # what is wrong is said above: then this is no calm run
             return ""
         nothing = summary_lines(report, language)[-1] if report.has_times else no_change_text(report, language)
     return templating.render(
         "run_findings.html",
         language,
+        links=line_links(report, language),
         cards=[card for card in cards if card not in rest],
         rest=rest,
         others=others,
@@ -53,7 +56,10 @@ def _answers(advice: Advice, found: CostFinding) -> bool:
     return found.code in advice.phases or (found.setting is not None and found.setting == advice.setting)
 
 
-def _card(report: Report, found: CostFinding, changes: list[dict[str, Any]], language: Language) -> dict[str, Any]:
+def _card(
+    report: Report, found: CostFinding, changes: list[dict[str, Any]], language: Language, stops: list[list[Any]]
+) -> dict[str, Any]:
+    places = [last for _, last, _, parts in stops if any(name == found.code for name, _ in parts)]
     phase = found.code if found.code in ORDER else _PHASE_OF.get(found.code, "stall")
     return {
         "code": found.code,
@@ -64,6 +70,8 @@ def _card(report: Report, found: CostFinding, changes: list[dict[str, Any]], lan
         "text": language.say(with_money(report, found.message, found.seconds)),
         "changes": changes,
         "view": _view(report, found),
+        "places": places[:_MOST_PLACES],
+        "more_places": len(places) > _MOST_PLACES,
     }
 
 

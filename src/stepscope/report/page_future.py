@@ -9,6 +9,7 @@ from stepscope.core.message import Share
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.report import page_ahead, templating
+from stepscope.report.log_lines import line_links
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.sentence import capital
 from stepscope.report.wording.summary import DEAD
@@ -41,6 +42,7 @@ def forecast(report: Report, language: Language, drawn: dict[str, Any] | None) -
     return templating.render(
         "run_forecast.html",
         language,
+        links=line_links(report, language),
         first=capital(first),
         lines=others,
         assumptions=[one for one in assumptions if one not in others],

@@ -21,7 +21,7 @@ from stepscope.core.units import NS
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.report import templating
-from stepscope.report.log_lines import log_lines
+from stepscope.report.log_lines import line_links, log_lines
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.headline import shows_ticks
 from stepscope.report.wording.sentence import capital
@@ -80,7 +80,13 @@ def header(report: Report, language: Language, name: str | None) -> str:
 def cards(report: Report, language: Language) -> str:
     """The four figures, or the cause and the remedy."""
     found = cards_of(report, language)
-    return templating.render("run_cards.html", language, cards=found, bar_name=language.text("section-time"))
+    return templating.render(
+        "run_cards.html",
+        language,
+        cards=found,
+        bar_name=language.text("section-time"),
+        links=line_links(report, language),
+    )
 
 
 def cards_of(report: Report, language: Language) -> list[Card]:
@@ -109,7 +115,10 @@ def alarms(report: Report, language: Language) -> str:
     ]
     if not found:
         return ""
-    return templating.render("run_alarms.html", language, alarms=found[:_SHOWN_ALARMS], rest=found[_SHOWN_ALARMS:])
+    links = line_links(report, language)
+    return templating.render(
+        "run_alarms.html", language, alarms=found[:_SHOWN_ALARMS], rest=found[_SHOWN_ALARMS:], links=links
+    )
 
 
 def _death_cards(report: Report, language: Language) -> list[Card]:
@@ -133,11 +142,14 @@ def _end_card(report: Report, language: Language) -> Card:
         return Card("end", language.text("page-card-took"), wall, _ended_note(report, language), tone=tone)
     if not isinstance(end, Forecast):
         return _no_end_card(report, end, language)
+    total = report.run.settings.get("max_steps")
+    is_assumed = total is not None and total.origin == "default"  # then the time is true of that number only
+    assumed = ". " + language.text("assume-default-total", count=end.schedule.max_steps) if is_assumed else ""
     finish = report.finish(end.remaining_s) if state == "running" else None
     if finish is None:
         key = "page-card-left" if state == "running" else "page-card-left-if"
-        return Card("end", language.text(key), language.duration(end.remaining_s), lines[1], tone=tone)
-    left = language.text("summary-left", left=Seconds(end.remaining_s), range=Range(end.low_s, end.high_s))
+        return Card("end", language.text(key), language.duration(end.remaining_s), lines[1] + assumed, tone=tone)
+    left = language.text("summary-left", left=Seconds(end.remaining_s), range=Range(end.low_s, end.high_s)) + assumed
     return Card("end", language.text("page-card-done"), language.clock(finish, report.moment), left, tone=tone)
 
 

@@ -15,7 +15,7 @@ from stepscope.ledger.phases import SlowStep
 from stepscope.report import page_future, templating
 from stepscope.report.gpu import samples_line, verdict_lines
 from stepscope.report.inferred import inferred_lines
-from stepscope.report.log_lines import log_lines
+from stepscope.report.log_lines import line_links, log_lines
 from stepscope.report.wording.clocks import clock_text
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import normal_lines, settings_line, unread_text
@@ -62,6 +62,7 @@ def _overview(report: Report, language: Language) -> str:
     return templating.render(
         "run_overview.html",
         language,
+        links=line_links(report, language),
         rows=rows,
         wall=language.duration(report.ledger.wall_s),
         lines=[capital(line) for line in lines],
@@ -85,6 +86,7 @@ def _slow(report: Report, language: Language) -> str:
     return templating.render(
         "run_slow.html",
         language,
+        links=line_links(report, language),
         groups=groups if len(slow) > 1 else [],
         rows=[_slow_row(report, one, kept, language) for one in shown],
         more=more_slow(list(slow[_SHOWN_SLOW:]), language) if len(slow) > _SHOWN_SLOW else "",
@@ -135,7 +137,8 @@ def _ranks(report: Report, language: Language) -> str:
 
 def _log(report: Report, language: Language) -> str:
     lines = log_lines(report)
-    return templating.render("run_log.html", language, lines=lines) if lines else ""
+    is_whole = len(lines) == report.run.num_lines
+    return templating.render("run_log.html", language, lines=lines, is_whole=is_whole) if lines else ""
 
 
 def _read(report: Report, language: Language) -> str:
@@ -155,6 +158,7 @@ def _read(report: Report, language: Language) -> str:
     return templating.render(
         "run_read.html",
         language,
+        links=line_links(report, language),
         confidence=reading.confidence,
         percent=language.percent(reading.confidence),
         checks=checks,

@@ -14,6 +14,7 @@ from stepscope.i18n import Language
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from jinja2.runtime import Context
     from markupsafe import Markup
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -25,7 +26,7 @@ _FLAG = re.compile(r"(?<!\S)--[a-z][\w-]*(?:=\S+| [A-Z]+\b)?")
 @cache
 def environment(*folders: Path) -> Environment:
     """The templates below the folders and our own; a name that is not there is an error, never an empty string."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 
     found = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
@@ -35,16 +36,43 @@ def environment(*folders: Path) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    found.filters["glue"] = glue
+
+    @pass_context
+    def glued(context: Context, text: str) -> Markup:
+        return glue(text, context.get("links"))
+
+    found.filters["glue"] = glued
     return found
 
 
-def glue(text: str) -> Markup:
-    """A sentence with its numbers on the line of their units, and with command-line flags in one piece."""
+def glue(text: str, links: LineLinks | None = None) -> Markup:
+    """A sentence with its numbers on the line of their units, and with command-line flags in one piece.
+
+    Where `links` are known, the lines of the log that it names lead to them.
+    """
     from markupsafe import Markup, escape
 
     found = str(escape(_NUMBER_UNIT.sub("\N{NO-BREAK SPACE}", text)))
-    return Markup(_FLAG.sub(r'<span class="whole">\g<0></span>', found))
+    found = _FLAG.sub(r'<span class="whole">\g<0></span>', found)
+    return Markup(links.into(found) if links is not None else found)
+
+
+class LineLinks:
+    """Turns “line 23” into a link, in one language, where the page has that line."""
+
+    def __init__(self, kept: set[int], language: Language) -> None:
+        before, _, after = language.text("alarm-line", line=1).partition("1")
+        number = r"(\d{1,3}(?:[.,\N{NARROW NO-BREAK SPACE}\N{NO-BREAK SPACE}]\d{3})+|\d+)"
+        self._pattern = re.compile(rf"\b{re.escape(before)}{number}(?!\d){re.escape(after)}", re.IGNORECASE)
+        self._kept = kept
+
+    def into(self, text: str) -> str:
+        """The same text, which is markup already, with its links."""
+        return self._pattern.sub(self._link, text)
+
+    def _link(self, found: re.Match[str]) -> str:
+        line = int(re.sub(r"\D", "", found[1]))
+        return f'<a href="#line-{line}">{found[0]}</a>' if line in self._kept else found[0]
 
 
 def render(name: str, language: Language, *, folders: tuple[Path, ...] = (), **values: Any) -> Markup:

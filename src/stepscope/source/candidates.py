@@ -27,7 +27,7 @@ _COUNTED = re.compile(
 )
 _NUMBER_FOLDER = re.compile(r"(?<=/)\d{1,5}(?=/)")
 # Of everything that the worker versions make of a file: rows of another version are not the same answer.
-_VERSION = f"{__version__}/2"
+_VERSION = f"{__version__}/3"
 
 
 class Candidate(NamedTuple):

@@ -1,12 +1,12 @@
-"""Where the time of a run goes: phases that add up to the wall clock, and a record of every step.
+"""Where the time of a run goes, and what it says while it goes: phases that add up to the wall clock, records, a log.
 
 There is one clock and one hand on it. `lap(phase)` gives everything since the last lap to a phase, so no second can be
 counted twice or lost. A lap costs a quarter of a microsecond; a step has six.
 
-Files next to the checkpoints:
+Files next to the checkpoints, which a resumed run goes on with:
 
-    steps.jsonl    a record per step with the seconds of its phases, and one per evaluation, checkpoint, collection …;
-                   a resumed run goes on with it
+    train.log      what is printed: nanoGPT's lines
+    steps.jsonl    a record per step with the seconds of its phases, and one per evaluation, checkpoint, collection …
     ledger.json    the sums over all processes of the run, at the end of each
 
 The records of kinds `ready` (before the first step), `step` and `end` have `phases`: together all of a process's time.
@@ -17,16 +17,18 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stepscope.trainer.append import Appender
-from stepscope.trainer.folder import LEDGER, STEPS
-from stepscope.trainer.writer import Written
+from stepscope.trainer.config import TrainConfig
+from stepscope.trainer.extras.append import Appender, write_aside
+from stepscope.trainer.extras.folder import LEDGER, LOG, STEPS, RunFolder
+from stepscope.trainer.extras.totals import CheckpointCosts, Earlier, read_earlier
+from stepscope.trainer.extras.trackers import Trackers
+from stepscope.trainer.extras.writer import Written
 
 # In the order of the ledger. What a step consists of comes first.
 STEP = ("data", "forward", "backward", "optimizer")
@@ -44,21 +46,22 @@ PHASES = (
     "sampling",
     "other",
 )
-# What a report calls them, where that is not the first word of the name.
-REPORTED = {
-    **dict.fromkeys(("forward", "backward", "optimizer", "device"), "step"),
-    **dict.fromkeys(("compile", "startup"), "warmup"),
-    **dict.fromkeys(("sampling", "other"), "unlogged"),
-}
-_INDEX = {name: number for number, name in enumerate(PHASES)}
-DATA, FORWARD, BACKWARD, OPTIMIZER = (_INDEX[name] for name in STEP)
-DEVICE, EVALUATION_TRAIN, EVALUATION_VAL = (_INDEX[n] for n in ("device", "evaluation_train", "evaluation_val"))
-STAGING, WAITING, LOGGING = (_INDEX[n] for n in ("checkpoint_staging", "checkpoint_waiting", "logging"))
-STALLS = ("checkpoint_staging", "checkpoint_waiting")
-GC, COMPILE, STARTUP, SAMPLING, OTHER = (_INDEX[n] for n in ("gc", "compile", "startup", "sampling", "other"))
+DATA, FORWARD, BACKWARD, OPTIMIZER = range(4)
+DEVICE, EVALUATION_TRAIN, EVALUATION_VAL, STAGING, WAITING = range(4, 9)
+LOGGING, GC, COMPILE, STARTUP, SAMPLING, OTHER = range(9, 15)
 
 SCHEMA = "stepscope.steps/1"
 _FLUSH_EVERY_NS = 1_000_000_000
+
+# Say something to the person: a key and its values; the words are the command line's.
+Say = Callable[..., None]
+# Show what the run does now: its name ("step", "evaluation", …), the iteration, the last iteration, and the seconds of
+# a step that is done.
+Show = Callable[[str, int, int, float], None]
+
+
+def silent(*args: object, **named: object) -> None:
+    """Nobody listens: a test, or a process that is not the first."""
 
 
 class Accounts:
@@ -80,7 +83,7 @@ class Accounts:
         self.earlier = Earlier()  # the processes of this run before this one
         self.facts: dict[str, Any] = {}
 
-    # -- the clock --------------------------------------------------------------------------------------------
+    # -- the clock ------------------------------------------------------------------------------------------------
 
     def lap(self, phase: int) -> int:
         """Give the time since the last lap to a phase; returns it in nanoseconds."""
@@ -99,10 +102,6 @@ class Accounts:
         """Of some phases so far."""
         return sum(self._spent[phase] for phase in phases) / 1e9
 
-    def age_s(self) -> float:
-        """Seconds since the run began."""
-        return (time.monotonic_ns() - self._start_mono_ns) / 1e9
-
     def since_last_record(self) -> list[int]:
         """Nanoseconds of each phase since this was last asked."""
         spent, before = self._spent, self._before
@@ -114,14 +113,14 @@ class Accounts:
         for phase in phases:
             self._before[phase] = self._spent[phase]
 
-    # -- the files --------------------------------------------------------------------------------------------
+    # -- the records ----------------------------------------------------------------------------------------------
 
     def open(self, folder: Path, step: int, settings: Mapping[str, object]) -> None:
         """Begin to write in a folder, after what the processes before this one wrote there."""
         self._folder = folder
         self.earlier = read_earlier(folder / STEPS)
         self._jsonl = Appender(folder / STEPS)
-        age_s = self.age_s()
+        age_s = self._age_s()
         now = {"monotonic_s": time.monotonic() - age_s, "wall_clock": time.time() - age_s}
         begun = [json.dumps({"kind": "start", "schema": SCHEMA, "at_step": step, **now}) + "\n"]
         begun += [json.dumps({"kind": "setting", "key": key, "value": value}) + "\n" for key, value in settings.items()]
@@ -148,17 +147,17 @@ class Accounts:
         `figures` are others that it states, such as the learning rate; `ago_s` is how long ago the step ended.
         """
         self._num_steps += 1
-        is_again = number <= self.earlier.last_step
+        is_again = number <= self.earlier.last_step  # a resumed run repeats what came after its checkpoint
         self._num_again += is_again
         if spent is None:
             spent = self.since_last_record()
         if self._jsonl is None:
             return
         shown = "".join(f',"{name}":{_number(value)}' for name, value in (figures or {}).items())
+        again = ',"again":true' if is_again else ""
         self._records.append(
             f'{{"kind":"step","step":{number},"monotonic_s":{time.monotonic() - ago_s:.6f},'
-            f'"time":{time.time() - ago_s:.6f},'
-            f'"duration_s":{seconds:.7f},"loss":{_number(loss)}{shown}{_AGAIN if is_again else ""},'
+            f'"time":{time.time() - ago_s:.6f},"duration_s":{seconds:.7f},"loss":{_number(loss)}{shown}{again},'
             f'"total_s":{sum(spent) / 1e9:.9f},"phases":{{{_parts(spent)}}}}}\n'
         )
         if self._mark - self._flushed_ns > _FLUSH_EVERY_NS:
@@ -194,12 +193,12 @@ class Accounts:
         `ended` says how this process ended: "finished", "stopped" by a signal, "failed".
         """
         self.lap(OTHER)
-        wall_s = self.age_s()
+        wall_s = self._age_s()
         self._summed("end", step)
         if self._jsonl is not None:
             self._records.append(json.dumps({"kind": "ended", "how": ended, "wall_clock": time.time()}) + "\n")
         earlier = self.earlier
-        seconds = {name: earlier.phases.get(name, 0.0) + self._spent[i] / 1e9 for name, i in _INDEX.items()}
+        seconds = {name: earlier.phases.get(name, 0.0) + self._spent[i] / 1e9 for i, name in enumerate(PHASES)}
         ledger = {
             "schema": "stepscope.trainer/1",
             "wall_s": sum(earlier.phases.values()) + wall_s,
@@ -218,8 +217,8 @@ class Accounts:
             write_aside(self._folder / LEDGER, json.dumps(ledger, indent=1) + "\n")
         return ledger
 
-
-_AGAIN = ',"again":true'
+    def _age_s(self) -> float:
+        return (time.monotonic_ns() - self._start_mono_ns) / 1e9
 
 
 def _number(value: float | None) -> str:
@@ -230,118 +229,79 @@ def _parts(spent: Sequence[int]) -> str:
     return ",".join(f'"{PHASES[i]}":{each / 1e9:.9f}' for i, each in enumerate(spent) if each)
 
 
-@dataclass(slots=True)
-class Earlier:
-    """What the records of a run say of the processes before this one."""
+class RunLog:
+    """The log of one process. Only the first one writes files and talks; the others keep their accounts in memory.
 
-    phases: dict[str, float] = field(default_factory=dict)  # seconds
-    num_processes: int = 0
-    num_steps: int = 0
-    num_again: int = 0
-    last_step: int = -1
-    written: list[Written] = field(default_factory=list)
+    Lines are printed at once, and written once the run is ready to train: a start that fails leaves no trace. An
+    evaluation alone (`eval_only`) writes nothing at all.
+    """
 
+    def __init__(self, config: TrainConfig, *, is_first: bool, say: Say, show: Show, started_ns: int) -> None:
+        self._is_first = is_first
+        self.say: Say = say if is_first else silent
+        self._show: Show = show if is_first else silent
+        self._file: Appender | None = None
+        self._lines: list[str] = []  # of a log that has no file yet
+        self._trackers: Trackers | None = None
+        self.folder = RunFolder(Path(config.out_dir)) if is_first and not config.eval_only else None
+        self.accounts = Accounts(started_ns=started_ns)
+        self.checkpoint_costs = CheckpointCosts()
+        self.iteration, self.last_iteration = 0, config.max_iters
+        self.ended = "failed"  # until the loop says otherwise
 
-def read_earlier(path: Path) -> Earlier:
-    """Sum up the records of a run that is resumed. A process that was killed counts up to its last record."""
-    earlier = Earlier()
-    if not path.exists():
-        return earlier
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                record = json.loads(line)
-                kind = record["kind"]
-                if kind == "checkpoint_written":
-                    done = record["at_step"], record["took_s"], record["bytes"], record["problem"]
-                    earlier.written.append(Written(*done))
-                for name, seconds in record.get("phases", {}).items():
-                    earlier.phases[name] = earlier.phases.get(name, 0.0) + seconds
-                earlier.num_processes += kind == "start"
-                if kind == "step":
-                    is_again = record["step"] <= earlier.last_step
-                    earlier.num_again += is_again
-                    earlier.num_steps += not is_again
-                    earlier.last_step = max(earlier.last_step, record["step"])
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue  # torn, or nothing of ours
-    return earlier
+    def open(self, config: TrainConfig, facts: Mapping[str, object]) -> None:
+        """The run is ready to train: what an earlier one left is moved out of the way, and the files begin."""
+        if self.folder is None:
+            return
+        kept = self.folder.begin(resumed=config.init_from == "resume")
+        if kept is not None:
+            self.say("train-kept", folder=str(kept))
+        self._file = Appender(self.folder.path / LOG)
+        self._file.append("".join(self._lines).encode())
+        self.accounts.open(self.folder.path, self.iteration, {**asdict(config), **facts})
+        self.checkpoint_costs.follow(self.accounts.earlier.written)
+        self._trackers = Trackers(config, self.folder.path, self.iteration, self.say)
 
+    def print(self, line: str, *, every_rank: bool = False, is_shown: bool = True) -> None:
+        """A line of the log, out of the process before anything else happens; or for its file only."""
+        self.show("log")
+        if is_shown and (self._is_first or every_rank):
+            print(line, flush=True)
+        if self._file is not None:
+            self._file.append(f"{line}\n".encode())
+        elif self.folder is not None:
+            self._lines.append(f"{line}\n")
 
-class CheckpointCosts:
-    """What saving cost a run, and what it would have cost to wait for the disk."""
+    def show(self, doing: str, seconds: float = 0.0) -> None:
+        """Where the run is and what it does, for a progress display."""
+        self._show(doing, self.iteration, self.last_iteration, seconds)
 
-    def __init__(self) -> None:
-        self._ended: list[Written] = []
-        self._earlier: list[Written] = []
-        # Number and seconds of plain steps, by whether a checkpoint was being written meanwhile.
-        self._steps = {False: (0, 0.0), True: (0, 0.0)}
+    def track(self, **figures: float | None) -> None:
+        """Figures of the iteration at hand, for W&B and TensorBoard where they are asked for."""
+        if self._trackers is not None:
+            self._trackers.log(self.iteration, {name.replace("__", "/"): own for name, own in figures.items()})
 
-    def add(self, done: Written) -> None:
-        """Add a checkpoint that has ended, well or not."""
-        self._ended.append(done)
+    def note_written(self, done: Written | None) -> None:
+        """Record a checkpoint that has ended; None: none has."""
+        if done is None:
+            return
+        self.checkpoint_costs.add(done)
+        facts = {"bytes": done.num_bytes, "problem": done.problem}
+        self.accounts.event("checkpoint_written", done.iteration, int(done.seconds * 1e9), **facts)
+        if done.problem is not None:
+            self.say("train-save-failed", iteration=done.iteration, reason=done.problem)
 
-    def follow(self, earlier: list[Written]) -> None:
-        """Count those of the run's earlier processes, too."""
-        self._earlier = earlier
-
-    def add_step(self, seconds: float, *, while_writing: bool) -> None:
-        """A plain step: no evaluation before it, and not one of the first two."""
-        count, total = self._steps[while_writing]
-        self._steps[while_writing] = count + 1, total + seconds
-
-    @property
-    def last_failed(self) -> Written | None:
-        """The last checkpoint if it was not written."""
-        return self._ended[-1] if self._ended and self._ended[-1].problem is not None else None
-
-    @property
-    def last_whole(self) -> int:
-        """The iteration of the newest checkpoint that was written whole; 0 before the first."""
-        return max((done.iteration for done in self._ended if done.problem is None), default=0)
-
-    def facts(self, stalled_s: float) -> dict[str, Any]:
-        """For the ledger. `stalled_s`: how long the run did nothing but copy the state or wait for a checkpoint."""
-        ended = [*self._earlier, *self._ended]
-        whole = [done for done in ended if done.problem is None]
-        (num_idle, idle_s), (num_writing, writing_s) = (self._steps[key] for key in (False, True))
-        slower = (writing_s / num_writing) / (idle_s / num_idle) if num_idle and num_writing else None
-        return {
-            "saves": len(whole),
-            "failed": len(ended) - len(whole),
-            "bytes": whole[-1].num_bytes if whole else None,
-            "written_in_s": sum(done.seconds for done in whole),
-            "stalled_s": stalled_s,
-            "step_while_writing_ratio": slower,
-        }
-
-
-def write_aside(path: Path, text: str) -> None:
-    """Write a small file so that a reader sees the old one or the new one; a full disk is no reason to fail here."""
-    aside = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
-    except OSError:
-        aside.unlink(missing_ok=True)
-
-
-def process_start_ns() -> int:
-    """When this process was started, on the clock of `perf_counter_ns`; now, where the system does not say."""
-    now = time.perf_counter_ns()
-    try:
-        # Field 22: the start in clock ticks since boot. The name before it is in brackets and may hold anything.
-        ticks = int(Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19])
-        age_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - ticks * 10**9 // os.sysconf("SC_CLK_TCK")
-        return now - max(0, age_ns)
-    except (OSError, ValueError, IndexError, AttributeError):
-        return now
-
-
-def summary(ledger: Mapping[str, Any]) -> dict[str, float]:
-    """The ledger in the words of a report: step, evaluation, checkpoint, warmup, data, gc, logging, unlogged."""
-    out: dict[str, float] = {}
-    for name, seconds in ledger["phases"].items():
-        home = REPORTED.get(name, name.split("_")[0])
-        out[home] = out.get(home, 0.0) + seconds
-    return out
+    def close(self) -> dict[str, Any]:
+        """End the log, and give back the ledger."""
+        if self._trackers is not None:
+            self._trackers.close()
+            self.accounts.lap(LOGGING)
+        earlier = sum(self.accounts.earlier.phases.get(PHASES[phase], 0.0) for phase in (STAGING, WAITING))
+        stalled_s = earlier + self.accounts.seconds(STAGING, WAITING)
+        self.accounts.facts["checkpoint"] = self.checkpoint_costs.facts(stalled_s)
+        ledger = self.accounts.close(self.iteration, self.ended)
+        if self._file is not None:
+            self._file.close()
+        if self.folder is not None:
+            self.folder.release()
+        return ledger

@@ -1,59 +1,165 @@
 """Checkpoints that cost the run a copy, survive a kill at any moment and bring it back to the bit.
 
-Writing a checkpoint has three parts, timed apart:
+What the next iteration depends on is large (weights and optimizers) or small (how far the run is, its random numbers,
+its place in the data). Writing it has three parts, timed apart:
 
     staging   the state is copied into host memory that was set aside at start-up. On a GPU this runs on a stream of its
               own under the next forward and backward pass; only the next optimizer step has to wait for it, because
               until then nobody changes what is being copied.
-    writing   another *process* writes the copy. A thread would fight with the training loop for the interpreter: a
-              single large tensor froze it for half a second. The memory is shared, so nothing is sent but a few bytes.
+    writing   another *process* writes the copy (`extras/writer.py`). A thread would fight with the training loop for
+              the interpreter: a single large tensor froze it for half a second. The memory is shared, so nothing is
+              sent but a few bytes. The new file is written next to the old one, flushed to the disk and renamed.
     waiting   only if a checkpoint comes while the one before it is still being written. Then the run waits: that is
               better than a third copy in memory.
 
 The file has the format of `torch.save` and nanoGPT's keys, so that `torch.load` and nanoGPT's `sample.py` read it. It
 is made in two halves: this side pickles the structure (a few kilobytes), the writer puts it and the tensors into the
-container. Every tensor carries a CRC-32, which `load` checks before it believes a file: in the memory that the tensors
-are then used from, so that the file is read once.
+container. So the writer needs no PyTorch, and is there at once.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
-import mmap
-import os
 import pickle
 import select
-import struct
 import subprocess
 import sys
-import tempfile
 import time
-import zipfile
-import zlib
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+import torch.distributed as dist
 
-from stepscope.trainer import writer
-from stepscope.trainer.config import NAMES, TrainerError
-from stepscope.trainer.writer import (
+from stepscope.trainer.config import NAMES, TrainConfig, TrainerError, told_as
+from stepscope.trainer.data import Batches
+from stepscope.trainer.extras import writer
+from stepscope.trainer.extras.device import World, random_state, set_random_state
+from stepscope.trainer.extras.found import candidates, damage
+from stepscope.trainer.extras.shared_memory import SharedMemory
+from stepscope.trainer.extras.spread import like
+from stepscope.trainer.extras.torch_file import Key, bytes_of, key_of, parts_of
+from stepscope.trainer.extras.writer import (
     ALIGN,
-    BEST,
     NAME,
-    PREVIOUS,
-    SLICES,
-    SLICES_BEST,
-    SLICES_PREVIOUS,
     SMALL,
     Written,
 )
+from stepscope.trainer.model import GPT, OPTIMIZERS
 
-_CHECKED_BYTES = 1 << 24
+# -- what is saved ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """How far a run is: everything that the loop changes from step to step, apart from the weights."""
+
+    iteration: int = 0
+    first_iteration: int = 0  # the first iteration of this process; set when its loop begins
+    local_iteration: int = 0  # steps done, also where nanoGPT's checkpoint made `iteration` begin higher
+    best_val_loss: float = 1e9
+    evaluated: bool = False  # this iteration was evaluated before the checkpoint that a resumed run came from
+    # Of the training losses since the last evaluation. The sum stays on the device: reading it would wait for the step.
+    loss_sum: torch.Tensor
+    loss_count: int = 0
+    running_mfu: float = -1.0  # not known yet
+
+    def take_mean_loss(self) -> float | None:
+        """The mean training loss since this was last asked, None before the first step. Waits for the device."""
+        mean = (self.loss_sum / self.loss_count).item() if self.loss_count else None
+        self.loss_sum, self.loss_count = torch.zeros_like(self.loss_sum), 0
+        return mean
+
+
+# Of those, what a checkpoint has under "progress"; iteration and best loss have nanoGPT's keys.
+_KEPT = ("evaluated", "loss_count", "running_mfu", "local_iteration")
+
+
+def large_state(model: GPT, optimizers: Sequence[torch.optim.Optimizer], *, in_slices: bool) -> dict[str, Any]:
+    """Weights and optimizers. Of those in slices only what is small: the checkpointer knows the tensors."""
+    states = {name: each.state_dict() for name, each in zip(OPTIMIZERS, optimizers, strict=False)}
+    if in_slices:
+        return {name: {"param_groups": state["param_groups"]} for name, state in states.items()}
+    return {"model": model.state_dict(), **states}
+
+
+def small_state(
+    config: TrainConfig, world: World, progress: Progress, *, model: GPT, batches: Batches, scaler: torch.amp.GradScaler
+) -> dict[str, Any]:
+    """Everything else that the next iteration depends on. All processes must ask for it together."""
+    # Of every process: each has random numbers of its own and, in nanoGPT's order, batches of its own.
+    own = (random_state(world.device), batches.state())
+    ranks: list[Any] = [own]
+    if world.size > 1:
+        ranks = [None] * world.size
+        dist.all_gather_object(ranks, own)
+    return {
+        "model_args": model.args.saved(),
+        "iter_num": progress.iteration,
+        "best_val_loss": progress.best_val_loss,
+        "config": asdict(config),
+        "rng": [rng for rng, _ in ranks],
+        "data": [data for _, data in ranks],
+        "scaler": scaler.state_dict(),
+        "progress": {"loss_sum": progress.loss_sum.item(), **{name: getattr(progress, name) for name in _KEPT}},
+    }
+
+
+def restore_optimizers(
+    saved: dict[str, Any], model: GPT, optimizers: Sequence[torch.optim.Optimizer], *, place: str
+) -> None:
+    """What the optimizers remember, and, where the checkpoint is in slices, the weights as well."""
+    with told_as("train-bad-checkpoint", str(saved.get("slices", place))):
+        if "slices" in saved:
+            from stepscope.trainer.extras import sharded
+
+            sharded.read_into(Path(saved["slices"]), sharded.tensors_of(model, optimizers))
+        for name, optimizer in zip(OPTIMIZERS, optimizers, strict=False):
+            if name not in saved:
+                continue
+            own = optimizer.state_dict()
+            state = saved[name].get("state", own["state"])  # a sharded state has just been read
+            for number, values in state.items():
+                for key, value in values.items():
+                    values[key] = like(value, own["state"][number][key])
+            optimizer.load_state_dict({"state": state, "param_groups": saved[name]["param_groups"]})
+            for group in optimizer.param_groups:
+                if "fused" in group:  # nanoGPT's own says None on a CPU
+                    group["fused"], group["foreach"] = True, None
+
+
+def restore_small(
+    saved: dict[str, Any],
+    config: TrainConfig,
+    world: World,
+    progress: Progress,
+    *,
+    batches: Batches,
+    scaler: torch.amp.GradScaler,
+    say: Callable[..., None],
+) -> tuple[Any, Any] | None:
+    """Put back what `small_state` gave; returns the batch that comes next. nanoGPT's checkpoints have none of this."""
+    if "progress" not in saved:
+        return None
+    progress.loss_sum.fill_(saved["progress"]["loss_sum"])
+    for name in _KEPT:
+        setattr(progress, name, saved["progress"][name])
+    scaler.load_state_dict(saved["scaler"])
+    # nanoGPT's order is a different one in each process, so it can only be taken up by as many as before.
+    data, is_same_world = saved["data"], len(saved["rng"]) == world.size
+    own = data[world.rank] if is_same_world else data[0] if config.eval != "nanogpt" else None
+    batch = None if own is None else batches.restore(own)
+    if batch is None:
+        say("train-other-batches")
+    elif is_same_world:
+        set_random_state(saved["rng"][world.rank], world.device)
+    return batch
+
+
+# -- writing ------------------------------------------------------------------------------------------------------
 
 
 class Slot(NamedTuple):
@@ -64,18 +170,15 @@ class Slot(NamedTuple):
     buffer: torch.Tensor
 
 
-# -- in the trainer -----------------------------------------------------------------------------------------------
-
-
 class Checkpointer:
     """Saves the state of a run through a writer process. One checkpoint is in flight at most."""
 
     def __init__(self, folder: Path, state: dict[str, Any], device: torch.device, *, lock: int | None = None) -> None:
         self._folder, self._lock = folder, lock
-        tensors = {_key(tensor): tensor for tensor in _tensors(state)}  # tied weights are one tensor under two names
+        tensors = {key_of(tensor): tensor for tensor in _tensors(state)}  # tied weights are one tensor under two names
         self.num_bytes = sum(_padded(tensor) for tensor in tensors.values())
-        self._memory = _SharedMemory(max(self.num_bytes, ALIGN))
-        self._slots: dict[tuple[int, tuple[int, ...]], Slot] = {}
+        self._memory = SharedMemory(max(self.num_bytes, ALIGN))
+        self._slots: dict[Key, Slot] = {}
         offset = 0
         for key, tensor in tensors.items():
             self._slots[key] = Slot(offset, tensor.nbytes, self._memory.tensor(offset, tensor))
@@ -88,14 +191,12 @@ class Checkpointer:
         self._copied: Any = None  # an event on that stream
         self._message: bytes | None = None  # the message of a checkpoint that is still being copied
         self._iteration = 0
-        self._writer: subprocess.Popen[bytes] | None = None
         self._in_flight: tuple[int, float] | None = None
-        self._start_writer()
+        self._writer = self._start_writer()
 
-    def _start_writer(self) -> None:
+    def _start_writer(self) -> subprocess.Popen[bytes]:
         """The writer shares no pipe with the trainer but its own two, and no terminal: Ctrl-C is not meant for it."""
-        self._end_writer()
-        self._writer = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-I", "-S", str(Path(writer.__file__)), self._memory.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -111,15 +212,20 @@ class Checkpointer:
         if self._stream is not None:
             self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
         with torch.no_grad(), torch.cuda.stream(self._stream) if self._stream else contextlib.nullcontext():
-            for key, tensor in {_key(tensor): tensor for tensor in _tensors(state)}.items():
+            for key, tensor in {key_of(tensor): tensor for tensor in _tensors(state)}.items():
                 # Without a stream nobody waits for the copy: it must be whole when this returns (Apple's GPUs).
                 self._slots[key].buffer.copy_(tensor, non_blocking=self._stream is not None)
-        job = {"folder": str(self._folder), "parts": _parts(state, self._slots), "is_best": is_best}
+        job = {"folder": str(self._folder), "parts": list(parts_of(state, self._content)), "is_best": is_best}
         self._message, self._iteration = pickle.dumps(job), iteration
         if self._stream is None:
             self.settle()
         else:
             self._copied = self._stream.record_event()
+
+    def _content(self, key: Key, tensor: torch.Tensor) -> bytes | tuple[int, int]:
+        """Of a tensor that was copied aside, the place; small ones travel in the message."""
+        slot = self._slots.get(key)
+        return bytes_of(tensor) if slot is None else (slot.offset, slot.num_bytes)
 
     def settle(self) -> None:
         """Must come before the next optimizer step: the copy is finished when this returns, and the writer knows."""
@@ -128,15 +234,13 @@ class Checkpointer:
         if self._copied is not None:
             self._copied.synchronize()
         message, self._message, self._copied = self._message, None, None
-        if self._writer is None or self._writer.poll() is not None:
-            self._start_writer()
-        assert self._writer is not None
-        assert self._writer.stdin is not None
+        if self._writer.poll() is not None:
+            self._end_writer()
+            self._writer = self._start_writer()
         self._in_flight = (self._iteration, time.monotonic())
         self._send(message)
 
     def _send(self, message: bytes) -> None:
-        assert self._writer is not None
         assert self._writer.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # the writer died: collect() will say so
             self._writer.stdin.write(len(message).to_bytes(8, "little") + message)
@@ -152,17 +256,16 @@ class Checkpointer:
         self.settle()
         if self._in_flight is None:
             return None
-        assert self._writer is not None
-        assert self._writer.stdout is not None
-        if not _readable(self._writer.stdout):
+        answers = self._writer.stdout
+        assert answers is not None
+        if not select.select([answers], [], [], 0)[0]:
             if not wait:
                 return None
             self._send(writer.HURRY)
-        line = self._writer.stdout.readline()
+        line = answers.readline()
         (iteration, start), self._in_flight = self._in_flight, None
         if not line:
-            code = self._writer.wait()
-            return Written(iteration, time.monotonic() - start, 0, f"the writer ended ({code})")
+            return Written(iteration, time.monotonic() - start, 0, f"the writer ended ({self._writer.wait()})")
         return Written(iteration, **json.loads(line))
 
     def close(self) -> Written | None:
@@ -173,58 +276,12 @@ class Checkpointer:
         return last
 
     def _end_writer(self) -> None:
-        if self._writer is not None:
-            assert self._writer.stdin is not None
-            assert self._writer.stdout is not None
-            with contextlib.suppress(BrokenPipeError):
-                self._writer.stdin.close()
-            self._writer.wait()
-            self._writer.stdout.close()
-            self._writer = None
-
-
-class _SharedMemory:
-    """Memory that two processes see. It has no name anywhere, so a kill leaves nothing behind.
-
-    Not `multiprocessing.shared_memory`: its tracker is one more process, and holds the trainer's stderr open.
-    """
-
-    def __init__(self, size: int) -> None:
-        self.fds: tuple[int, ...] = ()
-        self._file: IO[bytes] | None = None
-        if hasattr(os, "memfd_create"):
-            descriptor = os.memfd_create("stepscope-checkpoint")
-            self.fds, self.name = (descriptor,), f"/proc/self/fd/{descriptor}"
-        else:
-            # Unlinked by the system's own cleaning at the latest; a plain file is all that is left on such systems.
-            self._file = tempfile.NamedTemporaryFile(prefix="stepscope-checkpoint-")  # noqa: SIM115 (open as long as we are)
-            descriptor, self.name = self._file.fileno(), self._file.name
-        os.ftruncate(descriptor, size)
-        self._map = mmap.mmap(descriptor, size)
-
-    def tensor(self, offset: int, like: torch.Tensor) -> torch.Tensor:
-        """A tensor in this memory, of the shape and type of another."""
-        if like.numel() == 0:
-            return torch.empty_like(like, device="cpu")
-        return torch.frombuffer(self._map, dtype=like.dtype, count=like.numel(), offset=offset).view(like.shape)
-
-    def pin(self) -> None:
-        """Lock the pages so that a GPU can copy into them by itself; without that the copy is slower, not wrong."""
-        whole = torch.frombuffer(self._map, dtype=torch.uint8)
-        if int(torch.cuda.cudart().cudaHostRegister(whole.data_ptr(), whole.numel(), 0)):
-            # A container may forbid it. CUDA keeps the error and would report it at the next kernel: let it do so here.
-            with contextlib.suppress(RuntimeError):
-                torch.zeros(1, device="cuda").add_(1)
-                torch.cuda.synchronize()
-
-
-def _readable(pipe: IO[bytes]) -> bool:
-    """Whether an answer lies in the pipe, without waiting for one."""
-    return bool(select.select([pipe], [], [], 0)[0])
-
-
-def _key(tensor: torch.Tensor) -> tuple[int, tuple[int, ...]]:
-    return tensor.data_ptr(), tuple(tensor.shape)
+        assert self._writer.stdin is not None
+        assert self._writer.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._writer.stdin.close()
+        self._writer.wait()
+        self._writer.stdout.close()
 
 
 def _padded(tensor: torch.Tensor) -> int:
@@ -234,7 +291,7 @@ def _padded(tensor: torch.Tensor) -> int:
 def _tensors(state: dict[str, Any]) -> list[torch.Tensor]:
     """The tensors that are large and always there: weights and optimizer state. The rest travels in the message."""
     found: list[torch.Tensor] = []
-    nodes: list[Any] = [state.get(key) for key in ("model", "optimizer", "muon")]
+    nodes: list[Any] = [state.get(key) for key in ("model", *OPTIMIZERS)]
     while nodes:
         node = nodes.pop()
         if isinstance(node, torch.Tensor):
@@ -246,66 +303,10 @@ def _tensors(state: dict[str, Any]) -> list[torch.Tensor]:
     return found
 
 
-# -- the format of torch.save -------------------------------------------------------------------------------------
-
-# A tensor is pickled as a call that rebuilds it from a storage, and a storage as a reference by number to a part of the
-# file. The classes below replace the two; names of functions and classes are those every PyTorch since 1.6 writes.
-_STORAGES = {
-    torch.float32: torch.FloatStorage,
-    torch.float64: torch.DoubleStorage,
-    torch.float16: torch.HalfStorage,
-    torch.bfloat16: torch.BFloat16Storage,
-    torch.int64: torch.LongStorage,
-    torch.int32: torch.IntStorage,
-    torch.uint8: torch.ByteStorage,
-    torch.bool: torch.BoolStorage,
-}
-
-
-class _Storage(NamedTuple):
-    number: int
-    dtype: torch.dtype
-    num_values: int
-
-
-class Pickler(pickle.Pickler):
-    """Pickles a state and notes which tensors it met; equal memory is one storage."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(file, protocol=2)
-        self.met: dict[tuple[int, tuple[int, ...]], tuple[_Storage, torch.Tensor]] = {}
-
-    def persistent_id(self, node: object) -> Any:
-        """A storage is a reference to a part of the file."""
-        if isinstance(node, _Storage):
-            return ("storage", _STORAGES[node.dtype], str(node.number), "cpu", node.num_values)
-        return None
-
-    def reducer_override(self, node: Any) -> Any:
-        """A tensor is a call that rebuilds it from its storage."""
-        if not isinstance(node, torch.Tensor):
-            return NotImplemented
-        storage = _Storage(len(self.met), node.dtype, node.numel())
-        storage, _ = self.met.setdefault(_key(node), (storage, node))
-        stride = torch.empty(node.shape, device="meta").stride()  # the layout in shared memory: row after row
-        arguments: tuple[Any, ...] = (storage, 0, tuple(node.shape), stride, False, OrderedDict())
-        return torch._utils._rebuild_tensor_v2, arguments
-
-
-def _parts(state: dict[str, Any], slots: dict[tuple[int, tuple[int, ...]], Slot]) -> list[writer.Part]:
-    """The parts of the file: the structure, then the tensors, from the shared memory or as they are."""
-    file = io.BytesIO()
-    pickler = Pickler(file)
-    pickler.dump(state)
-    parts: list[writer.Part] = [("archive/data.pkl", file.getvalue()), ("archive/byteorder", sys.byteorder.encode())]
-    for key, (storage, tensor) in pickler.met.items():
-        slot = slots.get(key)
-        content = (slot.offset, slot.num_bytes) if slot else tensor.detach().cpu().contiguous().numpy().tobytes()
-        parts.append((f"archive/data/{storage.number}", content))
-    return [*parts, ("archive/version", b"3\n")]
-
-
 # -- loading ------------------------------------------------------------------------------------------------------
+
+# What PyTorch raises for a file that is no checkpoint, depending on what is wrong with it.
+_UNREADABLE = (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, LookupError)
 
 
 def load(
@@ -318,21 +319,27 @@ def load(
 ) -> dict[str, Any]:
     """The newest whole checkpoint of a folder: ours or nanoGPT's. Only tensors and plain values are believed.
 
-    One that was written in slices (see `sharded`) is put together; `in_slices` leaves them where they are and says so
-    under "slices". Without `with_optimizers` those need not be there. `best`: the best one where there is one.
+    Every part is compared with its CRC-32 first, in the memory that the tensors are then used from: the file is read
+    once. One that was written in slices (see `extras/sharded`) is put together; `in_slices` leaves them where they are
+    and says so under "slices". Without `with_optimizers` those need not be there. `best`: the best one where there is
+    one.
     """
     broken: list[str] = []
-    for path in _candidates(folder, best=best):
-        problem = _damage(path)
+    for path in candidates(folder, best=best):
+        problem = damage(path)
         if problem is None:
             try:
                 if path.is_dir():
-                    return _from_slices(path, with_optimizers, in_slices)
+                    from stepscope.trainer.extras import sharded
+
+                    if in_slices:
+                        return {**sharded.read_small(path), "slices": str(path)}
+                    return sharded.read_whole(path, with_optimizers=with_optimizers)
                 state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
                 if isinstance(state, dict) and {"model", "model_args"} <= state.keys():
                     return state
                 problem = "no model in it"
-            except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as trouble:
+            except _UNREADABLE as trouble:
                 problem = str(trouble).partition("\n")[0]
         broken.append(f"{path.name}: {problem}")
         if say is not None:
@@ -342,100 +349,11 @@ def load(
     raise TrainerError("train-no-checkpoint", place=str(folder / NAME))
 
 
-def _candidates(folder: Path, *, best: bool = False) -> list[Path]:
-    """The checkpoints of a folder, newest first. A run writes files or folders; who has both changed from one to the
-    other, and the younger pair is the one that counts. `best` puts the best one before them."""
-    if best:
-        found = [[path] for name in (BEST, SLICES_BEST) if (path := folder / name).exists()]
-        return [*(path for (path,) in sorted(found, key=_moment, reverse=True)), *_candidates(folder)]
-    pairs = ((NAME, PREVIOUS), (SLICES, SLICES_PREVIOUS))
-    found = [[path for name in pair if (path := folder / name).exists()] for pair in pairs]
-    return [path for pair in sorted(filter(None, found), key=_moment, reverse=True) for path in pair]
-
-
-def _moment(pair: list[Path]) -> float:
-    newest = pair[0] / SMALL if pair[0].is_dir() else pair[0]
-    return newest.stat().st_mtime if newest.exists() else 0.0
-
-
 def saved_settings(folder: Path) -> dict[str, Any]:
     """The settings that the newest checkpoint states; none where it cannot be read, which `load` then says."""
-    for path in _candidates(folder):
-        try:
-            state = torch.load(
-                path / SMALL if path.is_dir() else path, map_location="cpu", weights_only=True, mmap=True
-            )
-            found = state["config"]
+    for path in candidates(folder):
+        file = path / SMALL if path.is_dir() else path
+        with contextlib.suppress(*_UNREADABLE, AttributeError, TypeError):
+            found = torch.load(file, map_location="cpu", weights_only=True, mmap=True)["config"]
             return {name: found[name] for name in NAMES if isinstance(found.get(name), bool | int | float | str)}
-        except (
-            pickle.UnpicklingError,
-            RuntimeError,
-            EOFError,
-            OSError,
-            ValueError,
-            LookupError,
-            AttributeError,
-            TypeError,
-        ):
-            continue
     return {}
-
-
-def _from_slices(path: Path, with_optimizers: bool, in_slices: bool) -> dict[str, Any]:
-    from stepscope.trainer import sharded
-
-    if in_slices:
-        return {**sharded.read_small(path), "slices": str(path)}
-    return sharded.read_whole(path, with_optimizers=with_optimizers)
-
-
-def export(folder: Path, target: Path) -> dict[str, Any]:
-    """Write the newest checkpoint in slices as one file with nanoGPT's keys; gives back what is in it."""
-    from stepscope.trainer import sharded
-
-    paths = [path for path in _candidates(folder) if path.is_dir() and _damage(path) is None]
-    if not paths:
-        raise TrainerError("train-no-slices", place=str(folder / SLICES))
-    state = sharded.read_whole(paths[0])
-    aside = writer.aside_of(target)
-    try:
-        with aside.open("wb") as file:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(target)
-    except (OSError, RuntimeError) as problem:  # PyTorch says a full disk in its own way
-        aside.unlink(missing_ok=True)
-        raise TrainerError("train-out-dir", place=str(target), reason=str(problem).partition("\n")[0]) from None
-    return state
-
-
-def _damage(path: Path) -> str | None:
-    """What is wrong with a checkpoint, by the checksum of each of its parts; None: nothing."""
-    if path.is_dir():
-        from stepscope.trainer import sharded
-
-        return sharded.damage(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            parts = archive.infolist()
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as memory:
-            bad = next((part.filename for part in parts if not _is_whole(part, memory)), None)
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, struct.error) as problem:
-        return str(problem)
-    return None if bad is None else f"the checksum of {bad} does not match"
-
-
-def _is_whole(part: zipfile.ZipInfo, memory: mmap.mmap) -> bool:
-    """Whether a part of a zip file is what was written. PyTorch packs nothing, so its bytes lie there as they are."""
-    name_bytes, extra_bytes = struct.unpack_from("<HH", memory, part.header_offset + 26)
-    start = part.header_offset + 30 + name_bytes + extra_bytes
-    end = start + part.file_size
-    if part.compress_type != zipfile.ZIP_STORED or end > len(memory):
-        return False
-    checksum = 0
-    with memoryview(memory) as view:
-        for at in range(start, end, _CHECKED_BYTES):
-            with view[at : min(at + _CHECKED_BYTES, end)] as piece:
-                checksum = zlib.crc32(piece, checksum)
-    return checksum == part.CRC

@@ -109,31 +109,6 @@ class TrainConfig:
     gpt2_folder: str = _setting("", "Folder with GPT-2's config.json and model.safetensors")
 
 
-# What `stepscope train` does without a config file: a minute or two on any machine, and text that begins to look
-# like Python.
-SMALL: dict[str, Plain] = {
-    "out_dir": "out-stdlib",
-    "dataset": "stdlib",
-    "device": "cpu",
-    "compile": False,
-    "recipe": "modern",
-    "eval_interval": 50,
-    "eval_iters": 40,
-    "log_interval": 10,
-    "gradient_accumulation_steps": 1,
-    "batch_size": 16,
-    "block_size": 128,
-    "n_layer": 4,
-    "n_head": 4,
-    "n_embd": 128,
-    "learning_rate": 1e-2,
-    "min_lr": 1e-3,
-    "beta2": 0.99,
-    "warmup_iters": 20,
-    "max_iters": 400,
-    "lr_decay_iters": 400,
-}
-
 CHOICES = {
     "recipe": ("nanogpt", "modern"),
     "schedule": ("auto", "cosine", "wsd"),

@@ -1,4 +1,4 @@
-"""The network, in two recipes; what trains it is in `optimizers`.
+"""The network and what trains it, in two recipes.
 
 `nanogpt` is GPT-2 as nanoGPT trains it: the same modules under the same names, created in the same order, so that one
 seed gives the same weights and a checkpoint goes either way. `modern` keeps the outline and changes what the public
@@ -14,19 +14,22 @@ speed-runs of the last years found to matter:
 
 from __future__ import annotations
 
-import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 (its customary name)
 
-from stepscope.trainer.config import TrainerError, told_as
+from stepscope.trainer.config import TrainConfig
+from stepscope.trainer.extras.spread import divided, like, whole
 
-_MOST_LAYERS = 10_000  # of a checkpoint in slices, whose tensors are not looked at yet
+OPTIMIZERS = ("optimizer", "muon")  # their names in a checkpoint
+_STEPS = 5
+_A, _B, _C = 3.4445, -4.7750, 2.0315  # of one Newton-Schulz step: x becomes (A + B xxᵀ + C (xxᵀ)²) x
 A100_FLOPS = 312e12  # nanoGPT states its utilisation against an A100's bfloat16 peak, on any hardware
 
 
@@ -232,87 +235,123 @@ def _draw(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
 
 
-# -- loading ---------------------------------------------------------------------------------------------------------
+# -- what changes the weights -------------------------------------------------------------------------------------
+
+# Everything that follows from the iteration (rates, momentum) is set by the loop before each step, so that an optimizer
+# has no clock of its own and a resumed run goes on to the bit.
 
 
-def load_model(saved: dict[str, Any], *, place: str, dropout: float = 0.0) -> GPT:
-    """The network of a checkpoint, ours or nanoGPT's."""
-    with told_as("train-bad-checkpoint", place):
-        args = saved["model_args"]
-        shape = {name: args[name] for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "vocab_size")}
-        _check_shape(shape, saved.get("model"))
-        model = GPT(ModelArgs(**shape, dropout=dropout, recipe=args.get("recipe", "nanogpt")))
-        if "model" not in saved:
-            return model  # the checkpoint is in slices, and each process reads its own into the network it has
-        # torch.compile puts a prefix before every name.
-        weights = {name.removeprefix("_orig_mod."): value for name, value in saved["model"].items()}
-        # Very old PyTorch kept the mask of causal attention as a buffer.
-        weights = {name: value for name, value in weights.items() if not name.endswith(".attn.bias")}
-        model.load_state_dict(weights)
-    return model
+class Muon(torch.optim.Optimizer):
+    """Momentum whose update is made orthogonal: every direction of a matrix moves equally far.
+
+    After Keller Jordan's Muon (https://kellerjordan.github.io/posts/muon/), with AdamW's weight decay. The orthogonal
+    matrix comes from five Newton-Schulz steps, which are products only. Matrices of one shape go through them together,
+    each process taking its share of them.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[torch.Tensor],
+        lr: float,
+        momentum: float = 0.95,
+        weight_decay: float = 0.0,
+        *,
+        in_bfloat16: bool = False,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        self._orthogonal = partial(orthogonal, in_bfloat16=in_bfloat16)
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        """One update of every matrix that has a gradient."""
+        assert closure is None
+        for group in self.param_groups:
+            # A matrix in slices is gathered first: its parts have no orthogonal neighbours of their own.
+            shapes: dict[tuple[int, ...], list[tuple[torch.Tensor, torch.Tensor]]] = {}
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                momentum = self.state[weight].setdefault("momentum", torch.zeros_like(weight))
+                momentum.lerp_(weight.grad, 1 - group["momentum"])
+                direction = weight.grad.lerp(momentum, group["momentum"])  # Nesterov: look ahead
+                # Queries, keys and values are three matrices in one.
+                rows, width = weight.shape
+                for piece in whole(direction).chunk(3 if rows == 3 * width else 1):
+                    shapes.setdefault(tuple(piece.shape), []).append((weight, piece))
+            updates: dict[torch.Tensor, list[torch.Tensor]] = {}
+            for (rows, width), pairs in shapes.items():
+                # A tall matrix has more to move than its columns can say.
+                scale = group["lr"] * max(1.0, rows / width) ** 0.5
+                stack = divided(self._orthogonal, torch.stack([piece for _, piece in pairs])).mul_(scale)
+                for (weight, _), update in zip(pairs, stack, strict=True):
+                    updates.setdefault(weight, []).append(update)
+            for weight, pieces in updates.items():
+                # A checkpoint of an earlier version has a group without it.
+                weight.mul_(1 - group["lr"] * group.get("weight_decay", 0.0))
+                weight.sub_(like(torch.cat(pieces).to(weight.dtype), weight))
 
 
-def _check_shape(shape: dict[str, Any], weights: dict[str, Any] | None) -> None:
-    """Refuse a network that is far larger than its weights before it is built."""
-    layers = int(shape["n_layer"])
-    if layers > (_MOST_LAYERS if weights is None else len(weights)):
-        raise ValueError(f"n_layer {layers}")
-    table = None if weights is None else weights.get("transformer.wte.weight")
-    if table is not None and tuple(table.shape) != (shape["vocab_size"], shape["n_embd"]):
-        raise ValueError(f"vocab_size {shape['vocab_size']}, n_embd {shape['n_embd']}: {tuple(table.shape)}")
+def orthogonal(x: torch.Tensor, *, in_bfloat16: bool = False) -> torch.Tensor:
+    """The orthogonal matrix next to each of a stack of matrices, roughly: singular values end between 0.7 and 1.2.
 
-
-def load_gpt2(name: str, folder: str, dropout: float) -> GPT:
-    """A network with OpenAI's weights from a local folder in Hugging Face's layout; nothing is downloaded."""
-    place = _gpt2_folder(name, folder)
-    try:
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-    except ImportError:
-        raise TrainerError("train-no-safetensors", extra="train") from None
-    try:
-        shape = json.loads((place / "config.json").read_text(encoding="utf-8"))
-        args = ModelArgs(
-            n_layer=int(shape["n_layer"]),
-            n_head=int(shape["n_head"]),
-            n_embd=int(shape["n_embd"]),
-            block_size=int(shape.get("n_positions", 1024)),
-            bias=True,
-            vocab_size=int(shape["vocab_size"]),
-            dropout=dropout,
-        )
-        weights = load_file(place / "model.safetensors")
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as problem:
-        raise TrainerError("train-bad-gpt2", place=str(place), reason=str(problem)) from None
-    model = GPT(args)
-    own = model.state_dict()
-    weights = {key.removeprefix("transformer."): value for key, value in weights.items()}
-    # GPT-2 stored its linear layers the other way round.
-    turned = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
-    for key, target in own.items():
-        short = "wte.weight" if key == "lm_head.weight" else key.removeprefix("transformer.")
-        source = weights.get(short)
-        if source is not None and short.endswith(turned):
-            source = source.t()
-        if source is None or source.shape != target.shape:
-            raise TrainerError("train-bad-gpt2", place=str(place), reason=short)
-        with torch.no_grad():
-            target.copy_(source)
-    return model
-
-
-def _gpt2_folder(name: str, folder: str) -> Path:
-    """The folder that was named, or Hugging Face's own cache."""
-    if folder:
-        candidates = [Path(folder).expanduser()]
+    In bfloat16 on a GPU that has it, where that is twice as fast or more, and where it was tried: on some virtual CPUs
+    bfloat16 kills the process (`torch.optim.Muon` uses it everywhere).
+    """
+    if in_bfloat16 or (x.is_cuda and torch.cuda.is_bf16_supported()):
+        x = x.bfloat16()
+    is_tall = x.size(-2) > x.size(-1)
+    if is_tall:
+        x = x.mT  # the products are then of the smaller side
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    if x.size(-1) > 2 * x.size(-2) and x.dtype == torch.float32:
+        x = _through_gram(x)
     else:
-        hub = Path("~/.cache/huggingface/hub").expanduser()
-        candidates = [
-            snapshot
-            for owner in ("models--", "models--openai-community--")
-            for snapshot in sorted(hub.glob(f"{owner}{name}/snapshots/*"))
-        ]
-    for candidate in candidates:
-        if (candidate / "model.safetensors").exists():
-            return candidate
-    raise TrainerError("train-no-gpt2", place=str(candidates[0] if candidates else hub), name=name)
+        for _ in range(_STEPS):
+            gram = x @ x.mT
+            x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=_B, alpha=_C), x, beta=_A)
+    return x.mT if is_tall else x
+
+
+def _through_gram(x: torch.Tensor) -> torch.Tensor:
+    """The same five steps on xxᵀ, which is small where x is long: x itself is multiplied once, at the end.
+
+    A step multiplies x by a polynomial of xxᵀ, and all of these commute. Not in bfloat16: xxᵀ has the squares of the
+    singular values, and the small ones would drown.
+    """
+    gram = x @ x.mT
+    product = None
+    for number in range(_STEPS):
+        factor = torch.baddbmm(gram, gram, gram, beta=_B, alpha=_C)
+        factor.diagonal(dim1=-2, dim2=-1).add_(_A)
+        product = factor if product is None else factor @ product
+        if number < _STEPS - 1:
+            gram = factor @ (gram @ factor)
+    assert product is not None
+    return product @ x
+
+
+def make_optimizers(model: GPT, config: TrainConfig) -> list[torch.optim.Optimizer]:
+    """AdamW over everything, or Muon over the matrices of the blocks and AdamW over the rest.
+
+    Anything with two dimensions decays; norms and biases do not. The state is made here and not by the first step, so
+    that room for checkpoints can be set aside before training starts.
+    """
+    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    matrices = [p for name, p in named if config.recipe == "modern" and p.dim() == 2 and ".h." in name]
+    taken = {id(p) for p in matrices}
+    rest = [p for _, p in named if id(p) not in taken]
+    groups = [
+        {"params": [p for p in rest if p.dim() >= 2], "weight_decay": config.weight_decay},
+        {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
+    ]
+    adam = torch.optim.AdamW(groups, lr=config.learning_rate, betas=(config.beta1, config.beta2), fused=True)
+    for group in adam.param_groups:
+        for p in group["params"]:
+            step = torch.zeros((), dtype=torch.float32, device=p.device)
+            adam.state[p] = {"step": step, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
+    if not matrices:
+        return [adam]
+    muon = Muon(matrices, lr=config.muon_lr, weight_decay=config.weight_decay, in_bfloat16=config.dtype == "bfloat16")
+    for p in matrices:
+        muon.state[p]["momentum"] = torch.zeros_like(p)
+    return [adam, muon]

@@ -31,6 +31,8 @@ from stepscope.web.summary_store import SummaryStore, cache_folder
 MOST_UPLOAD_BYTES = 64 << 20
 UPLOAD_S = 30.0
 _LOOK_S = 1.0
+# A list that is asked for before the folder was searched waits so long for its first rows.
+_SEARCHED_S = 0.5
 # A scrape of Prometheus takes at most ten seconds, as it comes.
 _SCRAPE_S = 8.0
 
@@ -81,7 +83,9 @@ class _App:
         """What has changed in the list since a version of it."""
         since = request.query_params.get("since", "0")
         known = int(since) if since.isascii() and since.isdigit() and len(since) < 16 else 0
-        found = await anyio.to_thread.run_sync(lambda: to_json(rows.answer(self._runs.changes(known))))
+        found = await anyio.to_thread.run_sync(
+            lambda: to_json(rows.answer(self._runs.changes(known, wait_s=_SEARCHED_S), is_first=not known))
+        )
         return Response(found, media_type="application/json")
 
     async def run(self, request: Request) -> Response:

@@ -17,6 +17,7 @@ from stepscope.core.unseen import visible
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 from stepscope.report import assets, comparison_html, html, templating
+from stepscope.report.wording.sentence import capital
 from stepscope.run.deaths import DeathKind
 from stepscope.web import overlay, rows
 from stepscope.web.facts import Facts
@@ -179,8 +180,8 @@ def error_text(problem: StepscopeError, language: Language) -> str:
     args.setdefault("place", redact(problem.place or "-"))
     key = f"error-{problem.key}"
     hint = language.hint(key, **args)
-    lines = [f'<p class="alarm">{escape(language.text(key, **args))}</p>']
-    return "".join([*lines, f"<p>{escape(hint)}</p>" if hint else ""])
+    lines = [f'<p class="alarm">{escape(capital(language.text(key, **args)))}</p>']
+    return "".join([*lines, f"<p>{escape(capital(hint))}</p>" if hint else ""])
 
 
 def for_readers_of_a_page(language: Language) -> Language:

@@ -9,16 +9,18 @@ from stepscope.web.run_list import Changes, ListedRun
 from stepscope.web.summary import Summary
 
 _MOST_NAME = 200
-# Rows of one answer: the first of them are drawn while the others come.
-MOST_ROWS = 400
+# Rows of one answer: the newest are drawn while the others come.
+FIRST_ROWS = 80
+MOST_ROWS = 1000
 
 
-def answer(found: Changes) -> dict[str, Any]:
+def answer(found: Changes, *, is_first: bool = False) -> dict[str, Any]:
     """What has changed, oldest change first, at most so many rows; `more` where the browser is to ask again at once."""
     runs = sorted(found.runs, key=lambda run: run.version)
-    version, more = found.version, len(runs) > MOST_ROWS
+    most = FIRST_ROWS if is_first else MOST_ROWS
+    version, more = found.version, len(runs) > most
     if more:
-        runs = runs[:MOST_ROWS]  # each row has a version of its own
+        runs = runs[:most]  # each row has a version of its own
         version = runs[-1].version
     return {
         "version": version,

@@ -83,6 +83,7 @@ class RunList:
     def __init__(self, folder: RunFolder, store: SummaryStore, language: Language) -> None:
         self._folder, self._store, self._language = folder, store, language
         self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._wanted = threading.Event()
         self._asked_at = 0.0
         self._thread: threading.Thread | None = None
@@ -94,14 +95,19 @@ class RunList:
         self._num_found = self._num_unreadable = 0
         self._is_searched = False
 
-    def changes(self, since: int) -> Changes:
-        """What has changed since that version of the list; 0 for all of it. Keeps the list up to date for a while."""
+    def changes(self, since: int, *, wait_s: float = 0.0) -> Changes:
+        """What has changed since that version of the list; 0 for all of it. Keeps the list up to date for a while.
+
+        Where nothing is known yet, the answer may wait so long for the search of the folder.
+        """
         self._asked_at = time.monotonic()
         self._wanted.set()
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="run list", daemon=True)
                 self._thread.start()
+            if not self._version:
+                self._changed.wait_for(lambda: self._version > 0 or self._is_searched, wait_s)
             runs = [run for run in self._runs.values() if run.version > since] if self._version > since else []
             gone = [key for version, key in self._gone if version > since] if since else []
             return Changes(self._version, runs, gone, self._progress())
@@ -158,9 +164,17 @@ class RunList:
             self._waiting = changed
             self._num_found = sum(len(candidate.files) for candidate in found.values())
             self._num_unreadable = len(unreadable)
+        fresh.sort(key=lambda one: -_mtime(one))
         for start in range(0, len(fresh), _TOGETHER):
-            self._recall(sorted(fresh, key=lambda one: -_mtime(one))[start : start + _TOGETHER])
+            self._recall(fresh[start : start + _TOGETHER])
+            self._tell()
         self._is_searched = True
+        self._tell()
+
+    def _tell(self) -> None:
+        """Those who wait for anything at all need not wait any longer."""
+        with self._lock:
+            self._changed.notify_all()
 
     def _recall(self, fresh: list[Candidate]) -> None:
         """Take from the disk what an earlier visit, or another server, made of candidates."""

@@ -2,6 +2,7 @@ import { axisStyle } from "./axes.js";
 import { number } from "./numbers.js";
 // Steps over time: so far, the forecast as a fan, earlier forecasts thin, and what the sliders would make of it.
 
+/** @param {any} holder @param {Ahead | null} found @param {Color} color @param {(() => number[] | null) | null} changed */
 export function ahead(holder, found, color, changed) {
   if (!holder || !found) return null;
   const { axis, time } = axisStyle(color);
@@ -18,7 +19,8 @@ export function ahead(holder, found, color, changed) {
     return [last, top];
   };
   // A wedge from where the run was to when the target is reached, earliest and latest; dashes to the best guess.
-  function wedge(u, from, target, [middle, low, high], shade, alpha) {
+  function wedge(u, from, target, ends, shade, alpha) {
+    const [middle, low, high] = ends;
     const at = (x, y) => [u.valToPos(x, "x", true), u.valToPos(y, "y", true)];
     const [x0, y0] = at(from[0], from[1]);
     const context = u.ctx;

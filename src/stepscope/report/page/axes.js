@@ -3,6 +3,7 @@ import { number } from "./numbers.js";
 export const LEFT = 64; // pixels
 export const RIGHT = 18;
 const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000];
+/** @type {[number, string][]} */
 const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"], [1e-3, "ms"], [1e-6, "µs"]];
 // Steps of an axis of durations: round in the unit that people read.
 const SHORT = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1].flatMap((size) => [1, 2, 5].map((k) => k * size));
@@ -21,7 +22,7 @@ export function durationTicks(values) {
   const most = Math.max(...values.map(Math.abs));
   const step = values.length > 1 ? values[1] - values[0] : most;
   // Half minutes are seconds.
-  const isIt = ([least]) => most >= least * 0.9999 && (least <= 1 || Math.abs(step / least - Math.round(step / least)) < 0.01);
+  const isIt = (/** @type {[number, string]} */ [least]) => most >= least * 0.9999 && (least <= 1 || Math.abs(step / least - Math.round(step / least)) < 0.01);
   const [size, unit] = UNITS.find(isIt) || UNITS[UNITS.length - 1];
   return withDigits(values, size).map((text) => text && text + "\u00a0" + unit);
 }
@@ -31,7 +32,7 @@ export const durationSteps = [...SHORT, ...TIMES];
 // Rates and other plain numbers: 150 k, 2.5 M.
 export function plainTicks(values) {
   const most = Math.max(...values.map(Math.abs));
-  const [size, sign] = [[1e9, "\u00a0G"], [1e6, "\u00a0M"], [1e4, "\u00a0k"]].find(([least]) => most >= least) || [1, ""];
+  const [size, sign] = /** @type {[number, string][]} */ ([[1e9, "\u00a0G"], [1e6, "\u00a0M"],  [1e4, "\u00a0k"]]).find(([least]) => most >= least) || [1, ""];
   const scale = sign === "\u00a0k" ? 1000 : size;
   return withDigits(values, scale).map((text) => text && text + sign);
 }

@@ -1,9 +1,14 @@
 // What several modules do to the page.
 
-/** @param {string} id */
+/** @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 
-/** A new element with a class and a text: text only, never markup. */
+/** What of the page an event is about: the nearest element around it that fits.
+ * @param {Event} event @param {string} selector @returns {any} */
+export const around = (event, selector) => (event.target instanceof Element ? event.target.closest(selector) : null);
+
+/** A new element with a class and a text: text only, never markup.
+ * @param {string} tag @param {string} [className] @param {string} [text] @returns {any} */
 export function make(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;

@@ -1,9 +1,9 @@
-import { number, unpack } from "./numbers.js";
+import { unpack } from "./numbers.js";
 import { axisStyle, durationSteps, durationTicks } from "./axes.js";
 import { firstAt, nearestAt } from "./dom.js";
 // The lane of the level: what an iteration takes without its stops, on a linear axis around the typical one.
 
-/** The printed iterations as columns; `plain` is their time without the parts that are stops. */
+/** The printed iterations as columns; `plain` is their time without the parts that are stops. @param {PageData} data */
 export function readRows(data) {
   const packed = data.strip;
   const offsets = unpack(packed.step, packed.wide ? Float64Array : Uint32Array);
@@ -37,6 +37,7 @@ export function levelRange(plain, levels) {
   return [Math.max(0, low - spare), high + spare];
 }
 
+/** @param {any} node @param {ReturnType<typeof readRows>} rows @param {PageData} data @param {Color} color */
 export function levelLane(node, rows, data, color, shared) {
   const { steps, plain, span, every } = rows;
   const range = levelRange(plain, data.levels);

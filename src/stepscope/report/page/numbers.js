@@ -9,6 +9,7 @@ export function number(value, digits) {
   const isGrouped = Math.abs(value) >= leastGrouped;
   const key = (digits || 0) * 2 + Number(isGrouped);
   if (!formats.has(key)) {
+    /** @type {Intl.NumberFormatOptions} */
     const options = { minimumFractionDigits: digits || 0, maximumFractionDigits: digits || 0, useGrouping: isGrouped ? "always" : false };
     formats.set(key, new Intl.NumberFormat(lang, options));
   }

@@ -1,5 +1,5 @@
 import { number, duration, span, clock, writeAs } from "./numbers.js";
-import { byId } from "./dom.js";
+import { around, byId } from "./dom.js";
 import { timeline } from "./timeline.js";
 import { ahead } from "./ahead.js";
 import { whatIf, sliders } from "./whatif.js";
@@ -19,6 +19,7 @@ function draw() {
   drawn = [];
   line = tabs = null;
   if (!holder) return;
+  /** @type {PageData} */
   const data = JSON.parse(holder.textContent);
   const style = getComputedStyle(document.documentElement);
   const colors = new Map();
@@ -67,6 +68,11 @@ function follow() {
   else if (kind === "line") {
     const node = byId("line-" + first);
     if (!node || !tabs) return;
+    const find = byId("log-find");
+    if (node.hidden && find) {
+      find.value = "";
+      find.dispatchEvent(new Event("input"));
+    }
     tabs.openFor(node);
     node.scrollIntoView({ block: "center" });
   }
@@ -74,7 +80,7 @@ function follow() {
 window.addEventListener("hashchange", follow);
 // A link to where the address is already changes nothing, and is meant all the same.
 document.addEventListener("click", (event) => {
-  const link = event.target.closest && event.target.closest('a[href^="#"]');
+  const link = around(event, 'a[href^="#"]');
   if (link && link.getAttribute("href") === location.hash) follow();
 });
 
@@ -84,7 +90,7 @@ function keep() {
   const [min, max] = line ? line.view() : [0, 0];
   const isZoomed = line && (min > line.full[0] || max < line.full[1]);
   const found = byId("log-find");
-  return { fields, tab: tabs && tabs.current(), find: found ? found.value : "", focus: document.activeElement && document.activeElement.id, range: isZoomed ? [min, max] : null };
+  return { fields, tab: tabs && tabs.current(), find: found ? found.value : "", focus: document.activeElement?.id, range: isZoomed ? [min, max] : null };
 }
 
 function restore(state) {

@@ -6,11 +6,12 @@ import { fill } from "./numbers.js";
 
 const quiet = { points: { show: false }, spanGaps: true };
 
-/** @returns {{chart: any, told: (step: number) => any[]}[]} */
+/** @param {PageData} data @param {Color} color @returns {{chart: any, told: (step: number) => any[]}[]} */
 export function seriesLanes(data, color, shared) {
   return [lossLane(data, color, shared), rateLane(data, color, shared), ...gpuLanes(data, color, shared)].filter(Boolean);
 }
 
+/** @param {PageData} data @param {Color} color */
 function lossLane(data, color, shared) {
   const node = byId("loss");
   const found = data.loss;
@@ -53,16 +54,29 @@ function best(u, found, data, color) {
   const text = fill(data.words.best, { loss: number(found[1], 4), step: number(found[0]) });
   const isRight = x + context.measureText(text).width + 14 * ratio > left + width;
   context.textAlign = isRight ? "right" : "left";
+  // Of a falling curve what is to the left of the best is above it: there the words go to the top, which is free.
+  const isFar = isRight && y > top + 48 * ratio;
   const isHigh = y < top + 22 * ratio;
   context.lineWidth = 4 * ratio;
   context.strokeStyle = color("panel");
   context.lineJoin = "round";
-  const at = [x + (isRight ? -9 : 9) * ratio, y + (isHigh ? 18 : -10) * ratio];
+  const at = isFar ? [Math.min(x + 24 * ratio, left + width), top + 14 * ratio] : [x + (isRight ? -9 : 9) * ratio, y + (isHigh ? 18 : -10) * ratio];
+  if (isFar) {
+    context.save();
+    context.strokeStyle = color("edge");
+    context.lineWidth = ratio;
+    context.beginPath();
+    context.moveTo(x, y - 7 * ratio);
+    context.lineTo(x, top + 20 * ratio);
+    context.stroke();
+    context.restore();
+  }
   context.strokeText(text, ...at);
   context.fillText(text, ...at);
   context.restore();
 }
 
+/** @param {PageData} data @param {Color} color */
 function rateLane(data, color, shared) {
   const node = byId("throughput");
   const found = data.throughput;
@@ -78,6 +92,7 @@ function rateLane(data, color, shared) {
   return { chart, told: (step) => [["line-step", data.words.throughput, shared.near(found.step, found.rate, step, digits)]] };
 }
 
+/** @param {PageData} data @param {Color} color */
 function gpuLanes(data, color, shared) {
   const found = data.cards;
   if (!found) return [];

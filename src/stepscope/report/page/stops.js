@@ -5,7 +5,7 @@ import { firstAt } from "./dom.js";
 const ORDER = ["step", "warmup", "evaluation", "checkpoint"];
 const rank = (phase) => (ORDER.indexOf(phase) + 1 || ORDER.length + 1);
 
-/** Where each stop is, how long it took, and its parts from the bottom up. */
+/** Where each stop is, how long it took, and its parts from the bottom up. @param {PageData} data */
 export function readStops(data) {
   return data.stops.map(([first, last, isMeasured, parts]) => ({
     first,
@@ -24,6 +24,7 @@ export function stopTop(stops) {
   return usual > 0 && most > 6 * usual ? 2.5 * usual : most * 1.12;
 }
 
+/** @param {any} node @param {ReturnType<typeof readStops>} stops @param {PageData} data @param {Color} color */
 export function stopLane(node, stops, data, color, shared) {
   const { axis, named } = axisStyle(color, data.words);
   const top = stopTop(stops);
@@ -44,8 +45,8 @@ export function stopLane(node, stops, data, color, shared) {
     context.rect(left - size, above - 14 * ratio, width + 2 * size, height + 14 * ratio);
     context.clip();
     context.font = 11 * ratio + "px system-ui, sans-serif";
-    context.textAlign = "center";
-    let labelled = -Infinity;
+    const labels = []; // [middle, baseline, words, whether its bar is cut]
+    const isFew = (upto - from) * 72 * ratio < width; // room for each one's duration above it
     for (const stop of tallest(from, upto, x, size)) {
       const middle = (x(stop.first) + x(stop.last)) / 2;
       const wide = Math.max(size, x(stop.last) - x(stop.first));
@@ -63,16 +64,34 @@ export function stopLane(node, stops, data, color, shared) {
         y -= tall;
       }
       context.globalAlpha = 1;
-      if (stop.total <= top) continue;
-      context.fillStyle = color("panel");
-      context.fillRect(middle - wide / 2 - ratio, above + 8 * ratio, wide + 2 * ratio, 3 * ratio);
-      if (middle - labelled < 64 * ratio) continue;
-      context.fillStyle = color("ink");
-      context.textAlign = middle - left < 30 * ratio ? "left" : middle > left + width - 30 * ratio ? "right" : "center";
-      context.fillText(duration(stop.total), middle, above - 3 * ratio);
-      labelled = middle;
+      const isCut = stop.total > top;
+      if (isCut) {
+        context.fillStyle = color("panel");
+        context.fillRect(middle - wide / 2 - ratio, above + 8 * ratio, wide + 2 * ratio, 3 * ratio);
+      }
+      if (!(isCut || isFew) || !(stop.total > 0)) continue;
+      labels.push([middle, Math.max(above, y) - 4 * ratio, (stop.isMeasured ? "" : "≈ ") + duration(stop.total), isCut]);
     }
+    write(context, labels.sort((one, other) => Number(other[3]) - Number(one[3])), left, left + width, ratio);
     context.restore();
+  }
+
+  // The durations, those of cut bars first; one that would touch another is left out.
+  function write(context, labels, left, right, ratio) {
+    const taken = [];
+    context.textAlign = "left";
+    context.lineWidth = 4 * ratio;
+    context.lineJoin = "round";
+    context.strokeStyle = color("panel");
+    context.fillStyle = color("ink");
+    for (const [middle, baseline, words] of labels) {
+      const wide = context.measureText(words).width;
+      const from = Math.max(left - 8 * ratio, Math.min(middle - wide / 2, right + 8 * ratio - wide));
+      if (taken.some(([begin, end]) => from < end + 10 * ratio && from + wide > begin - 10 * ratio)) continue;
+      taken.push([from, from + wide]);
+      context.strokeText(words, from, baseline);
+      context.fillText(words, from, baseline);
+    }
   }
 
   // Of those that would cover one another the longest.
@@ -98,12 +117,11 @@ export function stopLane(node, stops, data, color, shared) {
     context.fill();
   }
 
-  const cut = stops.some((stop) => stop.total > top);
-  return shared.chart(node, 150, {
+  return shared.chart(node, 168, {
     scales: { y: { range: () => [0, top] } },
     axes: [named, { ...axis, incrs: durationSteps, values: (u, values) => durationTicks(values) }],
     series: [{}, { paths: () => null, points: { show: false } }],
     hooks: { drawSeries: [draw] },
-    padding: [cut ? 18 : 8, undefined, 0, 0],
+    padding: [18, undefined, 0, 0],
   }, [places, stops.map((stop) => stop.total)]);
 }

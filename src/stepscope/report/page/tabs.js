@@ -1,3 +1,4 @@
+import { around } from "./dom.js";
 // The panels: one of them is shown. Without this script all of them are.
 
 /** Makes the strip of tabs work; `shown` is called with the name of the panel that has come to light. */
@@ -20,7 +21,7 @@ export function tabs(shown) {
   }
 
   list.onclick = (event) => {
-    const tab = event.target.closest('[role="tab"]');
+    const tab = around(event, '[role="tab"]');
     if (tab) select(tab, false);
   };
   list.onkeydown = (event) => {

@@ -6,6 +6,7 @@ import { readStops, stopLane } from "./stops.js";
 import { seriesLanes } from "./series.js";
 // The lanes as one: one zoom, one cursor, one tooltip, one set of keys.
 
+/** @param {PageData} data @param {Color} color */
 export function timeline(data, color) {
   const node = byId("strip");
   if (!node) return null;
@@ -13,6 +14,8 @@ export function timeline(data, color) {
   if (!rows.steps.length) return null;
   const stops = readStops(data);
   const evidence = new Map(data.evidence);
+  const lines = new Map(); // steps → the line of the log, of those that the page has
+  for (const item of document.querySelectorAll(".log li[data-step]")) lines.set(Number(item.dataset.step), Number(item.id.slice("line-".length)));
   const full = extent(rows, stops);
   const charts = [];
 
@@ -50,7 +53,7 @@ export function timeline(data, color) {
   const level = levelLane(byId("level"), rows, data, color, shared);
   if (stops.length && byId("stops")) stopLane(byId("stops"), stops, data, color, shared);
   const told = seriesLanes(data, color, shared);
-  const tip = makeTip(byId("strip-tip"), node);
+  const tip = makeTip(byId("strip-tip"), node, data.words.line);
 
   function say(step, nearStop) {
     const stop = nearStop;
@@ -70,7 +73,7 @@ export function timeline(data, color) {
       head.push(span > 1 ? fill(data.words.tip_window, { first: number(step - span + 1), last: number(step), count: number(span), took }) : fill(data.words.tip, { step: number(step), took }));
     }
     for (const lane of told) body.push(...lane.told(step).filter((line) => line[2] !== null));
-    return { head: head.join(" "), body, note: stop ? evidence.get(stop.last) || "" : "" };
+    return { head: head.join(" "), body, note: stop ? evidence.get(stop.last) || "" : "", line: lines.get(step) };
   }
 
   const lasts = stops.map((stop) => stop.last);
@@ -88,14 +91,26 @@ export function timeline(data, color) {
 
   for (const chart of charts) {
     const point = (event) => {
+      if (tip.isPinned()) return;
       if (event.buttons && event.pointerType === "mouse") return tip.hide();
       const box = chart.over.getBoundingClientRect();
       const step = chart.posToVal(event.clientX - box.left, "x");
       tip.show(say(step, stopNear(chart, step)), event.clientX, event.clientY);
     };
     chart.over.addEventListener("pointermove", point);
-    chart.over.addEventListener("pointerdown", point);
-    chart.over.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && tip.hide());
+    // A click pins the words, so that their link can be followed; the next lets go. A drag is a zoom.
+    let pressed = 0;
+    chart.over.addEventListener("pointerdown", (event) => {
+      pressed = event.clientX;
+      if (tip.isPinned()) tip.hide();
+      point(event);
+    });
+    chart.over.addEventListener("click", (event) => {
+      if (event.detail !== 1 || Math.abs(event.clientX - pressed) > 3) return tip.hide();
+      point(event);
+      tip.pin();
+    });
+    chart.over.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && !tip.isPinned() && tip.hide());
   }
 
   function show(low, high) {
@@ -147,10 +162,11 @@ export function timeline(data, color) {
     else if (key === "n" && stops.length) visit((current + 1) % stops.length);
     else if (key === "p" && stops.length) visit((Math.max(current, 0) - 1 + stops.length) % stops.length);
     else if (key === "escape") tip.hide();
+    else if (key === "enter" && event.target === node) tip.follow();
     else return;
     event.preventDefault();
   };
-  node.onblur = () => tip.hide();
+  node.onfocusout = (event) => !node.contains(event.relatedTarget) && tip.hide();
   // A page that is scrolled must not be caught by the chart: the wheel zooms once the chart was chosen.
   node.onwheel = (event) => {
     if (document.activeElement !== node && !event.ctrlKey) return;
@@ -180,12 +196,18 @@ function extent({ steps, span }, stops) {
 }
 
 // The words at the pointer; never outside of the lanes, never under the pointer.
-function makeTip(node, holder) {
+function makeTip(node, holder, lineFrame) {
   node.textContent = "";
-  node.classList.remove("shown");
+  node.classList.remove("shown", "pinned");
   return {
-    hide: () => node.classList.remove("shown"),
-    show({ head, body, note }, clientX, clientY) {
+    hide: () => node.classList.remove("shown", "pinned"),
+    pin: () => node.classList.toggle("pinned", node.classList.contains("shown")),
+    isPinned: () => node.classList.contains("pinned"),
+    follow() {
+      const link = node.classList.contains("shown") && node.querySelector("a");
+      if (link) link.click();
+    },
+    show({ head, body, note, line }, clientX, clientY) {
       const list = make("ul");
       for (const [key, name, value] of body) {
         const item = make("li");
@@ -194,6 +216,14 @@ function makeTip(node, holder) {
       }
       node.replaceChildren(make("p", "tip-head", head), list);
       if (note) node.append(make("p", "tip-note", note));
+      if (line !== undefined) {
+        const link = make("a", "", fill(lineFrame, { line: number(line) }));
+        link.href = "#line-" + line;
+        link.tabIndex = -1; // the lanes' own key Enter follows it
+        const holds = make("p", "tip-line");
+        holds.append(link);
+        node.append(holds);
+      }
       node.classList.add("shown");
       const box = holder.getBoundingClientRect();
       const left = clientX - box.left;

@@ -2,7 +2,7 @@ import { number, duration, span, clock, fill } from "./numbers.js";
 import { byId, make } from "./dom.js";
 // The what-if sliders.
 
-// The same arithmetic as `stepscope advise --change`; a test compares the two.
+/** The same arithmetic as `stepscope advise --change`; a test compares the two. @param {WhatIf} base */
 export function whatIf(base, settings) {
   const wanted = { ...base, ...settings };
   const steps = Math.max(0, wanted.max_steps - base.last_step);
@@ -40,7 +40,7 @@ export function sliderScale(low, high, now) {
   return { place, value };
 }
 
-/** Puts the sliders to work; `changed` is told the forecast that they make, or null where they are as they were. */
+/** Puts the sliders to work; `changed` is told the forecast that they make, or null where they are as they were. @param {PageData} data */
 export function sliders(data, changed) {
   const base = data.whatif;
   const box = byId("sliders");
@@ -59,7 +59,9 @@ export function sliders(data, changed) {
     }
     const found = whatIf(base, settings);
     const saved = base.remaining_s - found.remaining_s;
-    const items = [fill(words.left, { duration: duration(found.remaining_s), span: span(found.low_s, found.high_s) })];
+    const isRange = duration(found.low_s) !== duration(found.high_s);
+    const range = isRange ? " (" + span(found.low_s, found.high_s) + ")" : "";
+    const items = [fill(words.left, { duration: duration(found.remaining_s), range })];
     if (base.moment) items.push(fill(words.done, { time: clock(base.moment, found.remaining_s, words.clock_with_date) }));
     if (base.eval_interval) items.push(fill(words.evaluations, { number: number(found.evaluations) }));
     if (found.error !== null) items.push(fill(words.error, { error: number(found.error, 5) }));

@@ -16,16 +16,18 @@ const two = (first, second, title) => {
   return cell;
 };
 
+/** @param {Row} row */
 export function address(row) {
   return "run?path=" + encodeURIComponent(row.key);
 }
 
-/** Name and folder; for a run that is going, what it does. */
+/** Name and folder; for a run that is going, what it does. @param {Row} row */
 export function names(row) {
   const cut = row.name.lastIndexOf("/");
   return { folder: cut < 0 ? "" : row.name.slice(0, cut), name: row.name.slice(cut + 1) };
 }
 
+/** @param {Row} row */
 function run(row, state, now, isGrouped) {
   const { folder, name } = names(row);
   const link = make("a", { href: address(row), title: row.name }, name);
@@ -46,6 +48,7 @@ function run(row, state, now, isGrouped) {
 /** Never 100 before the end, never 0 after the start. */
 const percent = (share) => (share < 0.0995 && share > 0 ? number(Math.max(0.1, Math.floor(1000 * share) / 10), 1) : number(Math.floor(100 * share)));
 
+/** @param {Row} row */
 function progress(row) {
   if (row.step == null) return ["–"];
   if (!row.total) return two(number(row.step), "");
@@ -55,12 +58,13 @@ function progress(row) {
   return [make("span", { class: "one" }, percent(share) + "\u202f%", make("span", { class: "of" }, say("app-progress", { step: number(row.step), total: number(row.total) }))), picture];
 }
 
-/** Seconds left of a run that is going, counted down since its last line; null where nobody knows its total. */
+/** Seconds left of a run that is going, counted down since its last line; null where nobody knows its total. @param {Row} row @param {number} now */
 export function leftOf(row, now) {
   if (!row.total || row.remaining_s == null || row.moment == null) return row.total ? row.remaining_s : null;
   return row.remaining_s - Math.max(0, now - row.moment);
 }
 
+/** @param {Row} row */
 function left(row, state, now) {
   const isGoing = state === "running" || state === "stalled";
   if (isGoing) {
@@ -75,7 +79,7 @@ function left(row, state, now) {
   return two(clockTime(end, now), row.wall_s ? say("app-ran", { duration: duration(row.wall_s) }) : "", day(end));
 }
 
-/** The run's time from left to right: a line for the level of normal iterations, bars for the share spent elsewhere. */
+/** The run's time from left to right: a line for the level of normal iterations, bars for the share spent elsewhere. @param {Row} row */
 export function spark(row) {
   if (!row.levels || !row.levels.length) return "";
   const count = row.levels.length;
@@ -94,7 +98,7 @@ export function spark(row) {
   return picture;
 }
 
-/** The cells of a row, in the order of the columns; `box` is its tick. */
+/** The cells of a row, in the order of the columns; `box` is its tick. @param {Row} row @param {number} now */
 export function cells(row, now, box, isGrouped) {
   const state = stateOf(row, now);
   const cell = (name, ...children) => make("span", { role: "cell", class: "c-" + name }, ...children.flat());
@@ -114,7 +118,7 @@ export function cells(row, now, box, isGrouped) {
   ];
 }
 
-/** What in a row depends on the clock, in place: nothing moves under the pointer. */
+/** What in a row depends on the clock, in place: nothing moves under the pointer. @param {Element} node @param {Row} row @param {number} now */
 export function refresh(node, row, now) {
   const state = stateOf(row, now);
   const doing = node.querySelector(".doing");

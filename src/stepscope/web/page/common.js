@@ -1,3 +1,4 @@
+import { around } from "../../report/page/dom.js";
 import { number, duration, fill, writeAs } from "../../report/page/numbers.js";
 // What the views share: words, moments, what a silent run is taken for.
 export const lang = document.documentElement.lang;
@@ -19,6 +20,7 @@ export function make(tag, attributes, ...children) {
 }
 
 const relative = new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" });
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [["year", 31557600], ["month", 2629800], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]];
 
 /** How long ago: “3 min. ago”. */
@@ -29,9 +31,13 @@ export function ago(moment, now) {
 }
 
 // Made once: a formatter takes longer to make than all else in a row.
+/** @type {Intl.DateTimeFormatOptions} */
 const TIME = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+/** @type {Intl.DateTimeFormatOptions} */
 const DAY = { day: "numeric", month: "short" };
-const clocks = [TIME, { ...DAY, ...TIME }, { ...DAY, ...TIME, year: "numeric" }, { ...DAY, year: "numeric" }].map((options) => new Intl.DateTimeFormat(lang, options));
+/** @type {Intl.DateTimeFormatOptions[]} */
+const CLOCKS = [TIME, { ...DAY, ...TIME }, { ...DAY, ...TIME, year: "numeric" }, { ...DAY, year: "numeric" }];
+const clocks = CLOCKS.map((options) => new Intl.DateTimeFormat(lang, options));
 const whole = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium" });
 
 /** A moment on this reader's clock; with the day where that is another one, and the day alone of a past year. */
@@ -45,7 +51,7 @@ export function clockTime(moment, now) {
 
 export const day = (moment) => whole.format(new Date(moment * 1000));
 
-/** What a run is at this moment: as its log says, or by how long it has been silent. */
+/** What a run is at this moment: as its log says, or by how long it has been silent. @param {Row} row @param {number} now */
 export function stateOf(row, now) {
   if (row.problem) return "unread";
   if (row.state) return row.state;
@@ -56,7 +62,7 @@ export function stateOf(row, now) {
   return row.silence[2] || (quiet > row.silence[1] ? "stopped" : "unknown");
 }
 
-/** What it does after so long a silence, since when, and what that usually takes. */
+/** What it does after so long a silence, since when, and what that usually takes. @param {Row} row @param {number} now */
 export function pulseOf(row, now) {
   if (!row.pulses || !row.pulses.length || row.written == null) return null;
   const quiet = Math.max(0, now - row.written);
@@ -67,6 +73,7 @@ export function pulseOf(row, now) {
 /** Seconds that pass while one looks: whole ones. */
 export const passing = (seconds) => (seconds < 99.5 ? number(Math.round(seconds)) + " s" : duration(seconds));
 
+/** @param {Row} row @param {number} now */
 export function doingText(row, now) {
   const pulse = pulseOf(row, now);
   if (!pulse) return "";
@@ -81,7 +88,7 @@ export function chip(state) {
 
 export function copyButtons(root) {
   root.addEventListener("click", async (event) => {
-    const button = event.target.closest && event.target.closest("button.copy");
+    const button = around(event, "button.copy");
     if (!button) return;
     const before = button.textContent;
     try {

@@ -1,3 +1,4 @@
+import { around } from "../../report/page/dom.js";
 import { cells, leftOf, names, refresh } from "./cells.js";
 import { number } from "../../report/page/numbers.js";
 import { make, say, stateOf, words } from "./common.js";
@@ -334,21 +335,21 @@ export function start(app) {
 
   find("search").value = settings.text;
   find("grouped").checked = settings.grouped;
-  find("search").addEventListener("input", (event) => set({ text: event.target.value }));
-  find("trainer").addEventListener("change", (event) => set({ trainer: event.target.value }));
-  find("folder").addEventListener("change", (event) => set({ folder: event.target.value ? event.target.value.slice(1) : null }));
-  find("grouped").addEventListener("change", (event) => set({ grouped: event.target.checked }));
-  find("sort").addEventListener("change", (event) => sortBy(event.target.value));
+  find("search").addEventListener("input", (/** @type {{target: HTMLInputElement}} */ event) => set({ text: event.target.value }));
+  find("trainer").addEventListener("change", (/** @type {{target: HTMLInputElement}} */ event) => set({ trainer: event.target.value }));
+  find("folder").addEventListener("change", (/** @type {{target: HTMLInputElement}} */ event) => set({ folder: event.target.value ? event.target.value.slice(1) : null }));
+  find("grouped").addEventListener("change", (/** @type {{target: HTMLInputElement}} */ event) => set({ grouped: event.target.checked }));
+  find("sort").addEventListener("change", (/** @type {{target: HTMLInputElement}} */ event) => sortBy(event.target.value));
   find("states").addEventListener("click", (event) => {
-    const button = event.target.closest("button");
+    const button = around(event, "button");
     if (button) set({ state: button.dataset.state === settings.state ? "" : button.dataset.state });
   });
   table.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-sort]");
+    const button = around(event, "button[data-sort]");
     if (button) sortBy(button.dataset.sort);
-    else if (!event.target.closest("a, input, button") && !String(getSelection())) {
-      const link = event.target.closest(".cells:not(.skeleton)");
-      if (link && link.querySelector("a") && link.parentElement === rowsNode && !event.target.closest(".c-box")) link.querySelector("a").click();
+    else if (!around(event, "a, input, button") && !String(getSelection())) {
+      const link = around(event, ".cells:not(.skeleton)");
+      if (link && link.querySelector("a") && link.parentElement === rowsNode && !around(event, ".c-box")) link.querySelector("a").click();
     }
   });
   rowsNode.addEventListener("change", (event) => {
@@ -365,11 +366,11 @@ export function start(app) {
     if (chosen.size < 2) event.preventDefault();
   });
   document.addEventListener("keydown", (event) => {
-    const inField = event.target.closest && event.target.closest("input:not([type=checkbox]), textarea, select, dialog");
+    const inField = around(event, "input:not([type=checkbox]), textarea, select, dialog");
     if (event.key === "/" && !inField) {
       event.preventDefault();
       find("search").focus();
-    } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && rowsNode.contains(event.target)) {
+    } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && event.target instanceof Element && rowsNode.contains(event.target)) {
       const all = [...rowsNode.querySelectorAll(event.target.matches("input") ? "input" : "a")];
       const next = all[all.indexOf(event.target) + (event.key === "ArrowDown" ? 1 : -1)];
       if (next) {

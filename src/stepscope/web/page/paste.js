@@ -9,7 +9,8 @@ export function paste(opener) {
   let dropped = null;
 
   async function send(body) {
-    const query = new URLSearchParams([...new FormData(form)].filter(([name, value]) => name !== "text" && typeof value === "string" && value.trim()));
+    const stated = [...new FormData(form)].filter(([name, value]) => name !== "text" && typeof value === "string" && value.trim());
+    const query = new URLSearchParams(/** @type {[string, string][]} */ (stated));
     target.setAttribute("aria-busy", "true");
     target.scrollIntoView({ block: "start" });
     try {

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from stepscope.trainer.config import TrainerError
-from stepscope.trainer.writer import ASIDES, BEST, NAME, SLICES_BEST
+from stepscope.trainer.extras.writer import ASIDES, BEST, NAME, SLICES_BEST
 
 LOCK, EARLIER = "train.lock", "earlier"
 LOG, STEPS, LEDGER = "train.log", "steps.jsonl", "ledger.json"

@@ -6,18 +6,13 @@ come from the device one at a time, so the host needs room for the largest of th
 
 from __future__ import annotations
 
-import io
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from stepscope.trainer import writer
-from stepscope.trainer.checkpoint import Pickler
-from stepscope.trainer.writer import Written
+from stepscope.trainer.extras import writer
+from stepscope.trainer.extras.torch_file import bytes_of, parts_of
+from stepscope.trainer.extras.writer import Written
 
 
 class BlockingCheckpointer:
@@ -32,7 +27,7 @@ class BlockingCheckpointer:
         start = time.perf_counter()
         problem, num_bytes = None, 0
         try:
-            parts = _parts(state)
+            parts = parts_of(state, lambda _, tensor: bytes_of(tensor))
             num_bytes, _ = writer.write_file(self._folder, parts, memoryview(b""), lambda _: None, is_best=is_best)
         except OSError as trouble:
             problem = trouble.strerror or str(trouble)
@@ -55,16 +50,3 @@ class BlockingCheckpointer:
         """The same, and the best one becomes a file apart."""
         writer.part_best(self._folder)
         return self.collect()
-
-
-def _parts(state: dict[str, Any]) -> Iterator[writer.Part]:
-    """The parts of the file, each made when it is its turn."""
-    file = io.BytesIO()
-    pickler = Pickler(file)
-    pickler.dump(state)
-    yield "archive/data.pkl", file.getvalue()
-    yield "archive/byteorder", sys.byteorder.encode()
-    for storage, tensor in pickler.met.values():
-        flat = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
-        yield f"archive/data/{storage.number}", flat.numpy().tobytes()
-    yield "archive/version", b"3\n"

@@ -1,4 +1,4 @@
-"""Where a run computes: its device, its processes, its precision; and what a process does apart from computing.
+"""Where a run computes: its device, its processes, its precision, its random numbers.
 
 bfloat16 on a CPU deserves suspicion: on some virtual machines it kills the process, because the processor claims matrix
 units that the machine does not pass on, and where it works it can be slower than float32. So it is tried in a child
@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import gc
 import json
 import os
-import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -40,6 +37,21 @@ class World(NamedTuple):
     rank: int
     size: int
     device: torch.device
+
+    @contextlib.contextmanager
+    def joined(self, config: TrainConfig) -> Iterator[None]:
+        """What goes wrong in here is explained where a person can do something about it; then the processes part."""
+        try:
+            yield
+        except (RuntimeError, MemoryError) as problem:
+            explained = _explain(problem, config, self)
+            if explained is None:
+                raise
+            raise explained from problem
+        finally:
+            if self.size > 1:
+                with contextlib.suppress(RuntimeError):  # the others may be gone
+                    dist.destroy_process_group()
 
 
 def join_world(config: TrainConfig) -> World:
@@ -127,10 +139,10 @@ def pick_threads(config: TrainConfig) -> int:
 def probe_bfloat16(config: TrainConfig) -> float | None:
     """Time of a training step in bfloat16 over one in float32, from a child process; None when that died."""
     shape = {name: getattr(config, name) for name in ("n_head", "n_embd", "block_size", "bias", "recipe")}
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])}
     try:
         done = subprocess.run(
-            [sys.executable, "-c", "from stepscope.trainer.device import probe; probe()", json.dumps(shape)],
+            [sys.executable, "-c", "from stepscope.trainer.extras.device import probe; probe()", json.dumps(shape)],
             capture_output=True,
             timeout=_PROBE_SECONDS,
             env=environment,
@@ -165,9 +177,6 @@ def probe() -> None:
     print(statistics.median(took[True][1:] or took[True]) / statistics.median(took[False][1:] or took[False]))
 
 
-# -- the process ----------------------------------------------------------------------------------------------------
-
-
 def random_state(device: torch.device) -> dict[str, Any]:
     """Of all generators that dropout and nanoGPT's batches draw from."""
     state = {"cpu": torch.get_rng_state()}
@@ -187,45 +196,19 @@ def set_random_state(state: dict[str, Any], device: torch.device) -> None:
         torch.mps.set_rng_state(state["mps"].cpu())
 
 
-@contextlib.contextmanager
-def stop_signals(*, several: bool) -> Iterator[list[int]]:
-    """A list that gets the first SIGINT or SIGTERM: the iteration is finished and saved. The second one interrupts.
-
-    `several`: the run has other processes. When one dies, torchrun sends the others SIGTERM at about the moment at
-    which they notice by themselves; they are to say why they end, so after an error that signal is not heeded.
-    """
-    caught: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield caught
-        return
-
-    def note(number: int, _: object) -> None:
-        if caught:
-            raise KeyboardInterrupt
-        caught.append(number)
-
-    old: dict[int, Any] = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield caught
-    except BaseException:
-        if several:
-            old[signal.SIGTERM] = signal.SIG_IGN
-        raise
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
+# -- errors -------------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def frozen_garbage() -> Iterator[None]:
-    """No collection at a random moment of a step: what exists now is never looked at again, the rest when we say so."""
-    was_on = gc.isenabled()
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if was_on:
-            gc.enable()
+def _explain(problem: Exception, config: TrainConfig, world: World) -> TrainerError | None:
+    """What a person can do about an error of PyTorch; None: a defect, whose traceback is wanted."""
+    text = str(problem)
+    no_memory = ("out of memory", "can't allocate memory", "not enough memory")
+    if isinstance(problem, MemoryError | torch.OutOfMemoryError) or any(words in text for words in no_memory):
+        half = max(1, config.batch_size // 2)
+        accumulation = config.gradient_accumulation_steps * (config.batch_size // half)
+        return TrainerError("train-memory", place=config.device, batch_size=str(half), accumulation=str(accumulation))
+    if world.size > 1:
+        return TrainerError("train-rank-lost", place=f"rank {world.rank}", reason=text.partition("\n")[0])
+    if "_inductor" in type(problem).__module__ or "_dynamo" in type(problem).__module__:
+        return TrainerError("train-compile", reason=text.partition("\n")[0])
+    return None

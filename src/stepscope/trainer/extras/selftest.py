@@ -21,18 +21,16 @@ from typing import Any, NamedTuple
 import torch
 
 from stepscope.trainer import checkpoint
-from stepscope.trainer.accounts import PHASES, Accounts
-from stepscope.trainer.blocking import BlockingCheckpointer
+from stepscope.trainer.accounts import PHASES, Accounts, silent
+from stepscope.trainer.checkpoint import large_state
 from stepscope.trainer.config import TrainConfig, build
-from stepscope.trainer.data import Split, write_char_folder
-from stepscope.trainer.device import join_world, make_autocast, pick_precision, synchronize
-from stepscope.trainer.evaluate import Evaluator, fitting_batch, make_peak
-from stepscope.trainer.memory import LiveBytes, device_peak
-from stepscope.trainer.model import GPT, ModelArgs
-from stepscope.trainer.optimizers import make_optimizers, orthogonal
-from stepscope.trainer.runlog import silent
-from stepscope.trainer.state import large_state
-from stepscope.trainer.train import train
+from stepscope.trainer.data import Split
+from stepscope.trainer.extras.blocking import BlockingCheckpointer
+from stepscope.trainer.extras.corpora import write_char_folder
+from stepscope.trainer.extras.device import join_world, make_autocast, pick_precision, synchronize
+from stepscope.trainer.extras.memory import LiveBytes, device_peak, fitting_batch, make_peak
+from stepscope.trainer.model import GPT, ModelArgs, make_optimizers, orthogonal
+from stepscope.trainer.train import Evaluator, train
 
 _SECONDS = 600  # a part that takes longer hangs, or the machine is very busy
 _TINY: dict[str, Any] = {
@@ -76,8 +74,15 @@ def run(device: str, parts: list[str]) -> Iterator[Finding]:
 
 
 def _run_child(part: str, device: str, folder: Path) -> Finding:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
-    command = [sys.executable, "-c", "from stepscope.trainer.selftest import child; child()", part, device, str(folder)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])}
+    command = [
+        sys.executable,
+        "-c",
+        "from stepscope.trainer.extras.selftest import child; child()",
+        part,
+        device,
+        str(folder),
+    ]
     start = time.perf_counter()
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A file that grows by whole lines, on a disk that may be full for a while."""
+"""Files on a disk that may be full for a while: one that grows by whole lines, and small ones that are replaced."""
 
 from __future__ import annotations
 
@@ -65,3 +65,13 @@ class Appender:
                 return start + found + 1
             end = start
         return 0
+
+
+def write_aside(path: Path, text: str) -> None:
+    """Write a small file so that a reader sees the old one or the new one; a full disk is no reason to fail here."""
+    aside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    except OSError:
+        aside.unlink(missing_ok=True)

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import torch
 
 from stepscope.trainer.config import TrainConfig
-from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, find_folder, read_meta
-from stepscope.trainer.device import join_world, make_autocast, pick_precision, pick_threads
-from stepscope.trainer.model import GPT, ModelArgs
-from stepscope.trainer.optimizers import make_optimizers
+from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, read_meta
+from stepscope.trainer.extras.corpora import find_folder
+from stepscope.trainer.extras.device import join_world, make_autocast, pick_precision, pick_threads
+from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
 # nanoGPT's bench.py has these of its own.
 BENCH: dict[str, bool | int | float | str] = {

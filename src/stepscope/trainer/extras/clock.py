@@ -1,9 +1,9 @@
-"""The clock of a GPU: when it ran what the host only queued.
+"""Whose clock says how long a step took: the host's, or that of a GPU that runs what the host only queued.
 
-The host's laps show when work was *given*. So an event is recorded on the device at the end of each phase, and read
-when the host waits for the device anyway: at a printed step, or before an evaluation. Until then steps are held back.
-Each is then recorded with its own seconds, as the device spent them, at the moment at which it ended there, and with
-its own share of the host's clock, so that the phases of all steps still add up to the wall time.
+There, the host's laps show when work was *given*. So an event is recorded on the device at the end of each phase, and
+read when the host waits for the device anyway: at a printed step, or before an evaluation. Until then steps are held
+back. Each is then recorded with its own seconds, as the device spent them, at the moment at which it ended there, and
+with its own share of the host's clock, so that the phases of all steps still add up to the wall time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,51 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import torch
+
 from stepscope.trainer.accounts import DEVICE, PHASES, STEP, Accounts
+from stepscope.trainer.extras.device import World, synchronize
+
+
+class HostPhases:
+    """The host's own clock: it computes itself, or waits after each step for a device that has no timed events."""
+
+    def __init__(self, accounts: Accounts, device: torch.device) -> None:
+        self._accounts, self._device = accounts, device
+        self.lap = accounts.lap
+
+    def start(self) -> None:
+        """The loop begins."""
+
+    def begin(self) -> None:
+        """A step begins."""
+
+    def skip(self) -> None:
+        """What was since the last lap is no phase of the step."""
+
+    def end(self) -> None:
+        """A step was given to the device: its seconds are its own only if the next one waits for it."""
+        if self._device.type != "cpu":
+            synchronize(self._device)
+            self._accounts.lap(DEVICE)
+
+    def settle(self) -> float | None:
+        """Seconds of the last step, where the device knows better than the host: it does not."""
+        return None
+
+    def step(
+        self,
+        number: int,
+        loss: float | None,
+        figures: Mapping[str, float | None] | None = None,
+        then: Callable[[float], object] | None = None,
+        *,
+        seconds: float = 0.0,
+    ) -> None:
+        """The record of a step; `then` gets its seconds, too."""
+        self._accounts.step(number, seconds, loss, figures)
+        if then is not None:
+            then(seconds)
 
 
 @dataclass(slots=True)
@@ -72,6 +116,9 @@ class DevicePhases:
         event.record()
         return event
 
+    def end(self) -> None:
+        """Nobody waits: the events say when a step ended."""
+
     def settle(self) -> float:
         """Wait for the device and divide the host's seconds; returns those of the last step."""
         open_steps = self._steps[self._num_settled :]
@@ -118,6 +165,8 @@ class DevicePhases:
         loss: float | None,
         figures: Mapping[str, float | None] | None = None,
         then: Callable[[float], object] | None = None,
+        *,
+        seconds: float = 0.0,  # noqa: ARG002 (the host's: how long it took to queue the step)
     ) -> None:
         """As `Accounts.step`, written as soon as the step's seconds are known; `then` gets those, too."""
         spent = self._accounts.since_last_record()
@@ -138,3 +187,10 @@ class DevicePhases:
             self._accounts.step(number, step.seconds, loss, figures, spent=spent, ago_s=ago_s)
             if then is not None:
                 then(step.seconds)
+
+
+def make_phases(world: World, accounts: Accounts) -> DevicePhases | HostPhases:
+    """The clock of a run's steps."""
+    if world.device.type == "cuda":
+        return DevicePhases(accounts, lambda: torch.cuda.Event(enable_timing=True))
+    return HostPhases(accounts, world.device)

@@ -6,6 +6,7 @@ take no memory: that is how a test knows what a GPU would need.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -15,6 +16,17 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+from stepscope.trainer.config import TrainConfig
+from stepscope.trainer.extras.device import random_state, set_random_state
+
+_STATED_BYTES = 100_000_000  # a copy in host memory that is smaller than this is not worth a line
+# Training batches in one batch of an evaluation, where they fit: no activations are kept, but logits of every position
+# are, and with a large vocabulary those are most of it. A CPU gains nothing by it (measured: 0.85 to 1.1).
+_BATCHES_AT_ONCE = (4, 2)
+# Runs one training step of one micro-batch, or one batch of an evaluation with this many sequences, and returns the
+# most memory that was in use meanwhile; None: the device does not say.
+Peak = Callable[[int | None], int | None]
 
 
 class LiveBytes(TorchDispatchMode):
@@ -81,3 +93,58 @@ def host_bytes_left() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
     except (OSError, ValueError, AttributeError):  # macOS has no such name
         return None
+
+
+# -- batches of an evaluation ------------------------------------------------------------------------------------
+
+
+def fitting_batch(batch_size: int, peak: Peak) -> int:
+    """The largest batch of an evaluation that needs no more memory than a training step.
+
+    A training batch always fits: the same forward pass, with nothing kept for a backward pass. More are tried only
+    where two measurements say that they fit, and are measured before they are believed.
+    """
+    allowed = peak(None)
+    if allowed is None:
+        return batch_size
+    half = max(1, batch_size // 2)
+    one, part = peak(batch_size), peak(half)
+    if one is None or part is None or half == batch_size:
+        return batch_size
+    each = max(0, one - part) / (batch_size - half)  # bytes of one more sequence
+    for times in _BATCHES_AT_ONCE:
+        size = batch_size * times
+        if one + each * (size - batch_size) <= allowed and (peak(size) or allowed + 1) <= allowed:
+            return size
+    return batch_size
+
+
+def make_peak(model: torch.nn.Module, config: TrainConfig, device: torch.device, autocast: Callable[[], Any]) -> Peak:
+    """Measures a training step, or a batch of an evaluation; the run does not notice."""
+
+    def work(sequences: int | None) -> None:
+        shape = (config.batch_size if sequences is None else sequences, config.block_size)
+        tokens = torch.zeros(shape, dtype=torch.long, device=device)
+        with contextlib.nullcontext() if sequences is None else torch.inference_mode(), autocast():
+            _, loss = model(tokens, tokens)
+        if sequences is None:
+            loss.backward()
+            model.zero_grad(set_to_none=True)
+
+    def peak(sequences: int | None) -> int | None:
+        before = random_state(device)
+        found = device_peak(device, lambda: work(sequences))
+        set_random_state(before, device)
+        return found
+
+    return peak
+
+
+def state_staging(model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimizer], say: Callable[..., None]) -> int:
+    """Say what the copies of checkpoints take of the host's memory, before it is taken; returns the bytes."""
+    num_bytes, left = state_bytes(model, optimizers), host_bytes_left()
+    if left is not None and num_bytes > left:
+        say("train-staging-tight", size=num_bytes / 1e9, left=left / 1e9)
+    elif num_bytes >= _STATED_BYTES:
+        say("train-staging", size=num_bytes / 1e9)
+    return num_bytes

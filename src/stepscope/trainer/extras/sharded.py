@@ -39,8 +39,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
-from stepscope.trainer.optimizers import OPTIMIZERS
-from stepscope.trainer.writer import SLICES, SLICES_BEST, SLICES_PREVIOUS, SMALL, Written, aside_of, sync_folder
+from stepscope.trainer.extras.writer import SLICES, SLICES_BEST, SLICES_PREVIOUS, SMALL, Written, aside_of, sync_folder
+from stepscope.trainer.model import OPTIMIZERS
 
 
 def split(model: Any, device: torch.device) -> None:
