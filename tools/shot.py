@@ -31,6 +31,7 @@ from stepscope.source.tail import News
 
 WIDTH = 80
 _RECORDING = Path(__file__).parent.parent / "docs" / "recording"
+_HEIGHT = 31  # of the terminal in the picture of the live screen
 _SINCE_S = 0.3
 
 
@@ -78,7 +79,7 @@ def live_picture() -> str:
     view = watch.step()
     while view is None or view.report is None or not watch.is_caught_up:
         view = watch.step()
-    lines = live.draw(view, Language.load("en"), width=WIDTH)
+    lines = live.draw(view, Language.load("en"), width=WIDTH, height=_HEIGHT)
     return _svg(Text("\n").join(lines), "stepscope run -- stepscope train --max_iters=400 --log_interval=1")
 
 

@@ -66,9 +66,9 @@ def test_alarms():
     def codes(path):
         return {alarm.code for alarm in report_of(LOGS / path).alarms}
 
-    assert codes("nanogpt/bpc-interrupted.log") == {"interrupted", "ended_early"}
-    assert codes("nanogpt/owt-torchrun-sigterm.txt") == {"interrupted", "ended_early"}
-    assert codes("pathologies/nanogpt-cuda-oom.log") == {"oom", "ended_early"}
+    assert codes("nanogpt/bpc-interrupted.log") == {"interrupted"}
+    assert codes("nanogpt/owt-torchrun-sigterm.txt") == {"interrupted"}
+    assert codes("pathologies/nanogpt-cuda-oom.log") == {"oom"}
     for healthy in ("shakespeare-baseline.txt", "bpc-small-drift.log", "owt-13280-killed.log", "gpt2-600k-resume.txt"):
         assert codes(f"nanogpt/{healthy}") == set()
     assert codes("nanogpt/shakespeare-cepred05.txt") == {"slowdown"}

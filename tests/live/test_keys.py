@@ -14,7 +14,7 @@ from tests.conftest import DEMO
 from tests.live.terminal import Terminal
 
 WATCH = [sys.executable, "-m", "stepscope", "watch", "train.log", "--max-steps", "20000", "--interval", "0.2"]
-QUIT = "q quit · p pause"
+QUIT = "q quit · ? help · p pause"
 
 
 @pytest.fixture
@@ -42,6 +42,13 @@ def test_each_key_does_what_the_footer_says(terminal):
     assert "iter 1300" not in terminal.see(QUIT)
     terminal.type("l")
     terminal.see("iter 1300")
+    terminal.type("a")
+    terminal.see(QUIT)
+    assert "eval_interval" not in terminal.see(QUIT)
+    terminal.type("a")
+    terminal.see("eval_interval 500")
+    terminal.type("+-")
+    terminal.see(QUIT)
 
 
 def test_the_terminal_is_left_as_it_was(tmp_path):

@@ -30,12 +30,12 @@ def test_a_nan_loss():
 )
 def test_out_of_memory(line):
     lines = [*RUN, "Traceback (most recent call last):", '  File "train.py", line 1, in <module>', line]
-    assert codes(lines) == {"oom", "ended_early"}
+    assert codes(lines) == {"oom"}
 
 
 def test_a_traceback():
     lines = [*RUN, "Traceback (most recent call last):", "  File", "ZeroDivisionError: division by zero"]
-    assert codes(lines) == {"crash", "ended_early"}
+    assert codes(lines) == {"crash"}
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_traceback():
     ],
 )
 def test_an_interrupt(line):
-    assert codes([*RUN, "Traceback (most recent call last):", "  File", line]) == {"interrupted", "ended_early"}
+    assert codes([*RUN, "Traceback (most recent call last):", "  File", line]) == {"interrupted"}
 
 
 def test_a_finished_run_did_not_end_early():

@@ -10,6 +10,7 @@ import pytest
 
 from stepscope.cli import COMMANDS, make_parser
 from stepscope.cli._completion import SHELLS
+from tests.live.terminal import Terminal
 
 _ASK = """
 source {script}
@@ -88,3 +89,56 @@ def test_quotes_are_balanced_and_nothing_is_expanded(cli, shell):
             assert line.count("'") % 2 == 0, line
             assert not {"$", "`"} & set(line), line
     assert all(name in out for name in COMMANDS)
+
+
+def _program(shell):
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    return program
+
+
+@pytest.fixture
+def files(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "train.log").touch()
+    return folder
+
+
+def test_fish_completes_what_there_is(cli, tmp_path, files):
+    script = tmp_path / "completion.fish"
+    script.write_text(cli("completion", "fish")[1])
+    asked = {
+        "stepscope wat": "watch\tWatch a running log: what it does now, when it ends, alarms",
+        "stepscope eta --max": "--max-steps\tNumber of the run’s last step (nanoGPT: max_iters)",
+        "stepscope schema ru": "runs",
+        "stepscope eta tra": "train.log",
+        "stepscope help et": "eta",
+    }
+    for line, offered in asked.items():
+        command = [_program("fish"), "--no-config", "-c", f"source {script}; complete -C '{line}'"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=files)
+        assert offered in done.stdout.splitlines()
+    command = [_program("fish"), "--no-config", "-c", f"source {script}; complete -C 'stepscope eta --lang '"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=files)
+    assert {line.split("\t")[0] for line in done.stdout.splitlines()} >= {"en", "es", "de", "fr"}
+
+
+@pytest.mark.flaky(reruns=1)
+def test_zsh_completes_what_there_is(cli, tmp_path, files):
+    """In a shell with a person at it: the menu of zsh needs a terminal."""
+    (tmp_path / "completion.zsh").write_text(cli("completion", "zsh")[1])
+    terminal = Terminal([_program("zsh"), "-f", "-i"], files)
+    terminal.type(
+        f"autoload -Uz compinit; compinit -u -D; source {tmp_path}/completion.zsh; PS1='ready'; echo is{{,}}\n"
+    )
+    terminal.see("is is")
+    terminal.see("ready")
+    for line, rest in {"stepscope wat": "ch", "stepscope eta --max": "-steps", "stepscope eta tra": "in.log"}.items():
+        terminal.type(f"{line}\t")
+        terminal.see(rest)  # after a bell
+        terminal.type("\x15")  # the line is cleared
+    terminal.type("stepscope eta --lang \t")
+    terminal.see("de  en  es  fr")
+    terminal.close()

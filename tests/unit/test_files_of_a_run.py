@@ -83,7 +83,7 @@ def test_how_another_rank_ended_is_told(tmp_path):
     one = write(tmp_path, "rank0.log", noisy(0, 60))
     two = write(tmp_path, "rank1.log", [*noisy(0, 20, extra=1), "ValueError: skipped", *noisy(21, 60, extra=1), *words])
     codes = {alarm.code: alarm for alarm in explain(read(one, two), flags={"max_steps": 100}).alarms}
-    assert set(codes) == {"crash", "ended_early"}
+    assert set(codes) == {"crash"}
     assert "bad shard" in codes["crash"].message.args["text"]
 
 

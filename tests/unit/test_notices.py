@@ -88,7 +88,7 @@ def codes(lines, **flags):
 def test_a_time_limit_is_an_interrupt_and_an_early_end():
     words = "slurmstepd: error: *** JOB 4711 ON n12 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***"
     found = codes([*training(80), words], max_steps=200)
-    assert set(found) == {"interrupted", "ended_early"}
+    assert set(found) == {"interrupted"}
 
 
 def test_words_after_which_training_went_on_are_no_early_end():
@@ -99,7 +99,7 @@ def test_words_after_which_training_went_on_are_no_early_end():
 
 def test_an_exception_without_a_traceback_at_the_end_is_a_crash():
     found = codes([*training(80), "RuntimeError: CUDA error: an illegal memory access was encountered"], max_steps=200)
-    assert set(found) == {"crash", "ended_early"}
+    assert set(found) == {"crash"}
 
 
 def test_an_exception_that_training_survived_is_none():
@@ -128,7 +128,7 @@ def test_a_crash_after_the_last_step_is_no_early_end():
 def test_a_collective_that_timed_out_is_a_hang():
     words = "[rank3]:[E ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(x)"
     found = codes([*training(80), words], max_steps=200)
-    assert set(found) == {"hang", "ended_early"}
+    assert set(found) == {"hang"}
 
 
 def yolox(first, last):
@@ -149,7 +149,7 @@ def test_done_after_a_crash_is_not_believed():
     """YOLOX prints its closing line from a `finally`."""
     crash = ["Traceback (most recent call last):", '  File "t.py", line 3, in train', "RuntimeError: cuDNN error"]
     found = codes([*yolox(10, 100), YOLOX_DONE, *crash])
-    assert {"false_done", "crash", "ended_early"} <= set(found)
+    assert {"false_done", "crash"} <= set(found)
     assert found["false_done"].step == 100
 
 

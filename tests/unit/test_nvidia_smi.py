@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stepscope
 from stepscope.core.errors import InputError
 from stepscope.source.nvidia_smi import parse_nvidia_smi, read_nvidia_smi
+from tests.conftest import DEMO
 
 MIB = 1 << 20
 
@@ -324,3 +326,12 @@ def test_whatever_a_paste_did_to_it_nothing_breaks(text, data):
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=400))
 def test_any_text_is_read_without_an_exception(text):
     parse_nvidia_smi(text)
+
+
+def test_its_table_given_as_a_log_is_named_for_what_it_is(tmp_path):
+    path = tmp_path / "gpu.txt"
+    path.write_text((DEMO / "nvidia-smi.txt").read_text())
+    with pytest.raises(InputError) as caught:
+        stepscope.read(path)
+    assert caught.value.key == "nvidia-smi-table"
+    assert "--nvidia-smi" in str(caught.value)

@@ -11,7 +11,7 @@ import pytest
 import stepscope
 from stepscope.core.installing import install_command
 from tests.conftest import DEMO
-from tests.unit.logs import run_of
+from tests.unit.logs import report_of, run_of, training
 
 
 @pytest.fixture
@@ -119,3 +119,15 @@ def test_a_data_frame_has_the_times_of_the_log():
     assert frame["time"].iloc[1] == pandas.Timestamp("2026-03-01 10:00:02.500")
     zoned = run_of([line.replace(",500 ", ".500Z ").replace("01 10", "01T10") for line in lines]).to_pandas()
     assert zoned["time"].iloc[1] == pandas.Timestamp("2026-03-01 10:00:02.500", tz="UTC")
+
+
+def test_ipython_in_a_terminal_shows_the_report_as_text():
+    class Printer:
+        shown = ""
+
+        def text(self, text):
+            self.shown += text
+
+    report, printer = report_of(training(400), max_steps=2000), Printer()
+    report._repr_pretty_(printer, False)
+    assert printer.shown == str(report).rstrip()

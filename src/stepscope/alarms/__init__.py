@@ -17,6 +17,7 @@ from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
+_DEATHS = frozenset({"crash", "interrupted", "hang", "oom", "killed"})
 
 
 @cache
@@ -33,4 +34,12 @@ def find_alarms(
     """Every alarm of the run, gravest first, then in the order of the log."""
     evidence = AlarmEvidence(run=run, ledger=ledger, forecast=forecast, hardware=hardware)
     found: list[Alarm] = [alarm for rule in rules().values() for alarm in rule.find(evidence)]
+    if _says_of_what(run, found):
+        found = [alarm for alarm in found if alarm.code != "ended_early"]
     return sorted(found, key=lambda alarm: (_ORDER[alarm.severity], alarm.line or 0, alarm.code))
+
+
+def _says_of_what(run: Run, alarms: list[Alarm]) -> bool:
+    """Whether an alarm says of what the run died: that it ended early would be the same end a second time."""
+    last = int(run.steps.line[-1]) if len(run) else 0
+    return any(alarm.code in _DEATHS and (alarm.line is None or alarm.line >= last) for alarm in alarms)

@@ -2,7 +2,8 @@
 
 What it looks at
     The last step against `max_iters`, where the log also shows an end (a traceback, a signal, a kill).
-    A log that merely stops may belong to a run that is still going.
+    A log that merely stops may belong to a run that is still going. Where another alarm says of what the run died
+    (crash, oom, killed, interrupted, hang), there is only that one.
 
 Why it matters
     The remaining steps are still to be done, and those after the last checkpoint again.

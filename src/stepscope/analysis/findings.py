@@ -151,11 +151,12 @@ def _slower(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFinding
     costs = sorted(((_extra_s(own, normal_s, run, best), own) for own in stretches), key=lambda one: -one[0])
     for seconds, own in costs[:_MOST_STRETCHES]:
         share = seconds / ledger.wall_s
-        count = sum(max(0, regime.last_step - regime.first_step + 1) for regime in own)
+        until = own[-1].last_step if best is None else min(own[-1].last_step, int(run.steps.step[best.row]))
+        count = sum(max(0, min(regime.last_step, until) - regime.first_step + 1) for regime in own)
         message = say(
             "finding-slower",
             first=own[0].first_step,
-            last=own[-1].last_step,
+            last=until,
             level=Seconds(normal_s + seconds / count if len(own) > 1 and count else own[0].typical_s),
             normal=Seconds(normal_s),
             seconds=Seconds(seconds),

@@ -105,6 +105,10 @@ class Report:
         page: str = outlet("notebook")(self)
         return page
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The report as text, for IPython in a terminal."""
+        printer.text(repr(self) if cycle else str(self).rstrip())
+
     def asked(self, **changes: Any) -> Report:
         """The same report for another question: fields of `Ask`."""
         return dataclasses.replace(self, ask=self.ask._replace(**changes))

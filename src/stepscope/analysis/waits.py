@@ -11,7 +11,8 @@ from stepscope.run.model import Floats, Run
 
 # From this share of the time on, loading is what a run waits for; below that one, it is not what slows it down.
 _BOTTLENECK = 0.3
-_MINOR = 0.05
+_MINOR = 0.01  # as little is no finding
+_SHORT = 0.05  # of a normal step
 # Most of the waiting was done at once where slow steps hold this share of it.
 _AT_ONCE = 0.7
 _ENOUGH = 3
@@ -39,7 +40,7 @@ def data_message(run: Run, ledger: Ledger) -> Message | None:
         return say("data-at-once", share=Share(share), count=len(slow), step=step, duration=Seconds(seconds))
     if waits is None:
         return None
-    once = _first_wait(run, ledger, waits)
+    once = _first_wait(run, ledger, waits) if len(slow) <= 1 else None
     if once is not None:
         return once
     normal = np.zeros(len(run), dtype=bool)
@@ -68,7 +69,7 @@ def _first_wait(run: Run, ledger: Ledger, waits: Floats) -> Message | None:
         return None
     usual = usual_wait_s(waits[1:], np.ones(len(run) - 1, dtype=bool))
     assert ledger.step is not None
-    if waits[0] < ledger.step.typical_s or usual > _MINOR * ledger.step.typical_s:
+    if waits[0] < ledger.step.typical_s or usual > _SHORT * ledger.step.typical_s:
         return None
     step = int(run.steps.step[0])
     return say("data-first", step=step, duration=Seconds(float(waits[0])), usual=Seconds(usual))

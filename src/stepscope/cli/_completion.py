@@ -57,8 +57,11 @@ def _values(action: argparse.Action) -> tuple[str, ...]:
 
 def _about(text: str) -> str:
     """The first sentence, without what a shell would have to quote."""
-    plain = re.sub(r"[^\w ,.:;()<>=/+%-]", "", text.replace("%%", "%").split(". ")[0])
-    return plain[:_MOST_HELP].rstrip(" .,:;")
+    # A typographic apostrophe needs no quoting.
+    plain = re.sub(r"[^\w ,.:;()<>=/+%’-]", "", text.replace("%%", "%").replace("'", "’").split(". ")[0])
+    if len(plain) > _MOST_HELP:
+        plain = plain[:_MOST_HELP].rpartition(" ")[0]
+    return plain.rstrip(" .,:;(")
 
 
 # -- bash -------------------------------------------------------------------------------------------------

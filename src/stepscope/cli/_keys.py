@@ -18,7 +18,9 @@ from stepscope.core.clock import SystemClock
 if TYPE_CHECKING:
     from stepscope.cli._live import PlainShow, ScreenShow
 
-_QUIT, _PAUSE, _LOG, _HELP = b"q", (b"p", b" "), b"l", (b"?", b"h")
+_QUIT, _PAUSE, _HELP = b"q", (b"p", b" "), (b"?", b"h")
+_WIDER, _NARROWER = (b"+", b"="), (b"-", b"_")
+_PANELS = {b"l": "has_log", b"c": "has_charts", b"a": "has_advice"}
 
 
 class KeyClock(SystemClock):
@@ -46,8 +48,13 @@ class KeyClock(SystemClock):
             raise KeyboardInterrupt
         if key in _PAUSE:
             screen.is_held = not screen.is_held
-        elif key == _LOG:
-            screen.has_log = not screen.has_log
+        elif key in _PANELS:
+            name = _PANELS[key]
+            screen.panels = screen.panels._replace(**{name: not getattr(screen.panels, name)})
+        elif key in _WIDER:
+            screen.widen()
+        elif key in _NARROWER:
+            screen.panels = screen.panels.narrower()
         elif key in _HELP:
             screen.has_help = not screen.has_help
         else:

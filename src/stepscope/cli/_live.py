@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from stepscope.live.notify import Notifier
 from stepscope.live.otlp import OtlpWriter
 from stepscope.live.watch import End, Facts, View
 from stepscope.report import live
+from stepscope.report.live_charts import Panels
+from stepscope.source.hardware import Hardware
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -203,8 +206,10 @@ class ScreenShow:
         # The whole screen, so that a new window size leaves no scraps; what was shown last stays behind at the end.
         self._live = Live(console=self._console, auto_refresh=False, screen=True)
         self._last: View | None = None
-        # What keys change (`_keys.py`): whether there are any, a held picture, the lines of the log, the help.
-        self.has_keys, self.is_held, self.has_log, self.has_help = False, False, True, False
+        # What keys change (`_keys.py`): whether there are any, a held picture, the help, the panels.
+        self.has_keys, self.is_held, self.has_help = False, False, False
+        self.panels = Panels()
+        self._history: deque[Hardware] = deque(maxlen=_WIDEST)
 
     def __call__(self, view: View) -> None:
         self.show(view)
@@ -212,6 +217,8 @@ class ScreenShow:
     def show(self, view: View, *, is_drawn: bool = True) -> None:
         """Draw a view and send its alarms; one that is not drawn is kept for the end."""
         self._last = view
+        if view.hardware is not None:
+            self._history.append(view.hardware)
         if is_drawn and not self.is_held:
             self.redraw()
         self._sender.send(view.fresh)
@@ -220,6 +227,11 @@ class ScreenShow:
         """Draw the last view again."""
         if self._last is not None:
             self._live.update(self._drawn(self._last, height=self._console.height), refresh=True)
+
+    def widen(self) -> None:
+        """Show more iterations, as long as there are more."""
+        report = self._last.report if self._last is not None else None
+        self.panels = self.panels.wider(len(report.run) if report is not None else 0)
 
     def pause(self) -> None:
         """Leave the terminal to somebody else."""
@@ -237,7 +249,7 @@ class ScreenShow:
         if not self.has_keys or height is None:
             footer = []
         room = None if height is None else height - len(footer)
-        lines = live.draw(view, self._language, width=width, height=room, has_log=self.has_log)
+        lines = live.draw(view, self._language, width=width, height=room, panels=self.panels, history=self._history)
         if room is not None and footer:
             lines += [Text("")] * (room - 1 - len(lines)) + footer
         text = Text("\n", no_wrap=True, overflow="ellipsis").join(lines)

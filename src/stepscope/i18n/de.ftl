@@ -39,7 +39,7 @@ run-none = keine Iteration mit Zeit
 run-normal = Eine normale Iteration dauert { $duration } (90 % liegen bei { $span }).
 run-present = Derzeit dauert eine Iteration { $duration }.
 run-normal-one = Eine normale Iteration dauert { $duration }.
-run-tokens = { $tokens } Tokens pro Sekunde.
+run-tokens = { $tokens } Tokens/s.
 run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
 run-sampled = Das Log enthält nur jede { $count }. Iteration; die Zeiten der übrigen sind aus den ausgegebenen geschätzt.
@@ -246,7 +246,7 @@ change-unknown = Keine Empfehlung: Dieses Log zeigt nicht, was Evaluierungen kos
 change-scope-rest = Ersparnis im Rest dieses Laufs. Die Ersparnisse überschneiden sich; addiere sie nicht.
 change-scope-run = Ersparnis bei einem Lauf wie diesem. Die Ersparnisse überschneiden sich; addiere sie nicht.
 change-line = { $change }: spart { $duration } ({ $span })
-advice-a101-costs = Den Validierungs-Loss siehst du { $factor }-mal seltener. Checkpoints werden nur nach Evaluierungen gespeichert, also kann ein Absturz bis zu { $steps } Iterationen kosten ({ $duration }).
+advice-a101-costs = Den Validierungs-Loss siehst du nur noch jedes { $factor }. Mal. Checkpoints werden nur nach Evaluierungen gespeichert, also kann ein Absturz bis zu { $steps } Iterationen kosten ({ $duration }).
 advice-a101-evidence = { $count } Evaluierungen zu je { $duration } kosten { $share } der Zeit. Ein größeres Intervall bedeutet weniger davon.
 advice-a102-costs = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }.
 advice-a102-costs-unknown = Der Standardfehler des Validierungs-Loss wächst um den Faktor { $factor }; für den Ausgangswert enthält dieses Log zu wenige Losses.
@@ -265,7 +265,7 @@ alarm-nan = { $count ->
     [one] Der Loss ist ab Iteration { $step } NaN oder unendlich (einmal im Log). Alles danach ist verloren.
    *[other] Der Loss ist ab Iteration { $step } NaN oder unendlich ({ $count }-mal im Log). Alles danach ist verloren.
   }
-alarm-oom = Speicher erschöpft: { $text }
+alarm-oom = Speicher voll: { $text }
 alarm-crash = Traceback oder fatales Signal: { $text }
 alarm-interrupted = Der Lauf wurde unterbrochen: { $text }
 alarm-ended-early = Der Lauf endete vorzeitig, nach Iteration { $step } von { $total }.
@@ -284,7 +284,7 @@ state-words = das Log sagt: { $text }
 state-last-printed = Iteration { $step } ist die letzte von { $total }, die das Log ausgibt, und was auf die letzte Iteration folgt, ist erledigt
 state-after-stop = das Log endet direkt nach einer Evaluierung oder einem Checkpoint, die darin selten sind; nichts deutet darauf hin, dass noch etwas kommen sollte
 state-silent = das Log endet ohne Meldung, und nichts zeigt, wann es geschrieben wurde
-state-last-written = das Log endet ohne Meldung; zuletzt geschrieben: { $at }; üblicher Abstand zwischen zwei Zeilen: { $usual }
+state-last-written = letzte Zeile: { $at }; üblicher Abstand zwischen zwei Zeilen: { $usual }
 reason-over-state-total = Der Lauf ist vollständig: Iteration { $step } von { $total }.
 reason-over-state-words = Der Lauf ist zu Ende. Das Log sagt: { $text }
 reason-over-state-last-printed = Der Lauf ist vollständig: Iteration { $step } ist die letzte von { $total }, die das Log ausgibt.
@@ -383,6 +383,8 @@ error-no-metrics-table = die Datenbank hat keine Tabelle namens metrics, ist als
     .hint = gib das Log des Trainings an oder exportiere seine Metriken als CSV oder JSON-Zeilen
 error-not-a-training-log = kein bekanntes Format passt zu dieser Datei, und sie ist nicht wie ein Trainings-Log aufgebaut
     .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie du ein neues anlegst
+error-nvidia-smi-table = das ist die Ausgabe von nvidia-smi, kein Trainings-Log
+    .hint = stepscope train.log --nvidia-smi { $path }     erklärt ein Log damit
 error-no-format-fits = kein bekanntes Format passt zu dieser Datei; Zeilen wie diese sind vielleicht Iterationen, aber welche Zahl der Schritt oder die Zeit ist, bleibt unklar
     .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie du ein neues anlegst
 error-no-such-config = keine solche Config-Datei
@@ -978,9 +980,10 @@ infer-doubt-unit = „{ $text }“ hat keine Einheit und kann die Zeit einer Ite
 
 ## Läufe vergleichen
 
-compare-slower = Der zweite Lauf braucht { $share } länger: { $before } → { $after } pro 1.000.
-compare-faster = Der zweite Lauf braucht { $share } weniger Zeit: { $before } → { $after } pro 1.000.
-compare-same = Beide Läufe brauchen gleich lang: { $before } pro 1.000.
+compare-slower = Der zweite Lauf braucht { $share } länger: { $before } → { $after } { $unit }.
+compare-faster = Der zweite Lauf braucht { $share } weniger Zeit: { $before } → { $after } { $unit }.
+compare-same = Beide Läufe brauchen gleich lang: { $before } { $unit }.
+compare-span = { $low } bis { $high }
 compare-most = { $share } des Unterschieds: { $phase }.
 compare-most-offset = Größter Unterschied: { $phase }; andere Phasen gleichen einen Teil davon aus.
 compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): mehr als Rauschen.
@@ -1136,7 +1139,7 @@ change-eval-iters = { $proposed } statt { $now } Batches pro Evaluierung
 change-none-few = Nichts, was sich zu ändern lohnt: Evaluierungen und Checkpoints kosten { $share } der Zeit, aber es sind schon zu wenige, um welche wegzulassen.
 change-none-seen = Nichts, was sich zu ändern lohnt: Das Log zeigt keine Evaluierungen und keine anderen vermeidbaren Kosten.
 change-no-steps = Keine Empfehlung: Es ließen sich keine Iterationszeiten lesen.
-advice-a101-costs-seen = Evaluiert wird { $factor }-mal seltener.
+advice-a101-costs-seen = Evaluiert wird nur noch jedes { $factor }. Mal.
 advice-a102-costs-flat = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }. Der Loss fällt zwischen zwei Evaluierungen nicht mehr: Auch mehr Batches würden keinen Fortschritt zeigen.
 advice-a104-change = nur speichern, wenn der Validierungs-Loss besser wird
 advice-a105-change = jedes Mal dieselben Evaluierungs-Batches, { $proposed } statt { $now }
@@ -1263,6 +1266,14 @@ notify-failed = { $count ->
    *[other] { $count } Nachrichten ließen sich nicht senden; prüfe die Adresse von --notify.
 }
 live-log = Log
+live-next = bald
+live-advice = Tipp
+live-next-evaluation = Evaluierung bei Iteration { $step }, in { $duration }
+live-chart-steps = Zeit pro Iteration
+live-chart-loss = Loss { $loss }
+live-chart-losses = Loss { $loss } · ● Validierung { $val }
+live-gpu-load = GPU-Auslastung
+live-gpu-memory = GPU-Speicher
 
 ## Der Plan, GPU für GPU
 
@@ -1330,7 +1341,7 @@ reading-doubt = Diese Lesart ist zweifelhaft ({ $confidence } sicher): Prüfe si
 reading-item = { $text } [{ $code }]
 reading-settle = So klärst du es: stepscope formats try { $path } zeigt, wie jedes Format dieses Log liest; --format-file FILE liest es mit einem anderen, --set schlüssel=wert gibt an, was es nicht sagt.
 reading-agrees = Lesart: { $text }
-reading-eta-doubt = zweifelhaft: Dieses Log ist vielleicht nicht richtig gelesen ({ $confidence } sicher). { $text }
+reading-eta-doubt = unsicher: Dieses Log wurde vielleicht falsch gelesen. { $text }
 audit-clocks-none = Nur eine Uhr: Nichts anderes im Log bestätigt seine Zeiten.
 audit-clocks-agree = { $name ->
     [stamps] gegen die Zeitstempel geprüft, sie stimmen überein ({ $used } und { $other }).
@@ -1449,7 +1460,7 @@ summary-killed = Von außen beendet nach { $wall }: { $where }
 summary-killed-early = Vor der ersten Iteration von außen beendet
 summary-killed-untimed = Von außen beendet: { $where }
 summary-cause = Zeile { $line }: { $text }
-summary-memory = { $asked } mehr wurden gebraucht, { $free } von { $total } waren frei (Zeile { $line })
+summary-memory = { $asked } angefordert, frei waren { $free } von { $total } (Zeile { $line })
 summary-smaller = Halbiere den Batch und verdopple die Akkumulation: das Training bleibt dasselbe
 summary-smaller-batch = Versuche Batch { $batch_size } × Akkumulation { $accumulation }: gleich viele Tokens pro Iteration
 summary-lost = { $count ->
@@ -1457,6 +1468,7 @@ summary-lost = { $count ->
     [one] Verloren: eine Iteration ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
    *[other] Verloren: { $count } Iterationen ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
   }
+summary-lost-all = Das Log zeigt keinen Checkpoint: Gibt es keinen, ist alles verloren ({ $wall })
 summary-for-times = Für Zeitangaben so starten: stepscope run -- python train.py
 summary-nothing-lost = Keine Trainingszeit ist verloren: Es gab noch keine Iteration
 summary-left = Noch { $left }{ $range }
@@ -1465,6 +1477,8 @@ summary-left-if = Noch { $left }{ $range }, falls es weiterläuft
 summary-resumed = Lief { $wall }; beim Fortsetzen noch { $left }{ $range }
 summary-took = Dauer: { $wall }
 summary-took-each = Dauer: { $wall }, { $level } pro Iteration
+summary-ran = Laufzeit: { $wall }
+summary-ran-each = Laufzeit: { $wall }, { $level } pro Iteration
 summary-no-times = Das Log enthält keine Zeiten: weder Dauer noch Ende lassen sich angeben
 summary-no-steps = Noch keine Iteration mit Zeit: weder Dauer noch Ende lassen sich angeben
 summary-so-far-no-total = Bisher { $wall }; für das Ende: --max-steps N angeben
@@ -1497,12 +1511,15 @@ cost-repeated = { $count ->
     [one] Größter Posten: eine Iteration doppelt nach einem Neustart, { $seconds } ({ $share })
    *[other] Größter Posten: { $count } Iterationen doppelt nach Neustarts, { $seconds } ({ $share })
   }
-cost-after-best = Größter Posten: { $seconds } ({ $share }) nach dem besten Validierungs-Loss, bei { $step }
+cost-after-best = Größter Posten: { $seconds } ({ $share }) nach dem besten Validierungs-Loss (Iteration { $step })
 
 ## Eine Bildschirmseite
 
 slow-group-times = { $where } ({ $count }×)
-slow-group-some = mehrere
+slow-group-some = { $count } Iterationen
+section-slow-lines = Langsame Zeilen (je { $count } Iterationen)
+section-change-next = Was sich beim nächsten Mal zu ändern lohnt
+finish-would = das Ende wäre gewesen: { $time } ({ $low } – { $high })
 slow-group-every = alle { $every }
 slow-group-window = { $first }–{ $last }
 change-short = { $change }: spart { $duration }
@@ -1676,7 +1693,7 @@ error-several-runs = dieses Format ist für einen einzelnen Lauf, und der Ordner
 gate-passed-same = Bestanden: nicht langsamer.
 gate-passed-slower = Bestanden: { $change } langsamer, innerhalb der Grenze von { $limit }.
 gate-passed-faster = Bestanden: { $change } schneller.
-gate-slower = { $change } langsamer ({ $low } bis { $high }): mehr als die Grenze von { $limit } und mehr als Rauschen.
+gate-slower = { $change } langsamer{ $span }: mehr als die Grenze von { $limit } und mehr als Rauschen.
 gate-cannot-judge = Kein Urteil möglich: { $reason }.
 gate-noise = { $change } langsamer, aber das kann Rauschen sein
 gate-unsure = es ist nicht sicher, dass { $path } verstanden wurde
@@ -1704,7 +1721,7 @@ alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step }
 # The answer in three lines, where a mean is no normal iteration
 summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; für das Ende: --max-steps N
 summary-each-no-end-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; Ende noch nicht abzusehen
-state-last-written-only = das Log endet ohne Meldung; zuletzt geschrieben: { $at }
+state-last-written-only = letzte Zeile: { $at }
 error-fleet-bad-pattern = ein Pfadmuster nennt in geschweiften Klammern user, project, commit, gpu, hosts, devices, job_id oder price, jedes einmal
     .hint = siehe docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = das ist keine Tabelle mit Angaben
@@ -1930,7 +1947,10 @@ note-at-most = { $phase } höchstens { $duration }
 note-closing = Voraussichtliches Ende des Trainings, etwa: { $time } ({ $low } – { $high }).
 
 # Keys of the live view
-live-keys = q beenden · p anhalten · l Log-Zeilen · ? Hilfe
+live-keys = q beenden · ? Hilfe · p anhalten · + − Spanne · c Kurven · a Tipp · l Log
+live-key-span = + − mehr oder weniger Iterationen zeigen
+live-key-charts = c   die Kurven zeigen oder verbergen
+live-key-advice = a   die Tipps zeigen oder verbergen
 live-held = Angehalten: Der Lauf geht weiter, Alarme werden weiter gesendet. Weiter mit p.
 live-key-quit = q   beenden; der Lauf geht weiter
 live-key-pause = p   das Bild anhalten oder weiterlaufen lassen (auch mit der Leertaste)

@@ -41,7 +41,7 @@ run-none = no iteration with a time
 run-normal = A normal iteration takes { $duration } (90% take { $span }).
 run-present = Currently an iteration takes { $duration }.
 run-normal-one = A normal iteration takes { $duration }.
-run-tokens = { $tokens } tokens per second.
+run-tokens = { $tokens } tokens/s.
 run-regimes = The speed changed: { $levels }.
 run-level = { $duration } from iteration { $step }
 run-sampled = The log prints one iteration in { $count }; the rest are estimated from the printed ones.
@@ -286,7 +286,7 @@ state-words = the log says: { $text }
 state-last-printed = iteration { $step } is the last one of { $total } that the log prints, and what follows the last iteration is done
 state-after-stop = the log ends right after an evaluation or a checkpoint, which are rare in it; nothing indicates that more was to come
 state-silent = the log ends without a message, and nothing shows when it was written
-state-last-written = the log ends without a message; it was last written at { $at }, and lines are usually { $usual } apart
+state-last-written = last line: { $at }; lines usually come { $usual } apart
 reason-over-state-total = the run is complete: iteration { $step } of { $total }.
 reason-over-state-words = the run is over. The log says: { $text }
 reason-over-state-last-printed = the run is complete: iteration { $step } is the last one of { $total } that the log prints.
@@ -385,6 +385,8 @@ error-no-metrics-table = the database has no table named metrics: it is not MLfl
     .hint = pass the log of the training, or export its metrics as CSV or JSON lines
 error-not-a-training-log = no known format matches this file, and it is not structured like a training log
     .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
+error-nvidia-smi-table = this is the output of nvidia-smi, not a training log
+    .hint = stepscope train.log --nvidia-smi { $path }     explains a log with it
 error-no-format-fits = no known format matches this file; lines like this one may be iterations, but which number is the step or the time is unclear
     .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
 error-no-such-config = no such config file
@@ -979,9 +981,10 @@ infer-doubt-unit = “{ $text }” has no unit and may be the time of one iterat
 
 ## Comparing runs
 
-compare-slower = The second run takes { $share } longer: { $before } → { $after } per 1,000.
-compare-faster = The second run takes { $share } less time: { $before } → { $after } per 1,000.
-compare-same = Both runs take the same time: { $before } per 1,000.
+compare-slower = The second run takes { $share } longer: { $before } → { $after } { $unit }.
+compare-faster = The second run takes { $share } less time: { $before } → { $after } { $unit }.
+compare-same = Both runs take the same time: { $before } { $unit }.
+compare-span = { $low } to { $high }
 compare-most = { $share } of the difference is { $phase }.
 compare-most-offset = Most of the difference is { $phase }; other phases offset part of it.
 compare-real = A normal iteration differs by { $low } to { $high } at { $confidence }: more than noise.
@@ -1264,6 +1267,14 @@ notify-failed = { $count ->
    *[other] { $count } messages could not be sent; check the address of --notify.
 }
 live-log = log
+live-next = next
+live-advice = advice
+live-next-evaluation = evaluation at iteration { $step }, in { $duration }
+live-chart-steps = time per iteration
+live-chart-loss = loss { $loss }
+live-chart-losses = loss { $loss } · ● validation { $val }
+live-gpu-load = GPU load
+live-gpu-memory = GPU memory
 
 ## The plan, GPU by GPU
 
@@ -1331,7 +1342,7 @@ reading-doubt = This reading is in doubt ({ $confidence } sure): check it before
 reading-item = { $text } [{ $code }]
 reading-settle = To find out: stepscope formats try { $path } shows how each format reads this log; --format-file FILE reads it with another one, --set key=value states what it does not say.
 reading-agrees = Reading: { $text }
-reading-eta-doubt = in doubt: this log may be misread ({ $confidence } sure). { $text }
+reading-eta-doubt = in doubt: this log may have been misread. { $text }
 audit-clocks-none = Only one clock: nothing else in the log confirms its times.
 audit-clocks-agree = { $name ->
     [stamps] checked against the timestamps, which agree ({ $used } and { $other }).
@@ -1450,7 +1461,7 @@ summary-killed = Killed after { $wall }: { $where }
 summary-killed-early = Killed before the first iteration
 summary-killed-untimed = Killed: { $where }
 summary-cause = Line { $line }: { $text }
-summary-memory = { $asked } more were needed, { $free } of { $total } were free (line { $line })
+summary-memory = Tried to allocate { $asked } with { $free } of { $total } free (line { $line })
 summary-smaller = Halve the batch size and double the gradient accumulation: same training
 summary-smaller-batch = Try batch size { $batch_size } × accumulation { $accumulation }: the same tokens per iteration
 summary-lost = { $count ->
@@ -1458,6 +1469,7 @@ summary-lost = { $count ->
     [one] Lost: one iteration ({ $seconds }) since the last checkpoint, at { $step }
    *[other] Lost: { $count } iterations ({ $seconds }) since the last checkpoint, at { $step }
   }
+summary-lost-all = The log shows no checkpoint: without one, all { $wall } are lost
 summary-for-times = To get times, start it with: stepscope run -- python train.py
 summary-nothing-lost = No training time is lost: no iteration was done
 summary-left = { $left } left{ $range }
@@ -1466,11 +1478,13 @@ summary-left-if = { $left } left{ $range } if it goes on
 summary-resumed = Ran { $wall }; { $left } left{ $range } if resumed
 summary-took = Took { $wall }
 summary-took-each = Took { $wall }, { $level } per iteration
+summary-ran = Ran { $wall }
+summary-ran-each = Ran { $wall }, { $level } per iteration
 summary-no-times = The log prints no times: no duration and no finish time
 summary-no-steps = No timed iteration yet: no duration and no finish time
 summary-so-far-no-total = { $wall } so far; to know the finish time, pass --max-steps N
 summary-so-far-no-end = { $wall } so far; no finish time yet
-summary-each-no-total = { $wall } so far, { $level } per iteration; finish time: pass --max-steps N
+summary-each-no-total = { $wall } so far, { $level } per iteration; finish time needs --max-steps N
 summary-each-no-end = { $wall } so far, { $level } per iteration; no finish time yet
 summary-unlogged = Biggest cost: { $seconds } ({ $share }) that the log does not account for
 summary-healthy = Nothing to fix: { $share } of the time is training
@@ -1493,17 +1507,20 @@ cost-logging = Biggest cost: logging, { $seconds } ({ $share } of the time)
 cost-communication = Biggest cost: waiting for other processes, { $seconds } ({ $share } of the time)
 cost-stall = Biggest cost: unexplained pauses, { $seconds } ({ $share } of the time)
 cost-gap = Biggest cost: { $seconds } ({ $share }) in which nothing ran (restarts, suspended machine)
-cost-slower = Biggest cost: slow iterations { $first }–{ $last }, { $seconds } ({ $share } of the time)
+cost-slower = Biggest cost: slower iterations { $first }–{ $last }, { $seconds } ({ $share } of the time)
 cost-repeated = { $count ->
     [one] Biggest cost: one iteration done twice after a restart, { $seconds } ({ $share })
    *[other] Biggest cost: { $count } iterations done twice after restarts, { $seconds } ({ $share })
   }
-cost-after-best = Biggest cost: { $seconds } ({ $share }) after the best validation loss, at { $step }
+cost-after-best = Biggest cost: { $seconds } ({ $share }) after the best validation loss (iteration { $step })
 
 ## One screen
 
 slow-group-times = { $where } ({ $count }×)
-slow-group-some = some
+slow-group-some = { $count } iterations
+section-slow-lines = Slow lines ({ $count } iterations each)
+section-change-next = What to change next time
+finish-would = would have been done at { $time } ({ $low } – { $high })
 slow-group-every = every { $every }
 slow-group-window = { $first }–{ $last }
 change-short = { $change }: saves { $duration }
@@ -1677,7 +1694,7 @@ error-several-runs = this format is for one run, and the folder holds { $count }
 gate-passed-same = Passed: no slower.
 gate-passed-slower = Passed: { $change } slower, within the limit of { $limit }.
 gate-passed-faster = Passed: { $change } faster.
-gate-slower = Slower by { $change } ({ $low } to { $high }): more than the limit of { $limit }, and more than noise.
+gate-slower = Slower by { $change }{ $span }: more than the limit of { $limit }, and more than noise.
 gate-cannot-judge = Cannot judge: { $reason }.
 gate-noise = { $change } slower, but that may be noise
 gate-unsure = { $path } may be misread
@@ -1703,9 +1720,9 @@ alarm-past-best-unsaved = The validation loss was lowest at iteration { $step } 
 alarm-past-best-unsaved-left = The validation loss was lowest at iteration { $step } ({ $loss }), and the { $count } evaluations since are worse; { $share } of the time was spent after it. Going on for another { $left } will hardly help; the log shows no checkpoint of that iteration.
 
 # The answer in three lines, where a mean is no normal iteration
-summary-each-no-total-mean = { $wall } so far, { $level } per iteration on average; finish time: pass --max-steps N
+summary-each-no-total-mean = { $wall } so far, { $level } each on average; finish time needs --max-steps N
 summary-each-no-end-mean = { $wall } so far, { $level } per iteration on average; no finish time yet
-state-last-written-only = the log ends without a message; it was last written at { $at }
+state-last-written-only = last line: { $at }
 error-fleet-bad-pattern = a path pattern names the facts user, project, commit, gpu, hosts, devices, job_id or price in braces, each once
     .hint = see docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = not a table of facts
@@ -1932,11 +1949,14 @@ note-at-most = { $phase } at most { $duration }
 note-closing = The training should finish at about { $time } ({ $low } – { $high }).
 
 # Keys of the live view
-live-keys = q quit · p pause · l log lines · ? help
+live-keys = q quit · ? help · p pause · + − span · c charts · a advice · l log
 live-held = Paused: the run goes on, and alarms are still sent. p goes on.
 live-key-quit = q   quit; the run goes on
 live-key-pause = p   hold the picture, or let it go on (space does the same)
 live-key-log = l   show or hide the last lines of the log
+live-key-span = + − show more or fewer iterations
+live-key-charts = c   show or hide the charts
+live-key-advice = a   show or hide the advice
 live-key-help = ?   close this help
 
 # Both ends of the interval in one minute

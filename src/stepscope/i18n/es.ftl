@@ -39,7 +39,7 @@ run-none = ninguna iteración con tiempo
 run-normal = Una iteración normal tarda { $duration } (el 90 %, { $span }).
 run-present = Ahora una iteración tarda { $duration }.
 run-normal-one = Una iteración normal tarda { $duration }.
-run-tokens = { $tokens } tokens por segundo.
+run-tokens = { $tokens } tokens/s.
 run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
 run-sampled = El log muestra una de cada { $count } iteraciones; el tiempo de las demás se estima a partir de las impresas.
@@ -246,7 +246,7 @@ change-unknown = Sin recomendación: este log no muestra lo que cuestan las eval
 change-scope-rest = Ahorro en lo que queda de esta ejecución. Los ahorros se solapan: no los sumes.
 change-scope-run = Ahorro en una ejecución como esta. Los ahorros se solapan: no los sumes.
 change-line = { $change }: ahorra { $duration } ({ $span })
-advice-a101-costs = La pérdida de validación se mide { $factor } veces menos. Los checkpoints solo se guardan tras una evaluación, así que con un fallo se pueden perder hasta { $steps } iteraciones ({ $duration }).
+advice-a101-costs = De cada { $factor } medidas de la pérdida de validación queda una. Los checkpoints solo se guardan tras una evaluación, así que con un fallo se pueden perder hasta { $steps } iteraciones ({ $duration }).
 advice-a101-evidence = { $count } evaluaciones de { $duration } cada una ocupan el { $share } del tiempo. Con un intervalo mayor hay menos.
 advice-a102-costs = El error estándar de la pérdida de validación pasa de { $before } a { $after }.
 advice-a102-costs-unknown = El error estándar de la pérdida de validación se multiplica por { $factor }; este log tiene muy pocas pérdidas para saber desde qué valor.
@@ -284,7 +284,7 @@ state-words = el log dice: { $text }
 state-last-printed = la iteración { $step } es la última de { $total } que el log imprime, y lo que sigue a la última iteración ya está hecho
 state-after-stop = el log termina justo después de una evaluación o un checkpoint, poco frecuentes en él; nada indica que faltara algo
 state-silent = el log termina sin ningún mensaje y nada muestra cuándo se escribió
-state-last-written = el log termina sin ningún mensaje; última escritura: { $at }; intervalo habitual entre líneas: { $usual }
+state-last-written = última línea: { $at }; intervalo habitual entre líneas: { $usual }
 reason-over-state-total = la ejecución está completa: iteración { $step } de { $total }.
 reason-over-state-words = la ejecución ha terminado. El log dice: { $text }
 reason-over-state-last-printed = la ejecución está completa: la iteración { $step } es la última de { $total } que el log imprime.
@@ -383,6 +383,8 @@ error-no-metrics-table = la base de datos no tiene una tabla metrics: no es de M
     .hint = indica el log del entrenamiento, o exporta sus métricas como CSV o líneas JSON
 error-not-a-training-log = ningún formato conocido reconoce este archivo, y su estructura no es la de un log de entrenamiento
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
+error-nvidia-smi-table = esto es la salida de nvidia-smi, no un log de entrenamiento
+    .hint = stepscope train.log --nvidia-smi { $path }     explica un log con ella
 error-no-format-fits = ningún formato conocido reconoce este archivo; líneas como esta pueden ser iteraciones, pero no está claro qué número es el paso o el tiempo
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
 error-no-such-config = no existe el archivo de configuración
@@ -978,9 +980,10 @@ infer-doubt-unit = «{ $text }» no lleva unidad y puede ser el tiempo de una it
 
 ## Comparar ejecuciones
 
-compare-slower = La segunda ejecución tarda un { $share } más: { $before } → { $after } por cada 1000.
-compare-faster = La segunda ejecución tarda un { $share } menos: { $before } → { $after } por cada 1000.
-compare-same = Las dos tardan lo mismo: { $before } por cada 1000.
+compare-slower = La segunda ejecución tarda un { $share } más: { $before } → { $after } { $unit }.
+compare-faster = La segunda ejecución tarda un { $share } menos: { $before } → { $after } { $unit }.
+compare-same = Las dos tardan lo mismo: { $before } { $unit }.
+compare-span = { $low } a { $high }
 compare-most = El { $share } de la diferencia es de { $phase }.
 compare-most-offset = La mayor diferencia es de { $phase }; otras fases compensan una parte.
 compare-real = Una iteración normal difiere entre { $low } y { $high } al { $confidence }: es más que ruido.
@@ -1136,7 +1139,7 @@ change-eval-iters = { $proposed } batches por evaluación en vez de { $now }
 change-none-few = No hay nada que merezca la pena cambiar: las evaluaciones y los checkpoints ocupan el { $share } del tiempo, pero ya son demasiado pocos para quitar alguno.
 change-none-seen = No hay nada que merezca la pena cambiar: el log no muestra evaluaciones ni ningún otro coste evitable.
 change-no-steps = Sin recomendación: no se pudo leer ningún tiempo de iteración.
-advice-a101-costs-seen = Las evaluaciones son { $factor } veces menos frecuentes.
+advice-a101-costs-seen = De cada { $factor } evaluaciones queda una.
 advice-a102-costs-flat = El error estándar de la pérdida de validación crece de { $before } a { $after }. La pérdida ya no baja entre evaluaciones: más batches tampoco mostrarían una mejora.
 advice-a104-change = guardar solo cuando mejora la pérdida de validación
 advice-a105-change = los mismos batches de evaluación cada vez, { $proposed } en vez de { $now }
@@ -1263,6 +1266,14 @@ notify-failed = { $count ->
    *[other] No se pudieron enviar { $count } mensajes; revisa la dirección de --notify.
 }
 live-log = log
+live-next = luego
+live-advice = consejo
+live-next-evaluation = evaluación en la iteración { $step }, dentro de { $duration }
+live-chart-steps = tiempo por iteración
+live-chart-loss = pérdida { $loss }
+live-chart-losses = pérdida { $loss } · ● validación { $val }
+live-gpu-load = carga de la GPU
+live-gpu-memory = memoria de la GPU
 
 ## El plan, GPU por GPU
 
@@ -1330,7 +1341,7 @@ reading-doubt = Esta lectura es dudosa ({ $confidence } de seguridad): compruéb
 reading-item = { $text } [{ $code }]
 reading-settle = Para aclararlo: stepscope formats try { $path } muestra cómo lee este log cada formato; --format-file FILE lo lee con otro, --set clave=valor indica lo que el log no dice.
 reading-agrees = Lectura: { $text }
-reading-eta-doubt = dudoso: puede que este log no se haya leído bien ({ $confidence } de seguridad). { $text }
+reading-eta-doubt = dudoso: puede que este log no se haya leído bien. { $text }
 audit-clocks-none = Un solo reloj: nada más en el log confirma sus tiempos.
 audit-clocks-agree = { $name ->
     [stamps] comprobada con las marcas de tiempo, que coinciden ({ $used } y { $other }).
@@ -1449,7 +1460,7 @@ summary-killed = Proceso matado tras { $wall }: { $where }
 summary-killed-early = Proceso matado antes de la primera iteración
 summary-killed-untimed = Proceso matado: { $where }
 summary-cause = Línea { $line }: { $text }
-summary-memory = Hacían falta { $asked } más; quedaban libres { $free } de { $total } (línea { $line })
+summary-memory = Pidió { $asked } y quedaban libres { $free } de { $total } (línea { $line })
 summary-smaller = Divide el batch entre dos y duplica la acumulación: el entrenamiento es el mismo
 summary-smaller-batch = Prueba batch { $batch_size } × acumulación { $accumulation }: los mismos tokens por iteración
 summary-lost = { $count ->
@@ -1457,6 +1468,7 @@ summary-lost = { $count ->
     [one] Se pierde una iteración ({ $seconds }) desde el último checkpoint, en { $step }
    *[other] Se pierden { $count } iteraciones ({ $seconds }) desde el último checkpoint, en { $step }
   }
+summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se pierde todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
 summary-nothing-lost = No se pierde tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }
@@ -1465,11 +1477,13 @@ summary-left-if = Si sigue en marcha, tiempo restante: { $left }{ $range }
 summary-resumed = Duración: { $wall }; si se reanuda, tiempo restante: { $left }{ $range }
 summary-took = Duración: { $wall }
 summary-took-each = Duración: { $wall }, { $level } por iteración
+summary-ran = Duración: { $wall }
+summary-ran-each = Duración: { $wall }, { $level } por iteración
 summary-no-times = El log no imprime tiempos: no hay ni duración ni hora de fin
 summary-no-steps = Aún no hay ninguna iteración con tiempo: no hay ni duración ni hora de fin
 summary-so-far-no-total = { $wall } hasta ahora; para saber la hora de fin, pasa --max-steps N
 summary-so-far-no-end = { $wall } hasta ahora; aún sin hora de fin
-summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora de fin: pasa --max-steps N
+summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora de fin: --max-steps N
 summary-each-no-end = { $wall } hasta ahora, { $level } por iteración; aún sin hora de fin
 summary-unlogged = Lo que más cuesta: { $seconds } ({ $share }) que el log no explica
 summary-healthy = Nada que corregir: el { $share } del tiempo es entrenamiento
@@ -1497,12 +1511,15 @@ cost-repeated = { $count ->
     [one] Lo que más cuesta: una iteración repetida tras un reinicio, { $seconds } ({ $share })
    *[other] Lo que más cuesta: { $count } iteraciones repetidas tras reinicios, { $seconds } ({ $share })
   }
-cost-after-best = Lo que más cuesta: { $seconds } ({ $share }) tras la mejor pérdida de validación, en { $step }
+cost-after-best = Lo que más cuesta: { $seconds } ({ $share }) tras la mejor pérdida de validación ({ $step })
 
 ## Una pantalla
 
 slow-group-times = { $where } ({ $count }×)
-slow-group-some = varias
+slow-group-some = { $count } iteraciones
+section-slow-lines = Líneas lentas ({ $count } iteraciones cada una)
+section-change-next = Qué cambiar la próxima vez
+finish-would = el fin habría sido: { $time } ({ $low } – { $high })
 slow-group-every = cada { $every }
 slow-group-window = { $first }–{ $last }
 change-short = { $change }: ahorra { $duration }
@@ -1676,7 +1693,7 @@ error-several-runs = este formato es para una sola ejecución, y la carpeta cont
 gate-passed-same = Aprobado: no es más lento.
 gate-passed-slower = Aprobado: un { $change } más lento, dentro del límite de { $limit }.
 gate-passed-faster = Aprobado: un { $change } más rápido.
-gate-slower = Un { $change } más lento (de { $low } a { $high }): más que el límite de { $limit } y más que ruido.
+gate-slower = Un { $change } más lento{ $span }: más que el límite de { $limit } y más que ruido.
 gate-cannot-judge = No se puede juzgar: { $reason }.
 gate-noise = un { $change } más lento, pero puede ser ruido
 gate-unsure = no es seguro que { $path } se haya entendido
@@ -1702,9 +1719,9 @@ alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteració
 alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir otros { $left } apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
 
 # The answer in three lines, where a mean is no normal iteration
-summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración en promedio; hora de fin: pasa --max-steps N
+summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración de media; fin: --max-steps N
 summary-each-no-end-mean = { $wall } hasta ahora, { $level } por iteración en promedio; aún sin hora de fin
-state-last-written-only = el log termina sin ningún mensaje; última escritura: { $at }
+state-last-written-only = última línea: { $at }
 error-fleet-bad-pattern = un patrón de ruta nombra entre llaves los datos user, project, commit, gpu, hosts, devices, job_id o price, cada uno una vez
     .hint = mira docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = esto no es una tabla de datos
@@ -1930,7 +1947,10 @@ note-at-most = { $phase } { $duration } como mucho
 note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).
 
 # Keys of the live view
-live-keys = q salir · p pausa · l líneas del log · ? ayuda
+live-keys = q salir · ? ayuda · p pausa · + − tramo · c gráficos · a consejo · l log
+live-key-span = + − mostrar más o menos iteraciones
+live-key-charts = c   mostrar u ocultar los gráficos
+live-key-advice = a   mostrar u ocultar los consejos
 live-held = En pausa: la ejecución sigue y las alarmas se envían igualmente. p para continuar.
 live-key-quit = q   salir; la ejecución sigue
 live-key-pause = p   congelar la imagen o seguir (también con espacio)

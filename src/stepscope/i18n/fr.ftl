@@ -39,7 +39,7 @@ run-none = aucune itération chronométrée
 run-normal = Une itération normale prend { $duration } (90 % prennent { $span }).
 run-present = Actuellement, une itération prend { $duration }.
 run-normal-one = Une itération normale prend { $duration }.
-run-tokens = { $tokens } tokens par seconde.
+run-tokens = { $tokens } tokens/s.
 run-regimes = La vitesse a changé : { $levels }.
 run-level = { $duration } à partir de l’itération { $step }
 run-sampled = Le log affiche une itération sur { $count } ; la durée des autres est estimée d’après les itérations affichées.
@@ -265,7 +265,7 @@ alarm-nan = { $count ->
     [one] La perte est NaN ou infinie à partir de l’itération { $step } (une fois dans le log). Tout ce qui suit est perdu.
    *[other] La perte est NaN ou infinie à partir de l’itération { $step } ({ $count } fois dans le log). Tout ce qui suit est perdu.
   }
-alarm-oom = Mémoire épuisée : { $text }
+alarm-oom = Mémoire saturée : { $text }
 alarm-crash = Traceback ou signal fatal : { $text }
 alarm-interrupted = L’exécution a été interrompue : { $text }
 alarm-ended-early = L’exécution s’est arrêtée avant la fin, après l’itération { $step } sur { $total }.
@@ -284,7 +284,7 @@ state-words = le log dit : { $text }
 state-last-printed = l’itération { $step } est la dernière sur { $total } que le log affiche, et ce qui suit la dernière itération est fait
 state-after-stop = le log s’arrête juste après une évaluation ou un checkpoint, qui y sont rares ; rien n’indique qu’il restait à faire
 state-silent = le log s’arrête sans message, et rien n’indique quand il a été écrit
-state-last-written = le log s’arrête sans message ; dernière écriture : { $at } ; intervalle habituel entre deux lignes : { $usual }
+state-last-written = dernière ligne : { $at } ; intervalle habituel entre deux lignes : { $usual }
 reason-over-state-total = l’exécution est complète : itération { $step } sur { $total }.
 reason-over-state-words = l’exécution est terminée. Le log dit : { $text }
 reason-over-state-last-printed = l’exécution est complète : l’itération { $step } est la dernière sur { $total } que le log affiche.
@@ -383,6 +383,8 @@ error-no-metrics-table = la base de données n’a pas de table metrics : ce n�
     .hint = indiquez le log de l’entraînement, ou exportez ses métriques en CSV ou en lignes JSON
 error-not-a-training-log = aucun format connu ne correspond à ce fichier, et sa structure n’est pas celle d’un log d’entraînement
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en définir un nouveau
+error-nvidia-smi-table = ceci est la sortie de nvidia-smi, pas un log d’entraînement
+    .hint = stepscope train.log --nvidia-smi { $path }     explique un log avec elle
 error-no-format-fits = aucun format connu ne correspond à ce fichier ; des lignes comme celle-ci sont peut-être des itérations, mais on ne sait pas lequel de leurs nombres est l’étape ou le temps
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en définir un nouveau
 error-no-such-config = aucun fichier de configuration de ce nom
@@ -978,9 +980,10 @@ infer-doubt-unit = « { $text } » n’a pas d’unité et peut être le temps d
 
 ## Comparer des exécutions
 
-compare-slower = La seconde exécution prend { $share } de temps en plus : { $before } → { $after } pour 1 000.
-compare-faster = La seconde exécution prend { $share } de temps en moins : { $before } → { $after } pour 1 000.
-compare-same = Les deux exécutions prennent le même temps : { $before } pour 1 000.
+compare-slower = La seconde exécution prend { $share } de temps en plus : { $before } → { $after } { $unit }.
+compare-faster = La seconde exécution prend { $share } de temps en moins : { $before } → { $after } { $unit }.
+compare-same = Les deux exécutions prennent le même temps : { $before } { $unit }.
+compare-span = { $low } à { $high }
 compare-most = { $share } de la différence : { $phase }.
 compare-most-offset = Plus grande différence : { $phase } ; d’autres phases en compensent une partie.
 compare-real = Une itération normale diffère de { $low } à { $high } à { $confidence } : plus que du bruit.
@@ -1263,6 +1266,14 @@ notify-failed = { $count ->
    *[other] { $count } messages n’ont pas pu être envoyés ; vérifiez l’adresse de --notify.
 }
 live-log = log
+live-next = à venir
+live-advice = conseil
+live-next-evaluation = évaluation à l’itération { $step }, dans { $duration }
+live-chart-steps = temps par itération
+live-chart-loss = perte { $loss }
+live-chart-losses = perte { $loss } · ● validation { $val }
+live-gpu-load = charge du GPU
+live-gpu-memory = mémoire du GPU
 
 ## Le plan, GPU par GPU
 
@@ -1330,7 +1341,7 @@ reading-doubt = Cette lecture est douteuse (sûre à { $confidence }) : vérifie
 reading-item = { $text } [{ $code }]
 reading-settle = Pour le savoir : stepscope formats try { $path } montre comment chaque format lit ce log ; --format-file FILE le lit avec un autre, --set clé=valeur indique ce qu’il ne dit pas.
 reading-agrees = Lecture : { $text }
-reading-eta-doubt = douteux : ce log n’est peut-être pas bien lu (sûr à { $confidence }). { $text }
+reading-eta-doubt = douteux : ce log a peut-être été mal lu. { $text }
 audit-clocks-none = Une seule horloge : rien d’autre dans le log ne confirme ses temps.
 audit-clocks-agree = { $name ->
     [stamps] vérifiée avec les horodatages, qui concordent ({ $used } et { $other }).
@@ -1449,7 +1460,7 @@ summary-killed = Processus tué après { $wall } : { $where }
 summary-killed-early = Processus tué avant la première itération
 summary-killed-untimed = Processus tué : { $where }
 summary-cause = Ligne { $line } : { $text }
-summary-memory = Il manquait { $asked } ; { $free } sur { $total } étaient libres (ligne { $line })
+summary-memory = Demande de { $asked } ; { $free } sur { $total } étaient libres (ligne { $line })
 summary-smaller = Divisez le batch par deux et doublez l’accumulation : même entraînement
 summary-smaller-batch = Essayez batch { $batch_size } × accumulation { $accumulation } : autant de tokens par itération
 summary-lost = { $count ->
@@ -1457,6 +1468,7 @@ summary-lost = { $count ->
     [one] Perdu : une itération ({ $seconds }) depuis le dernier checkpoint, à { $step }
    *[other] Perdu : { $count } itérations ({ $seconds }) depuis le dernier checkpoint, à { $step }
   }
+summary-lost-all = Le log ne montre aucun checkpoint : s’il n’y en a pas, tout est perdu ({ $wall })
 summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
 summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
 summary-left = Temps restant : { $left }{ $range }
@@ -1465,44 +1477,49 @@ summary-left-if = S’il est encore en cours, temps restant : { $left }{ $range
 summary-resumed = Durée : { $wall } ; en cas de reprise, il resterait { $left }{ $range }
 summary-took = Durée : { $wall }
 summary-took-each = Durée : { $wall }, { $level } par itération
+summary-ran = Durée : { $wall }
+summary-ran-each = Durée : { $wall }, { $level } par itération
 summary-no-times = Le log ne donne aucun temps : ni durée ni heure de fin
 summary-no-steps = Aucune itération chronométrée pour l’instant : ni durée ni heure de fin
 summary-so-far-no-total = { $wall } jusqu’ici ; pour l’heure de fin, passez --max-steps N
 summary-so-far-no-end = { $wall } jusqu’ici ; pas encore d’heure de fin
-summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; fin : passez --max-steps N
+summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; heure de fin : --max-steps N
 summary-each-no-end = { $wall } jusqu’ici, { $level } par itération ; pas encore d’heure de fin
-summary-unlogged = Premier coût : { $seconds } ({ $share }) que le log n’explique pas
+summary-unlogged = Coût principal : { $seconds } ({ $share }) que le log n’explique pas
 summary-healthy = Rien à corriger : { $share } du temps est de l’entraînement
 summary-few = Trop peu de lignes pour dire ce qui coûte du temps
 summary-no-cost = Aucun coût évitable de 1 % ou plus
 size-mib = { $size } Mio
 size-gib = { $size } Gio
 cost-evaluation = { $count ->
-    [one] Premier coût : une évaluation, { $seconds } ({ $share } du temps)
-   *[other] Premier coût : { $count } évaluations, { $seconds } ({ $share } du temps)
+    [one] Coût principal : une évaluation, { $seconds } ({ $share } du temps)
+   *[other] Coût principal : { $count } évaluations, { $seconds } ({ $share } du temps)
   }
 cost-checkpoint = { $count ->
-    [one] Premier coût : un checkpoint, { $seconds } ({ $share } du temps)
-   *[other] Premier coût : { $count } checkpoints, { $seconds } ({ $share } du temps)
+    [one] Coût principal : un checkpoint, { $seconds } ({ $share } du temps)
+   *[other] Coût principal : { $count } checkpoints, { $seconds } ({ $share } du temps)
   }
-cost-warmup = Premier coût : le préchauffage (compilation, première utilisation du GPU), { $seconds } ({ $share })
-cost-data = Premier coût : l’attente des données, { $seconds } ({ $share } du temps)
-cost-gc = Premier coût : le ramasse-miettes, { $seconds } ({ $share } du temps)
-cost-logging = Premier coût : l’écriture du log, { $seconds } ({ $share } du temps)
-cost-communication = Premier coût : l’attente d’autres processus, { $seconds } ({ $share } du temps)
-cost-stall = Premier coût : des pauses inexpliquées, { $seconds } ({ $share } du temps)
-cost-gap = Premier coût : { $seconds } ({ $share }) d’inactivité (redémarrages, mise en veille)
-cost-slower = Premier coût : itérations lentes { $first }–{ $last }, { $seconds } ({ $share } du temps)
+cost-warmup = Coût principal : le préchauffage (compilation, première utilisation du GPU), { $seconds } ({ $share })
+cost-data = Coût principal : l’attente des données, { $seconds } ({ $share } du temps)
+cost-gc = Coût principal : le ramasse-miettes, { $seconds } ({ $share } du temps)
+cost-logging = Coût principal : l’écriture du log, { $seconds } ({ $share } du temps)
+cost-communication = Coût principal : l’attente d’autres processus, { $seconds } ({ $share } du temps)
+cost-stall = Coût principal : des pauses inexpliquées, { $seconds } ({ $share } du temps)
+cost-gap = Coût principal : { $seconds } ({ $share }) d’inactivité (redémarrages, mise en veille)
+cost-slower = Coût principal : itérations lentes { $first }–{ $last }, { $seconds } ({ $share } du temps)
 cost-repeated = { $count ->
-    [one] Premier coût : une itération refaite après un redémarrage, { $seconds } ({ $share })
-   *[other] Premier coût : { $count } itérations refaites après des redémarrages, { $seconds } ({ $share })
+    [one] Coût principal : une itération refaite après un redémarrage, { $seconds } ({ $share })
+   *[other] Coût principal : { $count } itérations refaites après des redémarrages, { $seconds } ({ $share })
   }
-cost-after-best = Premier coût : { $seconds } ({ $share }) après la meilleure perte de validation, à { $step }
+cost-after-best = Coût principal : { $seconds } ({ $share }) après la meilleure perte de validation ({ $step })
 
 ## Un écran
 
 slow-group-times = { $where } ({ $count }×)
-slow-group-some = plusieurs
+slow-group-some = { $count } itérations
+section-slow-lines = Lignes lentes ({ $count } itérations chacune)
+section-change-next = Que changer la prochaine fois
+finish-would = la fin aurait été : { $time } ({ $low } – { $high })
 slow-group-every = toutes les { $every }
 slow-group-window = { $first }–{ $last }
 change-short = { $change } : gain de { $duration }
@@ -1676,7 +1693,7 @@ error-several-runs = ce format est fait pour une seule exécution, et le dossier
 gate-passed-same = Réussi : pas plus lent.
 gate-passed-slower = Réussi : { $change } plus lent, dans la limite de { $limit }.
 gate-passed-faster = Réussi : { $change } plus rapide.
-gate-slower = { $change } plus lent (de { $low } à { $high }) : plus que la limite de { $limit }, et plus que du bruit.
+gate-slower = { $change } plus lent{ $span } : plus que la limite de { $limit }, et plus que du bruit.
 gate-cannot-judge = Impossible de juger : { $reason }.
 gate-noise = { $change } plus lent, mais c’est peut-être du bruit
 gate-unsure = il n’est pas sûr que { $path } ait été compris
@@ -1702,9 +1719,9 @@ alarm-past-best-unsaved = La perte de validation était la plus basse à l’it�
 alarm-past-best-unsaved-left = La perte de validation était la plus basse à l’itération { $step } ({ $loss }), et les { $count } évaluations suivantes sont moins bonnes ; { $share } du temps a été passé après. Continuer encore { $left } n’aidera guère ; le log ne montre aucun checkpoint de cette itération.
 
 # The answer in three lines, where a mean is no normal iteration
-summary-each-no-total-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; fin : passez --max-steps N
+summary-each-no-total-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; fin : --max-steps N
 summary-each-no-end-mean = { $wall } jusqu’ici, { $level } par itération en moyenne ; pas encore d’heure de fin
-state-last-written-only = le log s’arrête sans message ; dernière écriture : { $at }
+state-last-written-only = dernière ligne : { $at }
 error-fleet-bad-pattern = un motif de chemin nomme entre accolades user, project, commit, gpu, hosts, devices, job_id ou price, chacun une fois
     .hint = voir docs/fleet.md, "Facts that logs rarely hold"
 error-fleet-bad-facts = ceci n’est pas une table de données
@@ -1930,7 +1947,10 @@ note-at-most = { $phase } { $duration } au plus
 note-closing = Fin prévue de l’entraînement, environ : { $time } ({ $low } – { $high }).
 
 # Keys of the live view
-live-keys = q quitter · p pause · l lignes du log · ? aide
+live-keys = q quitter · ? aide · p pause · + − étendue · c courbes · a conseil · l log
+live-key-span = + − montrer plus ou moins d’itérations
+live-key-charts = c   afficher ou masquer les courbes
+live-key-advice = a   afficher ou masquer les conseils
 live-held = En pause : l’exécution continue et les alarmes sont toujours envoyées. p pour reprendre.
 live-key-quit = q   quitter ; l’exécution continue
 live-key-pause = p   figer l’image ou la laisser continuer (espace fait de même)

@@ -328,15 +328,10 @@ class Watch:
         return tuple(found)
 
     def _log_alarms(self, report: Report, quiet_s: float) -> list[Alarm]:
-        """The alarms of the log, without stalls that were reported live and without an end that may not be one.
-
-        One death is one alarm: that the run ended early is said only where nothing says of what.
-        """
+        """The alarms of the log, without stalls that were reported live and without an end that may not be one."""
         run = report.run
         reported_lines = {int(run.steps.line[row]) for row in self._stalled_rows if row < len(run)}
         found = [alarm for alarm in report.alarms if not (alarm.code == "stall" and alarm.line in reported_lines)]
-        if any(alarm.code in _DEATHS for alarm in found):
-            found = [alarm for alarm in found if alarm.code != "ended_early"]
         may_go_on = quiet_s < _LAST_WORDS_S and not self._is_over and self._is_caught_up
         if not run.last_words or not may_go_on:
             return found

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from stepscope.reading.bulk import BulkReader
 
 _SNIFF_BYTES = 4096
+_NVIDIA_SMI = "| NVIDIA-SMI "  # how its table begins
 _LONGEST_ROW = 1 << 21  # of a table: what it is shows with the first whole row
 _JUDGED_BYTES = 1 << 22  # of a table, once it is there: its columns agree or disagree only over many rows
 _SETTLE_BYTES = 1 << 16  # a log of no more is read line by line, and the other way is not even loaded
@@ -59,7 +60,7 @@ class LogReader:
         num_bytes: int = 0,
     ) -> None:
         """`num_bytes` is how many are to be expected, as far as that is known."""
-        self._paths = tuple(paths)
+        self._paths = tuple(str(path) for path in paths)  # a Path from Python is one too
         self._num_expected, self._num_fed = num_bytes, 0
         self._splitter = LineSplitter()
         self._encoding: str | None = None
@@ -355,6 +356,10 @@ class LogReader:
         lines = [(number, line) for number, line in enumerate(self._recognition.pending, 1) if line.strip()]
         if not lines:
             return InputError("empty", place=self._place)
+        table = next(((number, line) for number, line in lines if _NVIDIA_SMI in line), None)
+        if table is not None:
+            place = f"{self._place}:{table[0]}"
+            return InputError("nvidia-smi-table", place=place, excerpt=redact(table[1]), path=self._place)
         # That it is no training log is said only where no line looks like one of a training.
         like = next(((number, line) for number, line in lines if hints.may_be_step(line)), None)
         first = lines[0] if like is None else like

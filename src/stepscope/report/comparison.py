@@ -147,6 +147,7 @@ def verdict(comparison: Comparison, other: Compared, language: Language) -> list
             share=Share(abs(change)),
             before=Seconds(before * thousand),
             after=Seconds(after * thousand),
+            unit=unit_text(comparison, language),
         )
     ]
     largest = other.phases[0] if other.phases else None
@@ -174,9 +175,10 @@ def gate_text(verdict: Verdict, language: Language) -> str:
     if verdict.verdict == "cannot judge" and verdict.reason is not None:
         return language.text("gate-cannot-judge", reason=verdict.reason)
     change = Share(verdict.change or 0.0)
-    low, high = (_signed_share(value or 0.0, language) for value in (verdict.low, verdict.high))
     if verdict.verdict == "slower":
-        return language.text("gate-slower", change=change, low=low, high=high, limit=limit)
+        span = _share_span(verdict.low or 0.0, verdict.high or 0.0, language)
+        is_range = span != _signed_share(verdict.high or 0.0, language)
+        return language.text("gate-slower", change=change, span=f" ({span})" if is_range else "", limit=limit)
     if abs(change.value) < _SAME:
         return language.text("gate-passed-same")
     key = "gate-passed-slower" if change.value > 0 else "gate-passed-faster"
@@ -218,6 +220,12 @@ def _signed(seconds: float, language: Language) -> str:
 
 def _share(share: float, language: Language) -> str:
     return ("" if share >= 0 else "−") + language.percent(abs(share))
+
+
+def _share_span(low: float, high: float, language: Language) -> str:
+    """What a change lies between; one figure where both ends are written alike."""
+    ends = [_signed_share(share, language) for share in (low, high)]
+    return ends[0] if ends[0] == ends[1] else language.text("compare-span", low=ends[0], high=ends[1])
 
 
 def _signed_share(share: float, language: Language) -> str:

@@ -13,6 +13,7 @@ from stepscope.analysis.report import Report
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Phase, PhaseTotal
+from stepscope.reading.no_steps import NO_FORMAT
 from stepscope.report.palette import PHASES
 from stepscope.report.wording.phases import PhaseCells, phase_cells
 from stepscope.report.wording.summary import summary_lines
@@ -75,7 +76,10 @@ def head(report: Report, language: Language, width: int) -> list[Text]:
 
 def _name(report: Report, room: int) -> str:
     """Trainer and log in so many cells: of the path the end, as it says more than the beginning."""
-    title, path = f"{report.run.format.title} · ", redact(", ".join(report.run.paths), 1000)
+    fmt = report.run.format
+    # A format that was inferred, or that none was, has no name that would say anything.
+    title = f"{fmt.title} · " if fmt.inferred is None and fmt.name != NO_FORMAT.name else ""
+    path = redact(", ".join(report.run.paths), 1000)
     for text in (title + path, title + path.rpartition("/")[2], path.rpartition("/")[2]):
         if cell_len(text) <= room:
             return text

@@ -7,32 +7,51 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from stepscope.alarms._base import Alarm
 from stepscope.analysis.report import Report
-from stepscope.core.message import Seconds
+from stepscope.core.message import About, Seconds
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast
 from stepscope.i18n import Language
 from stepscope.live.pulse import Pulse
 from stepscope.live.watch import View
 from stepscope.report.drawing import STYLE, bar, head, unglued
+from stepscope.report.live_charts import HEIGHT as CHARTS_HEIGHT
+from stepscope.report.live_charts import Panels, charts, gpu_history
+from stepscope.report.wording.change import change_texts
 from stepscope.report.wording.finish import deadline_lines, finish_lines, finish_text, left_text
 from stepscope.report.wording.hardware import hardware_text, hardware_trouble
 from stepscope.report.wording.headline import headline
 from stepscope.report.wording.summary import other_alarms
 from stepscope.run.model import Run
+from stepscope.source.hardware import Hardware
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 # The top of the strip is the longest step in it, but at least and at most this many times a normal one.
 _LEAST_TOP, _MOST_TOP = 3.0, 32.0
 _MARKS = {"evaluation": "E", "checkpoint": "S", "warmup": "W", "data": "D", "gc": "G"}
 _SHOWN_ALARMS = 4
+_SHOWN_ADVICE = 2
+_COARSE_S = 3.0  # a doubt that leaves no digit behind the seconds
+_LEAST_SHARE = 0.0005  # less would be written as nothing
+_LEAST_LINES = 3  # of the log, below the charts
 _SHOWN_LINES = 5
-_LABELS = ("live-now", "live-left", "live-steps", "live-time", "live-loss", "live-gpu", "live-log")
+_LABELS = (
+    "live-now",
+    "live-left",
+    "live-next",
+    "live-advice",
+    "live-steps",
+    "live-time",
+    "live-loss",
+    "live-gpu",
+    "live-log",
+)
 _NOW_STYLE = {"stalled": "bold red", "ended": "bold red", "finished": "bold green", "training": "green"}
 _ALARM_STYLE = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 # The separators at which a long row may break.
@@ -61,11 +80,18 @@ def screen(view: View, language: Language, *, width: int = 80) -> list[str]:
 
 
 def draw(
-    view: View, language: Language, *, width: int = 80, height: int | None = None, has_log: bool = True
+    view: View,
+    language: Language,
+    *,
+    width: int = 80,
+    height: int | None = None,
+    panels: Panels = Panels(),
+    history: Sequence[Hardware] = (),
 ) -> list[Text]:
     """The screen in colours, which add to the words and replace none.
 
-    `height` leaves out the lines that do not fit, and fills rows that are free with lines of the log.
+    `height` leaves out the lines that do not fit, and fills free rows: with charts, then with lines of the log.
+    `history` is what the GPU was like at the views before.
     """
     report = view.report
     rows: list[Row] = []
@@ -77,17 +103,33 @@ def draw(
         if view.pulse.doing != "ended":
             lefts = _left_lines(view, report, language)
             rows += [("" if index else "live-left", Text(text)) for index, text in enumerate(lefts)]
-        rows += _steps(report, language, width - column)
+            rows += _next(view, report, language)
+        rows += _steps(report, language, width - column, panels.span)
         rows.append(("live-time", _shares(report, language)))
-        rows += _losses(report, language, width - column)
     rows += _gpu(view, language)
+    if height is not None:
+        rows += [("", text) for text in gpu_history(history, language, width - column)]
+    if report is not None and height is not None and panels.has_advice and view.pulse.doing != "ended":
+        advice = change_texts(report, language, most=_SHOWN_ADVICE)
+        rows += [("" if index else "live-advice", Text(text)) for index, text in enumerate(advice)]
     for key, text in rows:
         lines += _labelled(language.text(key) if key else "", text, column, width)
     for alarm in view.alarms[:_SHOWN_ALARMS]:
         text = Text(alarm_text(alarm, language), style=_ALARM_STYLE[alarm.severity])
         lines += [_cut(piece, width) for piece in _wrapped(text, width, indent=2)]
+    if report is not None:
+        drawn: list[Text] = []
+        if height is not None and panels.has_charts and height - len(lines) > CHARTS_HEIGHT + _LEAST_LINES:
+            drawn = charts(report, language, width, panels)
+        if not drawn:  # the losses as a strip, where there is no room for their chart
+            drawn = [
+                piece
+                for key, text in _losses(report, language, width - column)
+                for piece in _labelled(language.text(key), text, column, width)
+            ]
+        lines += drawn
     room = _SHOWN_LINES if height is None else height - len(lines) - 1
-    if view.last_lines and room > 0 and has_log:
+    if view.last_lines and room > 0 and panels.has_log:
         for index, printed in enumerate(view.last_lines[-room:]):
             label = language.text("live-log") if not index else ""
             lines += _labelled(label, Text(redact(printed, width), style="bright_black"), column, width)[:1]
@@ -110,7 +152,7 @@ def keys_lines(language: Language, width: int, *, is_held: bool, has_help: bool)
     held = [Text(language.text("live-held"), style="bold yellow")] if is_held else []
     if not has_help:
         return [_cut(one, width) for one in (*held, Text(language.text("live-keys"), style="dim"))]
-    names = ("quit", "pause", "log", "help")
+    names = ("quit", "pause", "span", "charts", "advice", "log", "help")
     return [_cut(one, width) for one in (*held, *(Text(language.text(f"live-key-{name}")) for name in names))]
 
 
@@ -151,10 +193,16 @@ def _now(view: View, language: Language) -> str:
 
 def pulse_text(pulse: Pulse, language: Language) -> str:
     """What the run is doing now, for how long, against how long that usually takes."""
-    text = language.text(f"live-{pulse.doing}", duration=Seconds(float(round(max(0.0, pulse.since_s)))))
+    text = language.text(f"live-{pulse.doing}", duration=_whole(pulse.since_s))
     if pulse.usual_s and pulse.doing in {"evaluation", "checkpoint"}:
         text += " " + language.text("live-usual", duration=Seconds(pulse.usual_s))
     return text
+
+
+def _whole(seconds: float) -> About:
+    """A duration that is looked at once a second, in whole seconds."""
+    whole = float(round(max(0.0, seconds)))
+    return About(whole, whole - _COARSE_S, whole + _COARSE_S)
 
 
 def alarm_text(alarm: Alarm, language: Language) -> str:
@@ -162,12 +210,28 @@ def alarm_text(alarm: Alarm, language: Language) -> str:
     return f"! {language.say(alarm.message)}"
 
 
-def _steps(report: Report, language: Language, width: int) -> list[Row]:
-    """The latest steps as a strip of blocks, the slow ones marked below by a letter, and what the letters mean."""
+def _next(view: View, report: Report, language: Language) -> list[Row]:
+    """When the next evaluation begins, while the run trains on the way to it."""
+    every, end = report.run.settings.count("eval_interval"), report.forecast
+    if not every or not isinstance(end, Forecast) or end.is_finished or view.pulse.doing != "training":
+        return []
+    last = end.schedule.last_step
+    step = (last // every + 1) * every
+    seconds = (step - last) * end.level_s - view.quiet_s
+    if step > end.schedule.max_steps or seconds < 1:
+        return []
+    return [("live-next", Text(language.text("live-next-evaluation", step=step, duration=_whole(seconds))))]
+
+
+def _steps(report: Report, language: Language, width: int, span: int) -> list[Row]:
+    """The latest steps as a strip of blocks, the slow ones marked below by a letter, and what the letters mean.
+
+    Of `span` steps that share a block, the slowest is shown.
+    """
     step = report.ledger.step
     typical = f"  {language.duration(step.typical_s)}" if step is not None else ""
     room = width - len(typical)
-    seconds = report.run.steps.dur_ns[-max(1, room) :] / 1e9
+    seconds = report.run.steps.dur_ns[-max(1, room * span) :] / 1e9
     if step is None or not len(seconds) or room < 8:
         return []
     first = len(report.run) - len(seconds)
@@ -176,7 +240,9 @@ def _steps(report: Report, language: Language, width: int) -> list[Row]:
     low = max(step.low_s, 1e-9)
     top = min(_MOST_TOP, max(_LEAST_TOP, float(seconds.max()) / low))
     strip, marks = Text(), Text()
-    for index, value in enumerate(seconds.tolist()):
+    for begin in range(0, len(seconds), span):
+        index = begin + int(seconds[begin : begin + span].argmax())
+        value = float(seconds[index])
         height = math.log(max(value, 1e-9) / low) / math.log(top)
         block = _BLOCKS[max(0, min(len(_BLOCKS) - 1, round(height * (len(_BLOCKS) - 1))))]
         cause = causes.get(first + index)
@@ -204,7 +270,8 @@ def _events(run: Run, first: int) -> dict[int, str]:
 
 def _shares(report: Report, language: Language) -> Text:
     found = Text()
-    for index, total in enumerate(report.ledger.timed_phases):
+    shown = [total for total in report.ledger.timed_phases if total.share >= _LEAST_SHARE]
+    for index, total in enumerate(shown):
         found.append(" · " if index else "")
         found.append(f"{language.text(f'phase-{total.phase}')} {language.percent(total.share)}", _style(total.phase))
     return found

@@ -17,7 +17,6 @@ from stepscope.report.wording.headline import headline, normal_lines, settings_l
 from stepscope.report.wording.phases import phase_cells
 from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
-from stepscope.report.wording.summary import told_alarms
 from stepscope.report.wording.trend import no_slow_text, speed_lines
 
 _SHOWN_SLOW = 10
@@ -83,7 +82,7 @@ def fence(lines: list[str]) -> str:
 
 def alarm_list(report: Report, language: Language) -> str:
     """Every alarm with the line that it is about, one for a death."""
-    return "\n".join(f"- {_alarm(alarm, language)}" for alarm in told_alarms(report))
+    return "\n".join(f"- {_alarm(alarm, language)}" for alarm in report.alarms)
 
 
 def _alarm(alarm: Alarm, language: Language) -> str:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
+from stepscope.alarms._base import Alarm
 from stepscope.analysis.report import Report
 from stepscope.analysis.slow_groups import SlowGroup, group_slow
+from stepscope.core.message import say
 from stepscope.forecast.finish import NoForecast
 from stepscope.i18n import Language
 from stepscope.report.drawing import ALARM_STYLE, glued, head, ledger_rows, paper, written
@@ -22,9 +24,9 @@ from stepscope.report.wording.headline import normal_lines, unread_text
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import eta_doubt
 from stepscope.report.wording.sentence import capital
-from stepscope.report.wording.slow import group_cells
-from stepscope.report.wording.summary import other_alarms, summary_lines
-from stepscope.report.wording.trend import speed_lines
+from stepscope.report.wording.slow import group_cells, slow_heading
+from stepscope.report.wording.summary import DEAD, other_alarms, summary_lines, without_folders
+from stepscope.report.wording.trend import short_speed_lines
 
 HEIGHT = 24
 _MOST_GROUPS = 4
@@ -34,10 +36,12 @@ _MOST_LINES = 2
 _MOST_LINES_OF_COMMAND = 4  # a command that is cut cannot be pasted
 _MUCH_UNREAD = 0.1  # of the lines
 _LEAST_SHARE = 0.0005  # of the time
+_ENDS_A_SENTENCE = (".", "…", "!", "?")
 
 
 # Why there is no forecast, where the line about the time says it.
 _SAID_ABOVE = frozenset({"reason-no-total", "reason-no-times"})
+_ENDS = frozenset({"crash", "oom", "hang", "killed", "interrupted"})
 _UNSEEN = frozenset({"after_best", "slower", "lost_work"})  # findings that no row of the ledger shows
 
 
@@ -130,8 +134,15 @@ class _Screen:
 
     def _alarms(self) -> _Block:
         shown = other_alarms(self.report)[:_MOST_ALARMS]
-        items = [self._wrapped(f"! {self.language.say(alarm.message)}", ALARM_STYLE[alarm.severity]) for alarm in shown]
+        items = [self._wrapped(f"! {self._alarm(alarm)}", ALARM_STYLE[alarm.severity]) for alarm in shown]
         return _Block(items=items, weight=7)
+
+    def _alarm(self, alarm: Alarm) -> str:
+        """An alarm; of what ended an earlier process, where in the log that is."""
+        text = self.language.say(alarm.message)
+        if alarm.code not in _ENDS or alarm.line is None:
+            return text
+        return self.language.text("summary-cause", line=alarm.line, text=text)
 
     def _time(self) -> _Block:
         report, language = self.report, self.language
@@ -147,7 +158,7 @@ class _Screen:
     def _slow(self) -> _Block:
         groups = group_slow(self.report.run, self.report.ledger.slow)
         return _Block(
-            heading=self._heading("section-slow"),
+            heading=Text(slow_heading(groups, self.report.run, self.language), style="bold"),
             items=self._slow_rows(groups, _MOST_GROUPS + 1),
             weight=3,
             redrawn=lambda room: self._slow_rows(groups, room),
@@ -164,10 +175,13 @@ class _Screen:
         return [*rows, [Text("  " + self.language.text("screen-more-lines", count=hidden), style="dim")]]
 
     def _group_rows(self, groups: list[SlowGroup]) -> list[Text]:
-        cells = [group_cells(group, self.report.run, self.language) for group in groups]
+        run, language = self.report.run, self.language
+        cells = [group_cells(group, run, language) for group in groups]
         if not cells:
             return []
         widths = [max(cell_len(row[column]) for row in cells) for column in range(2)]
+        room = self.width - sum(widths) - 3 * 2
+        cells = [group_cells(group, run, language, room=room) for group in groups]
         found = []
         for where, took, parts in cells:
             line = Text("  " + " " * (widths[0] - cell_len(where)) + where)
@@ -179,24 +193,36 @@ class _Screen:
 
     def _change(self) -> _Block:
         changes = change_texts(self.report, self.language, most=_MOST_CHANGES)
-        items = [self._wrapped(f"{number}. {change}", indent="  ", most=1) for number, change in enumerate(changes, 1)]
-        return _Block(heading=self._heading("section-change"), items=items, weight=4)
+        items = [self._wrapped(f"{number}. {change}", indent="  ") for number, change in enumerate(changes, 1)]
+        is_over = self.report.state.value in DEAD | {"finished"}
+        return _Block(
+            heading=self._heading("section-change-next" if is_over else "section-change"), items=items, weight=4
+        )
 
     def _notes(self) -> _Block:
         """What else is worth a line: costs that no phase shows, a changing speed, the normal iteration."""
         report, language = self.report, self.language
-        unseen = [one for one in report.findings[1:] if one.code in _UNSEEN]
+        shown = {alarm.code for alarm in other_alarms(report)[:_MOST_ALARMS]}
+        hidden = {"slower"} if "slowdown" in shown else set()
+        unseen = [one for one in report.findings[1:] if one.code in _UNSEEN - hidden]
         texts = [language.say(with_money(report, one.message, one.seconds)) for one in unseen]
         said = summary_lines(report, language)[-1]  # two speeds may be what is said first
-        speeds = [text.removeprefix(said).strip() for text in speed_lines(report, language)]
+        speeds = [text.removeprefix(said).strip() for text in short_speed_lines(report, language)]
         texts += [*normal_lines(report, language)[:1], *filter(None, speeds)]
         if report.run.num_unread > _MUCH_UNREAD * report.run.num_lines:
             text = unread_text(report, language)
-            texts.append(text if text.endswith((".", "…", "!", "?")) else f"{text}.")
+            texts.append(text if text.endswith(_ENDS_A_SENTENCE) else f"{text}.")
         if report.state.value == "stopped" and report.has_times:
-            texts.append(capital(language.say(report.state.evidence)) + ".")
+            evidence = report.state.evidence
+            words = evidence.args.get("text")
+            if isinstance(words, str):
+                evidence = say(evidence.key, text=without_folders(words))
+            text = capital(language.say(evidence))
+            texts.append(text if text.endswith(_ENDS_A_SENTENCE) else f"{text}.")
         end = report.forecast
-        if isinstance(end, NoForecast) and end.reason.key not in _SAID_ABOVE and not report.has_ended:
+        is_said = said == capital(language.say(end.reason)) if isinstance(end, NoForecast) else True
+        is_over = report.has_ended or report.state.value == "stopped"
+        if isinstance(end, NoForecast) and end.reason.key not in _SAID_ABOVE and not is_over and not is_said:
             texts += [language.text("finish-none", reason=language.say(end.reason))]
         items = [self._wrapped(text, "dim") for text in texts]
         inferred = inferred_in_short(report, language)

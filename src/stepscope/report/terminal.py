@@ -20,7 +20,6 @@ from stepscope.report.wording.headline import normal_lines, settings_line, unrea
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
-from stepscope.report.wording.summary import told_alarms
 from stepscope.report.wording.trend import no_slow_text, speed_lines
 
 _SHOWN_SLOW = 6
@@ -67,8 +66,10 @@ class _Drawing:
         language = self.language
         for text in head(self.report, language, self.console.width):
             self.console.print(text)
-        self.console.print()
-        for line in [*normal_lines(self.report, language), *speed_lines(self.report, language)]:
+        lines = [*normal_lines(self.report, language), *speed_lines(self.report, language)]
+        if lines:
+            self.console.print()
+        for line in lines:
             self.console.print(Text(glued(line)))
         details = hardware_details(self.report, language)
         gpu = self.report.hardware.gpu if self.report.hardware else None
@@ -94,7 +95,7 @@ class _Drawing:
         if not self.report.alarms:
             return
         self._section("section-alarms")
-        for alarm in told_alarms(self.report):
+        for alarm in self.report.alarms:
             style = ALARM_STYLE[alarm.severity]
             where = f" [{self.language.text('alarm-line', line=alarm.line)}]" if alarm.line else ""
             self._say(f"! {self.language.say(alarm.message)}{where}", style)

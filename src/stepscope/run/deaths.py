@@ -27,6 +27,7 @@ _FALLOUT = LazyPattern(
     r"|^(?:Aborted|Killed)\b|^terminate called|failed \(exitcode|^(?:mpirun|mpiexec|prterun) |BAD TERMINATION"
     r"|^Process finished with|exit(?:ed with)? code|^wandb: "
 )
+_WRAPPED = LazyPattern(r": Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
 _BY_OTHERS = LazyPattern(r"Kill|SIGKILL|NODE FAIL|[Nn]ode failure|exitcode: -9\b|return code = -9\b|Evicted")
 _STRONG = {"exception", "interrupted", "killed", "hang"}
 
@@ -84,15 +85,20 @@ def is_outlived(run: Run, death: Death) -> bool:
 def _cause(notices: Sequence[Notice]) -> Notice:
     memory = [notice for notice in notices if notice.kind == "oom"]
     if memory:
-        return memory[0]
+        return next((notice for notice in memory if not _is_wrapped(notice)), memory[0])
     strong = [notice for notice in notices if notice.kind in _STRONG]
     own = [notice for notice in strong if not _is_fallout(notice)]
     if own:
-        return own[0]
+        return next((notice for notice in own if not _is_wrapped(notice)), own[0])
     interrupts = [notice for notice in strong if notice.kind == "interrupted"]
     errors = [notice for notice in notices if notice.kind == "error" and not _is_fallout(notice)]
     others = [notice for notice in notices if notice.kind != "traceback"]
     return next(iter([*errors, *interrupts, *others, *notices]))
+
+
+def _is_wrapped(notice: Notice) -> bool:
+    """Whether an exception only says that a worker had one, whose own words follow."""
+    return _WRAPPED.search(notice.text) is not None
 
 
 def _is_fallout(notice: Notice) -> bool:

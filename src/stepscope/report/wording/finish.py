@@ -126,6 +126,8 @@ def finish_text(report: Report, end: Forecast, language: Language) -> str | None
     middle, low, high = moments
     if middle is None or low is None or high is None:
         return None
+    if report.state.value == "stopped":
+        return language.text("finish-would", time=Moment(middle), low=Moment(low, middle), high=Moment(high, middle))
     if len({language.clock(one, report.moment) for one in (middle, low, high)}) == 1:
         return language.text("finish-at-one", time=Moment(middle, report.moment))
     return language.text(

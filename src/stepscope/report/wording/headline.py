@@ -14,6 +14,7 @@ from stepscope.ledger.baseline import is_coarse
 
 # A step takes about what is typical if it is no further off.
 _NEAR = 0.2
+_NOT_YET_ALL = 0.99
 _SHOWN_SETTINGS = (
     "max_steps",
     "eval_interval",
@@ -39,7 +40,9 @@ def progress(report: Report) -> Message:
     assert step is not None  # there is a row
     if total is None or run.settings["max_steps"].origin == "default":
         return say("run-progress-open", step=step)
-    return say("run-progress", step=step, total=total, share=Share(min(1.0, step / total)))
+    # All of it is done at the last step, not where rounding makes it so.
+    share = 1.0 if step >= total else min(step / total, _NOT_YET_ALL)
+    return say("run-progress", step=step, total=total, share=Share(share))
 
 
 def shows_ticks(report: Report) -> bool:

@@ -38,7 +38,7 @@ def eta_doubt(report: Report, language: Language) -> str | None:
     if not lines:
         return None
     text = language.say(_shown(report)[0].message)
-    return language.text("reading-eta-doubt", confidence=Share(report.reading.confidence), text=text)
+    return language.text("reading-eta-doubt", text=text)
 
 
 def agreement_line(report: Report, language: Language) -> str | None:

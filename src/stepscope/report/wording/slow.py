@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from stepscope.analysis.report import Report
 from stepscope.analysis.settle import about_split, what_would_settle
 from stepscope.analysis.slow_groups import SlowGroup
@@ -33,22 +35,46 @@ def part_text(part: Part, language: Language) -> str:
     )
 
 
-def group_cells(group: SlowGroup, run: Run, language: Language) -> tuple[str, str, str]:
-    """Which iterations, how many of how many seconds each, and what one is made of."""
-    first, count = group.steps[0], len(group.steps)
-    span = int(run.steps.span[first.row])
+def group_cells(group: SlowGroup, run: Run, language: Language, *, room: int | None = None) -> tuple[str, str, str]:
+    """Which iterations, how many of how many seconds each, and what one is made of: its largest parts in `room`."""
+    shown = [part for part in group.parts if part.seconds >= _WORTH_A_PART * group.each_s]
+    text = _parts_text(shown, language)
+    while room is not None and len(shown) > 1 and cell_len(text) > room:
+        shown.remove(min(shown, key=lambda part: part.seconds))
+        text = _parts_text(shown, language)
+    return group_place(group, run, language), language.duration(group.each_s), text
+
+
+def group_place(group: SlowGroup, run: Run, language: Language) -> str:
+    """Which iterations a group is, and how many."""
+    first, last, count = group.steps[0], group.steps[-1], len(group.steps)
+    span, steps = int(run.steps.span[first.row]), {slow.step for slow in group.steps}
     if count == 1 and span > 1:
-        where = language.text("slow-group-window", first=first.step - span + 1, last=first.step)
+        return language.text("slow-group-window", first=first.step - span + 1, last=first.step)
+    if count > _NAMED and last.row - first.row == count - 1 and last.step > first.step:
+        # One printed line after the other: a stretch, not an interval.
+        where = language.text("slow-group-window", first=max(0, first.step - span + 1), last=last.step)
     elif group.every is not None:
         where = language.text("slow-group-every", every=group.every)
+    elif len(steps) == 1:
+        where = language.number(first.step)
     elif count <= _NAMED:
-        where = ", ".join(language.number(slow.step) for slow in group.steps)
+        return ", ".join(language.number(slow.step) for slow in group.steps)
     else:
-        where = language.text("slow-group-some")
-    if count > 1 and (group.every is not None or count > _NAMED):
-        where = language.text("slow-group-times", where=where, count=count)
-    shown = [part for part in group.parts if part.seconds >= _WORTH_A_PART * group.each_s]
-    return where, language.duration(group.each_s), " + ".join(_about(part, language) for part in shown)
+        return language.text("slow-group-some", count=count)
+    return language.text("slow-group-times", where=where, count=count) if count > 1 else where
+
+
+def _parts_text(parts: list[Part], language: Language) -> str:
+    return " + ".join(_about(part, language) for part in parts)
+
+
+def slow_heading(groups: list[SlowGroup], run: Run, language: Language) -> str:
+    """The heading of slow iterations; where each line of the log is of several, it says of how many."""
+    spans = {int(run.steps.span[slow.row]) for group in groups for slow in group.steps}
+    if len(spans) == 1 and min(spans) > 1:
+        return language.text("section-slow-lines", count=spans.pop())
+    return language.text("section-slow")
 
 
 def _about(part: Part, language: Language) -> str:

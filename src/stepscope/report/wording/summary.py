@@ -12,14 +12,13 @@ from stepscope.alarms._base import Alarm
 from stepscope.analysis.findings import CostFinding
 from stepscope.analysis.out_of_memory import memory_asked, smaller_batch
 from stepscope.analysis.report import Report
-from stepscope.analysis.run_trend import RunTrend
 from stepscope.analysis.state import StateKind
 from stepscope.analysis.waits import data_message
 from stepscope.core.message import Decimal, Message, Moment, Range, Seconds, Share, say
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
-from stepscope.ledger.timeline import row_ends
+from stepscope.ledger.timeline import row_ends, timeline
 from stepscope.report.wording.finish import rough_messages
 from stepscope.report.wording.headline import progress
 from stepscope.report.wording.money import with_money
@@ -28,17 +27,20 @@ from stepscope.run.deaths import Death, final_death
 from stepscope.run.stops import last_stops
 
 DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
+# The finding that says what an alarm says, with what it cost.
+_COST_OF = {"slowdown": "slower", "restarted": "lost_work"}
 # Alarms that only say how a run ended, which the state does already.
 _SAID_BY_STATE = frozenset({"crash", "oom", "interrupted", "killed", "ended_early"})
-_DEATHS = frozenset({"crash", "interrupted", "hang", "oom", "killed"})
+_STOPS = frozenset({"evaluation", "checkpoint"})
 _MIB, _GIB = 1 << 20, 1 << 30
 _MOST_CAUSE = 200
 _WHERE_FROM = re.compile(r"^\S*/(?=\S)")  # the folders of a source file that a warning begins with
+_SCHEDULER = re.compile(r"(?:slurmstepd|srun): (?=error|\*)")
 _NEARLY_ALL = 0.95
 _WORTH_SAYING = 0.01
-_FAR = 0.1  # a mean that is further from the normal iteration needs to be called one
+_SLOWER = frozenset({"jump", "drift"})
+_WORTH_A_LINE = 0.05
 _TWO_SPEEDS = 1.5  # times as slow
-_SLOWER = 0.15
 _FEW_ROWS = 3  # with a time: fewer show no cost
 
 
@@ -75,11 +77,14 @@ def _death(report: Report) -> list[Message]:
     if report.state.value == "out_of_memory":
         smaller = smaller_batch(report.run)
         lines.append(say("summary-smaller") if smaller is None else say("summary-smaller-batch", **smaller._asdict()))
-    lost = _lost(report)
-    if lost is not None:
+    lost, alarm = _lost(report), leading_alarm(report)
+    is_wasted = any(one.code == "nan" and one.message is alarm for one in report.alarms)
+    if lost is not None and not is_wasted:
         lines.append(lost)
+    elif alarm is not None and report.has_times:
+        lines.append(alarm)
     elif report.has_times:
-        lines.append(_loss(report))
+        lines.append(say("summary-lost-all", wall=Seconds(report.ledger.wall_s)))
     elif len(lines) < 2:
         lines.append(say("summary-nothing-lost"))
     return lines
@@ -88,12 +93,23 @@ def _death(report: Report) -> list[Message]:
 def _cause(report: Report, death: Death | None) -> Message:
     if death is None:
         return report.state.evidence
-    line, text = death.cause.line, redact(_WHERE_FROM.sub("", " ".join(death.cause.text.split())), _MOST_CAUSE)
+    line, text = death.cause.line, redact(_own_words(" ".join(death.cause.text.split())), _MOST_CAUSE)
     sizes = memory_asked(death.cause.text) if death.kind == "out_of_memory" else None
     if sizes is None:
         return say("summary-cause", text=text, line=line)
     asked, free = (_size(number) for number in (sizes.asked, sizes.free))
     return say("summary-memory", asked=asked, free=free, total=_size(sizes.total), line=line)
+
+
+def _own_words(text: str) -> str:
+    """What is said of an end, without the folders before it and the unfinished line that a scheduler wrote on."""
+    found = _SCHEDULER.search(text)
+    return text[found.start() :] if found is not None else without_folders(text)
+
+
+def without_folders(text: str) -> str:
+    """A line of a program without the folders of the source file that it begins with."""
+    return _WHERE_FROM.sub("", text)
 
 
 def _size(number: float) -> Message:
@@ -111,6 +127,9 @@ def _lost(report: Report) -> Message | None:
     ends = row_ends(run, report.ledger)
     row = saved[-1].next_row
     at_s = float(ends[min(row, len(ends)) - 1]) if row else 0.0
+    # The row that holds the save began before it: only what came after the save has to be done again.
+    stops = (one for one in timeline(run, report.ledger) if one.phase in _STOPS and one.first_step == saved[-1].step)
+    at_s = max([at_s, *(one.start_s + one.seconds for one in stops)])
     count, seconds = step - saved[-1].step, float(ends[-1]) - at_s
     return say("summary-lost", step=saved[-1].step, count=count, seconds=Seconds(max(0.0, seconds)))
 
@@ -130,10 +149,12 @@ def _priced_time(report: Report) -> Message:
 def _time(report: Report) -> Message:
     end, state = report.forecast, report.state.value
     if state == "finished" or (isinstance(end, Forecast) and end.is_finished):
-        return _took(report)
+        return _took(report, "took")
+    if isinstance(end, NoForecast) and state == "stopped":
+        return _took(report, "ran")
     if isinstance(end, NoForecast):
         rough = rough_messages(report, end)
-        return rough[0] if rough and state != "stopped" else _so_far(report, end)
+        return rough[0] if rough else _so_far(report, end)
     left, span = Seconds(end.remaining_s), Range(end.low_s, end.high_s)
     if state == "stopped":
         return say("summary-resumed", wall=Seconds(report.ledger.wall_s), left=left, range=span)
@@ -143,13 +164,13 @@ def _time(report: Report) -> Message:
     return say("summary-left-done", left=left, range=span, time=Moment(finish, report.moment))
 
 
-def _took(report: Report) -> Message:
+def _took(report: Report, key: str) -> Message:
     if not report.has_times:
-        return say("summary-no-times")
+        return say("summary-no-times" if len(report.run) else "summary-no-steps")
     wall, step = Seconds(report.ledger.wall_s), report.ledger.step
     if step is None:
-        return say("summary-took", wall=wall)
-    return say("summary-took-each", wall=wall, level=Seconds(step.typical_s))
+        return say(f"summary-{key}", wall=wall)
+    return say(f"summary-{key}-each", wall=wall, level=Seconds(step.typical_s))
 
 
 def _so_far(report: Report, end: NoForecast) -> Message:
@@ -158,13 +179,14 @@ def _so_far(report: Report, end: NoForecast) -> Message:
         return say("summary-no-times" if len(report.run) else "summary-no-steps")
     key = "total" if end.reason.key.startswith("reason-no-total") else "end"
     wall = Seconds(report.ledger.wall_s)
-    level_s = end.level_s or (report.ledger.step.typical_s if report.ledger.step is not None else None)
-    if level_s is None:
+    step = report.ledger.step
+    if step is None and end.level_s is None:
         return say(f"summary-so-far-no-{key}", wall=wall)
-    typical_s = report.ledger.step.typical_s if report.ledger.step is not None else level_s
-    # What the next ones take, their stops included, is not what a normal one takes.
-    is_mean = abs(level_s - typical_s) > _FAR * typical_s
-    return say(f"summary-each-no-{key}{'-mean' if is_mean else ''}", wall=wall, level=Seconds(level_s))
+    if end.level_s is not None and (step is None or _has_two_speeds(report)):
+        # Of two speeds neither is the one to count on.
+        return say(f"summary-each-no-{key}-mean", wall=wall, level=Seconds(end.level_s))
+    assert step is not None
+    return say(f"summary-each-no-{key}", wall=wall, level=Seconds(step.typical_s))
 
 
 # -- what cost most ---------------------------------------------------------------------------------------
@@ -176,21 +198,25 @@ def leading_alarm(report: Report) -> Message | None:
     return next((alarm.message for alarm in grave), None)
 
 
-def told_alarms(report: Report) -> list[Alarm]:
-    """The alarms, one for a death: that the run ended early is said only where nothing says of what it died."""
-    is_told = any(alarm.code in _DEATHS for alarm in report.alarms)
-    return [alarm for alarm in report.alarms if not (is_told and alarm.code == "ended_early")]
-
-
 def other_alarms(report: Report) -> list[Alarm]:
     """The alarms that the three lines do not say already."""
-    is_dead, lead = report.state.value in DEAD, leading_alarm(report)
-    said = lead if not is_dead or report.has_times else None
+    said = {id(message) for message in summary(report)}
     return [
         alarm
-        for alarm in told_alarms(report)
-        if not (is_dead and alarm.code in _SAID_BY_STATE) and alarm.message is not said
+        for alarm in report.alarms
+        if not _is_said_by_state(report, alarm) and not _is_first_cost(report, alarm) and id(alarm.message) not in said
     ]
+
+
+def _is_said_by_state(report: Report, alarm: Alarm) -> bool:
+    if report.state.value in DEAD:
+        return alarm.code in _SAID_BY_STATE
+    return alarm.code == "ended_early" and report.state.value == "stopped"
+
+
+def _is_first_cost(report: Report, alarm: Alarm) -> bool:
+    """Whether the largest cost is what the alarm is about: a slowdown is not said twice."""
+    return bool(report.findings) and report.findings[0].code == _COST_OF.get(alarm.code)
 
 
 def in_short(finding: CostFinding) -> Message:
@@ -205,6 +231,9 @@ def _loss(report: Report) -> Message:
         return alarm
     if report.findings:
         return with_money(report, in_short(report.findings[0]), report.findings[0].seconds)
+    warning = next((one for one in report.alarms if one.severity == "warning"), None)
+    if warning is not None and not _is_said_by_state(report, warning):
+        return warning.message
     if not report.has_times:
         return _untimed(report)
     shares = {total.phase: total for total in report.ledger.timed_phases}
@@ -214,7 +243,7 @@ def _loss(report: Report) -> Message:
     waits = data_message(report.run, report.ledger)
     if waits is not None and waits.key == "data-by-means":
         return waits
-    if report.trend is not None and (_has_two_speeds(report) or _gets_slower(report.trend)):
+    if report.trend is not None and (_has_two_speeds(report) or _gets_slower(report)):
         return report.trend.message
     step = shares.get("step")
     if step is not None and step.share >= _NEARLY_ALL:
@@ -224,13 +253,6 @@ def _loss(report: Report) -> Message:
     return say("summary-no-cost")
 
 
-def _gets_slower(found: RunTrend) -> bool:
-    """Whether iterations take longer than at first by so much that "nothing to fix" would be wrong."""
-    trend = found.trend
-    is_slower = trend.change < 0 if found.unit != "s" else trend.change > 0
-    return trend.kind in {"jump", "drift"} and is_slower and abs(trend.change) >= _SLOWER
-
-
 def _has_two_speeds(report: Report) -> bool:
     """Whether iterations take either of two times: "nothing to fix" would be wrong then."""
     found = report.trend
@@ -238,6 +260,17 @@ def _has_two_speeds(report: Report) -> bool:
         return False
     speeds = found.trend.first, found.trend.last
     return min(speeds) > 0 and max(speeds) / min(speeds) >= _TWO_SPEEDS
+
+
+def _gets_slower(report: Report) -> bool:
+    """Whether iterations take so much longer at the end that "nothing to fix" would be wrong.
+
+    Where a schedule makes them longer, that is what was asked for.
+    """
+    found = report.trend
+    if found is None or found.trend.kind not in _SLOWER or found.message.args.get("pace") != "slower":
+        return False
+    return abs(found.trend.change) >= _WORTH_A_LINE and not report.run.format.habits.step_cost_follows_schedule
 
 
 def _untimed(report: Report) -> Message:

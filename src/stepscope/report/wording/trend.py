@@ -7,6 +7,9 @@ from stepscope.analysis.report import Report
 from stepscope.analysis.waits import data_message
 from stepscope.i18n import Language
 
+_SAID_ELSEWHERE = frozenset({"trend-one", "trend-one-time", "trend-scatter", "data-share", "data-minor"})
+_CHANGES = frozenset({"trend-steady", "trend-along", "trend-along-times", "trend-since", "trend-since-times"})
+
 
 def trend_lines(report: Report, language: Language) -> list[str]:
     """What the speed does over the log; empty where no line tells any."""
@@ -22,10 +25,31 @@ def trend_lines(report: Report, language: Language) -> list[str]:
     return [text]
 
 
+def short_speed_lines(report: Report, language: Language) -> list[str]:
+    """As `speed_lines`, without what the ledger, the findings and the normal iteration say already."""
+    return _speed_lines(report, language, without=_SAID_ELSEWHERE | _said_by_costs(report))
+
+
+def _said_by_costs(report: Report) -> frozenset[str]:
+    """The trends that a slower stretch or the alarm of a slowdown says with its cost, or that it contradicts."""
+    is_said = any(one.code == "slower" for one in report.findings) or any(
+        alarm.code == "slowdown" for alarm in report.alarms
+    )
+    return _CHANGES if is_said else frozenset()
+
+
 def speed_lines(report: Report, language: Language) -> list[str]:
     """Whether the run gets slower, and whether it waits for its data."""
+    return _speed_lines(report, language, without=frozenset())
+
+
+def _speed_lines(report: Report, language: Language, *, without: frozenset[str]) -> list[str]:
     waits = data_message(report.run, report.ledger)
-    lines = trend_lines(report, language) + ([language.say(waits)] if waits is not None else [])
+    lines = []
+    if report.trend is not None and report.trend.message.key not in without:
+        lines += trend_lines(report, language)
+    if waits is not None and waits.key not in without:
+        lines.append(language.say(waits))
     size = batch_message(report.run, report.ledger)
     lines += [language.say(size)] if size is not None else []
     skips = report.run.skips
