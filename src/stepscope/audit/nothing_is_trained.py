@@ -16,13 +16,19 @@ What to change
 
 from __future__ import annotations
 
+import re
+
 from stepscope.audit._base import AuditEvidence, Check
 from stepscope.core.message import say
+from stepscope.run.model import Run
 
 CODE = "R12"
 _KNOWN, _GUESSED = 0.4, 1.0
 # Somebody who asks about so few lines has chosen them: they are of a training.
 _PASTED_LINES = 40
+# A result on the step's own line, whose number was not read: `avr_loss=0.0871`, `mean reward 19.7`.
+_RESULT = re.compile(r"(?i)(?<![a-z])(?:\w{0,30}?loss|\w{0,30}?rewards?|nll|perplexity|ppl|elbo)\b\W{0,4}[-+]?\d[\d.]*")
+_OF_EVALUATION = re.compile(r"(?i)(?<![a-z])(?:val|valid\w*|eval\w*|test\w*)(?![a-z])")
 
 
 def check(evidence: AuditEvidence) -> Check:
@@ -32,5 +38,17 @@ def check(evidence: AuditEvidence) -> Check:
         return Check(CODE, "cannot tell", say("audit-trained-none"))
     if evidence.has_loss or len(run.events):
         return Check(CODE, "agrees", say("audit-trained"))
+    named = _named_result(run)
+    if named is not None:
+        return Check(CODE, "agrees", say("audit-trained-named", text=named))
     is_guess = (run.format.inferred is not None or run.format.layout.bars_nest) and run.num_lines > _PASTED_LINES
     return Check(CODE, "cannot tell", say("audit-trained-unknown"), doubt=_GUESSED if is_guess else _KNOWN)
+
+
+def _named_result(run: Run) -> str | None:
+    """What a line taken for a step's says of a result of training, where the log's own lines were the model."""
+    if run.format.inferred is None:
+        return None
+    texts = [sample.text for sample in run.format.samples if sample.kind == "step"]
+    found = [_RESULT.search(text) for text in texts if _OF_EVALUATION.search(text) is None]
+    return next((match[0] for match in found if match is not None), None)

@@ -1409,6 +1409,7 @@ audit-formats-one = Kein anderes Format als { $format } passt annähernd so gut.
 audit-formats-close = Zwei Formate passen etwa gleich gut: { $format } erklärt { $share } des Logs, { $other } { $rest }.
 audit-trained-none = Keine Iterationen wurden gelesen.
 audit-trained = Zu den Iterationen gehören Losses, Evaluierungen oder Checkpoints.
+audit-trained-named = Die Iterationen geben Ergebnisse eines Trainings aus, etwa „{ $text }“.
 audit-trained-unknown = Nichts zeigt, dass dies ein Training ist: kein Loss, keine Evaluierung, kein Checkpoint.
 reason-no-steps-unread = Es wurde keine Iteration mit Zeit gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten sie vielleicht; Stepscope liest sie nicht.
 reason-no-steps-over = Es wurde keine Iteration mit Zeit gelesen, und das Log zeigt, dass der Lauf zu Ende ist: Es kommt keine mehr.

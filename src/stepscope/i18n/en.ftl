@@ -1410,6 +1410,7 @@ audit-formats-one = No format other than { $format } fits nearly as well.
 audit-formats-close = Two formats fit about as well: { $format } explains { $share } of the log, { $other } { $rest }.
 audit-trained-none = No iterations were read.
 audit-trained = Losses, evaluations or checkpoints accompany the iterations.
+audit-trained-named = The iterations print results of a training, such as “{ $text }”.
 audit-trained-unknown = Nothing shows that this is a training: no loss, no evaluation, no checkpoint.
 reason-no-steps-unread = no timed iteration was read. Lines like “{ $text }” (line { $line }) may contain it; Stepscope does not read them.
 reason-no-steps-over = no timed iteration was read, and the log shows that the run has ended: no more will come.

@@ -1409,6 +1409,7 @@ audit-formats-one = Ningún formato salvo { $format } encaja casi igual de bien.
 audit-formats-close = Dos formatos encajan casi igual: { $format } explica el { $share } del log, { $other } el { $rest }.
 audit-trained-none = No se leyó ninguna iteración.
 audit-trained = Las iteraciones van acompañadas de pérdidas, evaluaciones o checkpoints.
+audit-trained-named = Las iteraciones muestran resultados de un entrenamiento, como «{ $text }».
 audit-trained-unknown = Nada muestra que esto sea un entrenamiento: ni pérdida, ni evaluación, ni checkpoint.
 reason-no-steps-unread = no se leyó ninguna iteración con tiempo. Puede que esté en líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
 reason-no-steps-over = no se leyó ninguna iteración con tiempo, y el log muestra que la ejecución ha terminado: no habrá más.

@@ -1409,6 +1409,7 @@ audit-formats-one = Aucun autre format que { $format } ne convient presque aussi
 audit-formats-close = Deux formats conviennent à peu près aussi bien : { $format } explique { $share } du log, { $other } { $rest }.
 audit-trained-none = Aucune itération n’a été lue.
 audit-trained = Des pertes, des évaluations ou des checkpoints accompagnent les itérations.
+audit-trained-named = Les itérations affichent des résultats d’entraînement, par exemple « { $text } ».
 audit-trained-unknown = Rien ne montre qu’il s’agit d’un entraînement : ni perte, ni évaluation, ni checkpoint.
 reason-no-steps-unread = aucune itération chronométrée n’a été lue. Des lignes comme « { $text } » (ligne { $line }) en contiennent peut-être ; Stepscope ne les lit pas.
 reason-no-steps-over = aucune itération chronométrée n’a été lue, et le log montre que l’exécution est terminée : il n’en viendra plus.
