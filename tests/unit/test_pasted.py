@@ -38,3 +38,8 @@ def test_marks_do_no_harm(tmp_path, mark):
     assert report.run.format.name == "nanogpt"
     assert len(report.run) == 25
     assert report.ledger.step.typical_s == pytest.approx(0.101)
+
+
+def test_stars_that_frame_a_message_are_no_marks():
+    line = "slurmstepd: error: *** JOB 12345 ON node07 CANCELLED AT 2025-02-02T10:00:00 DUE TO TIME LIMIT ***"
+    assert without_marks(line) == line

@@ -6,7 +6,7 @@ import re
 
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?=\S)")
 _FENCE = re.compile(r"^\s{0,3}(?:```|~~~)[\w+-]*\s*$")
-_BOLD = re.compile(r"(?<!\*)\*\*(?=\S)(.{1,400}?)(?<=\S)\*\*(?!\*)|(?<!\w)__(?=\S)(.{1,400}?)(?<=\S)__(?!\w)")
+_BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])(.{1,400}?)(?<=[^\s*])\*\*(?!\*)|(?<!\w)__(?=\S)(.{1,400}?)(?<=\S)__(?!\w)")
 _TAG = re.compile(r"</?(?:b|i|em|strong|code|pre|p|br|span|div|font|tt|samp)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5});")
 _ESCAPED = re.compile(r"\\([\[\]_*|#<>-])")
@@ -19,7 +19,7 @@ def without_marks(line: str) -> str:
         return ""
     if "**" in text or "__" in text:
         text = _BOLD.sub(lambda found: found[1] or found[2], text)
-        text = text.replace("**", "") if text.count("**") == 1 else text
+        text = text.replace("**", "") if text.count("**") == 1 and "***" not in text else text
     if text.lstrip()[:2].strip("`") and text.lstrip()[:1] == "`":
         body = text.replace("`", "", 1)
         end = len(body.rstrip())
