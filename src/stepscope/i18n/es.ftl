@@ -267,14 +267,14 @@ alarm-nan = { $count ->
   }
 alarm-oom = Sin memoria: { $text }
 alarm-crash = Traceback o señal fatal: { $text }
-alarm-interrupted = La ejecución fue interrumpida: { $text }
+alarm-interrupted = La ejecución se interrumpió: { $text }
 alarm-ended-early = La ejecución terminó antes de tiempo, tras la iteración { $step } de { $total }.
 alarm-ended-early-unknown = La ejecución terminó tras la iteración { $step }; el log no dice cuántas estaban previstas.
 alarm-ended-before-steps = La ejecución terminó antes de acabar su primera iteración.
 alarm-restarted = { $count ->
-    [0] La ejecución se reinició tras la iteración { $before }, en la { $step }.
-    [one] La ejecución se reinició tras la iteración { $before }, en la { $step }: una iteración ({ $lost }) se hizo dos veces.
-   *[other] La ejecución se reinició tras la iteración { $before }, en la { $step }: { $count } iteraciones ({ $lost }) se hicieron dos veces.
+    [0] La ejecución llegó a la iteración { $before } y se reinició en la { $step }.
+    [one] La ejecución llegó a la iteración { $before } y se reinició en la { $step }: se repitió una iteración ({ $lost }).
+   *[other] La ejecución llegó a la iteración { $before } y se reinició en la { $step }: se repitieron { $count } iteraciones ({ $lost }).
   }
 alarm-slowdown = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }.
 alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra { $seen }; se usa el valor del log.
@@ -342,7 +342,7 @@ note-progress-left = Iteraciones restantes: { $count }.
 note-evaluation-every = Cada { $every } iteraciones hay una evaluación, que tarda { $duration } ({ $span }).
 note-evaluation-next = La próxima es en la iteración { $next }, luego en la { $after }…; la última, en la { $last }.
 note-evaluation-left = Evaluaciones restantes: { $count }.
-note-evaluation-unknown = No se sabe cada cuánto evalúa la ejecución.
+note-evaluation-unknown = No se sabe cada cuánto hay una evaluación.
 note-total = Tiempo total restante: { $duration }.
 note-interval = Intervalo: { $span }, con un { $confidence } de confianza.
 note-hardware-assumed = Según nvidia-smi: { $details }.
@@ -469,7 +469,7 @@ error-unread-lines = { $count ->
 
 ## Un plan antes de la ejecución
 
-plan-model = { $parameters } parámetros: { $layers } capas × { $hidden }, contexto { $context }, vocabulario { $vocabulary }
+plan-model = { $parameters } de parámetros: { $layers } capas × { $hidden }, contexto { $context }, vocabulario { $vocabulary }
 plan-training = { $steps } iteraciones de { $tokens } tokens (batch_size { $batch } × gradient_accumulation_steps { $accumulation } × { $context }); { $flops } GFLOP por token.
 plan-memory = Memoria con batch_size { $batch }: { $parts }.
 plan-memory-weights = pesos
@@ -885,7 +885,7 @@ cause-c36-evaluation = las evaluaciones precedidas de una línea así tardan { $
 level-slower = Las iteraciones son un { $share } más lentas desde la { $step } ({ $duration }).
 level-faster = Las iteraciones son un { $share } más rápidas desde la { $step } ({ $duration }).
 level-candidate = Explicación más probable: { $cause } ({ $code }, { $confidence } de confianza): { $evidence }.
-level-others = También es posible: { $others }.
+level-others = Otras explicaciones posibles: { $others }.
 level-none = Nada en el log lo explica.
 candidate-short = { $cause } ({ $code }, { $confidence })
 slow-rhythm = Cada { $every } iteraciones, una tarda { $duration } más ({ $count } veces hasta ahora): { $cause } ({ $code }).
@@ -893,10 +893,10 @@ slow-rhythm-maybe = Cada { $every } iteraciones, una tarda { $duration } más ({
 slow-rhythm-unknown = Cada { $every } iteraciones, una tarda { $duration } más ({ $count } veces hasta ahora); nada lo explica.
 finding-line = Toda la ejecución: { $evidence } ({ $code }).
 settle-stamps = Con marcas de tiempo en las líneas se distinguiría una pausa de la máquina de una iteración lenta: { $command }
-settle-data = Imprimir cuánto espera cada iteración a su batch mostraría si los datos llegaron tarde.
-settle-gpu = La salida de nvidia-smi mientras ocurre (indicada aquí con --nvidia-smi ARCHIVO) mostraría calor, potencia, memoria y otros programas.
-settle-gc = Llamar a gc.disable() tras la primera iteración mostraría si es el recolector de basura: las iteraciones lentas desaparecerían.
-settle-ranks = El mismo log de cada rank mostraría a cuál esperaron los demás.
+settle-data = Si el log imprimiera cuánto espera cada iteración a su batch, se vería si los datos llegaron tarde.
+settle-gpu = Con la salida de nvidia-smi mientras ocurre (aquí, con --nvidia-smi ARCHIVO) se verían el calor, la potencia, la memoria y los demás programas.
+settle-gc = Con gc.disable() tras la primera iteración se vería si es el recolector de basura: las iteraciones lentas desaparecerían.
+settle-ranks = Con el mismo log de cada rank se vería a cuál esperaron los demás.
 settle-events = { $count } iteraciones lentas duran lo mismo, pero aún no se puede determinar su intervalo: harían falta { $enough }, aproximadamente.
 why-title = Iteración { $step }
 why-took = Tardó { $duration }; una iteración normal cercana tarda { $level }.
@@ -986,10 +986,10 @@ compare-same = Las dos ejecuciones tardan lo mismo: { $before } { $unit }.
 compare-span = { $low } a { $high }
 compare-most = Fase que más pesa en la diferencia: { $phase } ({ $share }).
 compare-most-offset = Fase que más pesa en la diferencia: { $phase }; otras compensan una parte.
-compare-real = Una iteración normal difiere entre { $low } y { $high } ({ $confidence } de confianza): es más que ruido.
-compare-noise = Una iteración normal difiere entre { $low } y { $high } ({ $confidence } de confianza): puede ser ruido.
-compare-even-real = Una iteración normal difiere en { $change }: es más que ruido.
-compare-even-noise = Una iteración normal difiere en { $change }: puede ser ruido.
+compare-real = La diferencia en una iteración normal está entre { $low } y { $high } ({ $confidence } de confianza): es más que ruido.
+compare-noise = La diferencia en una iteración normal está entre { $low } y { $high } ({ $confidence } de confianza): puede ser ruido.
+compare-even-real = La diferencia en una iteración normal es del { $change }: es más que ruido.
+compare-even-noise = La diferencia en una iteración normal es del { $change }: puede ser ruido.
 compare-too-few = Hay muy pocas iteraciones normales para distinguir una diferencia del ruido.
 compare-unit-steps = por cada 1000 iteraciones
 compare-unit-tokens = por cada millón de tokens
@@ -1136,7 +1136,7 @@ change-eval-interval = evaluar cada { $proposed } iteraciones en vez de cada { $
 change-checkpoint-interval = guardar cada { $proposed } iteraciones en vez de cada { $now }
 change-log-interval = imprimir cada { $proposed } iteraciones en vez de cada { $now }
 change-eval-iters = { $proposed } batches por evaluación en vez de { $now }
-change-none-few = No hay nada que merezca la pena cambiar: las evaluaciones y los checkpoints ocupan el { $share } del tiempo, pero ya son demasiado pocos para quitar alguno.
+change-none-few = No hay nada que merezca la pena cambiar: las evaluaciones y los checkpoints ocupan el { $share } del tiempo, pero ya son tan pocos que no sobra ninguno.
 change-none-seen = No hay nada que merezca la pena cambiar: el log no muestra evaluaciones ni ningún otro coste evitable.
 change-no-steps = Sin recomendaciones: no se pudo leer ningún tiempo de iteración.
 advice-a101-costs-seen = Se evalúa { $factor } veces menos.
@@ -1436,8 +1436,8 @@ finding-stall = Las pausas sin explicación llevaron { $seconds }, el { $share }
 finding-gap = Durante { $seconds }, el { $share } del tiempo, no se ejecutó nada: reinicios o una máquina suspendida.
 finding-slower = Las iteraciones { $first } a { $last } tardaron { $level } en vez de { $normal }: eso costó { $seconds }, el { $share } del tiempo.
 finding-repeated = { $count ->
-    [one] Una iteración se hizo dos veces tras un reinicio: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
-   *[other] { $count } iteraciones se hicieron dos veces tras reinicios: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
+    [one] Se repitió una iteración tras un reinicio: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
+   *[other] Se repitieron { $count } iteraciones tras reinicios: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
   }
 finding-after-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }). Lo que siguió, { $seconds } o el { $share } del tiempo, empeoró el modelo.
 
@@ -1464,9 +1464,9 @@ summary-memory = Pidió { $asked }; quedaban libres { $free } de { $total } (lí
 summary-smaller = Reduce el batch a la mitad y duplica la acumulación: mismo entrenamiento
 summary-smaller-batch = Prueba con batch { $batch_size } × acumulación { $accumulation }: los mismos tokens por iteración
 summary-lost = { $count ->
-    [0] No se ha perdido nada: el último checkpoint es de la última iteración, { $step }
-    [one] Se ha perdido una iteración ({ $seconds }) desde el último checkpoint, en { $step }
-   *[other] Se han perdido { $count } iteraciones ({ $seconds }) desde el último checkpoint, en { $step }
+    [0] No se ha perdido nada: el último checkpoint es de la última iteración ({ $step })
+    [one] Se ha perdido una iteración ({ $seconds }) desde el último checkpoint (iteración { $step })
+   *[other] Se han perdido { $count } iteraciones ({ $seconds }) desde el último checkpoint (iteración { $step })
   }
 summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se ha perdido todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
@@ -1536,8 +1536,8 @@ screen-inferred = Formato desconocido, leído por su estructura ({ $confidence }
 fleet-listing = logs encontrados hasta ahora: { $found }
 fleet-progress = { $done } de { $total } · { $rate } por segundo · tiempo restante: { $left }
 fleet-scanned = { $runs ->
-    [one] Una ejecución leída, { $failed } sin entender; { $known } de { $found } carpetas y logs no habían cambiado.
-   *[other] { $runs } ejecuciones leídas, { $failed } sin entender; { $known } de { $found } carpetas y logs no habían cambiado.
+    [one] Una ejecución leída, { $failed } sin entender; carpetas y logs sin cambios: { $known } de { $found }.
+   *[other] { $runs } ejecuciones leídas, { $failed } sin entender; carpetas y logs sin cambios: { $known } de { $found }.
   }
 fleet-unreadable-folder = aviso: no se puede listar la carpeta { $path }
 error-bad-workers = --workers espera un número entero de 1 a 4095
@@ -1743,7 +1743,7 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } ejecuciones, y ningún log contiene tiempos.
   }
 fleet-rests-on = El { $unexplained } del tiempo no aparece en ninguna línea de los logs. Si cada ejecución cuenta una vez, el goodput es del { $runs }.
-fleet-lost = Perdido: { $amount }. Causa principal: { $cause } ({ $most }).
+fleet-lost = Perdido: { $amount }. Causa principal: { $cause }, { $most }.
 fleet-first = Lo primero que conviene hacer: { $what }. Eso habría ahorrado { $amount }.
 fleet-counted = { $count ->
     [one] De { $of } ejecuciones se cuenta la única cuyo número de GPU se conoce.
@@ -1780,13 +1780,13 @@ fleet-column-alarms = alarmas
 fleet-column-goodput = goodput
 fleet-column-lost = perdido
 fleet-column-worst = sobre todo en
-fleet-cause-after_best = después de la mejor pérdida de validación
+fleet-cause-after_best = tras la mejor pérdida de validación
 fleet-cause-slower = tramos más lentos
 fleet-cause-lost_work = trabajo repetido tras reinicios
 fleet-cause-died_after_checkpoint = fallo tras un checkpoint
 fleet-cause-died_before_checkpoint = fallo antes del primer checkpoint
 fleet-cause-straggler = espera a un rank lento
-fleet-cause-stall = paradas de causa desconocida
+fleet-cause-stall = paradas sin explicar
 fleet-remedy-evaluation = evalúa menos a menudo, o con menos batches
 fleet-remedy-checkpoint = guarda checkpoints menos a menudo, o en segundo plano
 fleet-remedy-warmup = conserva la caché de compilación entre ejecuciones
