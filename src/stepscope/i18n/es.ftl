@@ -539,7 +539,7 @@ advice-a102-costs-unseen = El error estándar de la pérdida de validación aume
 advice-a105-costs = La curva es más suave, pero lleva un sesgo constante de { $offset } aproximadamente; haz una evaluación grande al final. Hay que editar la evaluación: la misma semilla para sus batches cada vez.
 advice-a105-costs-unknown = La curva es más suave, pero lleva un sesgo constante; haz una evaluación grande al final. Hay que editar la evaluación: la misma semilla para sus batches cada vez.
 advice-a105-evidence = Cada evaluación toma { $count } batches nuevos. Con los mismos batches cada vez, las diferencias tienen entre 4 y 7,6 veces menos ruido por el mismo coste, así que bastan { $fewer } para ver la tendencia.
-advice-a107-costs = Solo hay que cambiar el código: cada rank evalúa su parte de los mismos batches y se promedian las pérdidas.
+advice-a107-costs = Basta con cambiar el código: cada rank evalúa su parte de los mismos batches y se promedian las pérdidas.
 advice-a107-evidence = Solo uno de los { $count } ranks evalúa, y los demás esperan.
 advice-a108-costs = Un fallo puede costar hasta { $duration } de trabajo.
 advice-a108-evidence = Un checkpoint detiene el entrenamiento { $duration }; con un fallo cada { $between }, la regla de Daly da { $best } como intervalo óptimo.
@@ -749,7 +749,7 @@ error-data-no-download = la descarga falló: { $reason }
 error-data-openwebtext = OpenWebText ocupa 54 GB y no se descarga aquí
     .hint = expórtalo como .jsonl con un "text" por línea e indica los archivos: stepscope data prepare openwebtext part-*.jsonl
 
-## En vivo
+## En directo
 
 live-now = ahora
 live-left = fin
@@ -1142,7 +1142,7 @@ change-no-steps = Sin recomendaciones: no se pudo leer ningún tiempo de iteraci
 advice-a101-costs-seen = Se evalúa { $factor } veces menos.
 advice-a102-costs-flat = El error estándar de la pérdida de validación aumenta de { $before } a { $after }. La pérdida ya no baja entre evaluaciones: más batches tampoco mostrarían una mejora.
 advice-a104-change = guardar solo cuando mejora la pérdida de validación
-advice-a105-change = los mismos batches de evaluación cada vez, { $proposed } en vez de { $now }
+advice-a105-change = usar siempre los mismos batches de evaluación, { $proposed } en vez de { $now }
 advice-a105-precision = El error de una diferencia entre dos evaluaciones pasa de { $before } a { $after } o menos.
 advice-a106-costs-plain = Las mismas secuencias en batches de { $size }. Si te quedas sin memoria, deshaz el cambio.
 advice-a106-evidence-plain = Las evaluaciones usan batches de { $size }, y a la GPU le sobra memoria para otros mayores.
@@ -1265,7 +1265,7 @@ notify-failed = { $count ->
    *[other] No se pudieron enviar { $count } mensajes; revisa la dirección de --notify.
 }
 live-log = log
-live-next = próximo
+live-next = luego
 live-advice = consejo
 live-next-evaluation = evaluación en la iteración { $step }, dentro de { $duration }
 live-chart-steps = tiempo por iteración
