@@ -309,7 +309,7 @@ alarm-memory-pressure = { $count } líneas indican que la memoria de la GPU est�
 alarm-memory-ran-out = La memoria de la GPU se agotó y el programa siguió: { $text }
 alarm-line = línea { $line }
 
-## Qué se leyó
+## Qué se ha leído
 
 read-unread = { $unread ->
     [one] No se entendió una de las { $lines } líneas, la { $line }: { $text }
@@ -523,7 +523,7 @@ error-plan-log-untimed = este log no tiene ninguna iteración normal con tiempo 
     .hint = planifica sin él, o vuelve a probar cuando tenga unas líneas más
 error-plan-not-derived = ningún modelo con una forma habitual tarda tanto en esa GPU: ¿son correctos la GPU y el tamaño del batch?
     .hint = indica el modelo: --params 124M
-## Several trainings, several writers
+## Varios entrenamientos, varios procesos
 alarm-trainings = El log contiene { $count } entrenamientos, uno tras otro. Este informe trata del último, desde la línea { $line }; el tiempo de los demás está en el desglose.
 alarm-writers = { $count ->
     [one] Dos procesos escriben en este log. Una iteración del otro no se cuenta.
@@ -1118,7 +1118,7 @@ advice-a115-evidence = Cada iteración de { $duration } espera a que su pérdida
 advice-a116-costs = Un PyTorch más nuevo; los resultados solo difieren en el redondeo.
 advice-a116-evidence = El programa avisa al arrancar de que no usa atención fusionada.
 
-## Page, app and other tools
+## Página, aplicación y otras herramientas
 
 error-binary-to-terminal = un archivo { $name } no se puede mostrar en una terminal
     .hint = escríbelo en un archivo: -o informe.{ $name }
@@ -1417,7 +1417,7 @@ reason-no-total-unread = no se leyó el número total de iteraciones. Puede que 
 change-none-seen-unread = No hay nada que merezca la pena cambiar en lo leído: no hay ninguna evaluación contabilizada. Puede que haya alguna en líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
 alarm-ended-early-unread = La ejecución terminó tras la iteración { $step }; no se leyó cuántas estaban previstas. Puede que esté en líneas como «{ $text }» (línea { $line }); Stepscope no las lee.
 
-## What cost most time
+## En qué se perdió tiempo
 
 finding-evaluation = { $count ->
     [one] Una evaluación tardó { $seconds }, el { $share } del tiempo.
@@ -1427,12 +1427,12 @@ finding-checkpoint = { $count ->
     [one] Un checkpoint tardó { $seconds }, el { $share } del tiempo.
    *[other] { $count } checkpoints tardaron { $seconds }, el { $share } del tiempo.
   }
-finding-warmup = El calentamiento (compilación, primer uso de la GPU) llevó { $seconds }, el { $share } del tiempo.
-finding-data = La espera de datos llevó { $seconds }, el { $share } del tiempo.
-finding-gc = El recolector de basura llevó { $seconds }, el { $share } del tiempo.
-finding-logging = La escritura del log llevó { $seconds }, el { $share } del tiempo.
-finding-communication = La espera de otros procesos llevó { $seconds }, el { $share } del tiempo.
-finding-stall = Las pausas sin explicación llevaron { $seconds }, el { $share } del tiempo.
+finding-warmup = El calentamiento (compilación, primer uso de la GPU) ocupó { $seconds }, el { $share } del tiempo.
+finding-data = La espera de datos ocupó { $seconds }, el { $share } del tiempo.
+finding-gc = El recolector de basura ocupó { $seconds }, el { $share } del tiempo.
+finding-logging = La escritura del log ocupó { $seconds }, el { $share } del tiempo.
+finding-communication = La espera de otros procesos ocupó { $seconds }, el { $share } del tiempo.
+finding-stall = Las pausas sin explicación ocuparon { $seconds }, el { $share } del tiempo.
 finding-gap = Durante { $seconds }, el { $share } del tiempo, no se ejecutó nada: reinicios o una máquina suspendida.
 finding-slower = Las iteraciones { $first } a { $last } tardaron { $level } en vez de { $normal }: eso costó { $seconds }, el { $share } del tiempo.
 finding-repeated = { $count ->
@@ -1659,7 +1659,7 @@ page-tokens-per-s = tokens/s
 page-steps-per-s = iteraciones/s
 error-theme-without-picture = --theme es para imágenes
     .hint = añade --format png o --format svg
-# The runs of a folder
+## Las ejecuciones de una carpeta
 runs-title = { $count } ejecuciones en { $path }, las más recientes primero
 runs-column-run = ejecución
 runs-column-state = estado
@@ -1712,13 +1712,13 @@ eta-line-left = { $left }
 error-price-needs-power = para un precio por kilovatio-hora hace falta saber la potencia que consume la GPU
     .hint = indica --nvidia-smi ARCHIVO, o un precio por hora como --price 2.10/h
 
-# Live: the best model lies long behind
+# En directo: el mejor modelo quedó atrás hace tiempo
 alarm-past-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada: el checkpoint de esa iteración está guardado.
 alarm-past-best-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Parar ahora no cuesta nada y ahorra { $left }: el checkpoint de esa iteración está guardado.
 alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir igual no ayudará; el log no muestra ningún checkpoint de esa iteración.
 alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir { $left } más apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
 
-# The answer in three lines, where a mean is no normal iteration
+# La respuesta en tres líneas, cuando una media no es una iteración normal
 summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración de media; hora de fin: --max-steps N
 summary-each-no-end-mean = { $wall } hasta ahora, { $level } por iteración de media; aún sin hora de fin
 state-last-written-only = última línea: { $at }
@@ -1946,7 +1946,7 @@ note-sum-normal = Una iteración normal tarda { $duration }. Esa cifra marca el 
 note-at-most = { $phase } { $duration } como mucho
 note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).
 
-# Keys of the live view
+# Teclas de la vista en directo
 live-keys = q salir · ? ayuda · p pausa · + − tramo · c gráficos · a consejo · l log
 live-key-span = + − mostrar más o menos iteraciones
 live-key-charts = c   mostrar u ocultar los gráficos
@@ -1957,9 +1957,9 @@ live-key-pause = p   congelar la imagen o seguir (también con espacio)
 live-key-log = l   mostrar u ocultar las últimas líneas del log
 live-key-help = ?   cerrar esta ayuda
 
-# Both ends of the interval in one minute
+# Los dos extremos del intervalo en el mismo minuto
 finish-at-one = fin previsto: { $time }
-## The list of runs and what is beside it
+## La lista de ejecuciones y lo que la acompaña
 app-new = Nuevo
 app-close = Cerrar
 app-copy = Copiar
