@@ -135,7 +135,7 @@ time-total = gesamt
 ## Langsame Iterationen
 
 slow-none = Keine Iteration war langsamer als ihre Nachbarn.
-slow-none-alone = Keine einzelne Iteration sticht unter ihren Nachbarn hervor.
+slow-none-alone = Keine einzelne Iteration hebt sich von ihren Nachbarn ab.
 slow-column-step = Iteration
 slow-column-took = dauerte
 slow-column-why = besteht aus
@@ -155,13 +155,13 @@ slow-unexplained = { $count ->
    *[other] { $count } langsame Iterationen sind ungeklärt (zusammen { $duration } länger als normal).
   }
 slow-first-no-save = Bei Iteration 0 wird kein Checkpoint gespeichert. Die Zeit über die Evaluierung hinaus ist Warm-up: Kompilieren und erste GPU-Nutzung.
-split-stamps = Evaluierung und Checkpoint lassen sich anhand der Zeitstempel trennen.
-split-contrast = Evaluierung und Checkpoint lassen sich trennen, indem Evaluierungen mit und ohne Checkpoint verglichen werden.
-split-first-step = Evaluierung und Checkpoint lassen sich anhand der ersten Evaluierung trennen, die nichts speichert.
+split-stamps = Evaluierung und Checkpoint sind anhand der Zeitstempel getrennt.
+split-contrast = Evaluierung und Checkpoint sind durch den Vergleich von Evaluierungen mit und ohne Checkpoint getrennt.
+split-first-step = Evaluierung und Checkpoint sind anhand der ersten Evaluierung getrennt, die nichts speichert.
 split-model = In diesem Log lassen sich Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt. Die Aufteilung ist aus der Zahl der Forward-Durchläufe und üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
 split-guess = In diesem Log lassen sich Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt und unbekannt ist, wie viele Batches eine Evaluierung umfasst (gib --set eval_iters=N an). Die Aufteilung ist aus üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
 split-guess-plain = In diesem Log lassen sich Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt. Die Aufteilung ist aus üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
-split-not-yet = Was ein Checkpoint kostet, lässt sich noch nicht sagen: Dazu braucht es etwa { $needed } Evaluierungen mit und ohne Checkpoint, und im Log sind es { $count }.
+split-not-yet = Was ein Checkpoint kostet, lässt sich noch nicht sagen: Dazu sind etwa { $needed } Evaluierungen mit und ohne Checkpoint nötig, und im Log sind es { $count }.
 split-settle = Für genaue Zahlen versieh die Log-Zeilen mit Zeitstempeln: { $command }
 stamps-unusable = Die Zeitstempel widersprechen den ausgegebenen Zeiten (blockweise gepufferte Pipe?) und werden nicht verwendet. Starte python mit -u.
 arrivals-unused = Die aufgezeichneten Ankunftszeiten widersprechen den Zeiten in den Zeilen; verwendet werden die ausgegebenen Zeiten.
@@ -833,7 +833,7 @@ cause-c03-evidence = sie kommt gleich nach einem Checkpoint, und auf { $share } 
 cause-c04-evidence = sie gehört zu den ersten Iterationen des Prozesses: { $duration } für Kompilieren und erste GPU-Nutzung
 cause-c05-evidence = die erste Evaluierung dauerte { $own }, die { $count } späteren { $others }
 cause-c05-level = die Änderung beginnt gleich nach der ersten Evaluierung, vor Iteration { $step }
-cause-c06-partial = die letzte Iteration einer Epoche mit { $count } Iterationen: ein unvollständiger Batch hat eine andere Shape
+cause-c06-partial = die letzte Iteration einer Epoche mit { $count } Iterationen: Ein unvollständiger Batch hat eine andere Shape
 cause-c06-fading = eine von { $count } langsamen Iterationen, die seltener werden, { $share } davon im ersten Viertel: Neue Shapes kommen immer seltener vor
 cause-c06-level = die Änderung beginnt mit einer einzigen sehr langsamen Iteration, { $step } ({ $duration } länger)
 cause-c08-printed = eine Zeile meldet eine Garbage Collection von { $duration }
@@ -846,7 +846,7 @@ cause-c10-evidence = genau alle { $every } Iterationen, immer etwa { $duration }
 cause-c11-workers = der Abstand der langsamen Iterationen entspricht der Zahl der Loader-Worker, { $count }
 cause-c11-evidence = alle { $every } Iterationen, unterschiedlich stark (± { $share }): typisch für ebenso viele Loader-Worker, die nicht nachkommen
 cause-c12-evidence = die erste Iteration einer Epoche mit { $steps } Iterationen; { $share } der { $count } Epochen beginnen langsam
-cause-c12-period = an jeder Epochengrenze, alle { $steps } Iterationen ({ $count }-mal): die Loader-Worker starten neu
+cause-c12-period = an jeder Epochengrenze, alle { $steps } Iterationen ({ $count }-mal): Die Loader-Worker starten neu
 cause-c13-evidence = die Iterationen wurden früh im Lauf (bei { $done }) um { $share } schneller und blieben es; das ist typisch für Daten, die nach dem ersten Lesen im Cache liegen
 cause-c14-evidence = währenddessen wurde eine Datei abgerufen, bis zur Antwort vergingen { $own }; bei den { $count } anderen sind es { $usual }
 cause-c16-more = wiederholte Speicheranforderungen in ihrem Fenster: { $count }, üblich sind { $usual }
@@ -854,7 +854,7 @@ cause-c16-usual = wiederholte Speicheranforderungen in ihrem Fenster: { $count }
 cause-c17-full = plötzlich und dauerhaft { $change } langsamer, bei { $share } Belegung des GPU-Speichers: Speicherseiten können in den RAM ausgelagert werden
 cause-c17-evidence = plötzlich und dauerhaft { $change } langsamer: unter Windows oder WSL liegt das an vollem GPU-Speicher
 cause-c18-evidence = { $change } langsamer, erst zunehmend, dann gleichbleibend: typisch für eine GPU, die ihre Betriebstemperatur erreicht
-cause-c18-follows = { $change } langsamer, und Evaluierungen um denselben Faktor: Alles Rechnen wurde langsamer
+cause-c18-follows = { $change } langsamer, und Evaluierungen um denselben Faktor: Alle Berechnungen wurden langsamer
 cause-c19-pinned = die GPU schöpft ihre Leistungsgrenze zu { $share } aus
 cause-c19-evidence = { $change } langsamer und gleichmäßig: passt zu einer Leistungs- oder Taktgrenze
 cause-c20-window = { $change } langsamer, mit klarem Anfang und Ende, danach wieder auf dem alten Niveau: Vermutlich lief eine Zeit lang ein anderer Job auf dem Rechner
@@ -897,7 +897,7 @@ settle-data = Stünde im Log, wie lange jede Iteration auf ihren Batch wartet, w
 settle-gpu = Eine nvidia-smi-Ausgabe aus dieser Zeit (hier mit --nvidia-smi DATEI) würde Temperatur, Leistung, Speicher und andere Programme zeigen.
 settle-gc = Ein gc.disable() nach der ersten Iteration würde zeigen, ob es die Garbage Collection ist: Die langsamen Iterationen würden verschwinden.
 settle-ranks = Die Logs aller Ranks würden zeigen, auf welchen die anderen gewartet haben.
-settle-events = { $count } langsame Iterationen dauern gleich lang, aber ihr Abstand lässt sich noch nicht bestimmen: Dafür braucht es etwa { $enough }.
+settle-events = { $count } langsame Iterationen dauern gleich lang, aber ihr Abstand lässt sich noch nicht bestimmen: Dafür sind etwa { $enough } nötig.
 why-title = Iteration { $step }
 why-took = Sie dauerte { $duration }; eine normale Iteration in ihrer Nähe dauert { $level }.
 why-window = Ihre Zeile umfasst { $count } Iterationen: { $duration } insgesamt, je { $mean }; eine normale in der Nähe dauert { $level }.
@@ -927,7 +927,7 @@ why-inside = Iteration { $step } gehört zu denen, die die Zeile von Iteration {
 why-no-time = Die Zeile von Iteration { $step } hat keine Zeit.
 why-page = Mehr dazu: stepscope doc { $code }
 error-no-such-step = im Log gibt es keine Iteration { $step }
-    .hint = es geht von { $first } bis { $last }
+    .hint = es enthält die Iterationen { $first } bis { $last }
 error-bad-step = die Iteration muss eine ganze Zahl sein
     .hint = zum Beispiel: stepscope why train.log 500
 alarm-files-order = { $by ->
@@ -984,7 +984,7 @@ compare-slower = Der zweite Lauf braucht { $share } länger: { $before } → { $
 compare-faster = Der zweite Lauf braucht { $share } weniger Zeit: { $before } → { $after } { $unit }.
 compare-same = Beide Läufe brauchen gleich lang: { $before } { $unit }.
 compare-span = { $low } bis { $high }
-compare-most = { $share } des Unterschieds: { $phase }.
+compare-most = { $share } des Unterschieds entfallen auf: { $phase }.
 compare-most-offset = Größter Unterschied: { $phase }; andere Phasen gleichen einen Teil davon aus.
 compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (mit { $confidence } Wahrscheinlichkeit): mehr als Rauschen.
 compare-noise = Eine normale Iteration weicht um { $low } bis { $high } ab (mit { $confidence } Wahrscheinlichkeit): Das kann Rauschen sein.
@@ -1172,7 +1172,7 @@ advice-a117-assumed = 3 % bei GPT-2 auf einer A100 (93 auf 90 ms), 0 bis 8 % b
 advice-a118-change = die letzten { $count } Checkpoints behalten
 advice-a118-costs = Zurück kannst du nur zu den letzten { $count }; kopiere woandershin, was du behalten willst.
 advice-a118-evidence = { $count } Checkpoints zu je etwa { $each } GB, und dieser Trainer behält alle: { $total } GB am Ende.
-safety-now = Zwischen zwei Checkpoints (alle { $interval } Iterationen) sind bis zu { $stake } Arbeit gefährdet.
+safety-now = Zwischen zwei Checkpoints (alle { $interval } Iterationen) stehen bis zu { $stake } Arbeit auf dem Spiel.
 safety-within = Das liegt in dem Rahmen, den du hinnimmst ({ $accepted }).
 safety-beyond = Du nimmst { $accepted } Verlust hin: Speichere mindestens alle { $needed } Iterationen einen Checkpoint.
 safety-best = Bei { $stall } Wartezeit pro Checkpoint und den bisherigen Neustarts geht nach Dalys Regel am wenigsten verloren, wenn alle { $best } Iterationen ein Checkpoint kommt.
@@ -1236,7 +1236,7 @@ page-whatif-left = noch { $duration }{ $range }
 page-whatif-done = Ende: { $time }
 page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
-page-whatif-evaluations = Evaluierungen, die noch kommen: { $number }
+page-whatif-evaluations = verbleibende Evaluierungen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
 ## Was die Karte währenddessen sagt
 ## Was die GPU währenddessen sagt
@@ -1761,8 +1761,8 @@ fleet-paused = { $count ->
    *[other] { $count } Läufe pausierten zwischen zwei Starts länger als eine Stunde, insgesamt { $amount }: nicht gezählt, denn ihre GPUs können so lange andere Jobs gehabt haben.
   }
 fleet-training = { $count ->
-    [one] Ein Lauf brach ab oder startete neu: Nach diesem Verlust blieben { $share } seiner Zeit.
-   *[other] { $count } Läufe brachen ab oder starteten neu: Nach diesem Verlust blieben { $share } ihrer Zeit.
+    [one] Ein Lauf endete vorzeitig oder startete neu: Nach diesem Verlust blieben { $share } seiner Zeit.
+   *[other] { $count } Läufe endeten vorzeitig oder starteten neu: Nach diesem Verlust blieben { $share } ihrer Zeit.
   }
 fleet-column-cause = Ursache
 fleet-column-cost = Kosten
