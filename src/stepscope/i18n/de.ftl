@@ -1466,8 +1466,8 @@ summary-smaller = Halbiere die Batchgröße und verdopple die Akkumulation: glei
 summary-smaller-batch = Versuche Batchgröße { $batch_size } × Akkumulation { $accumulation }: gleich viele Tokens pro Iteration
 summary-lost = { $count ->
     [0] Nichts ist verloren: Der letzte Checkpoint stammt von der letzten Iteration, { $step }
-    [one] Verloren: eine Iteration ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
-   *[other] Verloren: { $count } Iterationen ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
+    [one] Verloren: eine Iteration ({ $seconds }) seit dem letzten Checkpoint (Iteration { $step })
+   *[other] Verloren: { $count } Iterationen ({ $seconds }) seit dem letzten Checkpoint (Iteration { $step })
   }
 summary-lost-all = Das Log zeigt keinen Checkpoint: Gibt es keinen, ist alles verloren ({ $wall })
 summary-for-times = Für Zeitangaben starte es so: stepscope run -- python train.py
@@ -1475,7 +1475,7 @@ summary-nothing-lost = Keine Trainingszeit verloren: Es war noch keine Iteration
 summary-left = Noch { $left }{ $range }
 summary-left-done = Noch { $left }{ $range } · Ende: { $time }
 summary-left-if = Noch { $left }{ $range }, falls es weiterläuft
-summary-resumed = Lief { $wall }; bei Fortsetzung noch { $left }{ $range }
+summary-resumed = Laufzeit: { $wall }; bei Fortsetzung noch { $left }{ $range }
 summary-took = Dauer: { $wall }
 summary-took-each = Dauer: { $wall }, { $level } pro Iteration
 summary-ran = Laufzeit: { $wall }
