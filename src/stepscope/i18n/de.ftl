@@ -36,7 +36,7 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = Iteration { $step } von { $total } ({ $share })
 run-progress-open = Iteration { $step }
 run-none = keine Iteration mit Zeit
-run-normal = Eine normale Iteration dauert { $duration } (90 % liegen bei { $span }).
+run-normal = Eine normale Iteration dauert { $duration } (90 % liegen bei { $span }).
 run-present = Derzeit dauert eine Iteration { $duration }.
 run-normal-one = Eine normale Iteration dauert { $duration }.
 run-tokens = { $tokens } Tokens/s.
@@ -54,9 +54,9 @@ gpu-temperature = { $degrees } °C
 
 trend-one = Eine einzelne Zeile zeigt keinen Trend.
 trend-one-time = Eine einzelne ausgegebene Zeit zeigt keinen Trend.
-trend-steady = Gleichmäßig bis auf { $share }: keine Verlangsamung in diesen Zeilen.
+trend-steady = Gleichmäßig (± { $share }): keine Verlangsamung in diesen Zeilen.
 trend-scatter = Kein Trend: Die Zeiten schwanken zwischen { $low } und { $high }.
-trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $other_low } bis { $other_high }, die übrigen { $low } bis { $high }. Die ersten sind um den Faktor { $factor } { $pace ->
+trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $other_low } bis { $other_high }, die übrigen { $low } bis { $high }. Erstere sind um den Faktor { $factor } { $pace ->
     [faster] schneller
    *[slower] langsamer
 }.
@@ -72,30 +72,30 @@ trend-along-times = Die Iterationen werden { $pace ->
     [faster] schneller
    *[slower] langsamer
 }: von { $before } auf { $after } innerhalb dieser Zeilen (Faktor { $factor }).
-trend-since = Rund { $share } { $pace ->
+trend-since = Seit Iteration { $step } rund { $share } { $pace ->
     [faster] schneller
    *[slower] langsamer
-} seit Iteration { $step }: vorher { $before }, danach { $after }.
-trend-since-times = Um den Faktor { $factor } { $pace ->
+}: vorher { $before }, danach { $after }.
+trend-since-times = Seit Iteration { $step } um den Faktor { $factor } { $pace ->
     [faster] schneller
    *[slower] langsamer
-} seit Iteration { $step }: vorher { $before }, danach { $after }.
+}: vorher { $before }, danach { $after }.
 data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
 data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration).
-data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } wartete jede { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
+data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } waren es je { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
 data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
-data-by-means = Das Warten auf Daten kostet nach den Mittelwerten im Log { $share } der Zeit ({ $wait } von { $step } pro Iteration): Die gezeigten Iterationen lassen davon zufällig wenig erkennen.
+data-by-means = Das Warten auf Daten kostet nach den Mittelwerten im Log { $share } der Zeit ({ $wait } von { $step } pro Iteration): In den ausgegebenen Iterationen ist davon zufällig wenig zu sehen.
 data-at-once = Das Warten auf Daten kostet { $share } der Zeit, fast alles davon in { $count ->
     [one] Iteration { $step }
    *[other] { $count } langsamen Iterationen, am längsten in { $step }
 } ({ $duration }).
 past-total = Der Zähler liegt über 100 %: Das Training setzt ein geladenes Modell fort, und die ausgegebene Restzeit hat keine Bedeutung.
-rate-needs-size = Das Log gibt nur Raten aus; für Sekunden pro Iteration wird die Batchgröße gebraucht.
-rate-one = { $level } { $unit } pro Sekunde in einer einzigen Zeile: Sie zeigt keinen Trend.
-rate-one-time = { $level } { $unit } pro Sekunde, nur einmal ausgegeben: kein Trend zu sehen.
-rate-steady = Gleichmäßig bis auf { $share }: { $level } { $unit } pro Sekunde.
+rate-needs-size = Das Log gibt nur Raten aus; um daraus Sekunden pro Iteration zu berechnen, fehlt die Batchgröße.
+rate-one = { $level } { $unit } pro Sekunde in einer einzigen Zeile: Ein Trend ist daran nicht zu erkennen.
+rate-one-time = { $level } { $unit } pro Sekunde, nur einmal ausgegeben: Ein Trend ist daran nicht zu erkennen.
+rate-steady = Gleichmäßig (± { $share }): { $level } { $unit } pro Sekunde.
 rate-scatter = Kein Trend: Das Tempo schwankt zwischen { $low } und { $high } { $unit } pro Sekunde.
-rate-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen laufen mit { $other_low } bis { $other_high } { $unit } pro Sekunde, die übrigen mit { $low } bis { $high }. Die ersten sind um den Faktor { $factor } { $pace ->
+rate-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen laufen mit { $other_low } bis { $other_high } { $unit } pro Sekunde, die übrigen mit { $low } bis { $high }. Erstere sind um den Faktor { $factor } { $pace ->
     [faster] schneller
    *[slower] langsamer
 }.
@@ -107,14 +107,14 @@ rate-along-times = Das Tempo { $pace ->
     [faster] steigt
    *[slower] fällt
 } innerhalb dieser Zeilen von { $before } auf { $after } { $unit } pro Sekunde (Faktor { $factor }).
-rate-since = Rund { $share } { $pace ->
+rate-since = Seit Iteration { $step } rund { $share } { $pace ->
     [faster] schneller
    *[slower] langsamer
-} seit Iteration { $step }: vorher { $before } { $unit } pro Sekunde, danach { $after }.
-rate-since-times = Um den Faktor { $factor } { $pace ->
+}: vorher { $before } { $unit } pro Sekunde, danach { $after }.
+rate-since-times = Seit Iteration { $step } um den Faktor { $factor } { $pace ->
     [faster] schneller
    *[slower] langsamer
-} seit Iteration { $step }: vorher { $before } { $unit } pro Sekunde, danach { $after }.
+}: vorher { $before } { $unit } pro Sekunde, danach { $after }.
 
 ## Wo die Zeit geblieben ist
 
@@ -135,7 +135,7 @@ time-total = gesamt
 ## Langsame Iterationen
 
 slow-none = Keine Iteration war langsamer als ihre Nachbarn.
-slow-none-alone = Keine einzelne Iteration sticht unter ihren Nachbarn hervor.
+slow-none-alone = Keine einzelne Iteration hebt sich von ihren Nachbarn ab.
 slow-column-step = Iteration
 slow-column-took = dauerte
 slow-column-why = besteht aus
@@ -155,37 +155,37 @@ slow-unexplained = { $count ->
    *[other] { $count } langsame Iterationen sind ungeklärt (zusammen { $duration } länger als normal).
   }
 slow-first-no-save = Bei Iteration 0 wird kein Checkpoint gespeichert. Die Zeit über die Evaluierung hinaus ist Warm-up: Kompilieren und erste GPU-Nutzung.
-split-stamps = Evaluierung und Checkpoint lassen sich anhand der Zeitstempel trennen.
-split-contrast = Evaluierung und Checkpoint lassen sich trennen, indem Evaluierungen mit und ohne Checkpoint verglichen werden.
-split-first-step = Evaluierung und Checkpoint lassen sich anhand der ersten Evaluierung trennen, die nichts speichert.
-split-model = Dieses Log kann Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt. Die Aufteilung ist aus der Zahl der Forward-Durchläufe und üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
-split-guess = Dieses Log kann Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt und unbekannt ist, wie viele Batches eine Evaluierung rechnet (gib --set eval_iters=N an). Die Aufteilung ist aus üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
-split-guess-plain = Dieses Log kann Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt. Die Aufteilung ist aus üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
-split-not-yet = Was ein Checkpoint kostet, lässt sich noch nicht sagen: Dazu braucht es etwa { $needed } Evaluierungen mit und ohne Checkpoint, und das Log hat { $count }.
-split-settle = Für genaue Zahlen gib dem Log Zeitstempel: { $command }
+split-stamps = Evaluierung und Checkpoint sind anhand der Zeitstempel getrennt.
+split-contrast = Evaluierung und Checkpoint sind durch den Vergleich von Evaluierungen mit und ohne Checkpoint getrennt.
+split-first-step = Evaluierung und Checkpoint sind anhand der ersten Evaluierung getrennt, die nichts speichert.
+split-model = In diesem Log lassen sich Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt. Die Aufteilung ist aus der Zahl der Forward-Durchläufe und üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
+split-guess = In diesem Log lassen sich Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt und unbekannt ist, wie viele Batches eine Evaluierung umfasst (gib --set eval_iters=N an). Die Aufteilung ist aus üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
+split-guess-plain = In diesem Log lassen sich Evaluierung und Checkpoint nicht trennen, weil jeder Checkpoint auf eine Evaluierung folgt. Die Aufteilung ist aus üblichen Checkpoint-Zeiten geschätzt; die Spannen zeigen die Unsicherheit.
+split-not-yet = Was ein Checkpoint kostet, lässt sich noch nicht sagen: Dazu sind etwa { $needed } Evaluierungen mit und ohne Checkpoint nötig, und im Log sind es { $count }.
+split-settle = Für genaue Zahlen versieh die Log-Zeilen mit Zeitstempeln: { $command }
 stamps-unusable = Die Zeitstempel widersprechen den ausgegebenen Zeiten (blockweise gepufferte Pipe?) und werden nicht verwendet. Starte python mit -u.
-arrivals-unused = Die aufgezeichnete Ankunft der Zeilen widerspricht den Zeiten in den Zeilen; verwendet werden die ausgegebenen.
+arrivals-unused = Die aufgezeichneten Ankunftszeiten widersprechen den Zeiten in den Zeilen; verwendet werden die ausgegebenen Zeiten.
 evidence-marker = folgt auf „{ $line }“
 evidence-markers = folgt auf „{ $line }“ und „{ $save }“
 evidence-first = die erste Iteration des Prozesses: Kompilieren und erste GPU-Nutzung
-evidence-unprinted = bei dieser Iteration evaluiert der Trainer immer; ihre Zeile fehlt im Log
+evidence-unprinted = bei dieser Iteration evaluiert der Trainer immer; die Zeile dazu fehlt im Log
 evidence-inside = im Prozess gemessen: { $parts }
 evidence-none = keine Zeile nennt einen Grund; { $duration } länger als ihre Nachbarn
 
 ## Wann es fertig ist
 
-finish-left = noch { $duration } ({ $span } bei { $confidence })
+finish-left = noch { $duration } ({ $span } mit { $confidence } Wahrscheinlichkeit)
 finish-at = Ende: { $time } ({ $low } – { $high })
 finish-from-flag = gerechnet ab { $time }, wie angegeben
 finish-from-stamp = gerechnet ab { $time }, dem letzten Zeitstempel im Log
 finish-from-stamp-plus = gerechnet ab { $time }, dem letzten Zeitstempel, plus { $duration } an Iterationen, die danach ausgegeben wurden
-finish-from-no-year = { $text }; ein Jahr steht nicht dabei, { $year } ist nach der Dateizeit angenommen
-finish-from-no-day = { $text }; ein Datum steht nicht dabei, der Tag ist nach der Dateizeit angenommen
+finish-from-no-year = { $text }; ein Jahr steht nicht dabei, { $year } ist anhand des Dateidatums angenommen
+finish-from-no-day = { $text }; ein Datum steht nicht dabei, der Tag ist anhand des Dateidatums angenommen
 finish-from-nvidia-smi = gerechnet ab { $time }, der Uhrzeit in der nvidia-smi-Tabelle
 finish-from-mtime = gerechnet ab { $time }, als die Datei zuletzt geschrieben wurde
 finish-from-clock = gerechnet ab jetzt, { $time }
 finish-ended = Der Lauf ist zu Ende. Würde er jetzt ab seiner letzten Iteration fortgesetzt, bräuchte er noch so lange.
-finish-complete = Der Lauf ist vollständig: Iteration { $step } von { $total }.
+finish-complete = Der Lauf ist abgeschlossen: Iteration { $step } von { $total }.
 left-step = { $count ->
     [one] eine Iteration
    *[other] { $count } Iterationen
@@ -200,7 +200,7 @@ left-checkpoint = { $count ->
   }
 left-priced = { $what }: { $duration }
 left-unpriced = { $what }: Kosten unbekannt
-left-line = Noch zu tun: { $items }.
+left-line = Es folgen noch: { $items }.
 finish-next-evaluation = Nächste Evaluierung bei Iteration { $step }.
 rough-own = Laut Trainer noch etwa { $duration }; aus diesen Zeilen allein lässt sich nichts Genaueres schätzen.
 rough-own-first = Laut Trainer noch etwa { $duration }. Die Angabe beruht auf der ersten und einzigen Iteration, die das Warm-up enthält; spätere sind meist schneller.
@@ -214,18 +214,18 @@ rough-bar = Noch etwa { $duration } bis zum Ende dieses Fortschrittsbalkens, der
 rough-few = Noch etwa { $duration } bei diesem Tempo{ $range }: eine grobe Schätzung aus sehr wenigen Zeilen.
 rough-first = Noch etwa { $duration }, wenn alle Iterationen so lange dauern wie diese erste{ $range }. Sie enthält das Warm-up, daher ist die Schätzung grob.
 finish-none = Keine Endzeit: { $reason }
-finish-rate = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 { $thousand }.
-finish-rate-evaluations = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 { $thousand }, { $count ->
+finish-rate = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 Iterationen { $thousand }.
+finish-rate-evaluations = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 Iterationen { $thousand }, { $count ->
         [one] eine Evaluierung
        *[other] { $count } Evaluierungen
     } eingerechnet.
 reason-no-steps = Es gibt noch keine Iteration mit Zeit. Versuche es nach einigen weiteren Zeilen noch einmal.
 reason-no-times = Das Log enthält Iterationen, aber keine Zeiten.
-reason-no-total = Das Log nennt die Gesamtzahl der Iterationen nicht. Gib --max-steps N an, oder --config mit den Einstellungen des Laufs.
+reason-no-total = Das Log nennt die Gesamtzahl der Iterationen nicht. Gib --max-steps N an oder --config mit den Einstellungen des Laufs.
 reason-implausible-total = Die angegebene Gesamtzahl von { $total } Iterationen ist unplausibel: Beim jetzigen Tempo würden sie noch { $left } dauern. Gib --max-steps N an.
 reason-too-few = { $count ->
-    [one] Bisher wurde nur eine normale Iteration ausgegeben; für ein Tempo braucht es drei. Versuche es nach einigen weiteren Zeilen noch einmal.
-   *[other] Bisher wurden nur { $count } normale Iterationen ausgegeben; für ein Tempo braucht es drei. Versuche es nach einigen weiteren Zeilen noch einmal.
+    [one] Bisher wurde nur eine normale Iteration ausgegeben; für das Tempo sind drei nötig. Versuche es nach einigen weiteren Zeilen noch einmal.
+   *[other] Bisher wurden nur { $count } normale Iterationen ausgegeben; für das Tempo sind drei nötig. Versuche es nach einigen weiteren Zeilen noch einmal.
   }
 assume-level = Angenommen ist das jetzige Tempo von { $duration } pro Iteration.
 assume-no-evaluations = Evaluierungen sind nicht eingerechnet: Ihr Intervall ist unbekannt. Gib --set eval_interval=N an.
@@ -233,18 +233,18 @@ assume-evaluations-unannounced = Künftige Evaluierungen sind geschätzt: Ihr In
 assume-evaluation-unpriced = Evaluierungen sind nicht eingerechnet: Bisher wurde keine gemessen, und die Zahl der Batches pro Evaluierung ist unbekannt. Gib --set eval_iters=N an.
 assume-evaluation-prior = Bisher wurde keine Evaluierung gemessen: Ihre Kosten sind aus der Zahl der Forward-Durchläufe berechnet.
 assume-save-prior = Bisher wurde kein Checkpoint gemessen: Angenommen sind übliche Kosten.
-assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit zählt auf dieser Uhr, ohne sie.
-assume-saves = Angenommen ist ein Checkpoint nach { $share } der Evaluierungen, wie zuletzt.
-assume-default-interval = Angenommen ist das voreingestellte Evaluierungsintervall des Trainers, { $count } Iterationen; das Log hat es noch nicht bestätigt. Gib --set eval_interval=N an.
+assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie.
+assume-saves = Angenommen ist, dass wie zuletzt auf { $share } der Evaluierungen ein Checkpoint folgt.
+assume-default-interval = Angenommen ist das voreingestellte Evaluierungsintervall des Trainers, { $count } Iterationen; im Log ist es noch nicht bestätigt. Gib --set eval_interval=N an.
 assume-default-total = Angenommen ist die voreingestellte Zahl der Iterationen, { $count }; die Gesamtzahl steht nirgends.
 
 ## Was sich zu ändern lohnt
 
-change-none = Nichts, was sich zu ändern lohnt: Evaluierungen und Checkpoints kosten { $share } der Zeit.
-change-none-data = Die Iterationen schneller mit Daten versorgen: Das Warten darauf kostet { $share } der Zeit.
+change-none = Keine lohnende Änderung: Evaluierungen und Checkpoints kosten { $share } der Zeit.
+change-none-data = Versorge die GPU schneller mit Daten: Das Warten darauf kostet { $share } der Zeit.
 change-unknown = Keine Empfehlung: Dieses Log zeigt nicht, was Evaluierungen kosten.
-change-scope-rest = Ersparnis im Rest dieses Laufs. Die Ersparnisse überschneiden sich; addiere sie nicht.
-change-scope-run = Ersparnis bei einem Lauf wie diesem. Die Ersparnisse überschneiden sich; addiere sie nicht.
+change-scope-rest = Ersparnis für den Rest dieses Laufs. Die Werte überschneiden sich; addiere sie nicht.
+change-scope-run = Ersparnis bei einem Lauf wie diesem. Die Werte überschneiden sich; addiere sie nicht.
 change-line = { $change }: spart { $duration } ({ $span })
 advice-a101-costs = Den Validierungs-Loss siehst du nur noch jedes { $factor }. Mal. Checkpoints werden nur nach Evaluierungen gespeichert, also kann ein Absturz bis zu { $steps } Iterationen kosten ({ $duration }).
 advice-a101-evidence = { $count } Evaluierungen zu je { $duration } kosten { $share } der Zeit. Ein größeres Intervall bedeutet weniger davon.
@@ -257,37 +257,37 @@ advice-a102-evidence = Jede Evaluierung rechnet { $count } Batches { $splits ->
 advice-a103-costs = Der Trainings-Loss der Evaluierungen entfällt; die Iterationszeilen zeigen ihn ohnehin. Dazu musst du estimate_loss in train.py ändern.
 advice-a103-evidence = Die Hälfte jeder Evaluierung misst den Trainings-Split.
 advice-a104-costs = Nach einem Absturz geht es beim besten Checkpoint weiter, nicht beim letzten.
-advice-a104-evidence = Checkpoints kosten { $share } der Zeit; von den letzten Evaluierungen haben { $improving } die bis dahin beste verbessert.
+advice-a104-evidence = Checkpoints kosten { $share } der Zeit; von den letzten Evaluierungen haben { $improving } den bis dahin besten Loss unterboten.
 
 ## Alarme
 
 alarm-nan = { $count ->
-    [one] Der Loss ist ab Iteration { $step } NaN oder unendlich (einmal im Log). Alles danach ist verloren.
-   *[other] Der Loss ist ab Iteration { $step } NaN oder unendlich ({ $count }-mal im Log). Alles danach ist verloren.
+    [one] Der Loss ist ab Iteration { $step } NaN oder unendlich (einmal im Log). Alles danach ist umsonst.
+   *[other] Der Loss ist ab Iteration { $step } NaN oder unendlich ({ $count }-mal im Log). Alles danach ist umsonst.
   }
 alarm-oom = Speicher voll: { $text }
 alarm-crash = Traceback oder fatales Signal: { $text }
-alarm-interrupted = Der Lauf wurde unterbrochen: { $text }
+alarm-interrupted = Der Lauf wurde abgebrochen: { $text }
 alarm-ended-early = Der Lauf endete vorzeitig, nach Iteration { $step } von { $total }.
 alarm-ended-early-unknown = Der Lauf endete nach Iteration { $step }; wie viele geplant waren, steht nicht im Log.
 alarm-ended-before-steps = Der Lauf endete, bevor die erste Iteration fertig war.
 alarm-restarted = { $count ->
-    [0] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }.
-    [one] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }: Eine Iteration ({ $lost }) wurde zweimal gerechnet.
-   *[other] Der Lauf wurde nach Iteration { $before } neu gestartet, bei { $step }: { $count } Iterationen ({ $lost }) wurden zweimal gerechnet.
+    [0] Der Lauf wurde nach Iteration { $before } neu gestartet, ab Iteration { $step }.
+    [one] Der Lauf wurde nach Iteration { $before } neu gestartet, ab Iteration { $step }: Eine Iteration ({ $lost }) wurde zweimal gerechnet.
+   *[other] Der Lauf wurde nach Iteration { $before } neu gestartet, ab Iteration { $step }: { $count } Iterationen ({ $lost }) wurden zweimal gerechnet.
   }
 alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }.
 alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; verwendet wird der Wert aus dem Log.
-alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die ausgegebene MFU und die Zeiten passen zu { $seen }: Prüfe die Config, oder ob diese Kopie des Trainers ihre MFU auf die Spitzenleistung einer anderen GPU bezieht.
+alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die ausgegebene MFU und die Zeiten passen zu { $seen }: Prüfe die Config und ob diese Kopie des Trainers ihre MFU auf die Spitzenleistung einer anderen GPU bezieht.
 state-total = Iteration { $step } von { $total } ist die letzte
-state-words = das Log sagt: { $text }
-state-last-printed = Iteration { $step } ist die letzte von { $total }, die das Log ausgibt, und was auf die letzte Iteration folgt, ist erledigt
-state-after-stop = das Log endet direkt nach einer Evaluierung oder einem Checkpoint, die darin selten sind; nichts deutet darauf hin, dass noch etwas kommen sollte
-state-silent = das Log endet ohne Meldung, und nichts zeigt, wann es geschrieben wurde
+state-words = im Log steht: { $text }
+state-last-printed = Iteration { $step } ist die letzte von { $total }, die das Log ausgibt, und was danach noch zu tun war, ist erledigt
+state-after-stop = das Log endet direkt nach einer Evaluierung oder einem Checkpoint, die darin selten vorkommen; nichts deutet darauf hin, dass noch etwas kommen sollte
+state-silent = das Log endet ohne Meldung, und wann es geschrieben wurde, ist nicht zu erkennen
 state-last-written = letzte Zeile: { $at }; üblicher Abstand zwischen zwei Zeilen: { $usual }
-reason-over-state-total = Der Lauf ist vollständig: Iteration { $step } von { $total }.
-reason-over-state-words = Der Lauf ist zu Ende. Das Log sagt: { $text }
-reason-over-state-last-printed = Der Lauf ist vollständig: Iteration { $step } ist die letzte von { $total }, die das Log ausgibt.
+reason-over-state-total = Der Lauf ist abgeschlossen: Iteration { $step } von { $total }.
+reason-over-state-words = Der Lauf ist zu Ende. Im Log steht: { $text }
+reason-over-state-last-printed = Der Lauf ist abgeschlossen: Iteration { $step } ist die letzte von { $total }, die das Log ausgibt.
 state-exit = der Befehl endete mit Exit-Code { $code }
 state-signal = der Befehl wurde durch { $name } beendet (Exit-Code { $code })
 reason-over-state-exit = Der Lauf ist zu Ende: Der Befehl endete mit Exit-Code { $code }.
@@ -295,11 +295,11 @@ reason-over-state-signal = Der Lauf ist zu Ende: Der Befehl wurde durch { $name 
 alarm-crash-code = Traceback oder fatales Signal: { $text } (Exit-Code { $code })
 alarm-exit-code = Der Befehl schlug mit Exit-Code { $code } fehl; seine Ausgabe nennt keinen Grund.
 alarm-signal = Der Befehl wurde durch { $name } beendet (Exit-Code { $code }).
-alarm-killed = Der Befehl wurde durch { $name } beendet (Exit-Code { $code }), oft weil der Speicher nicht reichte; dmesg würde das zeigen.
+alarm-killed = Der Befehl wurde durch { $name } beendet (Exit-Code { $code }); oft ist dann der Speicher ausgegangen, dmesg würde das zeigen.
 alarm-walltime = Ende des Jobs: { $time }. Bis dahin ist der Lauf mit einer Wahrscheinlichkeit von { $share } fertig (Iteration { $step } von { $total } ist die letzte, die sich rechtzeitig speichern lässt).
 alarm-save-now = Jetzt speichern! Ende des Jobs: { $time }; Iteration { $step } ist die letzte, die sich rechtzeitig speichern lässt.
 alarm-nan-passed = { $count ->
-    [one] Ein Loss ist keine Zahl, bei Iteration { $step }; ab Iteration { $later } sind die Losses wieder endlich.
+    [one] Bei Iteration { $step } ist der Loss keine Zahl; ab Iteration { $later } sind die Losses wieder endlich.
    *[other] { $count } Losses sind keine Zahlen, der erste bei Iteration { $step }; ab Iteration { $later } sind sie wieder endlich.
 }
 alarm-nan-unread = { $count } Zeilen enthalten einen Loss, der keine Zahl ist; die erste ist Zeile { $line }.
@@ -344,7 +344,7 @@ note-evaluation-next = Die nächste ist bei Iteration { $next }, dann { $after }
 note-evaluation-left = Verbleibende Evaluierungen: { $count }.
 note-evaluation-unknown = Wie oft der Lauf evaluiert, ist nicht bekannt.
 note-total = Verbleibende Gesamtzeit: { $duration }.
-note-interval = Spanne: { $span }, bei { $confidence }.
+note-interval = Spanne: { $span }, mit { $confidence } Wahrscheinlichkeit.
 note-hardware-assumed = Laut nvidia-smi: { $details }.
 
 ## Befehle
@@ -354,15 +354,15 @@ formats-title = { $name } — { $title }
 formats-clock = Die Zeit umfasst: { $covers }; darin enthalten: { $includes }.
 formats-lines = Zeilen, die es erkennt:
 formats-try-none = Kein bekanntes Format passt zu dieser Datei.
-formats-try-claimed = { $name }: { $count } von { $lines } Zeilen erkannt, davon { $steps } mit einer Iteration
-demo-intro = Der Referenzfall: nanoGPT auf einer RTX 4070 um 02:30. Zum Nachmachen: { $command }
+formats-try-claimed = { $name }: { $count } von { $lines } Zeilen erkannt, davon { $steps } als Iterationen
+demo-intro = Der Referenzfall: nanoGPT auf einer RTX 4070 um 02:30. Zum Nachvollziehen: { $command }
 written = geschrieben: { $path }
 error-title = Fehler
 error-try = Abhilfe
 
 ## Fehler
 
-error-no-such-file = keine solche Datei
+error-no-such-file = Datei nicht gefunden
     .hint = { $nearby ->
         [none] prüfe den Pfad; ein Ordner, - für die Standardeingabe und .gz, .xz, .zst gehen auch
        *[other] meintest du { $nearby }?
@@ -372,9 +372,9 @@ error-unreadable = nicht lesbar: { $reason }
 error-folder-without-log = in diesem Ordner ist kein Trainings-Log
     .hint = nenne die Datei selbst: stepscope { $place }/train.log
 error-empty = die Datei ist leer
-    .hint = wird die Ausgabe des Trainers gepuffert? Starte python mit -u und versuche es noch einmal, wenn etwas ausgegeben ist
+    .hint = wird die Ausgabe des Trainers gepuffert? Starte python mit -u und versuche es noch einmal, sobald etwas ausgegeben wurde
 error-binary = keine Textdatei
-    .hint = nenne, was der Trainer ausgegeben hat, zum Beispiel: python -u train.py | tee train.log
+    .hint = gib an, was der Trainer ausgegeben hat, zum Beispiel: python -u train.py | tee train.log
 error-broken-archive = die komprimierte Datei lässt sich nicht entpacken: { $reason }
     .hint = entpacke sie von Hand, um zu sehen, was noch da ist: zcat { $place } | stepscope -
 error-broken-database = die Datenbank lässt sich nicht lesen: { $reason }
@@ -385,9 +385,9 @@ error-not-a-training-log = kein bekanntes Format passt zu dieser Datei, und sie 
     .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie du ein neues anlegst
 error-nvidia-smi-table = das ist die Ausgabe von nvidia-smi, kein Trainings-Log
     .hint = stepscope train.log --nvidia-smi { $path }     erklärt ein Log damit
-error-no-format-fits = kein bekanntes Format passt zu dieser Datei; Zeilen wie diese sind vielleicht Iterationen, aber welche Zahl der Schritt oder die Zeit ist, bleibt unklar
+error-no-format-fits = kein bekanntes Format passt zu dieser Datei; Zeilen wie diese sind vielleicht Iterationen, aber welche Zahl die Iteration oder die Zeit ist, bleibt unklar
     .hint = stepscope formats try { $path } --suggest     zeigt, wie weit jedes Format kommt und wie du ein neues anlegst
-error-no-such-config = keine solche Config-Datei
+error-no-such-config = Config-Datei nicht gefunden
     .hint = --config erwartet die Datei, mit der der Lauf gestartet wurde, zum Beispiel config/train_gpt2.py
 error-config-is-folder = die Config ist ein Ordner
     .hint = nenne die Datei selbst
@@ -396,7 +396,7 @@ error-config-too-large = zu groß für eine Config-Datei
 error-config-not-text = die Config ist keine Textdatei
     .hint = --config erwartet nanoGPTs config.py, JSON oder TOML
 error-config-syntax = die Config lässt sich nicht lesen: { $reason }
-    .hint = berichtige sie, oder gib an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
+    .hint = korrigiere sie oder gib nur an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
 error-config-too-deep = die Config ist mehr als { $limit } Ebenen tief verschachtelt
     .hint = gib nur an, worauf es ankommt: --set max_iters=20000 --set eval_interval=500
 error-config-too-many-values = die Config enthält mehr als { $limit } Werte, wenn man ihre Aliase ausschreibt
@@ -425,7 +425,7 @@ error-bad-language = unbekannte Sprache: { $text }
         [none] zur Wahl stehen: { $known }
        *[other] meintest du { $nearest }?
       }
-error-bad-choice = { $flag } kann nicht { $text } sein
+error-bad-choice = { $text } ist kein gültiger Wert für { $flag }
     .hint = { $nearest ->
         [none] zur Wahl stehen: { $known }
        *[other] meintest du { $nearest }?
@@ -454,12 +454,12 @@ error-languages-need-folder = mehrere Sprachen brauchen mehrere Dateien
     .hint = nenne einen Ordner dafür: -o notizen/
 error-no-such-format = unbekanntes Format
     .hint = { $nearest ->
-        [none] stepscope formats     zählt sie auf
+        [none] stepscope formats     listet sie auf
        *[other] meintest du { $nearest }?
       }
 error-no-such-code = unbekannter Code
     .hint = zur Wahl stehen: { $known }
-error-cannot-write = kann nicht schreiben: { $reason }
+error-cannot-write = lässt sich nicht schreiben: { $reason }
     .hint = wähle mit -o einen anderen Ort
 error-unread-lines = { $count ->
     [one] eine Zeile wurde nicht verstanden (--strict)
@@ -494,37 +494,37 @@ plan-fits = { $used } von { $total }
 plan-fits-barely = { $used } von { $total }, knapp
 plan-fits-not = { $used } von { $total }, zu viel
 plan-fits-nothing = { $gpu }: Nicht einmal eine Sequenz passt in den Speicher. Nimm ein kleineres Modell oder einen kürzeren Kontext.
-plan-calibrating = messe diesen Rechner …
+plan-calibrating = Messung auf diesem Rechner läuft …
 plan-note-calibrated = Hier gemessen ({ $gpu }): { $tflops } TFLOPS, Speicher { $bandwidth } GB/s, Platte { $disk } MB/s.
 plan-note-defaults = Nicht angegeben, daher die Vorgaben des Trainers: { $names }.
-plan-note-derived = Die Modellgröße ist nicht angegeben. Zu { $duration } für { $tokens } Tokens auf { $gpu } passen { $low } bis { $high } Parameter; die Tabelle nimmt einen Wert dazwischen. Für genaue Zahlen gib sie an: --params, oder n_layer und n_embd in der Config.
-plan-note-derived-memory = Die Modellgröße ist nicht angegeben. Zu { $duration } für { $tokens } Tokens auf { $gpu } und zum belegten Speicher passen { $low } bis { $high } Parameter; die Tabelle nimmt einen Wert dazwischen. Für genaue Zahlen gib sie an: --params, oder n_layer und n_embd in der Config.
+plan-note-derived = Die Modellgröße ist nicht angegeben. Zu { $duration } für { $tokens } Tokens auf { $gpu } passen { $low } bis { $high } Parameter; die Tabelle nimmt einen Wert dazwischen. Für genaue Zahlen gib sie an: --params oder n_layer und n_embd in der Config.
+plan-note-derived-memory = Die Modellgröße ist nicht angegeben. Zu { $duration } für { $tokens } Tokens auf { $gpu } und zum belegten Speicher passen { $low } bis { $high } Parameter; die Tabelle nimmt einen Wert dazwischen. Für genaue Zahlen gib sie an: --params oder n_layer und n_embd in der Config.
 error-unknown-card = unbekannte GPU
     .hint = zum Beispiel: { $known }
 error-plan-needs-card = welche GPU?
-    .hint = nenne sie: --gpu 4070, oder mehrere: --gpu 4070,4080,4090; oder miss diesen Rechner: --calibrate
+    .hint = nenne sie: --gpu 4070 oder mehrere: --gpu 4070,4080,4090; oder miss auf diesem Rechner: --calibrate
 error-plan-needs-model = welches Modell?
-    .hint = --config config/train_gpt2.py, oder --params 124M, oder --layers 12 --hidden 768
-error-plan-shape-missing = der Config fehlt, was die Größe eines Modells bestimmt: { $names }
-    .hint = ergänze es mit --set, oder gib die Größe an: --params 7B
+    .hint = --config config/train_gpt2.py oder --params 124M oder --layers 12 --hidden 768
+error-plan-shape-missing = in der Config fehlt, was die Modellgröße bestimmt: { $names }
+    .hint = ergänze es mit --set oder gib die Größe an: --params 7B
 error-plan-bad-shape = kein Modell hat eine solche Form
     .hint = zum Beispiel: --layers 12 --hidden 768 --context 1024 --vocab 50304
 error-bad-parameters = keine gültige Parameterzahl
     .hint = zum Beispiel: --params 124M
-error-bad-devices = --devices ist eine ganze Zahl ab 1
+error-bad-devices = --devices erwartet eine ganze Zahl ab 1
     .hint = zum Beispiel: --devices 8
 error-bad-price = kein gültiger Preis
     .hint = zum Beispiel: --price 0.40/h oder --price 0.30/kWh
 error-plan-from-needs-card = welche GPU hat dieses Log geschrieben?
-    .hint = --from-gpu 4070, oder eine gespeicherte Tabelle: --nvidia-smi nvidia-smi.txt
+    .hint = --from-gpu 4070 oder eine gespeicherte Tabelle: --nvidia-smi nvidia-smi.txt
 error-plan-needs-context = wie viele Tokens hat eine Sequenz? Das Log sagt es nicht
     .hint = zum Beispiel: --context 1024
 error-plan-log-untimed = in diesem Log steht keine normale Iteration mit Zeit zum Kalibrieren
-    .hint = plane ohne es, oder versuche es noch einmal, wenn es ein paar Zeilen mehr hat
+    .hint = plane ohne das Log oder versuche es noch einmal, wenn es ein paar Zeilen mehr hat
 error-plan-not-derived = kein Modell üblicher Form braucht auf dieser GPU so lange: Stimmen GPU und Batchgröße?
     .hint = gib das Modell an: --params 124M
 ## Several trainings, several writers
-alarm-trainings = Das Log enthält { $count } Trainings nacheinander. Dieser Bericht gilt dem letzten, ab Zeile { $line }; die Zeit der anderen steht in der Aufstellung.
+alarm-trainings = Das Log enthält { $count } Trainings nacheinander. Dieser Bericht behandelt das letzte, ab Zeile { $line }; die Zeit der anderen steht in der Aufstellung.
 alarm-writers = { $count ->
     [one] Zwei Prozesse schreiben in dieses Log. Eine Iteration des anderen Prozesses ist nicht mitgezählt.
    *[other] Zwei Prozesse schreiben in dieses Log. { $count } Iterationen des anderen Prozesses sind nicht mitgezählt.
@@ -536,24 +536,24 @@ alarm-straggler-host = Rank { $rank } auf { $host } ist um { $share } langsamer 
 
 advice-a102-costs-seen = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }; zwischen zwei Evaluierungen fällt der Loss noch um { $gain }, der Trend bleibt also klar.
 advice-a102-costs-unseen = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }; zwischen zwei Evaluierungen fällt der Loss nur um { $gain }, eine einzelne Evaluierung zeigt das dann nicht mehr.
-advice-a105-costs = Die Kurve wird glatter, aber um etwa { $offset } konstant verschoben; mache am Ende eine große Evaluierung. Dazu musst du die Evaluierung ändern: jedes Mal derselbe Seed für ihre Batches.
-advice-a105-costs-unknown = Die Kurve wird glatter, aber konstant verschoben; mache am Ende eine große Evaluierung. Dazu musst du die Evaluierung ändern: jedes Mal derselbe Seed für ihre Batches.
-advice-a105-evidence = Jede Evaluierung zieht { $count } neue Batches. Mit jedes Mal denselben sind Unterschiede bei gleichen Kosten 4- bis 7,6-mal weniger verrauscht; dann reichen { $fewer }, um den Trend zu zeigen.
-advice-a107-costs = Nur eine Änderung im Code: Jeder Rank evaluiert seinen Teil derselben Batches, die Losses werden gemittelt.
+advice-a105-costs = Die Kurve wird glatter, ist aber um einen konstanten Wert von etwa { $offset } verschoben; führe am Ende eine große Evaluierung durch. Dazu musst du die Evaluierung ändern: jedes Mal derselbe Seed für ihre Batches.
+advice-a105-costs-unknown = Die Kurve wird glatter, ist aber um einen konstanten Wert verschoben; führe am Ende eine große Evaluierung durch. Dazu musst du die Evaluierung ändern: jedes Mal derselbe Seed für ihre Batches.
+advice-a105-evidence = Jede Evaluierung zieht { $count } neue Batches. Sind es jedes Mal dieselben, rauschen Unterschiede bei gleichen Kosten 4- bis 7,6-mal weniger; dann reichen { $fewer }, um den Trend zu zeigen.
+advice-a107-costs = Nur eine Änderung am Code: Jeder Rank evaluiert seinen Teil derselben Batches, und die Losses werden gemittelt.
 advice-a107-evidence = Einer von { $count } Ranks evaluiert, während die anderen warten.
 advice-a108-costs = Ein Absturz kann bis zu { $duration } Arbeit kosten.
-advice-a108-evidence = Ein Checkpoint hält das Training { $duration } auf; bei einem Absturz pro { $between } ergibt Dalys Regel { $best } als bestes Intervall.
-advice-a109-costs = Hauptspeicher für eine Kopie des Zustands, und etwas langsamere Iterationen, während sie geschrieben wird.
+advice-a108-evidence = Ein Checkpoint hält das Training { $duration } lang auf; bei einem Absturz alle { $between } ergibt Dalys Regel { $best } als bestes Intervall.
+advice-a109-costs = RAM für eine Kopie des Zustands und etwas langsamere Iterationen, während sie geschrieben wird.
 advice-a109-evidence = Checkpoints halten das Training während { $share } der Zeit auf.
 advice-a111-costs = Speicher in zyklischen Referenzen wird erst frei, wenn du die Garbage Collection selbst aufrufst, alle paar tausend Iterationen.
 advice-a111-evidence = Die Garbage Collection kostet { $share } der Zeit.
-advice-a112-costs = Hauptspeicher und CPU-Zeit für die Ladeprozesse.
+advice-a112-costs = RAM und CPU-Zeit für die Worker.
 advice-a112-evidence = Das Warten auf Daten kostet { $share } der Zeit.
 advice-a113-costs = Dieselben Tokens pro Iteration: batch_size { $batch } × gradient_accumulation_steps { $accumulation }. Die Ergebnisse unterscheiden sich nur in der Rundung. Reicht der Speicher nicht, mache die Änderung rückgängig.
 advice-a113-evidence = Nur { $share } des GPU-Speichers sind belegt.
 advice-a114-costs = float16 braucht Loss-Scaling, das nanoGPT, Hugging Face und Lightning selbst machen; die Losses weichen leicht ab.
 advice-a114-evidence = { $gpu } hat kein bfloat16 in Hardware: Es wird mit etwa einem Zehntel der Geschwindigkeit emuliert.
-advise-paste = eingeben: { $paste }
+advise-paste = zum Kopieren: { $paste }
 advise-keeps = Ändert nicht, was das Modell lernt.
 advise-changes = Ändert, was das Modell lernt.
 section-whatif = Was das ändern würde
@@ -561,18 +561,18 @@ whatif-change = { $setting }: { $now } → { $then }
 whatif-saves = Spart { $duration } ({ $span }).
 whatif-costs = Kostet { $duration } mehr ({ $span }).
 whatif-same = Ändert an der Zeit nichts.
-whatif-left = Noch { $duration } statt { $before } ({ $span } bei { $confidence })
+whatif-left = Noch { $duration } statt { $before } ({ $span } mit { $confidence } Wahrscheinlichkeit)
 whatif-run = Ein Lauf wie dieser dauert { $duration } statt { $before }.
 whatif-precision = Der Standardfehler des Validierungs-Loss ändert sich von { $before } auf { $after }.
-whatif-unknown = Was { $names } an der Zeit ändern würde, kann dieses Log nicht sagen.
-error-bad-change = --change erwartet name=wert
+whatif-unknown = Was { $names } an der Zeit ändern würde, lässt sich aus diesem Log nicht ablesen.
+error-bad-change = --change erwartet schlüssel=wert
     .hint = zum Beispiel: --change eval_interval=1000
-error-bad-change-value = { $setting } ist eine ganze Zahl ab 1
+error-bad-change-value = { $setting } muss eine ganze Zahl ab 1 sein
     .hint = zum Beispiel: --change { $setting }=500
 
 ## Die GPU
 
-card-mfu = { $gpu }: { $share } ihrer { $peak } TFLOPS (MFU, gemessen am eigenen Maximum dieser GPU).
+card-mfu = { $gpu }: { $share } ihrer { $peak } TFLOPS (MFU, bezogen auf die Spitzenleistung dieser GPU).
 card-normal = Das ist für diese GPU normal: Ein Modell dieser Größe sollte { $span } brauchen.
 card-slow = Das ist für diese GPU langsam: Ein Modell dieser Größe sollte { $span } brauchen.
 card-fast = Das ist schneller als erwartet: Ein Modell dieser Größe sollte { $span } brauchen.
@@ -590,9 +590,9 @@ train-progress = Iteration { $iteration } von { $last }, noch { $left }
 train-doing-evaluation = Iteration { $iteration } von { $last }: Evaluierung …
 train-doing-checkpoint = Iteration { $iteration } von { $last }: Checkpoint wird in den Speicher kopiert …
 train-doing-compile = wird kompiliert …
-train-doing-sampling = { $last } Iterationen fertig: schreibt eine Probe …
+train-doing-sampling = { $last } Iterationen fertig: Textprobe wird erzeugt …
 train-doing-waiting = wartet, bis der letzte Checkpoint auf der Platte ist …
-train-opening-what = Ein kleines GPT ({ $layers } Schichten, { $width } breit) lernt Python aus den Quellen der Standardbibliothek: { $iterations } Iterationen auf { $device }, ein paar Minuten.
+train-opening-what = Ein kleines GPT ({ $layers } Schichten der Breite { $width }) lernt Python aus den Quellen der Standardbibliothek: { $iterations } Iterationen auf { $device }, ein paar Minuten.
 train-opening-when = Alle { $interval } Iterationen wird es evaluiert und in { $folder } gespeichert; Strg-C speichert es und zeigt den Befehl zum Fortsetzen.
 train-opening-end = Am Ende: was es dann schreibt und wo die Zeit geblieben ist.
 train-sample-before = Was es schreibt, bevor es etwas gelernt hat:
@@ -614,31 +614,31 @@ train-phase-startup = Start
 train-phase-sampling = Text erzeugen
 train-phase-other = Sonstiges
 train-saves = { $count ->
-    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand { $stalled } still und spart { $saved } gegenüber dem Warten auf die Platte.
-   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand { $stalled } still und spart { $saved } gegenüber dem Warten auf die Platte.
+    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still, { $saved } weniger als beim Warten auf die Platte.
+   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still, { $saved } weniger als beim Warten auf die Platte.
   }
-train-interference = Iterationen während des Schreibens dauerten das { $ratio }-Fache der anderen.
-train-more = Checkpoint und Logs: { $folder }. Weiter: stepscope sample --out_dir={ $folder }, oder stepscope { $folder }
+train-interference = Iterationen während des Schreibens dauerten { $ratio }-mal so lange wie die anderen.
+train-more = Checkpoint und Logs: { $folder }. Weiter: stepscope sample --out_dir={ $folder } oder stepscope { $folder }
 train-stopped = { $signal }: vor Iteration { $iteration } angehalten und gespeichert. Fortsetzen mit: { $command }
-train-no-wandb = wandb_log ist an, aber wandb ist nicht installiert (pip install wandb). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
-train-no-tensorboard = tensorboard ist an, aber TensorBoard ist nicht installiert (pip install tensorboard). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
-train-no-tracker = { $name } ließ sich nicht starten ({ $reason }). Das Training geht ohne weiter.
+train-no-wandb = wandb_log ist eingeschaltet, aber wandb ist nicht installiert (pip install wandb). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
+train-no-tensorboard = tensorboard ist eingeschaltet, aber TensorBoard ist nicht installiert (pip install tensorboard). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
+train-no-tracker = { $name } ließ sich nicht starten ({ $reason }). Das Training geht ohne { $name } weiter.
 train-kept = Die Logs und der beste Checkpoint des vorigen Laufs in diesem Ordner liegen jetzt in { $folder }.
 train-unknown-setting = { $setting } in { $path } ist keine Einstellung dieses Trainers und bewirkt nichts.
-train-bf16-crashes = bfloat16 stürzt auf dieser CPU ab (in einem Kindprozess getestet): Training in float32.
-train-bf16-slower = bfloat16 braucht auf dieser CPU das { $ratio }-Fache von float32 (in einem Kindprozess getestet): Training in float32.
+train-bf16-crashes = bfloat16 führt auf dieser CPU zum Absturz (in einem Kindprozess getestet): Training in float32.
+train-bf16-slower = bfloat16 braucht auf dieser CPU { $ratio }-mal so lange wie float32 (in einem Kindprozess getestet): Training in float32.
 train-cuda-only = { $dtype } gibt es nur mit CUDA: Training in float32 auf { $device }.
-train-staging = Checkpoints halten eine Kopie von { $size } GB im Hauptspeicher, damit das Training nicht auf die Platte wartet (--staging=False wartet und hält keine).
-train-staging-tight = Checkpoints halten eine Kopie von { $size } GB im Hauptspeicher, frei sind { $left } GB: Mit --staging=False gibt es keine Kopie, und das Training wartet auf die Platte.
+train-staging = Für Checkpoints liegt eine Kopie von { $size } GB im RAM, damit das Training nicht auf die Platte wartet (--staging=False wartet und kommt ohne Kopie aus).
+train-staging-tight = Für Checkpoints liegt eine Kopie von { $size } GB im RAM, und nur { $left } GB sind frei. Mit --staging=False gibt es keine Kopie, und das Training wartet auf die Platte.
 train-broken-checkpoint = Der Checkpoint ist unvollständig, der vorige wird versucht: { $path } ({ $reason }).
-train-from-checkpoint = { $setting } ist im Checkpoint { $value } und hat Vorrang vor { $asked }.
+train-from-checkpoint = { $setting } ist im Checkpoint { $value }; das hat Vorrang vor { $asked }.
 train-other-batches = Die Batches sind nicht die des Checkpoints (andere Größen, Evaluierung oder Prozesszahl): Die Datenreihenfolge beginnt von vorn.
-train-save-failed = ALARM: Der Checkpoint von Iteration { $iteration } wurde nicht geschrieben: { $reason }. Das Training geht weiter; der vorige Checkpoint ist unberührt.
+train-save-failed = ALARM: Der Checkpoint von Iteration { $iteration } wurde nicht geschrieben: { $reason }. Das Training geht weiter; der vorige Checkpoint ist intakt.
 data-ready = { $folder }: { $train } Tokens zum Trainieren, { $val } zum Validieren
-data-use = Verwenden: { $command }
-data-download = { $url } wird geladen …
-train-shard-alone = shard hat mit einem Prozess keine Wirkung: torchrun startet mehrere.
-selftest-begins = { $count } Teile des Trainers werden auf { $device } ausprobiert:
+data-use = Zum Verwenden: { $command }
+data-download = { $url } wird heruntergeladen …
+train-shard-alone = shard hat bei einem einzigen Prozess keine Wirkung: torchrun startet mehrere.
+selftest-begins = { $count } Teile des Trainers werden auf { $device } getestet:
 selftest-pass = ok
 selftest-fail = FEHLER
 selftest-ends = { $failed ->
@@ -653,101 +653,101 @@ selftest-clock = { $steps } Iterationen ergeben zusammen { $counted } s, die Sch
 selftest-checkpoint = { $differing } Tensoren weichen vom Stand beim Checkpoint ab; längste Unterbrechung { $stall } s
 selftest-resume = { $differing } von { $steps } Losses und { $tensors } Tensoren weichen vom ununterbrochenen Lauf ab
 selftest-sample = { $tokens } Tokens, beide Male dieselben
-selftest-muon = Singulärwerte einer Aktualisierung von { $least } bis { $most } in { $dtype }
-selftest-processes = zwei Prozesse über { $backend }: Losses weichen von denen eines Prozesses um { $worst } ab
-selftest-shard = zwei Prozesse mit Shards über { $backend }: Losses weichen von denen eines Prozesses um { $worst } ab
+selftest-muon = Singulärwerte eines Updates von { $least } bis { $most } in { $dtype }
+selftest-processes = zwei Prozesse über { $backend }: Losses weichen von denen eines einzelnen Prozesses um bis zu { $worst } ab
+selftest-shard = zwei Prozesse mit Shards über { $backend }: Losses weichen von denen eines einzelnen Prozesses um bis zu { $worst } ab
 export-done = { $path }: { $size } MB, vor Iteration { $iteration }
 error-train-no-slices = hier liegt kein Checkpoint in Shards
     .hint = train --shard=True schreibt einen als Ordner dieses Namens; ckpt.pt braucht keinen Export
-error-train-no-torch = zum Trainieren braucht es PyTorch
+error-train-no-torch = das Training braucht PyTorch
     .hint = { $install }
 error-train-setting-type = { $setting } erwartet einen Wert vom Typ { $wanted }
     .hint = zum Beispiel: --{ $setting }=… mit einem { $wanted }, wie in nanoGPT
 error-train-choice = ungültiger Wert für { $setting }
     .hint = zur Wahl stehen: { $known }
-error-train-range = { $setting } liegt außerhalb des Bereichs
+error-train-range = { $setting } liegt außerhalb des gültigen Bereichs
     .hint = das Minimum ist { $least }; dropout, beta1 und beta2 müssen unter 1 liegen
 error-train-heads = n_embd muss ein Vielfaches von n_head sein
     .hint = zum Beispiel: --n_embd=384 --n_head=6
-error-train-odd-head = rotierende Positionen brauchen Köpfe gerader Breite (n_embd / n_head)
-    .hint = zum Beispiel: --n_embd=384 --n_head=6, oder --recipe=nanogpt
+error-train-odd-head = Rotary Embeddings brauchen Heads mit gerader Breite (n_embd / n_head)
+    .hint = zum Beispiel: --n_embd=384 --n_head=6 oder --recipe=nanogpt
 error-train-gpt2-recipe = die Gewichte von GPT-2 passen nur zum Netz von GPT-2
     .hint = --recipe=nanogpt
 error-train-unknown-character = { $character } kommt im Korpus nicht vor
-    .hint = beginne mit Zeichen, die das Netz gesehen hat
+    .hint = beginne mit Zeichen, die das Netz kennt
 error-train-not-saved = das Training ist zu Ende, aber sein letzter Checkpoint (Iteration { $iteration }) wurde nicht geschrieben: { $reason }
     .hint = { $saved ->
-        [0] es gibt keinen Checkpoint: Platz schaffen und neu trainieren
-       *[other] der neueste vollständige Checkpoint ist der von Iteration { $saved }: Platz schaffen und mit --init_from=resume dort weitermachen
+        [0] es gibt keinen Checkpoint: schaffe Platz und trainiere neu
+       *[other] der neueste vollständige Checkpoint ist der von Iteration { $saved }: schaffe Platz und mach dort mit --init_from=resume weiter
       }
 error-train-bad-meta = meta.pkl ist keine von nanoGPT: { $reason }
-    .hint = neu anlegen: stepscope data prepare FILE
-error-train-no-data = keine Daten dieses Namens
-    .hint = anlegen mit stepscope data prepare FILE --out data/{ $name }, oder einen Ordner mit train.bin und val.bin nennen: --dataset=DIR
-error-train-short-data = { $tokens } Tokens sind zu wenige für Folgen von { $block_size }, oder die Datei besteht nicht aus 16-Bit-Tokens
-    .hint = mehr Text nehmen oder ein kleineres --block_size
+    .hint = lege sie neu an: stepscope data prepare DATEI
+error-train-no-data = kein Datensatz mit diesem Namen
+    .hint = lege ihn mit stepscope data prepare DATEI --out data/{ $name } an oder nenne einen Ordner mit train.bin und val.bin: --dataset=ORDNER
+error-train-short-data = { $tokens } Tokens sind zu wenige für Sequenzen von { $block_size }, oder die Datei enthält keine 16-Bit-Tokens
+    .hint = nimm mehr Text oder ein kleineres --block_size
 error-train-unreadable = nicht lesbar: { $reason }
-    .hint = Namen und Rechte prüfen
+    .hint = prüfe Namen und Rechte
 error-train-vocabulary = Token { $token } passt nicht zu einem Vokabular von { $vocab_size }
-    .hint = die Daten gehören nicht zu diesem Checkpoint oder zu meta.pkl: das richtige --dataset nennen oder mit --init_from=scratch beginnen
-error-train-no-tiktoken = die Bytepaare von GPT-2 brauchen tiktoken
-    .hint = { $install }, oder --tokens char
-error-train-tiktoken-download = tiktoken konnte die Tabellen von GPT-2 nicht laden ({ $reason })
-    .hint = von einem Rechner kopieren, der sie hat, und TIKTOKEN_CACHE_DIR setzen, oder --tokens char
-error-train-no-stdlib = dieses Python hat die Quellen seiner Standardbibliothek nicht dabei
-    .hint = einen eigenen Text vorbereiten: stepscope data prepare FILE
+    .hint = die Daten gehören nicht zu diesem Checkpoint oder zu meta.pkl: nenne das richtige --dataset oder beginne mit --init_from=scratch
+error-train-no-tiktoken = die Byte-Pair-Tokens von GPT-2 brauchen tiktoken
+    .hint = { $install } oder --tokens char
+error-train-tiktoken-download = tiktoken konnte die Tabellen von GPT-2 nicht herunterladen ({ $reason })
+    .hint = kopiere sie von einem Rechner, der sie hat, und setze TIKTOKEN_CACHE_DIR, oder nimm --tokens char
+error-train-no-stdlib = bei diesem Python fehlen die Quellen der Standardbibliothek
+    .hint = bereite einen eigenen Text vor: stepscope data prepare DATEI
 error-train-no-safetensors = die Gewichte von GPT-2 brauchen safetensors
     .hint = { $install }
 error-train-bad-gpt2 = kein Ordner mit GPT-2-Gewichten: { $reason }
     .hint = er enthält config.json und model.safetensors, wie Hugging Face sie veröffentlicht
-error-train-no-gpt2 = hier sind keine Gewichte von { $name }, und es wird nichts geladen
+error-train-no-gpt2 = hier sind keine Gewichte von { $name }, und es wird nichts heruntergeladen
     .hint = hf download openai-community/{ $name } --local-dir { $name }, dann --gpt2_folder={ $name }
 error-train-no-checkpoint = kein Checkpoint zum Fortsetzen
-    .hint = seinen Ordner mit --out_dir nennen oder mit --init_from=scratch beginnen
+    .hint = nenne seinen Ordner mit --out_dir oder beginne mit --init_from=scratch
 error-train-no-whole-checkpoint = kein vollständiger Checkpoint: { $reason }
-    .hint = mit --init_from=scratch beginnen oder einen vollständigen dorthin kopieren
+    .hint = beginne mit --init_from=scratch oder kopiere einen vollständigen dorthin
 error-train-bad-checkpoint = der Checkpoint passt nicht: { $reason }
     .hint = er muss von diesem Trainer oder von nanoGPTs train.py stammen
 error-train-block-size = das geladene Netz liest höchstens { $block_size } Tokens
     .hint = --block_size={ $block_size } oder weniger
-error-train-accumulation = { $processes } Prozesse können diese Zahl von Mikro-Batches nicht gleich aufteilen
-    .hint = gradient_accumulation_steps als Vielfaches von { $processes } wählen
+error-train-accumulation = { $processes } Prozesse können diese Zahl von Mikro-Batches nicht gleichmäßig aufteilen
+    .hint = wähle für gradient_accumulation_steps ein Vielfaches von { $processes }
 error-train-memory = Speicher voll
-    .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } trainiert dieselben Tokens mit weniger Speicher; oder block_size, n_layer oder n_embd verkleinern
-error-train-rank-lost = ein anderer Prozess des Laufs ist weg: { $reason }
+    .hint = --batch_size={ $batch_size } --gradient_accumulation_steps={ $accumulation } trainiert mit denselben Tokens und weniger Speicher; oder verkleinere block_size, n_layer oder n_embd
+error-train-rank-lost = ein anderer Prozess des Laufs ist nicht mehr da: { $reason }
     .hint = sieh dir seine Ausgabe an und starte dann alle mit --init_from=resume neu
 error-selftest-alone = --selftest nimmt keine Einstellungen außer --device
     .hint = stepscope train --selftest --device=cuda
-error-train-compile = torch.compile ist gescheitert: { $reason }
+error-train-compile = torch.compile ist fehlgeschlagen: { $reason }
     .hint = --compile=False trainiert ohne
 error-train-nan = der Loss ist { $value } bei Iteration { $iteration }: Training angehalten
-    .hint = versuche ein kleineres learning_rate oder ein längeres warmup_iters; ckpt.pt, falls vorhanden, ist von vorher und gut: --init_from=resume
+    .hint = versuche es mit einer kleineren learning_rate oder mehr warmup_iters; ckpt.pt, falls vorhanden, stammt von vorher und ist in Ordnung: --init_from=resume
 error-sample-no-meta = die Zeichen dieses Netzes stehen in meta.pkl seines Datenordners, und der ist nicht hier
     .hint = starte es dort, wo trainiert wurde: in dem Ordner, der data/{ $name } enthält
 error-train-locked = ein anderer Trainer benutzt diesen Ordner (Prozess { $process })
-    .hint = gib jedem Lauf einen eigenen Ordner: --out_dir=DIR
+    .hint = gib jedem Lauf einen eigenen Ordner: --out_dir=ORDNER
 error-train-misspelt = eine Einstellung { $setting } gibt es nicht
     .hint = meintest du { $meant }?
 error-train-out-dir = dort kann nicht geschrieben werden: { $reason }
-    .hint = einen anderen Ordner nennen
+    .hint = nenne einen anderen Ordner
 error-train-device = dieses Gerät gibt es nicht
     .hint = --device=cpu, cuda, cuda:1 oder mps
 error-train-no-device = PyTorch findet hier kein { $name }-Gerät
     .hint = --device=cpu --compile=False
 error-train-config-expression = der Wert von { $setting } ließe sich nur durch Ausführen der Datei bestimmen; Config-Dateien werden gelesen, nicht ausgeführt
-    .hint = schreib den Wert selbst hin, oder entferne die Zeile und gib ihn als Option an: --{ $setting }=…
+    .hint = schreib den Wert selbst hin oder entferne die Zeile und gib ihn als Option an: --{ $setting }=…
 error-data-too-many-characters = { $count } verschiedene Zeichen sind zu viele für 16-Bit-Tokens
     .hint = --tokens gpt2
 error-data-empty = kein Text darin
-    .hint = eine Datei mit Text nennen; eine .jsonl-Datei hat je Zeile ein Dokument unter "text"
+    .hint = nenne eine Datei mit Text; eine .jsonl-Datei hat je Zeile ein Dokument unter "text"
 error-data-not-text = kein Text in UTF-8
-    .hint = vorher umwandeln, zum Beispiel mit iconv
+    .hint = wandle ihn vorher um, zum Beispiel mit iconv
 error-data-bad-record = kein JSON-Eintrag mit "text"
     .hint = ein Dokument je Zeile, mit dem Schlüssel text
-error-data-no-download = das Laden ist gescheitert: { $reason }
-    .hint = die Datei anders besorgen und nennen: stepscope data prepare shakespeare input.txt
-error-data-openwebtext = OpenWebText hat 54 GB und wird hier nicht geladen
-    .hint = als .jsonl mit einem "text" je Zeile exportieren und die Dateien nennen: stepscope data prepare openwebtext part-*.jsonl
+error-data-no-download = der Download ist fehlgeschlagen: { $reason }
+    .hint = besorge die Datei auf anderem Weg und nenne sie: stepscope data prepare shakespeare input.txt
+error-data-openwebtext = OpenWebText ist 54 GB groß und wird hier nicht heruntergeladen
+    .hint = exportiere es als .jsonl mit einem "text" je Zeile und nenne die Dateien: stepscope data prepare openwebtext part-*.jsonl
 
 ## Live
 
@@ -761,17 +761,17 @@ live-warmup = startet (kompiliert, { $duration }); die Prognose folgt
 live-training = trainiert, letzte Zeile vor { $duration }
 live-evaluation = evaluiert seit { $duration }
 live-checkpoint = speichert seit { $duration }
-live-stalled = seit { $duration } keine Ausgabe: hängt es?
+live-stalled = seit { $duration } keine Ausgabe: hängt der Lauf?
 live-closing = alle Iterationen sind fertig; der Prozess läuft noch
-live-finished = vollständig
+live-finished = fertig
 live-ended = beendet
 live-usual = (üblich: { $duration })
 alarm-stall = Seit { $duration } keine Ausgabe (üblich: { $usual }, Grenze: { $limit }). Sieh dir den Prozess an: stepscope attach PID
-run-kept = Gespeichert in { $folder }. Ganzer Bericht: stepscope { $folder }
-run-kept-partly = Gespeichert in { $folder }, ohne { $count ->
-    [one] ein Byte
-   *[other] { $count } Bytes
-  } der Ausgabe, für die auf der Platte kein Platz war. Ganzer Bericht: stepscope { $folder }
+run-kept = Gespeichert in { $folder }. Vollständiger Bericht: stepscope { $folder }
+run-kept-partly = { $count ->
+    [one] Gespeichert in { $folder }, bis auf ein Byte der Ausgabe, für das auf der Platte kein Platz war. Vollständiger Bericht: stepscope { $folder }
+   *[other] Gespeichert in { $folder }, bis auf { $count } Bytes der Ausgabe, für die auf der Platte kein Platz war. Vollständiger Bericht: stepscope { $folder }
+  }
 alarm-disk = Das Log lässt sich nicht mehr in { $folder } schreiben: { $reason }. Der Befehl läuft weiter, seine Ausgabe erscheint hier bis zum Ende.
 alarm-recording-gone = { $folder } wurde gelöscht: Die Aufzeichnung ist verloren. Der Befehl läuft weiter, seine Ausgabe erscheint hier bis zum Ende.
 error-run-not-started = der Befehl konnte nicht gestartet werden
@@ -786,20 +786,20 @@ error-needs-extra = dazu wird das Extra { $extra } gebraucht
     .hint = { $install }
 error-bad-address = keine gültige Adresse für Benachrichtigungen
     .hint = zum Beispiel: --notify mailto://user:pass@example.org
-error-bad-interval = --interval sind Sekunden, von 0.05 bis 3600
+error-bad-interval = --interval erwartet Sekunden, von 0.05 bis 3600
     .hint = zum Beispiel: --interval 2
 error-watch-one-log = nur ein Log auf einmal
     .hint = folge dem neuesten Teil des Laufs
 live-place = in { $place }
 attach-log = sein Log: { $path }
-attach-no-stack = Der Stack ist nicht zu sehen ({ $reason }). Als derselbe Benutzer starten oder erlauben: sudo sysctl kernel.yama.ptrace_scope=0
-error-no-such-process = kein solcher Prozess
+attach-no-stack = Der Stack lässt sich nicht lesen ({ $reason }). Starte als derselbe Benutzer oder erlaube es: sudo sysctl kernel.yama.ptrace_scope=0
+error-no-such-process = Prozess nicht gefunden
     .hint = pgrep -af python     zeigt die laufenden
 error-process-not-ours = dieser Prozess gehört einem anderen Benutzer
     .hint = starte es als dieser Benutzer: sudo -u BENUTZER stepscope attach { $place }
 error-process-without-log = dieser Prozess schreibt auf ein Terminal oder in eine Pipe, nicht in eine Datei
-    .hint = nenne sein Log: stepscope attach { $pid } --log train.log; oder starte ihn mit: stepscope run -- CMD
-error-bad-speed = --speed ist eine Zahl über 0
+    .hint = nenne sein Log: stepscope attach { $pid } --log train.log; oder starte ihn mit: stepscope run -- BEFEHL
+error-bad-speed = --speed erwartet eine Zahl über 0
     .hint = zum Beispiel: --speed 50
 error-replay-file = nur eine Datei kann wiedergegeben werden
     .hint = speichere sie zuerst: cat > train.log
@@ -821,88 +821,88 @@ cause-optimizer = periodische Optimizer-Arbeit
 cause-power = Leistungsgrenze
 cause-profiler = Profiler
 cause-recompile = Neukompilierung
-cause-schedule = Zeitplan
+cause-schedule = Schedule
 cause-straggler = langsamer Rank
 cause-c01-evidence = sie enthält eine Evaluierung von { $duration }
 cause-c01-rest = die Zeile der Evaluierung meldet { $duration }; jede Evaluierung hier dauert { $rest } länger
 cause-c01-beside = sie liegt neben der Zeile einer Evaluierung, wie die meisten Evaluierungen hier: { $duration } länger
-cause-c01-period = sie wiederholt sich im Abstand der Evaluierungen, alle { $every } Iterationen ({ $count }-mal), auch wenn keine Zeile es sagt
+cause-c01-period = sie wiederholt sich im Abstand der Evaluierungen, alle { $every } Iterationen ({ $count }-mal), obwohl keine Zeile das meldet
 cause-c02-evidence = sie enthält einen Checkpoint von { $duration }
-cause-c02-period = sie wiederholt sich im Abstand der Checkpoints, alle { $every } Iterationen ({ $count }-mal), auch wenn keine Zeile es sagt
+cause-c02-period = sie wiederholt sich im Abstand der Checkpoints, alle { $every } Iterationen ({ $count }-mal), obwohl keine Zeile das meldet
 cause-c03-evidence = sie kommt gleich nach einem Checkpoint, und auf { $share } der { $count } Checkpoints folgen langsame Iterationen
-cause-c04-evidence = unter den ersten Iterationen des Prozesses: { $duration } Kompilieren und erste GPU-Nutzung
+cause-c04-evidence = sie gehört zu den ersten Iterationen des Prozesses: { $duration } für Kompilieren und erste GPU-Nutzung
 cause-c05-evidence = die erste Evaluierung dauerte { $own }, die { $count } späteren { $others }
 cause-c05-level = die Änderung beginnt gleich nach der ersten Evaluierung, vor Iteration { $step }
-cause-c06-partial = die letzte Iteration einer Epoche von { $count }: ein Teilbatch hat eine andere Form
-cause-c06-fading = eine von { $count } langsamen Iterationen, die seltener werden, { $share } davon im ersten Viertel: Neue Formen kommen immer seltener vor
+cause-c06-partial = die letzte Iteration einer Epoche mit { $count } Iterationen: Ein unvollständiger Batch hat eine andere Shape
+cause-c06-fading = eine von { $count } langsamen Iterationen, die seltener werden, { $share } davon im ersten Viertel: Neue Shapes kommen immer seltener vor
 cause-c06-level = die Änderung beginnt mit einer einzigen sehr langsamen Iteration, { $step } ({ $duration } länger)
 cause-c08-printed = eine Zeile meldet eine Garbage Collection von { $duration }
-cause-c08-evidence = { $count } Iterationen dauern etwa gleich viel länger, { $duration } (± { $share }), ohne festen Abstand; das ist typisch für Pythons Garbage Collection
+cause-c08-evidence = { $count } Iterationen dauern alle etwa gleich viel länger, um { $duration } (± { $share }), in unregelmäßigem Abstand; das ist typisch für Pythons Garbage Collection
 cause-c09-twins = langsame Iterationen wiederholen sich alle { $first } und alle { $second } Iterationen, zwei verschränkte Takte: Die Ranks erreichen das Ende eines Daten-Shards um einen Schritt versetzt
 cause-c09-tokens = alle { $every } Iterationen: ein Shard von { $shard } Tokens bei { $tokens } pro Iteration
 cause-c09-evidence = alle { $every } Iterationen, keine ganze Zahl, { $count }-mal: typisch für das Ende eines Daten-Shards
 cause-c09-whole = alle { $every } Iterationen: vielleicht das Ende eines Daten-Shards
 cause-c10-evidence = genau alle { $every } Iterationen, immer etwa { $duration } länger: geplante Arbeit des Optimizers
-cause-c11-workers = der Abstand der langsamen Iterationen entspricht der Zahl der Ladeprozesse, { $count }
-cause-c11-evidence = alle { $every } Iterationen, um wechselnde Beträge (± { $share }): typisch für ebenso viele Ladeprozesse, die nicht nachkommen
-cause-c12-evidence = die erste Iteration einer Epoche von { $steps }; { $share } der { $count } Epochen beginnen langsam
-cause-c12-period = am Rand jeder Epoche von { $steps } Iterationen ({ $count }-mal): Ladeprozesse starten neu
-cause-c13-evidence = die Iterationen wurden früh im Lauf ({ $done } davon) um { $share } schneller und blieben es; das ist typisch für Daten, die nach dem ersten Lesen im Cache liegen
-cause-c14-evidence = währenddessen wurde eine Datei geladen, die { $own } bis zur Antwort brauchte; die { $count } anderen brauchen { $usual }
-cause-c16-more = { $count } Wiederholungen der Speicheranforderung in ihrem Fenster, { $usual } in einem üblichen
-cause-c16-usual = { $count } Wiederholungen der Speicheranforderung in ihrem Fenster, aber auch { $usual } in den anderen: Sie bremsen jedes Fenster, nicht nur dieses
-cause-c17-full = plötzlich und dauerhaft { $change } langsamer, bei { $share } belegtem GPU-Speicher: Seiten können in den Hauptspeicher wandern
+cause-c11-workers = der Abstand der langsamen Iterationen entspricht der Zahl der Loader-Worker, { $count }
+cause-c11-evidence = alle { $every } Iterationen, unterschiedlich stark (± { $share }): typisch für ebenso viele Loader-Worker, die nicht nachkommen
+cause-c12-evidence = die erste Iteration einer Epoche mit { $steps } Iterationen; { $share } der { $count } Epochen beginnen langsam
+cause-c12-period = an jeder Epochengrenze, alle { $steps } Iterationen ({ $count }-mal): Die Loader-Worker starten neu
+cause-c13-evidence = die Iterationen wurden früh im Lauf (bei { $done }) um { $share } schneller und blieben es; das ist typisch für Daten, die nach dem ersten Lesen im Cache liegen
+cause-c14-evidence = währenddessen wurde eine Datei abgerufen, bis zur Antwort vergingen { $own }; bei den { $count } anderen sind es { $usual }
+cause-c16-more = wiederholte Speicheranforderungen in ihrem Fenster: { $count }, üblich sind { $usual }
+cause-c16-usual = wiederholte Speicheranforderungen in ihrem Fenster: { $count }, in den anderen aber auch { $usual }: Sie bremsen jedes Fenster, nicht nur dieses
+cause-c17-full = plötzlich und dauerhaft { $change } langsamer, bei { $share } Belegung des GPU-Speichers: Speicherseiten können in den RAM ausgelagert werden
 cause-c17-evidence = plötzlich und dauerhaft { $change } langsamer: unter Windows oder WSL liegt das an vollem GPU-Speicher
-cause-c18-evidence = { $change } langsamer, erst steigend, dann gleichbleibend: typisch für eine GPU, die ihre Betriebstemperatur erreicht
-cause-c18-follows = { $change } langsamer, und Evaluierungen um denselben Faktor: Die ganze Berechnung wurde langsamer
-cause-c19-pinned = die GPU zieht { $share } ihrer Leistungsgrenze
+cause-c18-evidence = { $change } langsamer, erst zunehmend, dann gleichbleibend: typisch für eine GPU, die ihre Betriebstemperatur erreicht
+cause-c18-follows = { $change } langsamer, und Evaluierungen um denselben Faktor: Alle Berechnungen wurden langsamer
+cause-c19-pinned = die GPU schöpft ihre Leistungsgrenze zu { $share } aus
 cause-c19-evidence = { $change } langsamer und gleichmäßig: passt zu einer Leistungs- oder Taktgrenze
-cause-c20-window = { $change } langsamer mit scharfen Kanten, und später zurück auf dem alten Niveau: Wahrscheinlich hat ein anderer Job eine Zeit lang die Maschine mitbenutzt
-cause-c20-back = { $share } schneller, zurück auf einem früheren Niveau: Wahrscheinlich ist ein anderes Programm auf der Maschine zu Ende
-cause-c20-evidence = plötzlich { $change } langsamer: Ein anderes Programm auf GPU oder Rechner kann begonnen haben
-cause-c20-burst = eine von { $count } langsamen Iterationen verschiedener Länge innerhalb von { $steps } Zeilen: Vielleicht wird die Maschine geteilt
+cause-c20-window = { $change } langsamer, mit klarem Anfang und Ende, danach wieder auf dem alten Niveau: Vermutlich lief eine Zeit lang ein anderer Job auf dem Rechner
+cause-c20-back = { $share } schneller, zurück auf einem früheren Niveau: Vermutlich hat sich ein anderes Programm auf dem Rechner beendet
+cause-c20-evidence = plötzlich { $change } langsamer: Vielleicht wurde auf der GPU oder dem Rechner ein anderes Programm gestartet
+cause-c20-burst = eine von { $count } langsamen Iterationen verschiedener Länge innerhalb von { $steps } Zeilen: Vielleicht nutzt noch jemand den Rechner
 cause-c21-evidence = der langsamste Rank brauchte { $slowest }, der schnellste { $fastest }: Die anderen warteten auf ihn
 cause-c22-evidence = eine einzelne Pause von { $duration } zwischen Iterationen von { $level }: angehalten, blockiert oder hängengeblieben
 cause-c24-evidence = alle { $every } Iterationen, ein Vielfaches des Log-Intervalls von { $interval }, bei kurzen Iterationen
-cause-c25-memory = { $count } Mikroschritte zu { $batch } Sequenzen pro Iteration, bei { $share } belegtem GPU-Speicher: Ein größerer Batch mit weniger Mikroschritten würde passen
-cause-c25-small = { $count } Mikroschritte zu { $batch } Sequenzen pro Iteration für ein Modell mit { $parameters } Parametern auf einer GPU: War das für acht gedacht?
-cause-c26-attention = der Kopf warnt vor langsamer Attention: Jede Iteration rechnet sie ohne Fused Kernel
+cause-c25-memory = { $count } Mikroschritte zu { $batch } Sequenzen pro Iteration, bei { $share } Belegung des GPU-Speichers: Ein größerer Batch mit weniger Mikroschritten würde passen
+cause-c25-small = { $count } Mikroschritte zu { $batch } Sequenzen pro Iteration für ein Modell mit { $parameters } Parametern auf einer GPU: War das für acht GPUs gedacht?
+cause-c26-attention = eine Warnung am Anfang des Logs meldet langsame Attention: Jede Iteration läuft ohne Fused Kernel
 cause-c26-dtype = der Lauf rechnet mit 32-Bit-Gleitkommazahlen: Die Tensor Cores der GPU bleiben ungenutzt
 cause-c27-evidence = sie hatte das { $factor }-Fache der üblichen Arbeit, und die Zeit folgt in diesem Lauf der Arbeit (Korrelation { $tied })
 cause-c27-level = die Arbeit pro Iteration änderte sich gleichzeitig auf das { $factor }-Fache
 cause-c28-evidence = die erste Iteration nach dem Fortsetzen bei { $step }: Laden, Kompilieren und Überspringen dauerten { $duration }
 cause-c29-evidence = ein stetiger Anstieg um { $change } über den Lauf, der nicht abflacht; typisch für etwas, das mit jeder Iteration wächst
-cause-c30-evidence = ein Anstieg auf der CPU: Zahlen nahe null können denormal geworden sein
+cause-c30-evidence = ein Anstieg auf der CPU: Zahlen nahe null sind vielleicht denormal geworden
 cause-c32-evidence = eine Zeile davor meldet eine Profiler-Aufzeichnung
-cause-c33-evidence = die erste Iteration nach einer Evaluierung; { $share } der { $count } Evaluierungen haben eine solche
-cause-c33-period = die Iteration nach einer Evaluierung ist { $count }-mal langsam, obwohl die Uhr dieses Logs Evaluierungen auslässt
+cause-c33-evidence = die erste Iteration nach einer Evaluierung; bei { $share } der { $count } Evaluierungen ist es ebenso
+cause-c33-period = die Iteration nach einer Evaluierung ist { $count }-mal langsam, obwohl die Uhr dieses Logs Evaluierungen nicht mitzählt
 cause-c34-evidence = eine Änderung um { $change } über den Lauf fast ohne Rauschen (± { $noise }): eher geplant als gewachsen
 cause-c35-evidence = das Log meldet, dass sie { $duration } auf ihre Daten wartete
 cause-c35-figure = sie wartete pro Iteration { $own } auf ihre Daten, sonst { $usual }
 cause-c35-level = die Wartezeit auf Daten änderte sich gleichzeitig, von { $before } auf { $after } pro Iteration: { $share } der Änderung
-cause-c36-evidence = sie folgt auf eine Zeile, die vor { $count } Iterationen steht, { $hits } davon langsam
+cause-c36-evidence = sie folgt auf eine Zeile, wie sie vor { $count } Iterationen steht; { $hits } davon waren langsam
 cause-c36-evaluation = Evaluierungen nach einer solchen Zeile dauern { $own }, die anderen { $others } ({ $count } davon)
-level-slower = Die Iterationen sind seit Nummer { $step } um { $share } langsamer ({ $duration }).
-level-faster = Die Iterationen sind seit Nummer { $step } um { $share } schneller ({ $duration }).
-level-candidate = Beste Erklärung: { $cause } ({ $code }, { $confidence } sicher): { $evidence }.
+level-slower = Ab Iteration { $step } sind die Iterationen um { $share } langsamer ({ $duration }).
+level-faster = Ab Iteration { $step } sind die Iterationen um { $share } schneller ({ $duration }).
+level-candidate = Wahrscheinlichste Ursache: { $cause } ({ $code }, { $confidence } sicher): { $evidence }.
 level-others = Auch möglich: { $others }.
-level-none = Nichts im Log erklärt es.
+level-none = Das Log liefert dafür keine Erklärung.
 candidate-short = { $cause } ({ $code }, { $confidence })
 slow-rhythm = Alle { $every } Iterationen dauert eine { $duration } länger (bisher { $count }-mal): { $cause } ({ $code }).
-slow-rhythm-maybe = Alle { $every } Iterationen dauert eine { $duration } länger (bisher { $count }-mal); nichts belegt sicher, warum. Am ehesten: { $candidate }.
-slow-rhythm-unknown = Alle { $every } Iterationen dauert eine { $duration } länger (bisher { $count }-mal); nichts erklärt es.
+slow-rhythm-maybe = Alle { $every } Iterationen dauert eine { $duration } länger (bisher { $count }-mal); warum, ist nicht sicher. Am ehesten: { $candidate }.
+slow-rhythm-unknown = Alle { $every } Iterationen dauert eine { $duration } länger (bisher { $count }-mal); warum, zeigt das Log nicht.
 finding-line = Der ganze Lauf: { $evidence } ({ $code }).
-settle-stamps = Zeitstempel in den Zeilen würden eine Pause der Maschine von einer langsamen Iteration unterscheiden: { $command }
-settle-data = Wenn das Log ausgäbe, wie lange jede Iteration auf ihren Batch wartet, wäre klar, ob die Daten zu spät kamen.
-settle-gpu = nvidia-smi, während es geschieht (und hier --nvidia-smi DATEI), würde Hitze, Leistung, Speicher und andere Programme zeigen.
+settle-stamps = Zeitstempel in den Zeilen würden eine Pause des Rechners von einer langsamen Iteration unterscheiden: { $command }
+settle-data = Stünde im Log, wie lange jede Iteration auf ihren Batch wartet, wäre klar, ob die Daten zu spät kamen.
+settle-gpu = Eine nvidia-smi-Ausgabe aus dieser Zeit (hier mit --nvidia-smi DATEI) würde Temperatur, Leistung, Speicher und andere Programme zeigen.
 settle-gc = Ein gc.disable() nach der ersten Iteration würde zeigen, ob es die Garbage Collection ist: Die langsamen Iterationen würden verschwinden.
-settle-ranks = Dasselbe Log von jedem Rank würde zeigen, auf welchen die anderen warteten.
-settle-events = { $count } langsame Iterationen dauern gleich lang, aber ihr Abstand lässt sich noch nicht bestimmen: Dafür braucht es etwa { $enough }.
+settle-ranks = Die Logs aller Ranks würden zeigen, auf welchen die anderen gewartet haben.
+settle-events = { $count } langsame Iterationen dauern gleich lang, aber ihr Abstand lässt sich noch nicht bestimmen: Dafür sind etwa { $enough } nötig.
 why-title = Iteration { $step }
 why-took = Sie dauerte { $duration }; eine normale Iteration in ihrer Nähe dauert { $level }.
 why-window = Ihre Zeile umfasst { $count } Iterationen: { $duration } insgesamt, je { $mean }; eine normale in der Nähe dauert { $level }.
 why-normal = Das ist normal: 90 % dauern { $span }.
-why-raised = Das ist länger als ihre Nachbarn, aber nicht genug, um als langsam zu gelten.
+why-raised = Das ist länger als bei den Nachbarn, aber nicht so viel, dass sie als langsam gilt.
 why-made-of = Sie besteht aus: { $parts }.
 why-cause = Ursache: { $cause } ({ $code }, { $confidence } sicher): { $evidence }.
 why-unexplained = Ungeklärt: Kein Beleg in diesem Log reicht aus, um die zusätzlichen { $duration } zu erklären.
@@ -913,22 +913,22 @@ why-turned-down = Ausgeschlossen:
 why-not-marker = keine Zeile davor meldet eine Evaluierung, einen Checkpoint, eine Garbage Collection oder ein Warten
 why-not-first = sie gehört nicht zu den ersten Iterationen ihres Prozesses
 why-not-period = sie wiederholt sich nicht in festem Abstand
-why-not-epoch = sie liegt nicht am Rand einer Epoche
+why-not-epoch = sie liegt nicht an einer Epochengrenze
 why-not-data = die ausgegebene Wartezeit auf Daten ist dort normal
 why-not-work = sie hatte nicht mehr Arbeit als andere
 why-not-save = kurz davor gibt es keinen Checkpoint
-why-not-pause = sie ist zu kurz für eine angehaltene Maschine
+why-not-pause = sie ist zu kurz für einen angehaltenen Rechner
 why-periodic = Sie wiederholt sich alle { $every } Iterationen, { $count }-mal in diesem Log.
-why-neighbours = Um sie herum: { $items }.
+why-neighbours = Benachbarte Iterationen: { $items }.
 why-neighbour = { $step }: { $duration }
 why-settle = So findest du es heraus:
 why-unprinted = Iteration { $step } hat keine eigene Zeile. Die nächsten:
 why-inside = Iteration { $step } gehört zu denen, die die Zeile von Iteration { $line_step } umfasst.
 why-no-time = Die Zeile von Iteration { $step } hat keine Zeit.
 why-page = Mehr dazu: stepscope doc { $code }
-error-no-such-step = das Log hat keine Iteration { $step }
-    .hint = es geht von { $first } bis { $last }
-error-bad-step = ein Schritt muss eine ganze Zahl sein
+error-no-such-step = im Log gibt es keine Iteration { $step }
+    .hint = es enthält die Iterationen { $first } bis { $last }
+error-bad-step = die Iteration muss eine ganze Zahl sein
     .hint = zum Beispiel: stepscope why train.log 500
 alarm-files-order = { $by ->
     [stamps] Die Dateien wurden in der Reihenfolge ihrer Zeitstempel gelesen: { $paths }
@@ -941,9 +941,9 @@ alarm-files-repeated = { $count ->
 ## Logs in unbekanntem Format
 
 section-inferred = Wie dieses Log gelesen wurde
-inferred-intro = Kein bekanntes Format passt zu diesem Log; es wurde nach seinem Aufbau gelesen ({ $confidence } sicher):
+inferred-intro = Kein bekanntes Format passt zu diesem Log; es wurde anhand seines Aufbaus gelesen ({ $confidence } sicher):
 inferred-item = { $text } ({ $confidence } sicher)
-inferred-teach = Zum Berichtigen: stepscope formats try { $path } --suggest > my.toml, my.toml ändern und --format-file my.toml angeben
+inferred-teach = Zum Korrigieren: stepscope formats try { $path } --suggest > my.toml, my.toml ändern und --format-file my.toml angeben
 infer-step = „{ $text }“ wird als Iteration gelesen: eine ganze Zahl, die von Zeile zu Zeile wächst.
 infer-step-epoch = „{ $epoch }“ wird als Epoche gelesen und „{ $batch }“ als Iteration darin: Sie beginnt mit jeder Epoche von vorn.
 infer-step-is-epoch = „{ $text }“ wird als Iteration gelesen: Es gibt eine Zeile pro Epoche.
@@ -962,10 +962,10 @@ infer-because-rate = Das passt zur Rate in derselben Zeile.
 infer-because-left = Das passt zur Restzeit, die die Zeile nennt.
 infer-because-spacing = Zeilen, die mehr oder weniger Iterationen umfassen als die anderen, bestätigen es.
 infer-because-meter = Der Mittelwert folgt in Klammern, wie bei einer Anzeige, die bei jeder Iteration aktualisiert wird.
-infer-because-amounts = Mit einer kürzeren Einheit würden die anderen Zähler der Zeile schneller wachsen, als es eine Maschine kann.
+infer-because-amounts = Mit einer kürzeren Einheit würden die anderen Zähler der Zeile schneller wachsen, als es ein Rechner schafft.
 infer-because-unit = Die Einheit ist angegeben; sonst bestätigt es nichts im Log.
 infer-because-name = Der Name deutet darauf hin; dass die Zahl Sekunden zählt, bestätigt nichts im Log.
-infer-because-size = Sie hat keine Einheit; bei dieser Größe sind Sekunden am wahrscheinlichsten.
+infer-because-size = Eine Einheit fehlt; bei dieser Größenordnung sind Sekunden am wahrscheinlichsten.
 infer-total = „{ $text }“ wird als Zahl der Iterationen gelesen.
 infer-batches = „{ $text }“ wird als Zahl der Iterationen pro Epoche gelesen.
 infer-evaluation = Zeilen wie „{ $text }“ werden als Evaluierungen gelesen.
@@ -984,13 +984,13 @@ compare-slower = Der zweite Lauf braucht { $share } länger: { $before } → { $
 compare-faster = Der zweite Lauf braucht { $share } weniger Zeit: { $before } → { $after } { $unit }.
 compare-same = Beide Läufe brauchen gleich lang: { $before } { $unit }.
 compare-span = { $low } bis { $high }
-compare-most = { $share } des Unterschieds: { $phase }.
+compare-most = { $share } des Unterschieds entfallen auf: { $phase }.
 compare-most-offset = Größter Unterschied: { $phase }; andere Phasen gleichen einen Teil davon aus.
-compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): mehr als Rauschen.
-compare-noise = Eine normale Iteration weicht um { $low } bis { $high } ab (bei { $confidence }): Das kann Rauschen sein.
+compare-real = Eine normale Iteration weicht um { $low } bis { $high } ab (mit { $confidence } Wahrscheinlichkeit): mehr als Rauschen.
+compare-noise = Eine normale Iteration weicht um { $low } bis { $high } ab (mit { $confidence } Wahrscheinlichkeit): Das kann Rauschen sein.
 compare-even-real = Eine normale Iteration weicht um { $change } ab: mehr als Rauschen.
 compare-even-noise = Eine normale Iteration weicht um { $change } ab: Das kann Rauschen sein.
-compare-too-few = Zu wenige normale Iterationen, um einen Unterschied von Rauschen zu unterscheiden.
+compare-too-few = Zu wenige normale Iterationen, um zu sagen, ob der Unterschied mehr als Rauschen ist.
 compare-unit-steps = pro 1.000 Iterationen
 compare-unit-tokens = pro Million Tokens
 compare-settings-same = Die Einstellungen sind dieselben, soweit die Logs sie zeigen.
@@ -1002,7 +1002,7 @@ error-compare-needs-two = compare braucht mindestens zwei Logs
 
 ## Die Seite
 
-page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles; ein Klick hält die Werte fest, mit dem Link zur Zeile des Logs. Ist der Verlauf gewählt: + und − oder das Rad vergrößern, Pfeiltasten verschieben, N und P gehen von einem Stopp zum nächsten, Pos1 zeigt alles.
+page-strip-hint = Ziehen vergrößert, Doppelklick zeigt alles; ein Klick hält die Werte fest, mit dem Link zur Zeile des Logs. Ist der Verlauf ausgewählt: + und − oder das Mausrad zoomen, Pfeiltasten verschieben, N und P gehen von einem Stopp zum nächsten, Pos1 zeigt alles.
 page-whatif = Was wäre, wenn
 
 ## Die Web-App
@@ -1011,9 +1011,9 @@ web-all-runs = alle Läufe
 web-compare = Vergleichen
 web-no-runs = Kein Trainings-Log unter diesem Ordner.
 web-paste = Ein anderes Log
-web-paste-hint = Füge hier Zeilen eines Logs ein, oder zieh eine Datei auf diese Seite. Sie bleibt im Speicher und wird nicht gespeichert.
+web-paste-hint = Füge hier Zeilen eines Logs ein oder zieh eine Datei auf diese Seite. Der Inhalt bleibt im RAM und wird nicht gespeichert.
 web-explain = Erklären
-serve-hint = Zum Beenden Strg-C drücken. Der Link enthält dein Zugriffstoken.
+serve-hint = Drücke Strg-C zum Beenden. Der Link enthält dein Zugriffstoken.
 error-serve-needs-token = für den Zugriff von anderen Rechnern ist ein eigenes Token nötig
     .hint = zum Beispiel: openssl rand -hex 16 > token.txt, dann --host 0.0.0.0 --token-file token.txt
 error-bad-token = kein gültiges Token
@@ -1023,12 +1023,12 @@ error-bad-allow-host = kein gültiger Rechnername und keine gültige Adresse
 error-bad-port = kein gültiger Port
     .hint = zum Beispiel: --port 8000
 error-cannot-listen = auf dieser Adresse lässt sich kein Port öffnen: { $reason }
-    .hint = nimm einen anderen Port, oder keinen für einen freien
+    .hint = wähle einen anderen Port oder lass die Angabe weg, dann wird ein freier genommen
 alarm-unexplained = Zwischen den Iterationen { $before } und { $step } vergingen { $duration } ohne Erklärung im Log.
 clocks-differ = Die Zeitstempel umfassen { $stamps }, die ausgegebenen Zeiten { $printed }: Darin fehlen { $rest }.
 ## Formate, die man beibringt
 
-formats-words = Eine Zeile wird geprüft, wenn sie eines davon enthält: { $words }.
+formats-words = Eine Zeile wird geprüft, wenn sie eines dieser Wörter enthält: { $words }.
 formats-try-gave-up = aufgegeben in Zeile { $line }, Spalte { $column }:
 formats-try-others = { $count ->
     [one] Zu einem weiteren Format passt keine Zeile.
@@ -1041,18 +1041,18 @@ formats-try-behind = { $steps ->
   }
 formats-try-read-as = Gelesen als { $name }: { $steps } Iterationen.
 suggest-what = Eine Formatdatei für Stepscope, erzeugt aus dem Aufbau von { $path }.
-suggest-where = In { $folder } speichern oder angeben: stepscope { $path } --format-file FILE
+suggest-where = In { $folder } speichern oder angeben: stepscope { $path } --format-file DATEI
 suggest-groups = Benannte Gruppen sind Werte: step oder epoch und batch, total, loss; eine Zeit ist dur_s, dur_ms, elapsed_s, elapsed_clock, it_per_s, …
-suggest-total = clock.covers ist step, window (ein Mittel), cumulative oder stamp; figure_is_total = true, wenn die Zeit die aller Iterationen seit der Zeile davor ist.
+suggest-total = clock.covers ist step, window (ein Mittel), cumulative oder stamp; figure_is_total = true, wenn die Zeit die aller Iterationen seit der vorigen Zeile ist.
 suggest-none = Nichts in dieser Datei zählt Iterationen: Was folgt, ist eine Vorlage zum Ausfüllen.
 error-suggest-needs-file = --suggest braucht try und eine Datei
     .hint = stepscope formats try run.log --suggest > mine.toml
 error-no-such-format-file = die Formatdatei lässt sich nicht lesen: { $reason }
     .hint = stepscope formats try run.log --suggest > mine.toml     schreibt eine
 error-format-file-too-large = zu groß für eine Formatdatei
-    .hint = ist das das Log? Dann --format-file weglassen
+    .hint = ist das das Log? Dann lass --format-file weg
 error-format-file-not-text = die Formatdatei ist kein UTF-8-Text
-    .hint = als UTF-8 speichern
+    .hint = speichere sie als UTF-8
 error-format-file-syntax = die Formatdatei ist kein TOML: { $reason }
     .hint = ein Muster steht in einfachen Anführungszeichen: pattern = '…'
 error-format-key-missing = { $field } fehlt
@@ -1061,20 +1061,20 @@ error-format-key-unknown = unbekannter Schlüssel { $field }
     .hint = zur Wahl stehen: { $known }
 error-format-key-type = { $field } hat einen Wert vom falschen Typ
     .hint = erwartet: { $wanted }
-error-format-bad-value = { $field } kann nicht { $value } sein
-    .hint = eines von: { $known }
+error-format-bad-value = { $value } ist kein gültiger Wert für { $field }
+    .hint = zur Wahl stehen: { $known }
 error-format-bad-pattern = das Muster ist kein gültiger regulärer Ausdruck: { $reason }
     .hint = ein Sonderzeichen, das wörtlich gemeint ist, braucht einen Backslash: \[ \( \. \|
-error-format-slow-pattern = das Muster kann manche Zeilen auf zu viele Arten lesen und würde vielleicht nie fertig
+error-format-slow-pattern = das Muster passt auf manche Zeilen auf zu viele Arten und wird vielleicht nie fertig
     .hint = begrenze eine der Wiederholungen, etwa { $example } statt + oder *, oder trenne sie: \S+ \S+ statt .+ .+
 error-format-unknown-group = unbekannter Wert { $group }
     .hint = zur Wahl stehen: { $known }
 error-format-sample-missed = das Muster scheitert in Spalte { $column } seines Beispiels: { $text }
-    .hint = das Muster ändern oder das Beispiel
+    .hint = ändere das Muster oder das Beispiel
 error-format-no-step = keine Zeile ist von der Art step
     .hint = ein [[lines]] braucht kind = 'step' und ein Muster mit (?P<step>\d+)
 error-broken-plugin = das Format { $name } eines anderen Pakets lässt sich nicht laden: { $reason }
-    .hint = dieses Paket reparieren oder entfernen
+    .hint = repariere oder entferne dieses Paket
 
 ## Von innen gesehen
 
@@ -1093,8 +1093,8 @@ inside-other = { $count } × { $kind } { $duration } (am längsten { $longest })
 ## Prognose
 
 assume-like = { $count ->
-    [one] Der Rest folgt einem früheren Lauf desselben Programms, { $path }, im Tempo dieses Laufs.
-   *[other] Der Rest folgt { $count } früheren Läufen desselben Programms, etwa { $path }, im Tempo dieses Laufs.
+    [one] Der Rest ist nach einem früheren Lauf desselben Programms geschätzt, { $path }, im Tempo dieses Laufs.
+   *[other] Der Rest ist nach { $count } früheren Läufen desselben Programms geschätzt, etwa { $path }, im Tempo dieses Laufs.
 }
 assume-passes = Die jetzige Verlangsamung ist neu: Angenommen ist, dass sie noch etwa so lange anhält, wie sie schon dauert.
 finish-ask = Sieh nach Iteration { $step } noch einmal nach, in etwa { $duration }.
@@ -1106,7 +1106,7 @@ error-bad-deadline = keine gültige Zeitangabe: { $text }
     .hint = zum Beispiel: --deadline 08:00, --deadline 2025-11-15T08:00 oder Unix-Sekunden
 error-like-format = das Log ist von einem anderen Trainer: { $its }, nicht { $own }
     .hint = --like braucht ein vollständiges Log desselben Programms
-error-like-short = jener Lauf endet bei Iteration { $last }, vor den { $total } dieses Laufs
+error-like-short = der frühere Lauf endet bei Iteration { $last }, vor den { $total } dieses Laufs
     .hint = --like braucht ein vollständiges Log desselben Programms
 
 advice-a106-costs = Dieselben Sequenzen in { $batches } Batches zu { $size }. Dazu musst du die Evaluierung ändern.
@@ -1136,8 +1136,8 @@ change-eval-interval = alle { $proposed } statt alle { $now } Iterationen evalui
 change-checkpoint-interval = alle { $proposed } statt alle { $now } Iterationen speichern
 change-log-interval = alle { $proposed } statt alle { $now } Iterationen ausgeben
 change-eval-iters = { $proposed } statt { $now } Batches pro Evaluierung
-change-none-few = Nichts, was sich zu ändern lohnt: Evaluierungen und Checkpoints kosten { $share } der Zeit, aber es sind schon zu wenige, um welche wegzulassen.
-change-none-seen = Nichts, was sich zu ändern lohnt: Das Log zeigt keine Evaluierungen und keine anderen vermeidbaren Kosten.
+change-none-few = Keine lohnende Änderung: Evaluierungen und Checkpoints kosten { $share } der Zeit, sind aber schon so selten, dass sich keine einsparen lassen.
+change-none-seen = Keine lohnende Änderung: Das Log zeigt keine Evaluierungen und keine anderen vermeidbaren Kosten.
 change-no-steps = Keine Empfehlung: Es ließen sich keine Iterationszeiten lesen.
 advice-a101-costs-seen = Evaluiert wird nur noch jedes { $factor }. Mal.
 advice-a102-costs-flat = Der Standardfehler des Validierungs-Loss wächst von { $before } auf { $after }. Der Loss fällt zwischen zwei Evaluierungen nicht mehr: Auch mehr Batches würden keinen Fortschritt zeigen.
@@ -1149,30 +1149,30 @@ advice-a106-evidence-plain = Evaluiert wird in Batches zu { $size }, und im GPU-
 advice-a106-change = Evaluierungs-Batches zu { $proposed } statt { $now }
 advice-a106-assumed = 2- bis 10-mal so große Batches brauchten auf einer CPU das 0,84- bis 1,12-Fache der Zeit; eine GPU, die zwischen Kernels wartet, gewinnt bis zu einem Drittel.
 advice-a107-change = auf allen { $count } Ranks evaluieren statt auf einem
-advice-a107-assumed = Auf vier GPUs ging eine Iteration mit Evaluierung von 20,5 auf 8,7 s (nanoGPTs Issue 673).
+advice-a107-assumed = Auf vier GPUs ging eine Iteration mit Evaluierung von 20,5 auf 8,7 s (nanoGPT-Issue 673).
 advice-a108-costs-shorter = Mehr Checkpoints; dafür kostet ein Absturz höchstens { $duration } Arbeit.
-advice-a108-evidence-accepted = Ein Checkpoint hält das Training { $duration } auf. Bei einem Absturz pro { $between } ergibt Dalys Regel { $best } als bestes Intervall; { $accepted } Verlust nimmst du hin.
+advice-a108-evidence-accepted = Ein Checkpoint hält das Training { $duration } lang auf. Bei einem Absturz alle { $between } ergibt Dalys Regel { $best } als bestes Intervall; { $accepted } Verlust nimmst du hin.
 advice-a109-change = Checkpoints asynchron speichern
-advice-a109-assumed = Aus 27,3 s wurden 0,54 s bei einem 8B-Modell auf acht H100 (NeMo Automodels Issue 635); auf einer CPU blieben 16 % der Wartezeit.
-advice-a110-change = den Kompilier-Cache zwischen den Starts behalten
+advice-a109-assumed = Aus 27,3 s wurden 0,54 s bei einem 8B-Modell auf acht H100 (NeMo-Automodel-Issue 635); auf einer CPU blieben 16 % der Wartezeit.
+advice-a110-change = den Compile-Cache zwischen den Starts behalten
 advice-a110-assumed = Mit warmem Cache dauerte nanoGPTs erste Iteration auf einer CPU 2,3 statt 26 s; Laden und erste Nutzung bleiben.
 advice-a111-change = die Garbage Collection selbst aufrufen, alle paar tausend Iterationen
-advice-a112-change = { $count } dauerhafte Ladeprozesse mit Prefetch
+advice-a112-change = { $count } dauerhaft laufende Loader-Worker mit Prefetch
 advice-a112-change-prefetch = den nächsten Shard in einem Thread vorauslesen
-advice-a112-assumed = Aus 0,217 s Warten pro Iteration wurden mit mehr Prozessen 0,003 s; wo Platte oder Netz langsam sind, ändert sich nichts.
-advice-a113-assumed = nichts auf einer GPU, die schon beschäftigt ist, bis zu einem Zehntel auf einer, die zwischen Kernels wartet; stepscope plan rechnet es für ein gegebenes Modell aus.
+advice-a112-assumed = Aus 0,217 s Warten pro Iteration wurden mit mehr Workern 0,003 s; wo Platte oder Netz langsam sind, ändert sich nichts.
+advice-a113-assumed = nichts auf einer GPU, die schon ausgelastet ist, bis zu einem Zehntel auf einer, die zwischen Kernels wartet; stepscope plan rechnet es für ein gegebenes Modell aus.
 advice-a114-assumed = Eine V100 multipliziert Matrizen mit 9,9 TFLOPS in bfloat16 und mit 100 und mehr in float16 (öffentliche Tabellen).
 advice-a115-assumed = nanoGPTs Zeile kostet auf einer CPU 0,3 ms, nichts, wo die Schleife ohnehin auf die GPU wartet, und einige Millisekunden mit einem Metrik-Client.
-advice-a116-change = fused Attention
+advice-a116-change = Fused Attention
 advice-a116-assumed = GPT-2 auf einer A100 ging von 130 auf 96 ms pro Iteration; kurze Kontexte gewinnen weniger, lange mehr.
-advice-a117-change = fused AdamW
+advice-a117-change = Fused AdamW
 advice-a117-costs = Kein zusätzlicher Speicher; die Summen werden in anderer Reihenfolge gerundet. Braucht PyTorch 2.0 auf CUDA, 2.4 auf einer CPU.
 advice-a117-evidence = Der Trainer meldet beim Start, dass sein Optimizer nicht fused ist.
-advice-a117-assumed = 3 % bei GPT-2 auf einer A100 (93 auf 90 ms), 0 bis 8 % bei kleinen Modellen auf einer CPU.
+advice-a117-assumed = 3 % bei GPT-2 auf einer A100 (93 auf 90 ms), 0 bis 8 % bei kleinen Modellen auf einer CPU.
 advice-a118-change = die letzten { $count } Checkpoints behalten
-advice-a118-costs = Nur zu den letzten { $count } kann man zurück; was bleiben soll, beiseite kopieren.
+advice-a118-costs = Zurück kannst du nur zu den letzten { $count }; kopiere woandershin, was du behalten willst.
 advice-a118-evidence = { $count } Checkpoints zu je etwa { $each } GB, und dieser Trainer behält alle: { $total } GB am Ende.
-safety-now = Zwischen zwei Checkpoints (alle { $interval } Iterationen) sind bis zu { $stake } Arbeit gefährdet.
+safety-now = Zwischen zwei Checkpoints (alle { $interval } Iterationen) stehen bis zu { $stake } Arbeit auf dem Spiel.
 safety-within = Das liegt in dem Rahmen, den du hinnimmst ({ $accepted }).
 safety-beyond = Du nimmst { $accepted } Verlust hin: Speichere mindestens alle { $needed } Iterationen einen Checkpoint.
 safety-best = Bei { $stall } Wartezeit pro Checkpoint und den bisherigen Neustarts geht nach Dalys Regel am wenigsten verloren, wenn alle { $best } Iterationen ein Checkpoint kommt.
@@ -1188,14 +1188,14 @@ error-unknown-change = unbekannte Einstellung
 disk-each = Ein Checkpoint belegt etwa { $each } GB auf der Platte.
 disk-some = Dieser Trainer behält die letzten { $count }: { $total } GB.
 
-error-bad-change-switch = { $setting } ist True oder False
+error-bad-change-switch = { $setting } muss True oder False sein
     .hint = zum Beispiel: --change { $setting }=False
 
 whatif-past = Der Lauf ist schon bei Iteration { $step }, über { $total } hinaus: Er wäre fertig.
 
 ## Die GPU
 
-card-size-unknown = Sind { $duration } auf der { $gpu } normal? Bei einem Modell mit { $low } bis { $high } Mio. Parametern ja. Die Modellgröße steht nicht im Log; gib sie für eine Einschätzung an: --set parameters=124M.
+card-size-unknown = Sind { $duration } auf der { $gpu } normal? Bei einem Modell mit { $low } bis { $high } M Parametern ja. Die Modellgröße steht nicht im Log; gib sie für eine Einschätzung an: --set parameters=124M.
 page-zoom-in = Vergrößern
 page-zoom-out = Verkleinern
 page-zoom-left = Nach links
@@ -1209,7 +1209,7 @@ page-fan = Iterationen über der Zeit: bisher, Prognose und frühere Prognosen
 page-fan-past = bisher
 page-fan-ahead = Prognose
 page-fan-earlier = frühere Prognosen
-section-backtest = Frühere Prognosen, nachgeprüft
+section-backtest = Frühere Prognosen im Rückblick
 backtest-column-at = nach
 backtest-column-said = Prognose
 backtest-column-range = Spanne
@@ -1236,7 +1236,7 @@ page-whatif-left = noch { $duration }{ $range }
 page-whatif-done = Ende: { $time }
 page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
-page-whatif-evaluations = Evaluierungen, die noch kommen: { $number }
+page-whatif-evaluations = verbleibende Evaluierungen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
 ## Was die Karte währenddessen sagt
 ## Was die GPU währenddessen sagt
@@ -1251,22 +1251,22 @@ gpu-others = { $count ->
 }
 throttle-power_cap = ihre Leistungsgrenze
 throttle-thermal = Hitze
-throttle-hw_slowdown = den Schutz der Hardware
+throttle-hw_slowdown = den Hardwareschutz
 throttle-power_brake = das Netzteil
 throttle-sync_boost = die langsamste GPU ihrer Gruppe
 live-gpu = GPU
 alarm-near-oom = { $used } von { $total } GiB GPU-Speicher sind belegt: Dem Lauf geht bald der Speicher aus. Ein kleinerer Batch mit mehr Akkumulation braucht weniger.
-alarm-slowdown-thermal = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die GPU senkt ihren Takt, weil sie zu heiß ist: Sieh nach Lüftern, Staub und Luftzufuhr.
+alarm-slowdown-thermal = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die GPU senkt ihren Takt, weil sie zu heiß ist: Prüfe Lüfter, Staub und Luftzufuhr.
 alarm-slowdown-power = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die GPU ist an ihrer Leistungsgrenze: siehe nvidia-smi -q -d POWER.
 alarm-slowdown-neighbour = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Auf der GPU läuft ein weiterer Prozess: nvidia-smi zeigt, welcher.
-alarm-slowdown-memory = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Der GPU-Speicher ist voll, und was nicht hineinpasst, wandert womöglich in den Hauptspeicher: Ein kleinerer Batch hilft.
+alarm-slowdown-memory = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Der GPU-Speicher ist voll, und was nicht hineinpasst, wandert womöglich in den RAM: Ein kleinerer Batch hilft.
 alarm-finished = Der Lauf ist fertig: Iteration { $step }.
 notify-failed = { $count ->
-    [one] Eine Nachricht ließ sich nicht senden; prüfe die Adresse von --notify.
-   *[other] { $count } Nachrichten ließen sich nicht senden; prüfe die Adresse von --notify.
+    [one] Eine Benachrichtigung ließ sich nicht senden; prüfe die Adresse von --notify.
+   *[other] { $count } Benachrichtigungen ließen sich nicht senden; prüfe die Adresse von --notify.
 }
 live-log = Log
-live-next = bald
+live-next = nächste
 live-advice = Tipp
 live-next-evaluation = Evaluierung bei Iteration { $step }, in { $duration }
 live-chart-steps = Zeit pro Iteration
@@ -1287,25 +1287,25 @@ plan-keeps-not = Dieselben Tokens pro Iteration, aber float16, wo die GPU kein b
 plan-note-from = Kalibriert mit dem Log: { $duration } pro Iteration auf { $gpu }.
 
 plan-row-sequences = Sequenzen pro Evaluierung
-plan-memory-other = anderes, wie gemessen
-plan-model-derived = { $low } bis { $high } Mio. Parameter, geschätzt; gerechnet mit { $parameters }: { $layers } Schichten × { $hidden }, Kontext { $context }, Vokabular { $vocabulary }
+plan-memory-other = Sonstiges, gemessen
+plan-model-derived = { $low } bis { $high } M Parameter, geschätzt; gerechnet mit { $parameters }: { $layers } Schichten × { $hidden }, Kontext { $context }, Vokabular { $vocabulary }
 
 ## Rat: Kompilieren, Datentypen, Shards
 
-change-scope-rest-one = Ersparnis im Rest dieses Laufs.
+change-scope-rest-one = Ersparnis für den Rest dieses Laufs.
 change-scope-run-one = Ersparnis bei einem Lauf wie diesem.
 disk-each-span = Ein Checkpoint belegt etwa { $each } GB auf der Platte ({ $low } bis { $high }).
-advice-a112-costs-prefetch = Hauptspeicher für einen weiteren Shard.
+advice-a112-costs-prefetch = RAM für einen weiteren Shard.
 advice-a112-assumed-prefetch = modded-nanogpt liest den nächsten Shard seit seinem Rekord 33 in einem Thread; davor kostete jede Grenze 160 bis 200 ms.
-advice-a119-costs = Die erste Iteration dauert etwa { $duration } länger. Probiere es hundert Iterationen lang: Ein kleines Modell gewinnt vielleicht nichts.
+advice-a119-costs = Die erste Iteration dauert etwa { $duration } länger. Probiere es mit hundert Iterationen: Ein kleines Modell gewinnt vielleicht nichts.
 advice-a119-evidence = Laut Einstellungen wird das Modell nicht kompiliert.
-advice-a119-assumed = GPT-2 auf einer A100 ging von 250 auf 135 ms pro Iteration (nanoGPTs README); ein kleines Modell auf einer RTX 3080 von 44 auf 48.
-advice-a120-change = gleichbleibende Formen: den unvollständigen Batch weglassen oder auffüllen
+advice-a119-assumed = GPT-2 auf einer A100 ging von 250 auf 135 ms pro Iteration (README von nanoGPT); ein kleines Modell auf einer RTX 3080 von 44 auf 48.
+advice-a120-change = konstante Shapes: den unvollständigen Batch weglassen oder auffüllen
 advice-a120-costs = Auf den Sequenzen des unvollständigen Batches wird nicht trainiert, oder das Auffüllen kostet Rechenzeit.
-advice-a120-evidence = { $count } Iterationen von zusammen { $duration } sehen nach erneutem Kompilieren aus, { $share } der Zeit.
+advice-a120-evidence = { $count } Iterationen von zusammen { $duration } sehen nach Neukompilierungen aus, { $share } der Zeit.
 advice-a121-costs = Gemischte Genauigkeit: Die Gewichte bleiben in float32, Produkte werden auf 16 Bit gerundet; die Losses weichen leicht ab.
 advice-a121-evidence = { $gpu } multipliziert 16-Bit-Zahlen um ein Vielfaches schneller als 32-Bit-Zahlen, und dieser Lauf rechnet in float32.
-advice-a121-assumed = GPT-2 auf einer A100 brauchte 1000 ms pro Iteration in float32, 333 mit TF32, 300 mit bfloat16.
+advice-a121-assumed = GPT-2 auf einer A100 brauchte 1.000 ms pro Iteration in float32, 333 mit TF32, 300 mit bfloat16.
 inside-skipped = Nicht instrumentiert, weil diese Version es nicht unterstützt: { $names }.
 split-trace = Evaluierung und Checkpoint wurden im Prozess gemessen.
 compare-title = Läufe nebeneinander
@@ -1324,13 +1324,13 @@ web-failed = Keine Antwort vom Server: läuft er noch?
 
 change-eval-epochs = alle { $proposed } Epochen evaluieren (jetzt: { $now })
 
-error-plan-from-impossible = so schnell kann { $gpu } nicht sein: Mit diesem Modell würden die Iterationen des Logs { $share } ihres Maximums erreichen
+error-plan-from-impossible = so schnell kann { $gpu } nicht sein: Mit diesem Modell würden die Iterationen des Logs { $share } ihrer Spitzenleistung erreichen
     .hint = prüfe --params, --context, --from-gpu sowie batch_size und gradient_accumulation_steps
 
 advice-a108-costs-unseen = Ein Absturz kann bis zu { $duration } Arbeit kosten. Bisher gab es keinen; angenommen ist einer pro Woche.
 
-warning-unknown-card = Warnung: unbekannte GPU { $name }, daher keine Angabe zu ihrem Maximum; bekannt sind zum Beispiel { $known }: stepscope doc cards zeigt alle
-warning-no-effect = Warnung: { $flag } wirkt sich auf eine Live-Ansicht nicht aus
+warning-unknown-card = Warnung: unbekannte GPU { $name }, daher keine Angabe zu ihrer Spitzenleistung; bekannt sind zum Beispiel { $known }: stepscope doc cards zeigt alle
+warning-no-effect = Warnung: { $flag } hat in der Live-Ansicht keine Wirkung
 error-too-large-inside = entpackt ist diese Datei größer als { $size }
     .hint = entpacke sie und nimm den Teil, den du brauchst: zcat file.gz | head -c 100M > teil.log
 
@@ -1339,13 +1339,13 @@ error-too-large-inside = entpackt ist diese Datei größer als { $size }
 section-reading = Wurde dieses Log richtig gelesen?
 reading-doubt = Diese Lesart ist zweifelhaft ({ $confidence } sicher): Prüfe sie, bevor du dich auf eine der Zahlen unten verlässt.
 reading-item = { $text } [{ $code }]
-reading-settle = So klärst du es: stepscope formats try { $path } zeigt, wie jedes Format dieses Log liest; --format-file FILE liest es mit einem anderen, --set schlüssel=wert gibt an, was es nicht sagt.
+reading-settle = So klärst du es: stepscope formats try { $path } zeigt, wie jedes Format dieses Log liest; --format-file DATEI liest es mit einem anderen, --set schlüssel=wert gibt an, was es nicht sagt.
 reading-agrees = Lesart: { $text }
 reading-eta-doubt = unsicher: Dieses Log wurde vielleicht falsch gelesen. { $text }
 audit-clocks-none = Nur eine Uhr: Nichts anderes im Log bestätigt seine Zeiten.
 audit-clocks-agree = { $name ->
-    [stamps] gegen die Zeitstempel geprüft, sie stimmen überein ({ $used } und { $other }).
-   *[other] gegen die eigene Summe des Logs „{ $name }“ geprüft, sie stimmt überein ({ $used } und { $other }).
+    [stamps] mit den Zeitstempeln verglichen, sie stimmen überein ({ $used } und { $other }).
+   *[other] mit der eigenen Summe des Logs „{ $name }“ verglichen, sie stimmt überein ({ $used } und { $other }).
   }
 audit-clocks-differ = { $name ->
     [stamps] Die ausgegebenen Zeiten ergeben { $used }, die Zeitstempel derselben Zeilen { $other }.
@@ -1375,10 +1375,10 @@ audit-end-short = Das Log sagt, dass der Lauf zu Ende ist, aber die letzte geles
 audit-end-unread = Zeile { $line } bedeutet vielleicht, dass der Lauf zu Ende ist: „{ $text }“.
 audit-end-known = Das Log sagt, wie der Lauf endete, und seine letzte Iteration passt dazu.
 audit-end-none = Keine ungelesene Zeile erwähnt ein Ende.
-audit-step-none = Iterationen wurden gelesen, aber daraus ergibt sich keine normale Dauer.
+audit-step-none = Iterationen wurden gelesen, aber eine normale Zeit pro Iteration ergibt sich daraus nicht.
 audit-step-plausible = { $duration } pro Iteration ist plausibel.
 audit-step-odd = Iterationen von { $duration } oder so ungleiche Zeiten sind für ein Training ungewöhnlich.
-audit-step-mean = Die gezeigten Iterationen dauern { $duration }, der Mittelwert aller Iterationen im Log ist aber { $mean }.
+audit-step-mean = Die ausgegebenen Iterationen dauern { $duration }, der Mittelwert aller Iterationen im Log ist aber { $mean }.
 audit-total-none = Es gibt keine Summe zum Vergleichen.
 audit-total-negative = Die Summe von { $duration } widerspricht ihren Teilen.
 audit-total-explained = { $share } der Zeit sind verbucht.
@@ -1388,26 +1388,26 @@ audit-counter-regular = Die Iterationen zählen gleichmäßig.
 audit-clock-none = Das Log hat keine Zeitstempel, die zurückspringen könnten.
 audit-clock-runs-on = Die Zeitstempel springen nie zurück.
 audit-clock-set = { $count ->
-    [one] Die Uhr wurde einmal zurückgestellt, während das Log entstand (Zeile { $line }, um { $by }); was dort verging, ist angenommen.
-   *[other] Die Uhr wurde { $count }-mal zurückgestellt, während das Log entstand (am meisten in Zeile { $line }, um { $by }); was dort verging, ist angenommen.
+    [one] Die Uhr wurde einmal zurückgestellt, während das Log entstand (Zeile { $line }, um { $by }); wie viel Zeit dort verging, ist angenommen.
+   *[other] Die Uhr wurde { $count }-mal zurückgestellt, während das Log entstand (am weitesten in Zeile { $line }, um { $by }); wie viel Zeit dort verging, ist angenommen.
 }
 audit-counter-again = { $count ->
-    [one] Die Zählung beginnt einmal von vorn: Die Summe ist die beider Starts, gemeint sein kann auch nur der letzte.
-   *[other] Die Zählung beginnt { $count }-mal von vorn: Die Summe ist die aller Starts, gemeint sein kann auch nur der letzte.
+    [one] Die Zählung beginnt einmal von vorn: Die Summe umfasst beide Starts, obwohl vielleicht nur der letzte gemeint ist.
+   *[other] Die Zählung beginnt { $count }-mal von vorn: Die Summe umfasst alle Starts, obwohl vielleicht nur der letzte gemeint ist.
 }
 audit-counter-jumps = { $count ->
     [one] Die Iterationen zählen nicht gleichmäßig oder beginnen von vorn (einmal).
    *[other] Die Iterationen zählen nicht gleichmäßig oder beginnen von vorn ({ $count }-mal).
   }
 audit-lines-none = Es gibt keine Zeilen zu zählen.
-audit-lines-many = { $share } der Zeilen sind gelesen.
-audit-lines-few = Nur { $share } der Zeilen sind gelesen.
+audit-lines-many = { $share } der Zeilen wurden gelesen.
+audit-lines-few = Nur { $share } der Zeilen wurden gelesen.
 audit-format-known = Das Format ist bekannt: { $format }.
 audit-format-inferred = Das Format ist unbekannt; die Bedeutung der Zeilen wurde aus ihrem Aufbau abgeleitet ({ $confidence } sicher).
-audit-formats-none = Kein anderes Format wurde versucht.
+audit-formats-none = Andere Formate wurden nicht probiert.
 audit-formats-one = Kein anderes Format als { $format } passt annähernd so gut.
 audit-formats-close = Zwei Formate passen etwa gleich gut: { $format } erklärt { $share } des Logs, { $other } { $rest }.
-audit-trained-none = Keine Iterationen wurden gelesen.
+audit-trained-none = Es wurden keine Iterationen gelesen.
 audit-trained = Zu den Iterationen gehören Losses, Evaluierungen oder Checkpoints.
 audit-trained-named = Die Iterationen geben Ergebnisse eines Trainings aus, etwa „{ $text }“.
 audit-trained-unknown = Nichts zeigt, dass dies ein Training ist: kein Loss, keine Evaluierung, kein Checkpoint.
@@ -1415,7 +1415,7 @@ reason-no-steps-unread = Es wurde keine Iteration mit Zeit gelesen. Zeilen wie �
 reason-no-steps-over = Es wurde keine Iteration mit Zeit gelesen, und das Log zeigt, dass der Lauf zu Ende ist: Es kommt keine mehr.
 reason-no-times-unread = Iterationen wurden gelesen, aber nicht ihre Zeiten. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten sie vielleicht; Stepscope liest sie nicht.
 reason-no-total-unread = Die Gesamtzahl der Iterationen wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten sie vielleicht; Stepscope liest sie nicht. Gib --max-steps N an oder --config mit den Einstellungen des Laufs.
-change-none-seen-unread = Nichts im Gelesenen, was sich zu ändern lohnt: Es ist keine Evaluierung verbucht. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten vielleicht eine; Stepscope liest sie nicht.
+change-none-seen-unread = Keine lohnende Änderung in dem, was gelesen wurde: Es ist keine Evaluierung verbucht. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten vielleicht eine; Stepscope liest sie nicht.
 alarm-ended-early-unread = Der Lauf endete nach Iteration { $step }; wie viele geplant waren, wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten es vielleicht; Stepscope liest sie nicht.
 
 ## What cost most time
@@ -1434,7 +1434,7 @@ finding-gc = Die Garbage Collection dauerte { $seconds }, { $share } der Zeit.
 finding-logging = Das Logging dauerte { $seconds }, { $share } der Zeit.
 finding-communication = Das Warten auf andere Prozesse dauerte { $seconds }, { $share } der Zeit.
 finding-stall = Ungeklärte Pausen dauerten { $seconds }, { $share } der Zeit.
-finding-gap = { $seconds } lang, { $share } der Zeit, lief nichts: Neustarts oder ein angehaltener Rechner.
+finding-gap = { $seconds } lang lief nichts, { $share } der Zeit: Neustarts oder ein angehaltener Rechner.
 finding-slower = Die Iterationen { $first } bis { $last } dauerten { $level } statt { $normal }: Das kostete { $seconds }, { $share } der Zeit.
 finding-repeated = { $count ->
     [one] Eine Iteration lief nach einem Neustart doppelt: bei normalem Tempo { $seconds } Training, { $share } der Zeit.
@@ -1454,34 +1454,34 @@ summary-crashed-untimed = Abgestürzt: { $where }
 summary-out_of_memory = Speicher voll nach { $wall }: { $where }
 summary-out_of_memory-early = Speicher voll vor der ersten Iteration
 summary-out_of_memory-untimed = Speicher voll: { $where }
-summary-interrupted = Unterbrochen nach { $wall }: { $where }
-summary-interrupted-early = Vor der ersten Iteration unterbrochen
-summary-interrupted-untimed = Unterbrochen: { $where }
+summary-interrupted = Abgebrochen nach { $wall }: { $where }
+summary-interrupted-early = Vor der ersten Iteration abgebrochen
+summary-interrupted-untimed = Abgebrochen: { $where }
 summary-killed = Von außen beendet nach { $wall }: { $where }
 summary-killed-early = Vor der ersten Iteration von außen beendet
 summary-killed-untimed = Von außen beendet: { $where }
 summary-cause = Zeile { $line }: { $text }
 summary-memory = { $asked } angefordert, frei waren { $free } von { $total } (Zeile { $line })
-summary-smaller = Halbiere den Batch und verdopple die Akkumulation: das Training bleibt dasselbe
-summary-smaller-batch = Versuche Batch { $batch_size } × Akkumulation { $accumulation }: gleich viele Tokens pro Iteration
+summary-smaller = Halbiere die Batchgröße und verdopple die Akkumulation: gleiches Training
+summary-smaller-batch = Versuche Batchgröße { $batch_size } × Akkumulation { $accumulation }: gleich viele Tokens pro Iteration
 summary-lost = { $count ->
-    [0] Nichts ist verloren: Der letzte Checkpoint ist von der letzten Iteration, { $step }
-    [one] Verloren: eine Iteration ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
-   *[other] Verloren: { $count } Iterationen ({ $seconds }) seit dem letzten Checkpoint, bei { $step }
+    [0] Nichts ist verloren: Der letzte Checkpoint stammt von der letzten Iteration, { $step }
+    [one] Verloren: eine Iteration ({ $seconds }) seit dem letzten Checkpoint (Iteration { $step })
+   *[other] Verloren: { $count } Iterationen ({ $seconds }) seit dem letzten Checkpoint (Iteration { $step })
   }
 summary-lost-all = Das Log zeigt keinen Checkpoint: Gibt es keinen, ist alles verloren ({ $wall })
-summary-for-times = Für Zeitangaben so starten: stepscope run -- python train.py
-summary-nothing-lost = Keine Trainingszeit ist verloren: Es gab noch keine Iteration
+summary-for-times = Für Zeitangaben starte es so: stepscope run -- python train.py
+summary-nothing-lost = Keine Trainingszeit verloren: Es war noch keine Iteration fertig
 summary-left = Noch { $left }{ $range }
 summary-left-done = Noch { $left }{ $range } · Ende: { $time }
 summary-left-if = Noch { $left }{ $range }, falls es weiterläuft
-summary-resumed = Lief { $wall }; beim Fortsetzen noch { $left }{ $range }
+summary-resumed = Laufzeit: { $wall }; bei Fortsetzung noch { $left }{ $range }
 summary-took = Dauer: { $wall }
 summary-took-each = Dauer: { $wall }, { $level } pro Iteration
 summary-ran = Laufzeit: { $wall }
 summary-ran-each = Laufzeit: { $wall }, { $level } pro Iteration
-summary-no-times = Das Log enthält keine Zeiten: weder Dauer noch Ende lassen sich angeben
-summary-no-steps = Noch keine Iteration mit Zeit: weder Dauer noch Ende lassen sich angeben
+summary-no-times = Das Log enthält keine Zeiten: Dauer und Ende sind unbekannt
+summary-no-steps = Noch keine Iteration mit Zeit: Dauer und Ende sind unbekannt
 summary-so-far-no-total = Bisher { $wall }; für das Ende: --max-steps N angeben
 summary-so-far-no-end = Bisher { $wall }; das Ende ist noch nicht abzusehen
 summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; für das Ende: --max-steps N
@@ -1489,7 +1489,7 @@ summary-each-no-end = Bisher { $wall }, { $level } pro Iteration; Ende noch nich
 summary-unlogged = Größter Posten: { $seconds } ({ $share }), die das Log nicht erklärt
 summary-healthy = Nichts zu verbessern: { $share } der Zeit sind Training
 summary-few = Zu wenige Zeilen, um zu sagen, was Zeit kostet
-summary-no-cost = Nichts Vermeidbares kostet 1 % der Zeit oder mehr
+summary-no-cost = Nichts Vermeidbares kostet 1 % der Zeit oder mehr
 size-mib = { $size } MiB
 size-gib = { $size } GiB
 cost-evaluation = { $count ->
@@ -1531,17 +1531,17 @@ screen-more-lines = { $count ->
     [one] … und eine weitere
    *[other] … und { $count } weitere
   }
-screen-inferred = Unbekanntes Format, an seiner Struktur gelesen ({ $confidence } sicher): stepscope formats try { $path } --suggest
+screen-inferred = Unbekanntes Format, anhand seines Aufbaus gelesen ({ $confidence } sicher): stepscope formats try { $path } --suggest
 ## Flotten
 
-fleet-listing = { $found } Logs bisher gefunden
+fleet-listing = Bisher { $found } Logs gefunden
 fleet-progress = { $done } von { $total } · { $rate } pro Sekunde · noch { $left }
 fleet-scanned = { $runs ->
     [one] Ein Lauf gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
    *[other] { $runs } Läufe gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
   }
 fleet-unreadable-folder = Warnung: Der Ordner { $path } lässt sich nicht auflisten
-error-bad-workers = --workers ist eine ganze Zahl von 1 bis 4095
+error-bad-workers = --workers erwartet eine ganze Zahl von 1 bis 4095
     .hint = zum Beispiel: --workers 8
 error-bucket-without-name = kein Bucket angegeben
     .hint = zum Beispiel: s3://logs/runs
@@ -1550,26 +1550,26 @@ error-no-bucket = diesen Bucket gibt es nicht
 error-no-such-object = dort liegt nichts
     .hint = prüfe den Schlüssel: Ein Präfix endet, wo ein Ordner enden würde
 error-bucket-no-credentials = keine Zugangsdaten für diesen Bucket
-    .hint = richte sie ein wie für die Werkzeuge des Anbieters, oder AWS_SKIP_SIGNATURE=true, wenn der Bucket öffentlich ist
+    .hint = richte sie ein wie für die Tools des Anbieters, oder AWS_SKIP_SIGNATURE=true, wenn der Bucket öffentlich ist
 error-bucket-refused = mit diesen Zugangsdaten ist das Lesen nicht erlaubt
     .hint = Auflisten und Lesen müssen erlaubt sein
 error-bucket-unreachable = der Bucket lässt sich nicht lesen: { $reason }
     .hint = prüfe Endpunkt, Region und Netz
 error-bucket-unsorted = dieser Bucket listet seine Schlüssel ungeordnet auf
     .hint = das tun Verzeichnis-Buckets von S3: kopiere die Logs in einen gewöhnlichen Bucket oder lies sie von einer Platte
-error-bad-engine = keine Engine
+error-bad-engine = diese Engine gibt es nicht
     .hint = zum Beispiel: --engine pool, --engine ray://head:10001, --engine dask://scheduler:8786
 error-engine-unreachable = keine Verbindung zum Cluster: { $reason }
     .hint = prüfe die Adresse und ob er läuft
 error-worker-without-us = ein Worker kann Stepscope nicht importieren: { $reason }
     .hint = installiere auf den Workern dieselbe Version, mit dem Extra fleet
-fleet-watching = { $count } verfolgt · { $stalled } stehen still · { $ended } beendet · { $alarms } Alarme
+fleet-watching = { $count } verfolgt · { $stalled } ohne Ausgabe · { $ended } beendet · Alarme: { $alarms }
 fleet-not-followed = Warnung: { $path } wird nicht verfolgt: { $reason }
-error-fleet-without-sources = dieser Speicher weiß nicht, wo seine Logs liegen
+error-fleet-without-sources = dieser Store weiß nicht, wo seine Logs liegen
     .hint = lies sie zuerst ein: stepscope fleet scan /logs/slurm --store { $place }
 error-fleet-needs-place = nichts zum Einlesen angegeben
     .hint = nenne Ordner, Logs oder Buckets: stepscope fleet scan /logs/slurm --store fleet/
-error-fleet-store-busy = ein anderer Scan schreibt gerade in diesen Speicher
+error-fleet-store-busy = ein anderer Scan schreibt gerade in diesen Store
     .hint = warte auf ihn oder nimm ein anderes --store
 error-fleet-too-slow = das Lesen dauerte mehr als { $minutes } Minuten
     .hint = sieh dir die Datei einzeln an: stepscope { $place }
@@ -1580,10 +1580,10 @@ state-name-running = Läuft
 state-name-finished = Fertig
 state-name-crashed = Abgestürzt
 state-name-out_of_memory = Speicher voll
-state-name-interrupted = Unterbrochen
-state-name-killed = Beendet (kill)
-state-name-stopped = Stehen geblieben
-state-name-unknown = Zustand unklar
+state-name-interrupted = Abgebrochen
+state-name-killed = Von außen beendet
+state-name-stopped = Ohne Meldung beendet
+state-name-unknown = Status unklar
 page-last-line = letzte Zeile
 page-export = Exportieren
 page-export-summary = Zusammenfassung kopieren
@@ -1596,11 +1596,11 @@ page-copied = Kopiert
 page-card-do = Was jetzt hilft
 page-card-done = Ende
 page-card-left = Restzeit
-page-card-left-if = Restzeit, wenn es weitergeht
+page-card-left-if = Restzeit, falls es weiterläuft
 page-card-took = Dauer
 page-card-progress = Fortschritt
 page-card-speed = Tempo
-page-card-overhead = Zeit ohne Training
+page-card-overhead = Overhead
 page-ended-at = beendet: { $time }
 page-elapsed = bisher { $duration }
 page-no-total = Gesamtzahl unbekannt
@@ -1611,20 +1611,20 @@ page-speed-tokens = { $tokens } Tokens/s
 page-overhead-none = alles ist Training
 section-findings = Was Zeit gekostet hat
 page-why = Warum, und was es kostet
-page-more-advice = Auch lohnend
+page-more-advice = Lohnt sich auch
 page-more-changes = { $count ->
     [one] Eine weitere Möglichkeit
    *[other] { $count } weitere Möglichkeiten
 }
 page-timeline = Verlauf
 page-lane-level = Zeit pro Iteration
-page-lane-stops = langsame Iterationen und Stopps, in ihren Teilen
-page-unprinted = nicht gedruckt (1 von { $count } ist es)
+page-lane-stops = langsame Iterationen und Stopps, nach ihren Teilen
+page-unprinted = nicht ausgegeben (nur 1 von { $count } steht im Log)
 page-training-loss = Trainings-Loss
 page-best = Bestwert: { $loss } bei { $step }
 page-tip-window = Iterationen { $first }–{ $last } ({ $count }): je { $took }
 page-strip-hint-touch = Tippen zeigt Werte; die Knöpfe oben vergrößern und verschieben.
-page-tabs = Einzelheiten
+page-tabs = Details
 page-tab-forecast = Prognose
 page-tab-ranks = Ranks
 page-tab-log = Log
@@ -1641,7 +1641,7 @@ page-window = { $first }–{ $last } ({ $count } Iterationen)
 page-fan-changed = was wäre, wenn
 page-reset = Zurücksetzen
 page-copy-flags = Als Optionen kopieren
-page-ranks-hint = Jede Zeile ist ein Rank, jede Spalte ein Abschnitt des Laufs. Die Farbe ist seine Zeit pro Iteration gegen den Median aller Ranks in diesem Abschnitt.
+page-ranks-hint = Jede Zeile ist ein Rank, jede Spalte ein Abschnitt des Laufs. Die Farbe zeigt seine Zeit pro Iteration im Vergleich zum Median aller Ranks in diesem Abschnitt.
 page-log-hint = Zeilen, aus denen die Zahlen stammen, soweit sie sich zitieren lassen: langsame Iterationen, Evaluierungen, Checkpoints, Hinweise, das Ende, nicht verstandene Zeilen und Iterationen dazwischen. Die Zahl rechts führt in den Verlauf.
 page-log-whole = Alle { $count } Zeilen des Logs; die Zahl rechts führt zur Iteration im Verlauf.
 page-log-find = Suchen
@@ -1663,7 +1663,7 @@ error-theme-without-picture = --theme gilt für Bilder
 # The runs of a folder
 runs-title = { $count } Läufe in { $path }, der neueste zuerst
 runs-column-run = Lauf
-runs-column-state = Zustand
+runs-column-state = Status
 runs-column-done = Stand
 runs-column-time = Zeit
 runs-column-lost = verloren
@@ -1674,11 +1674,11 @@ runs-state-stopped = ohne Meldung
 runs-state-unknown = läuft?
 runs-state-crashed = abgestürzt
 runs-state-out_of_memory = Speicher voll
-runs-state-interrupted = unterbrochen
+runs-state-interrupted = abgebrochen
 runs-state-killed = von außen beendet
 runs-left = noch { $left }
 runs-cost-after-best = nach Bestwert
-runs-cost-slower = langsam
+runs-cost-slower = langsamer Teil
 runs-cost-repeated = doppelte Arbeit
 runs-too-large = zu groß für diese Liste
 runs-open = Einen öffnen: { $command }
@@ -1697,34 +1697,34 @@ gate-passed-faster = Bestanden: { $change } schneller.
 gate-slower = { $change } langsamer{ $span }: mehr als die Grenze von { $limit } und mehr als Rauschen.
 gate-cannot-judge = Kein Urteil möglich: { $reason }.
 gate-noise = { $change } langsamer, aber das kann Rauschen sein
-gate-unsure = es ist nicht sicher, dass { $path } verstanden wurde
+gate-unsure = { $path } wurde vielleicht falsch gelesen
 gate-too-few = { $path } hat { $count } normale Iterationen mit einer Zeit, nötig sind { $least }
 gate-no-time = die Zeiten in { $path } sind für einen Vergleich zu grob
 error-bad-fail-on = --fail-on erwartet einen Prozentsatz
     .hint = zum Beispiel: --fail-on 5%
 error-bad-baseline = diese gespeicherte Vergleichsbasis ist beschädigt ({ $reason })
-    .hint = speichere sie neu: stepscope compare LOG --save-baseline FILE
+    .hint = speichere sie neu: stepscope compare LOG --save-baseline DATEI
 
 # --price
 with-amount = { $text } · { $money }
 with-money = { $text } · { $money } bei { $rate }
 with-money-of = { $text } · { $money } bei { $rate } × { $count } GPUs
 eta-line-left = { $left }
-error-price-needs-power = ein Preis je Kilowattstunde braucht die Leistung, die die GPU aufnimmt
-    .hint = gib --nvidia-smi FILE an, oder einen Preis je Stunde wie --price 2.10/h
+error-price-needs-power = für einen Preis je Kilowattstunde wird die Leistungsaufnahme der GPU gebraucht
+    .hint = gib --nvidia-smi DATEI an oder einen Preis je Stunde wie --price 2.10/h
 
 # Live: the best model lies long behind
-alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
-alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Jetzt aufzuhören kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
-alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. So weiterzumachen hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
-alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; { $share } der Zeit kam danach. Noch { $left } weiterzumachen hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Jetzt abzubrechen kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Jetzt abzubrechen kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Einfach weiterzutrainieren hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Weitere { $left } zu trainieren hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
 
 # The answer in three lines, where a mean is no normal iteration
 summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; für das Ende: --max-steps N
 summary-each-no-end-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; Ende noch nicht abzusehen
 state-last-written-only = letzte Zeile: { $at }
 error-fleet-bad-pattern = ein Pfadmuster nennt in geschweiften Klammern user, project, commit, gpu, hosts, devices, job_id oder price, jedes einmal
-    .hint = siehe docs/fleet.md, "Facts that logs rarely hold"
+    .hint = siehe docs/fleet.md, „Facts that logs rarely hold“
 error-fleet-bad-facts = das ist keine Tabelle mit Angaben
     .hint = eine CSV-Datei, deren erste Zeile die Spalten nennt: { $columns }
 error-fleet-bad-sacct = das ist keine Ausgabe von sacct --parsable2
@@ -1743,12 +1743,12 @@ fleet-nothing-timed = { $count ->
     [one] Ein Lauf, und sein Log enthält keine Zeiten.
    *[other] { $count } Läufe, und kein Log enthält Zeiten.
   }
-fleet-rests-on = { $unexplained } der Zeit zeigt sich in keiner Zeile eines Logs. Jeden Lauf einmal gezählt, ist der Goodput { $runs }.
+fleet-rests-on = In keiner Log-Zeile zu sehen: { $unexplained } der Zeit. Zählt jeder Lauf gleich viel, ist der Goodput { $runs }.
 fleet-lost = Verloren: { $amount }, am meisten durch: { $cause }, { $most }.
-fleet-first = Zuerst beheben: { $what }. Das hätte { $amount } gespart.
+fleet-first = Als Erstes: { $what }. Das hätte { $amount } gespart.
 fleet-counted = { $count ->
-    [one] Von { $of } Läufen zählt der eine, dessen Zahl der GPUs bekannt ist.
-   *[other] Von { $of } Läufen zählen die { $count }, deren Zahl der GPUs bekannt ist.
+    [one] Von { $of } Läufen zählt der eine, dessen GPU-Zahl bekannt ist.
+   *[other] Von { $of } Läufen zählen die { $count }, deren GPU-Zahl bekannt ist.
   }
 fleet-fix-regression = prüfe, was sich mit { $name } geändert hat: Seitdem dauert eine Iteration länger
 fleet-fix-host = nimm den Host { $name } bis zur Reparatur aus dem Betrieb
@@ -1761,8 +1761,8 @@ fleet-paused = { $count ->
    *[other] { $count } Läufe pausierten zwischen zwei Starts länger als eine Stunde, insgesamt { $amount }: nicht gezählt, denn ihre GPUs können so lange andere Jobs gehabt haben.
   }
 fleet-training = { $count ->
-    [one] Ein Lauf starb oder startete neu: Nach diesem Verlust blieb { $share } seiner Zeit.
-   *[other] { $count } Läufe starben oder starteten neu: Nach diesem Verlust blieb { $share } ihrer Zeit.
+    [one] Ein Lauf endete vorzeitig oder startete neu: Nach diesem Verlust blieben { $share } seiner Zeit.
+   *[other] { $count } Läufe endeten vorzeitig oder starteten neu: Nach diesem Verlust blieben { $share } ihrer Zeit.
   }
 fleet-column-cause = Ursache
 fleet-column-cost = Kosten
@@ -1773,7 +1773,7 @@ fleet-column-host = Host
 fleet-column-ratio = Iteration
 fleet-column-slow = langsam
 fleet-column-crashed = abgestürzt
-fleet-column-verdict = Urteil
+fleet-column-verdict = Befund
 fleet-column-run = Lauf
 fleet-column-left = Restzeit
 fleet-column-chance = rechtzeitig
@@ -1783,7 +1783,7 @@ fleet-column-lost = verloren
 fleet-column-worst = vor allem
 fleet-cause-after_best = nach dem besten Validierungs-Loss
 fleet-cause-slower = langsamere Abschnitte
-fleet-cause-lost_work = nach Neustarts doppelt getan
+fleet-cause-lost_work = nach Neustarts doppelt gerechnet
 fleet-cause-died_after_checkpoint = nach einem Checkpoint abgestürzt
 fleet-cause-died_before_checkpoint = vor dem ersten Checkpoint abgestürzt
 fleet-cause-straggler = Warten auf einen langsamen Rank
@@ -1797,33 +1797,33 @@ fleet-remedy-logging = logge seltener
 fleet-remedy-communication = sieh dir das Netz an und wo die Ranks laufen
 fleet-remedy-stall = zeichne so einen Job mit stepscope run --trace auf, um zu sehen, worauf er wartet
 fleet-remedy-gap = starte Jobs sofort und automatisch neu
-fleet-remedy-after_best = hör auf, wenn der Validierungs-Loss gestiegen ist
+fleet-remedy-after_best = hör auf, wenn der Validierungs-Loss wieder steigt
 fleet-remedy-slower = prüfe Hitze, Takt und andere Jobs auf diesen Hosts
 fleet-remedy-lost_work = speichere öfter Checkpoints
 fleet-remedy-died_after_checkpoint = speichere öfter Checkpoints und starte abgestürzte Jobs neu
 fleet-remedy-died_before_checkpoint = teste jeden Job zuerst einige Iterationen und speichere früh einen Checkpoint
-fleet-remedy-straggler = nimm den langsamen Host heraus
+fleet-remedy-straggler = nimm den langsamen Host aus dem Betrieb
 fleet-would-save = { $what }; hätte { $amount } gespart
-fleet-beyond = Davon brachten { $amount } keine Genauigkeit, die es wert ist.
+fleet-beyond = Davon brachten { $amount } keinen nennenswerten Gewinn an Genauigkeit.
 fleet-most-in = am meisten in { $run }: { $amount }
 fleet-regression-commit = { $config }: seit Commit { $since } dauert eine Iteration { $share } länger ({ $low } bis { $high }): { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
-    [one] Ein Lauf seitdem,
-   *[other] { $count } Läufe seitdem,
-  } { $amount } mehr als vorher.
+    [one] Seitdem kostete ein Lauf { $amount } mehr als vorher.
+   *[other] Seitdem kosteten { $count } Läufe { $amount } mehr als vorher.
+  }
 fleet-regression-day = { $config }: seit { $since } dauert eine Iteration { $share } länger ({ $low } bis { $high }): { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
-    [one] Ein Lauf seitdem,
-   *[other] { $count } Läufe seitdem,
-  } { $amount } mehr als vorher.
+    [one] Seitdem kostete ein Lauf { $amount } mehr als vorher.
+   *[other] Seitdem kosteten { $count } Läufe { $amount } mehr als vorher.
+  }
 fleet-since-range = { $since } (zwischen { $low } und { $high })
 fleet-lemon-slow = Montagsgerät: langsam
 fleet-lemon-crashing = Montagsgerät: stürzt ab
 fleet-no-lemon = { $count ->
-    [one] Ein Host, nicht langsamer und nicht öfter abgestürzt, als Zufall erklärt.
-   *[other] { $count } Hosts, keiner langsamer oder öfter abgestürzt, als Zufall erklärt.
+    [one] Ein Host, nicht langsamer und nicht öfter abgestürzt, als der Zufall erklärt.
+   *[other] { $count } Hosts, keiner langsamer oder öfter abgestürzt, als der Zufall erklärt.
   }
 fleet-unknown = unbekannt
 fleet-by-host = Host
-fleet-by-user = Person
+fleet-by-user = Benutzer
 fleet-by-project = Projekt
 fleet-by-trainer = Trainer
 fleet-by-gpu = GPU
@@ -1832,7 +1832,7 @@ fleet-section-causes = Wohin die Zeit ging, das Teuerste zuerst
 fleet-section-advice = Was zu tun ist
 fleet-section-regressions = Was langsamer wurde
 fleet-section-hosts = Hosts
-fleet-section-running = Liefen beim letzten Lesen ({ $count })
+fleet-section-running = Beim letzten Einlesen noch aktiv ({ $count })
 fleet-section-by = Aufschlüsselung
 fleet-section-missing = Was nicht bekannt ist
 fleet-unread = { $count ->
@@ -1844,24 +1844,24 @@ fleet-untimed = { $count ->
    *[other] { $count } Läufe haben keine Zeiten in ihren Logs und bleiben außen vor.
   }
 fleet-without-devices = { $count ->
-    [one] Ein Lauf sagt nicht, auf wie vielen GPUs er lief: Er zählt in keinen GPU-Stunden.
-   *[other] { $count } Läufe sagen nicht, auf wie vielen GPUs sie liefen: Sie zählen in keinen GPU-Stunden.
+    [one] Ein Lauf sagt nicht, auf wie vielen GPUs er lief: Er zählt bei den GPU-Stunden nicht mit.
+   *[other] { $count } Läufe sagen nicht, auf wie vielen GPUs sie liefen: Sie zählen bei den GPU-Stunden nicht mit.
   }
 fleet-without-price = { $count ->
-    [one] Ein Lauf hat keinen Preis: Er ist in keinen Kosten.
-   *[other] { $count } Läufe haben keinen Preis: Sie sind in keinen Kosten.
+    [one] Ein Lauf hat keinen Preis: Er fehlt in den Kosten.
+   *[other] { $count } Läufe haben keinen Preis: Sie fehlen in den Kosten.
   }
 fleet-without-hosts = { $count ->
-    [one] Ein Lauf sagt nicht, auf welchen Hosts er lief: Er zählt für keinen Host.
-   *[other] { $count } Läufe sagen nicht, auf welchen Hosts sie liefen: Sie zählen für keinen Host.
+    [one] Ein Lauf sagt nicht, auf welchen Hosts er lief: Er wird keinem Host angelastet.
+   *[other] { $count } Läufe sagen nicht, auf welchen Hosts sie liefen: Sie werden keinem Host angelastet.
   }
 fleet-without-commit = { $count ->
     [one] Ein Lauf nennt seinen Commit nicht: Änderungen seiner Config werden auf den Tag datiert.
    *[other] { $count } Läufe nennen ihre Commits nicht: Änderungen ihrer Configs werden auf den Tag datiert.
   }
 fleet-without-user = { $count ->
-    [one] Ein Lauf ohne Person.
-   *[other] { $count } Läufe ohne Person.
+    [one] Ein Lauf ohne Benutzer.
+   *[other] { $count } Läufe ohne Benutzer.
   }
 fleet-without-project = { $count ->
     [one] Ein Lauf ohne Projekt.
@@ -1875,20 +1875,20 @@ fleet-without-config_hash = { $count ->
     [one] Ein Lauf nennt keine Einstellungen: Er wird mit keinem anderen verglichen.
    *[other] { $count } Läufe nennen keine Einstellungen: Sie werden mit keinem anderen verglichen.
   }
-error-fleet-no-store = in diesem Speicher sind keine Läufe
+error-fleet-no-store = in diesem Store sind keine Läufe
     .hint = lies zuerst welche ein: stepscope fleet scan /logs/slurm --store { $place }
-error-fleet-bad-price = eine Flotte hat einen Preis pro GPU und Stunde
+error-fleet-bad-price = der Preis einer Flotte gilt pro GPU-Stunde
     .hint = zum Beispiel: --price 2.10/h
-fleet-filter = Zeilen zeigen mit
+fleet-filter = Nur Zeilen mit
 fleet-other-causes = andere Ursachen
 fleet-section-runs = Läufe, die am meisten verloren
-fleet-column-state = Zustand
-fleet-column-whose = Person / Projekt
+fleet-column-state = Status
+fleet-column-whose = Benutzer / Projekt
 fleet-state-running = läuft
 fleet-state-finished = fertig
 fleet-state-crashed = abgestürzt
 fleet-state-out_of_memory = Speicher voll
-fleet-state-interrupted = unterbrochen
+fleet-state-interrupted = abgebrochen
 fleet-state-killed = von außen beendet
 fleet-state-stopped = ohne Meldung
 fleet-state-unknown = unbekannt
@@ -1900,7 +1900,7 @@ clock-window-sum = Die ausgegebene Zeit ist die aller Iterationen seit der vorig
 clock-cumulative = Das Log gibt eine Uhr aus, die von Zeile zu Zeile weiterläuft.
 clock-cumulative-mean = Die ausgegebene Zeit ist das Mittel aller Iterationen seit der ersten.
 clock-stamp = Das Log gibt keine Zeit pro Iteration aus; die Zeiten sind die Abstände zwischen den Zeitstempeln der Zeilen.
-clock-arrival = Die Zeiten sind die aufgezeichnete Ankunft jeder Zeile; die Uhr in den Zeilen ist gröber.
+clock-arrival = Die Zeiten sind die aufgezeichneten Ankunftszeiten der Zeilen; die Uhr in den Zeilen ist gröber.
 clock-includes = Darin enthalten: { $phases }.
 clock-more = Mehr über dieses Format: { $command }
 
@@ -1945,7 +1945,7 @@ note-section-summary = Zusammenfassung
 note-sum-planned = Die langsamen Iterationen sind geplante Stopps, kein langsames Training: Evaluierungen und Checkpoints kosten { $share } der Zeit.
 note-sum-normal = Eine normale Iteration dauert { $duration }. Diese Zahl bestimmt das Tempo.
 note-at-most = { $phase } höchstens { $duration }
-note-closing = Voraussichtliches Ende des Trainings, etwa: { $time } ({ $low } – { $high }).
+note-closing = Voraussichtliches Ende des Trainings: etwa { $time } ({ $low } – { $high }).
 
 # Keys of the live view
 live-keys = q beenden · ? Hilfe · p anhalten · + − Spanne · c Kurven · a Tipp · l Log
@@ -1995,17 +1995,17 @@ app-state-crashed = Abgestürzt
 app-state-out-of-memory = Speicher voll
 app-state-interrupted = Abgebrochen
 app-state-killed = Beendet (kill)
-app-state-stopped = Verstummt
-app-state-unknown = Still
+app-state-stopped = Ohne Meldung
+app-state-unknown = Stumm
 app-state-unread = Nicht gelesen
 app-looking = Läufe werden gesucht …
 app-reading = Wird gelesen: { $read } von { $found } Dateien
 app-count = { $shown } von { $total } Läufen
-app-others = Dateien ohne Trainingslog: { $count }
+app-others = Dateien ohne Trainings-Log: { $count }
 app-unreadable = Nicht lesbare Ordner: { $count }
 app-no-match = Kein Lauf passt. Leere die Suche oder wähle einen anderen Status.
-app-empty-start = Starte ein Training, dessen Zeiten aufgezeichnet werden; nach Sekunden steht es hier:
-app-empty-paste = Oder öffne ein Log, das woanders liegt: Lass es auf diese Seite fallen, oder füge seine Zeilen unter „Neu“ ein.
+app-empty-start = Starte ein Training mit Zeitaufzeichnung; nach wenigen Sekunden erscheint es hier:
+app-empty-paste = Oder öffne ein Log, das woanders liegt: Lass es auf diese Seite fallen oder füge seine Zeilen unter „Neu“ ein.
 app-choose-file = Oder wähle eine Datei:
 app-facts = Was das Log nicht sagt
 app-facts-ask = Wie viele Iterationen hat dieser Lauf? Das Log sagt es nicht
@@ -2017,7 +2017,7 @@ app-choose-more = Wähle noch einen zum Vergleichen.
 app-most = Bis zu acht Läufe lassen sich vergleichen.
 app-files = { $count } Dateien
 app-ran = lief { $duration }
-app-left-at = fertig: { $time }
+app-left-at = Ende: { $time }
 app-overdue = überfällig
 app-no-total = Gesamtzahl unbekannt
 app-progress = { $step } von { $total }
@@ -2039,10 +2039,10 @@ app-overlay-time = nach Zeit
 app-overlay-loss = Trainings-Loss
 app-overlay-validation = Validierungs-Loss
 app-overlay-took = Zeit einer normalen Iteration
-app-unread = konnte nicht gelesen werden ({ $problem }); öffne den Lauf für den Grund
+app-unread = konnte nicht gelesen werden ({ $problem }); öffne den Lauf, um den Grund zu sehen
 app-unread-large = für die Liste zu groß oder zu langsam zu lesen; zum Lesen öffnen
 app-instead-reason-no-total = Das Log nennt die Gesamtzahl der Iterationen nicht. Fülle oben „Iterationen insgesamt“ aus.
-app-instead-reason-implausible-total = Die angegebene Gesamtzahl von { $total } Iterationen ist unplausibel: Beim jetzigen Tempo würden sie noch { $left } dauern. Berichtige oben „Iterationen insgesamt“.
+app-instead-reason-implausible-total = Die angegebene Gesamtzahl von { $total } Iterationen ist unplausibel: Beim jetzigen Tempo würden sie noch { $left } dauern. Korrigiere oben „Iterationen insgesamt“.
 app-instead-reason-no-total-unread = Die Gesamtzahl der Iterationen wurde nicht gelesen. Zeilen wie „{ $text }“ (Zeile { $line }) enthalten sie vielleicht; Stepscope liest sie nicht. Fülle oben „Iterationen insgesamt“ aus.
 app-instead-summary-so-far-no-total = Bisher { $wall }; für das Ende „Iterationen insgesamt“ ausfüllen
 app-instead-summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; für das Ende „Iterationen insgesamt“ ausfüllen
@@ -2056,4 +2056,4 @@ error-compare-most = bis zu acht Läufe lassen sich auf einmal vergleichen
 app-instead-page-no-total = Gesamtzahl unbekannt: oben angeben
 app-instead-summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; für das Ende „Iterationen insgesamt“ ausfüllen
 error-bad-fact = „{ $text }“ ist keine ganze Zahl ab 1
-    .hint = geh zurück und schreib sie wie 20000 oder 124M
+    .hint = geh zurück und schreib sie so: 20000 oder 124M
