@@ -22,7 +22,7 @@ phase-unlogged = hors du log
 basis-measured = mesuré
 basis-inferred = déduit
 basis-assumed = estimé
-basis-unpriced = { $count }×, non chronométré
+basis-unpriced = { $count }×, sans durée
 origin-flag = indiqué
 origin-config = config
 origin-log = log
@@ -469,7 +469,7 @@ error-unread-lines = { $count ->
 
 ## Un plan avant l’exécution
 
-plan-model = { $parameters } paramètres : { $layers } couches × { $hidden }, contexte { $context }, vocabulaire { $vocabulary }
+plan-model = Paramètres : { $parameters } ({ $layers } couches × { $hidden }, contexte { $context }, vocabulaire { $vocabulary })
 plan-training = { $steps } itérations de { $tokens } tokens (batch_size { $batch } × gradient_accumulation_steps { $accumulation } × { $context }) ; { $flops } GFLOP par token.
 plan-memory = Mémoire avec batch_size { $batch } : { $parts }.
 plan-memory-weights = poids
@@ -868,7 +868,7 @@ cause-c25-memory = { $count } micro-pas de { $batch } séquences par itération,
 cause-c25-small = { $count } micro-pas de { $batch } séquences par itération pour un modèle de { $parameters } paramètres sur un GPU : était-ce prévu pour huit ?
 cause-c26-attention = l’en-tête avertit d’une attention lente : chaque itération la calcule sans kernel fusionné
 cause-c26-dtype = l’exécution calcule en flottants de 32 bits : les tensor cores du GPU restent inutilisés
-cause-c27-evidence = elle avait { $factor } fois plus de travail que d’habitude, et le temps suit le travail dans cette exécution (corrélation { $tied })
+cause-c27-evidence = elle avait { $factor } fois le travail habituel, et le temps suit le travail dans cette exécution (corrélation { $tied })
 cause-c27-level = le travail par itération a été multiplié par { $factor } en même temps
 cause-c28-evidence = la première itération après la reprise à { $step } : le chargement, la compilation et le saut des données déjà vues ont pris { $duration }
 cause-c29-evidence = une hausse régulière de { $change } sur toute l’exécution, qui ne se stabilise pas, typique de quelque chose qui grossit à chaque itération
@@ -986,10 +986,10 @@ compare-same = Les deux exécutions prennent le même temps : { $before } { $un
 compare-span = { $low } à { $high }
 compare-most = La phase « { $phase } » représente { $share } de la différence.
 compare-most-offset = L’essentiel de la différence vient de la phase « { $phase } » ; d’autres phases en compensent une partie.
-compare-real = Écart entre deux itérations normales : de { $low } à { $high } (confiance { $confidence }), plus que du bruit.
-compare-noise = Écart entre deux itérations normales : de { $low } à { $high } (confiance { $confidence }), peut-être du bruit.
-compare-even-real = Écart entre deux itérations normales : { $change }, plus que du bruit.
-compare-even-noise = Écart entre deux itérations normales : { $change }, peut-être du bruit.
+compare-real = Écart de durée d’une itération normale : de { $low } à { $high } (confiance { $confidence }), plus que du bruit.
+compare-noise = Écart de durée d’une itération normale : de { $low } à { $high } (confiance { $confidence }), peut-être du bruit.
+compare-even-real = Écart de durée d’une itération normale : { $change }, plus que du bruit.
+compare-even-noise = Écart de durée d’une itération normale : { $change }, peut-être du bruit.
 compare-too-few = Trop peu d’itérations normales pour distinguer un écart du bruit.
 compare-unit-steps = pour 1 000 itérations
 compare-unit-tokens = par million de tokens
@@ -1288,7 +1288,7 @@ plan-note-from = Calibré avec le log : { $duration } par itération sur { $gpu
 
 plan-row-sequences = séquences par évaluation
 plan-memory-other = autre, tel que mesuré
-plan-model-derived = { $low } à { $high } M de paramètres, estimés ; compté avec { $parameters } : { $layers } couches × { $hidden }, contexte { $context }, vocabulaire { $vocabulary }
+plan-model-derived = De { $low } à { $high } M de paramètres, estimés ; calculé avec { $parameters } : { $layers } couches × { $hidden }, contexte { $context }, vocabulaire { $vocabulary }
 
 ## Conseils : compiler, types, shards
 
@@ -1537,8 +1537,8 @@ screen-inferred = Format inconnu, lu d’après sa structure (confiance { $confi
 fleet-listing = { $found } logs trouvés pour l’instant
 fleet-progress = { $done } sur { $total } · { $rate } par seconde · temps restant : { $left }
 fleet-scanned = { $runs ->
-    [one] Une exécution lue, { $failed } non comprises ; { $known } des { $found } dossiers et logs n’avaient pas changé.
-   *[other] { $runs } exécutions lues, { $failed } non comprises ; { $known } des { $found } dossiers et logs n’avaient pas changé.
+    [one] Une exécution lue, { $failed } non comprises ; sur { $found } dossiers et logs, { $known } n’avaient pas changé.
+   *[other] { $runs } exécutions lues, { $failed } non comprises ; sur { $found } dossiers et logs, { $known } n’avaient pas changé.
   }
 fleet-unreadable-folder = avertissement : impossible de lister le dossier { $path }
 error-bad-workers = --workers attend un nombre entier de 1 à 4095
@@ -1677,7 +1677,7 @@ runs-state-out_of_memory = mémoire saturée
 runs-state-interrupted = interrompue
 runs-state-killed = tuée
 runs-left = reste { $left }
-runs-cost-after-best = après le meilleur point
+runs-cost-after-best = après l’optimum
 runs-cost-slower = passage lent
 runs-cost-repeated = travail refait
 runs-too-large = trop volumineux pour cette liste
@@ -1781,11 +1781,11 @@ fleet-column-alarms = alertes
 fleet-column-goodput = goodput
 fleet-column-lost = perdu
 fleet-column-worst = surtout
-fleet-cause-after_best = après la meilleure perte de validation
+fleet-cause-after_best = après la meilleure perte
 fleet-cause-slower = passages plus lents
 fleet-cause-lost_work = refait après un redémarrage
 fleet-cause-died_after_checkpoint = planté après un checkpoint
-fleet-cause-died_before_checkpoint = planté avant le premier checkpoint
+fleet-cause-died_before_checkpoint = planté avant tout checkpoint
 fleet-cause-straggler = attente d’un rank lent
 fleet-cause-stall = arrêts de cause inconnue
 fleet-remedy-evaluation = évaluez moins souvent, ou sur moins de batches
