@@ -128,7 +128,7 @@ section-log = Ce qui a été lu
 time-table-phase = phase
 time-table-time = temps
 time-table-share = part
-time-table-range = intervalle
+time-table-range = fourchette
 time-table-basis = méthode
 time-total = total
 
@@ -158,9 +158,9 @@ slow-first-no-save = Aucun checkpoint n’est enregistré à l’itération 0. L
 split-stamps = Les horodatages des lignes séparent l’évaluation du checkpoint.
 split-contrast = La comparaison des évaluations avec et sans checkpoint permet de séparer l’évaluation du checkpoint.
 split-first-step = La première évaluation, qui n’enregistre rien, permet de séparer l’évaluation du checkpoint.
-split-model = Ce log ne permet pas de séparer l’évaluation du checkpoint, car chaque checkpoint suit une évaluation. La répartition est estimée d’après le nombre de passes forward et la durée habituelle d’un checkpoint ; les intervalles en montrent l’incertitude.
-split-guess = Ce log ne permet pas de séparer l’évaluation du checkpoint, car chaque checkpoint suit une évaluation et le nombre de batches par évaluation est inconnu (indiquez --set eval_iters=N). La répartition est estimée d’après la durée habituelle d’un checkpoint ; les intervalles en montrent l’incertitude.
-split-guess-plain = Ce log ne permet pas de séparer l’évaluation du checkpoint, car chaque checkpoint suit une évaluation. La répartition est estimée d’après la durée habituelle d’un checkpoint ; les intervalles en montrent l’incertitude.
+split-model = Ce log ne permet pas de séparer l’évaluation du checkpoint, car chaque checkpoint suit une évaluation. La répartition est estimée d’après le nombre de passes forward et la durée habituelle d’un checkpoint ; les fourchettes en montrent l’incertitude.
+split-guess = Ce log ne permet pas de séparer l’évaluation du checkpoint, car chaque checkpoint suit une évaluation et le nombre de batches par évaluation est inconnu (indiquez --set eval_iters=N). La répartition est estimée d’après la durée habituelle d’un checkpoint ; les fourchettes en montrent l’incertitude.
+split-guess-plain = Ce log ne permet pas de séparer l’évaluation du checkpoint, car chaque checkpoint suit une évaluation. La répartition est estimée d’après la durée habituelle d’un checkpoint ; les fourchettes en montrent l’incertitude.
 split-not-yet = Il est trop tôt pour savoir ce que coûte un checkpoint : il faut environ { $needed } évaluations avec et sans checkpoint, et le log en contient { $count }.
 split-settle = Pour des chiffres exacts, ajoutez des horodatages au log : { $command }
 stamps-unusable = Les horodatages contredisent les temps affichés (pipe avec tampon par blocs ?) et sont ignorés. Lancez python avec -u.
@@ -344,7 +344,7 @@ note-evaluation-next = La prochaine a lieu à l’itération { $next }, puis { $
 note-evaluation-left = Évaluations restantes : { $count }.
 note-evaluation-unknown = La fréquence des évaluations est inconnue.
 note-total = Temps total restant : { $duration }.
-note-interval = Intervalle : { $span }, à { $confidence }.
+note-interval = Fourchette : { $span }, à { $confidence }.
 note-hardware-assumed = D’après nvidia-smi : { $details }.
 
 ## Commandes
@@ -573,9 +573,9 @@ error-bad-change-value = { $setting } doit être un nombre entier supérieur ou 
 ## Le GPU
 
 card-mfu = { $gpu } : { $share } de ses { $peak } TFLOPS (MFU par rapport au pic de ce GPU).
-card-normal = C’est normal pour ce GPU : un modèle de cette taille devrait prendre { $span }.
-card-slow = C’est lent pour ce GPU : un modèle de cette taille devrait prendre { $span }.
-card-fast = C’est plus rapide que prévu : un modèle de cette taille devrait prendre { $span }.
+card-normal = C’est normal pour ce GPU : avec un modèle de cette taille, on attend { $span }.
+card-slow = C’est lent pour ce GPU : avec un modèle de cette taille, on attend { $span }.
+card-fast = C’est plus rapide que prévu : avec un modèle de cette taille, on attend { $span }.
 alarm-hang = Un rank ne répondait plus et les autres ont abandonné : { $text }
 alarm-false-done = La ligne { $line } dit que l’entraînement est terminé, mais la dernière itération est { $step } sur { $total }.
 alarm-false-done-empty = { $count ->
@@ -1161,7 +1161,7 @@ advice-a112-change = { $count } processus de chargement persistants, avec préch
 advice-a112-change-prefetch = lire le shard suivant à l’avance, dans un thread
 advice-a112-assumed = une attente de 0,217 s par itération est devenue 0,003 s avec plus de processus ; si le disque ou le réseau est lent, rien ne change.
 advice-a113-assumed = rien sur un GPU déjà occupé, jusqu’à un dixième sur un GPU qui attend entre les kernels ; stepscope plan le calcule pour un modèle donné.
-advice-a114-assumed = une V100 multiplie des matrices à 9,9 TFLOPS en bfloat16 et à 100 et plus en float16 (tables publiques).
+advice-a114-assumed = une V100 multiplie des matrices à 9,9 TFLOPS en bfloat16, et à 100 ou plus en float16 (tables publiques).
 advice-a115-assumed = la ligne de nanoGPT prend 0,3 ms sur un CPU, rien si la boucle attend de toute façon le GPU, et quelques millisecondes avec un client de métriques.
 advice-a116-change = attention fusionnée
 advice-a116-assumed = GPT-2 sur une A100 est passé de 130 à 96 ms par itération ; les contextes courts gagnent moins, les longs plus.
@@ -1209,16 +1209,16 @@ page-fan = Itérations au fil du temps : jusqu’ici, prévision et prévisions
 page-fan-past = jusqu’ici
 page-fan-ahead = prévision
 page-fan-earlier = prévisions antérieures
-section-backtest = Prévisions antérieures, vérifiées
+section-backtest = Prévisions antérieures, vérifiées après coup
 backtest-column-at = après
 backtest-column-said = prévision
-backtest-column-range = intervalle
+backtest-column-range = fourchette
 backtest-column-took = réel
 backtest-column-off = écart
 backtest-at = { $share }, itération { $step }
 backtest-summary = { $count ->
-    [one] La prévision du temps jusqu’à l’itération { $step }, recalculée avec le log tel qu’il était alors. Durées réelles dans l’intervalle : { $held } sur 1.
-   *[other] Prévisions du temps jusqu’à l’itération { $step }, recalculées avec le log tel qu’il était alors. Durées réelles dans l’intervalle : { $held } sur { $count }.
+    [one] La prévision du temps jusqu’à l’itération { $step }, recalculée avec le log tel qu’il était alors. Durées réelles dans la fourchette : { $held } sur 1.
+   *[other] Prévisions du temps jusqu’à l’itération { $step }, recalculées avec le log tel qu’il était alors. Durées réelles dans la fourchette : { $held } sur { $count }.
   }
 page-tokens-rate = tokens par seconde, évaluations et checkpoints compris
 page-steps-rate = itérations par seconde, évaluations et checkpoints compris
