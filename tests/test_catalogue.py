@@ -21,7 +21,7 @@ RECORDS = {
     "document": Document,
 }
 # What only a format worked out from a log has.
-_INFERRED = {"bars_are_epochs", "counts_lines", "is_mean"}
+_INFERRED = {"bars_are_epochs", "bars_show_ends", "counts_lines", "is_mean"}
 FIELDS = [(place, name) for place, record in RECORDS.items() for name in record._fields if name not in _INFERRED]
 SAMPLES = [(fmt, sample) for fmt in catalogue() for sample in fmt.samples]
 

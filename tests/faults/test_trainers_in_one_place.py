@@ -8,9 +8,8 @@ import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[dev]'")
 
-from stepscope.trainer.writer import NAME
-
-from stepscope.trainer.data import write_char_folder
+from stepscope.trainer.extras.corpora import write_char_folder
+from stepscope.trainer.extras.writer import NAME
 from tests.faults.trained_process import start
 from tests.trainer.conftest import TINY, losses_of
 

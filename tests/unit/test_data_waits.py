@@ -18,9 +18,11 @@ def report_of(tmp_path, text):
     return stepscope.explain(stepscope.read(str(path)))
 
 
-def epoch_line(batch, seconds, wait):
+def epoch_line(batch, seconds, wait, means=None):
+    """A row, and in brackets the means so far, those of the row itself unless they are given."""
+    mean_s, mean_wait = means or (seconds, wait)
     return (
-        f"Epoch: [1][{batch}/2000]\tTime {seconds:.3f} (4.000)\tData {wait:.3f} (3.500)\t"
+        f"Epoch: [1][{batch}/2000]\tTime {seconds:.3f} ({mean_s:.3f})\tData {wait:.3f} ({mean_wait:.3f})\t"
         "Loss 0.1000 (0.1000)\tPrec@1 10.000 (10.000)\tPrec@5 10.000 (10.000)\n"
     )
 
@@ -41,7 +43,10 @@ def test_a_short_wait_is_said_to_be_none_of_the_trouble(tmp_path):
 
 
 def test_what_only_the_first_step_waits_is_not_to_come_again(tmp_path):
-    rows = [epoch_line(0, 40.0, 39.0)] + [epoch_line(10 * i, 0.5, 0.001) for i in range(1, 20)]
+    rows = [epoch_line(0, 40.0, 39.0)]
+    for batch in range(10, 200, 10):
+        means = (40.0 + 0.5 * batch) / (batch + 1), (39.0 + 0.001 * batch) / (batch + 1)
+        rows.append(epoch_line(batch, 0.5, 0.001, means))
     report = report_of(tmp_path, "".join(rows))
     assert "nearly all of it at iteration 2,000" in said(report)
     assert not report.advice

@@ -24,7 +24,7 @@ from stepscope.infer.counter import (
     whole,
 )
 from stepscope.infer.epoch_line import find_epoch_line, stretches_between
-from stepscope.infer.kinds import MAX_KINDS, Days, Kind, SeenLine, SortedKinds
+from stepscope.infer.kinds import EVALUATION, MAX_KINDS, Days, Kind, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.records import Companion, find_companion
 from stepscope.infer.time_figures import Floats, find_columns
@@ -112,11 +112,19 @@ def contradicted_by_epochs(best: Candidate, candidates: Sequence[Candidate]) -> 
     length = float(median([_float(entry.shape.fields[at].text) for entry in best.kind.entries]))
     for other in candidates:
         epoch_s = _own_pace(other) if other.counter.counts_epochs else None
-        if epoch_s is None or best.counter.epochs_seen > _PER_EPOCH * len(other.kind.numbers):
+        if epoch_s is None or _has_only_validation_losses(other.kind):
+            continue
+        if best.counter.epochs_seen > _PER_EPOCH * len(other.kind.numbers):
             continue
         if not _LEAST_OF_EPOCH < epoch_s / (pace_s * length) < _MOST_OF_EPOCH:
             return other
     return best
+
+
+def _has_only_validation_losses(kind: Kind) -> bool:
+    """Whether each loss of a line is an evaluation's: so is its time then, and not the epoch's."""
+    losses = [field.key.replace("_", " ") for field in kind.shape.fields if "loss" in field.key]
+    return bool(losses) and all(EVALUATION.search(key) for key in losses)
 
 
 def _own_pace(candidate: Candidate) -> float | None:

@@ -15,6 +15,7 @@ from stepscope.infer.line_parts import MAX_CHARS, LineParts, take_apart
 from stepscope.lines.date_order import DateOrder
 from stepscope.lines.moment_forms import DAY_NS, resolution_ns
 from stepscope.lines.prefix import Prefix, split_prefix
+from stepscope.source.lines import BREAK
 
 # Words of training, and of evaluating a model without training it.
 TRAINING = re.compile(
@@ -40,8 +41,6 @@ _LEAST_RANKS = 8
 _SELDOM_AGAIN = 0.6  # of the lines that a number begins: so many have different ones if it counts them
 # At most this many lines of a kind are taken apart; the others are only counted.
 _MAX_ENTRIES = 3000
-# Stands between lines that do not follow each other in the log.
-BREAK = "\x1e"
 _LEAST_TABLE = 4
 _LOOKED_FOR_HEADS = 40
 _TABLE_UNITS = {"", "s", "sec", "secs", "seconds", "ms"}  # behind the last column

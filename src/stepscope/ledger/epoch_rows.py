@@ -14,7 +14,7 @@ import numpy as np
 
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS, seconds_to_ns
-from stepscope.run.model import Run
+from stepscope.run.model import NO_TIME, Run
 from stepscope.run.stops import Stop
 
 _LEAST_ROWS = 2
@@ -105,18 +105,20 @@ def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, _Parts]:
     Each row is one step. Its own line comes first, then the evaluation's, the checkpoint's, and the next row's, each
     after its work. Where two of them come at one moment, nothing tells that part from the steps.
     """
-    if float(median(run.steps.span)) > 1:
+    t_ns = run.steps.t_ns
+    if float(median(run.steps.span)) > 1 or not len(t_ns):
         return {}  # of rows of several steps, some may come between the row's line and the evaluation
     evaluations: dict[int, float] = {}
     saves: dict[int, float] = {}
     row_s: dict[int, float] = {}
     for stop in stops:
-        if stop.row is None or stop.begin_ns is None:
+        if not stop.row or t_ns[stop.row - 1] == NO_TIME:
             continue
+        begin_ns = int(t_ns[stop.row - 1])  # of the row's line: an evaluation may have printed others since
         row_s[stop.line] = float(run.steps.seconds[stop.row]) * max(1, int(run.steps.span[stop.row]))
         if stop.evaluated and stop.end_ns is not None:
-            evaluations[stop.line] = (stop.end_ns - stop.begin_ns) / NS
-        before_ns = stop.end_ns if stop.evaluated else stop.begin_ns
+            evaluations[stop.line] = (stop.end_ns - begin_ns) / NS
+        before_ns = stop.end_ns if stop.evaluated else begin_ns
         if stop.saved and stop.save_ns is not None and before_ns is not None:
             saves[stop.line] = (stop.save_ns - before_ns) / NS
     evaluations, saves = (_telling(found, row_s) for found in (evaluations, saves))

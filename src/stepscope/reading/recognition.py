@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from stepscope.catalogue import detect
-from stepscope.infer.kinds import BREAK
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, claim, prefix_shape
 from stepscope.reading.account import Account, assemble, give_account, shares
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.tally import Claimed, Tally
 from stepscope.run.model import Candidate
+from stepscope.source.lines import BREAK
 
 HOLD_CHARS = 1 << 17
 PIECE_BYTES = 1 << 15  # of the middle and of the end of a long file, which take part in the decision

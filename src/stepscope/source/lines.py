@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from stepscope.source.encodings import TextDecoder, detect_encoding, find_code_page
 
+BREAK = "\x1e"  # stands between lines that do not follow each other in the log
 MAX_LINE_CHARS = 1 << 16
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_=>])")
 _SNIFF_BYTES = 1 << 12
