@@ -172,7 +172,7 @@ evidence-unprinted = ce programme évalue toujours à cette itération ; sa li
 evidence-inside = mesuré dans le processus : { $parts }
 evidence-none = aucune ligne n’en donne la raison ; { $duration } de plus que ses voisines
 
-## Quand ce sera fini
+## Heure de fin
 
 finish-left = temps restant : { $duration } ({ $span } à { $confidence })
 finish-at = fin prévue : { $time } ({ $low } – { $high })
@@ -238,7 +238,7 @@ assume-saves = On suppose un checkpoint après { $share } des évaluations, comm
 assume-default-interval = On suppose l’intervalle d’évaluation par défaut du programme, { $count } itérations ; le log ne l’a pas encore confirmé. Indiquez --set eval_interval=N.
 assume-default-total = On suppose le nombre d’itérations par défaut du programme, { $count } ; le total n’est indiqué nulle part.
 
-## Que changer
+## À changer
 
 change-none = Rien ne mérite d’être changé : les évaluations et les checkpoints prennent { $share } du temps.
 change-none-data = Accélérez le chargement des données : leur attente prend { $share } du temps.
@@ -523,7 +523,7 @@ error-plan-log-untimed = ce log ne contient aucune itération normale chronomét
     .hint = planifiez sans lui, ou réessayez quand il aura quelques lignes de plus
 error-plan-not-derived = aucun modèle de forme courante ne prend autant de temps sur ce GPU : le GPU et la taille du batch sont-ils corrects ?
     .hint = indiquez le modèle : --params 124M
-## Several trainings, several writers
+## Plusieurs entraînements, plusieurs processus
 alarm-trainings = Le log contient { $count } entraînements à la suite. Ce rapport concerne le dernier, à partir de la ligne { $line } ; le temps des autres est dans le décompte.
 alarm-writers = { $count ->
     [one] Deux processus écrivent dans ce log. Une itération de l’autre n’est pas comptée.
@@ -1118,7 +1118,7 @@ advice-a115-evidence = Chaque itération de { $duration } attend que sa perte so
 advice-a116-costs = Un PyTorch plus récent ; les résultats ne diffèrent que par les arrondis.
 advice-a116-evidence = Le programme indique au démarrage que l’attention n’est pas fusionnée.
 
-## Page, app and other tools
+## La page, l’application et les autres outils
 
 error-binary-to-terminal = un fichier { $name } ne peut pas s’afficher dans un terminal
     .hint = écrivez-le dans un fichier : -o rapport.{ $name }
@@ -1175,7 +1175,7 @@ advice-a118-evidence = { $count } checkpoints d’environ { $each } Go chacun, 
 safety-now = Entre deux checkpoints (toutes les { $interval } itérations), un plantage peut faire perdre jusqu’à { $stake } de travail.
 safety-within = C’est dans la limite que vous acceptez de perdre ({ $accepted }).
 safety-beyond = Vous acceptez de perdre { $accepted } : enregistrez un checkpoint au moins toutes les { $needed } itérations.
-safety-best = Avec { $stall } d’attente par checkpoint et les redémarrages constatés, c’est, d’après la règle de Daly, avec un checkpoint toutes les { $best } itérations que l’on perd le moins.
+safety-best = D’après la règle de Daly, avec { $stall } d’attente par checkpoint et les redémarrages constatés, le meilleur intervalle est d’un checkpoint toutes les { $best } itérations.
 disk-one = Ce programme l’écrase à chaque fois.
 disk-all = Ce programme les garde tous : { $count } à la fin, { $total } Go.
 error-bad-may-lose = --may-lose attend une durée
@@ -1237,7 +1237,7 @@ page-whatif-done = fin : { $time }
 page-whatif-less = { $duration } de moins que maintenant
 page-whatif-more = { $duration } de plus que maintenant
 page-whatif-evaluations = évaluations à venir : { $number }
-## Ce que dit la carte pendant ce temps
+## Les mesures du GPU
 page-whatif-error = perte de validation ± { $error }
 ## Ce que dit le GPU pendant ce temps
 
@@ -1418,7 +1418,7 @@ reason-no-total-unread = le nombre total d’itérations n’a pas été lu. Des
 change-none-seen-unread = Rien ne mérite d’être changé dans ce qui a été lu : aucune évaluation n’est comptabilisée. Des lignes comme « { $text } » (ligne { $line }) en contiennent peut-être une ; Stepscope ne les lit pas.
 alarm-ended-early-unread = L’exécution s’est arrêtée après l’itération { $step } ; le nombre prévu n’a pas été lu. Des lignes comme « { $text } » (ligne { $line }) le contiennent peut-être ; Stepscope ne les lit pas.
 
-## What cost most time
+## Ce qui a coûté le plus de temps
 
 finding-evaluation = { $count ->
     [one] Une évaluation a pris { $seconds }, soit { $share } du temps.
@@ -1960,7 +1960,7 @@ live-key-help = ?   fermer cette aide
 
 # Both ends of the interval in one minute
 finish-at-one = fin prévue : { $time }
-## The list of runs and what is beside it
+## La liste des exécutions et ce qui l’entoure
 app-new = Nouveau
 app-close = Fermer
 app-copy = Copier
