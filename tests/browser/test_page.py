@@ -362,7 +362,7 @@ def test_a_run_that_died_begins_with_the_cause_and_the_remedy(tmp_path, open_pag
     report = explain(run_of(lines), flags={"batch_size": 12, "gradient_accumulation_steps": 5})
     page = open_page(saved(tmp_path, report))
     first, second = (plain(page.locator(".kpi").nth(place).inner_text()) for place in (0, 1))
-    assert "48 MiB more were needed, 37 MiB of 10.8 GiB were free" in first
+    assert "Tried to allocate 48 MiB with 37 MiB of 10.8 GiB free" in first
     assert "batch size 6 × accumulation 10" in second
     assert "--batch_size=6 --gradient_accumulation_steps=10" in second
     assert problems == []

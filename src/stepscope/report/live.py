@@ -27,7 +27,7 @@ from stepscope.report.wording.change import change_texts
 from stepscope.report.wording.finish import deadline_lines, finish_lines, finish_text, left_text
 from stepscope.report.wording.hardware import hardware_text, hardware_trouble
 from stepscope.report.wording.headline import headline
-from stepscope.report.wording.summary import other_alarms
+from stepscope.report.wording.summary import alarms_apart
 from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 
@@ -141,7 +141,7 @@ def end_lines(view: View, language: Language, *, width: int = 80) -> list[Text]:
     if view.report is None or not len(view.report.run):
         return draw(view, language, width=width)
     lines = [piece for text in head(view.report, language, width) for piece in _wrapped(text, width, indent=2)]
-    for alarm in [alarm for alarm in other_alarms(view.report) if alarm.code != "finished"][:_SHOWN_ALARMS]:
+    for alarm in [alarm for alarm in alarms_apart(view.report) if alarm.code != "finished"][:_SHOWN_ALARMS]:
         text = Text(alarm_text(alarm, language), style=_ALARM_STYLE[alarm.severity])
         lines += _wrapped(text, width, indent=2)
     return [unglued(_cut(line, width)) for line in lines]

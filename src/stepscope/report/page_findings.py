@@ -12,7 +12,7 @@ from stepscope.report import templating
 from stepscope.report.log_lines import line_links
 from stepscope.report.wording.change import change_lines, change_scope, change_texts, no_change_text
 from stepscope.report.wording.money import with_money
-from stepscope.report.wording.summary import DEAD, other_alarms, summary_lines
+from stepscope.report.wording.summary import DEAD, alarms_apart, summary_lines
 
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice
@@ -36,7 +36,7 @@ def findings(report: Report, language: Language, drawn: dict[str, Any]) -> str:
     others = [change for _, change in open_ones]
     nothing = ""
     if not cards and not others:
-        if report.state.value in DEAD or other_alarms(report):  # what is wrong is said above: then this is no calm run
+        if report.state.value in DEAD or alarms_apart(report):  # what is wrong is said above: then this is no calm run
             return ""
         nothing = summary_lines(report, language)[-1] if report.has_times else no_change_text(report, language)
     return templating.render(

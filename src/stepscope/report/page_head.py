@@ -25,7 +25,7 @@ from stepscope.report.log_lines import line_links, log_lines
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.headline import shows_ticks
 from stepscope.report.wording.sentence import capital
-from stepscope.report.wording.summary import DEAD, other_alarms, summary_lines
+from stepscope.report.wording.summary import DEAD, alarms_apart, summary_lines
 
 _TONES = {"running": "good", "finished": "good", "stopped": "warn", "unknown": ""}
 _OTHER_FORMATS = ("markdown", "trace", "csv", "svg", "png")
@@ -111,7 +111,7 @@ def alarms(report: Report, language: Language) -> str:
             "line": alarm.line,
             "is_kept": alarm.line in kept,
         }
-        for alarm in other_alarms(report)
+        for alarm in alarms_apart(report)
     ]
     if not found:
         return ""

@@ -201,10 +201,13 @@ def leading_alarm(report: Report) -> Message | None:
 def other_alarms(report: Report) -> list[Alarm]:
     """The alarms that the three lines do not say already."""
     said = {id(message) for message in summary(report)}
+    return [alarm for alarm in alarms_apart(report) if id(alarm.message) not in said]
+
+
+def alarms_apart(report: Report) -> list[Alarm]:
+    """The alarms that neither the state nor the largest cost says already, for a view without the three lines."""
     return [
-        alarm
-        for alarm in report.alarms
-        if not _is_said_by_state(report, alarm) and not _is_first_cost(report, alarm) and id(alarm.message) not in said
+        alarm for alarm in report.alarms if not _is_said_by_state(report, alarm) and not _is_first_cost(report, alarm)
     ]
 
 
