@@ -3,6 +3,8 @@ import { ago, chip, clockTime, day, doingText, make, passing, say, stateOf, word
 // A row of the list, cell by cell.
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 28;
+// As the reports write it: `3.6%` in English, `3,6 %` in the other languages.
+const PERCENT = document.documentElement.lang.startsWith("en") ? "%" : "\u00a0%";
 
 function draw(tag, attributes) {
   const node = document.createElementNS(SVG, tag);
@@ -55,7 +57,7 @@ function progress(row) {
   const share = Math.min(1, row.step / row.total);
   const picture = draw("svg", { class: "progress", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" });
   picture.append(draw("rect", { class: "rest", width: 100, height: 4 }), draw("rect", { class: "done", width: (100 * share).toFixed(1), height: 4 }));
-  return [make("span", { class: "one" }, percent(share) + "\u202f%", make("span", { class: "of" }, say("app-progress", { step: number(row.step), total: number(row.total) }))), picture];
+  return [make("span", { class: "one" }, percent(share) + PERCENT, make("span", { class: "of" }, say("app-progress", { step: number(row.step), total: number(row.total) }))), picture];
 }
 
 /** Seconds left of a run that is going, counted down since its last line; null where nobody knows its total. @param {Row} row @param {number} now */
@@ -102,7 +104,7 @@ export function spark(row) {
 export function cells(row, now, box, isGrouped) {
   const state = stateOf(row, now);
   const cell = (name, ...children) => make("span", { role: "cell", class: "c-" + name }, ...children.flat());
-  const lost = row.lost == null ? "–" : number(100 * row.lost, row.lost < 0.0995 && row.lost > 0 ? 1 : 0) + "\u202f%";
+  const lost = row.lost == null ? "–" : number(100 * row.lost, row.lost < 0.0995 && row.lost > 0 ? 1 : 0) + PERCENT;
   return [
     make("span", { role: "cell", class: "c-box" }, box),
     cell("state", chip(state)),
