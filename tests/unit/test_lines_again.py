@@ -1,4 +1,4 @@
-"""Single lines of a log that was read, for quoting: from a plain file that is as it was, else none."""
+"""Single lines of a log that was read, for quoting: from files that are as they were, else none."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_slow_iterations_are_quoted_with_the_evaluation_before_them(tmp_path):
     assert all(LINES[line - 1] == one["text"] for line, one in quoted.items())
 
 
-def test_a_log_that_changed_or_is_packed_is_not_quoted(tmp_path):
-    log, packed = tmp_path / "train.log", tmp_path / "packed.log.gz"
+def test_a_log_that_changed_is_not_quoted(tmp_path):
+    log = tmp_path / "train.log"
     log.write_text("\n".join(LINES) + "\n")
     run = read(str(log))
     before = log.stat()
@@ -48,5 +48,20 @@ def test_a_log_that_changed_or_is_packed_is_not_quoted(tmp_path):
     assert lines_again(run, [7]) == {}
     log.unlink()
     assert lines_again(run, [7]) == {}
+
+
+def test_a_packed_log_is_quoted(tmp_path):
+    packed = tmp_path / "packed.log.gz"
     packed.write_bytes(gzip.compress(("\n".join(LINES) + "\n").encode()))
-    assert lines_again(read(str(packed)), [7]) == {}
+    assert lines_again(read(str(packed)), [7]) == {7: LINES[6]}
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_of_several_parts_the_lines_are_numbered_through(tmp_path, end):
+    parts = [tmp_path / "a.log", tmp_path / "b.log"]
+    for part, lines in zip(parts, (LINES[:20], LINES[20:]), strict=True):
+        part.write_text("\n".join(lines) + end)
+    run = read(*map(str, parts))
+    wanted = [3, 20, 21, len(LINES)]
+    assert lines_again(run, wanted) == {number: LINES[number - 1] for number in wanted}
+    assert run.steps.line[-1] <= len(LINES)

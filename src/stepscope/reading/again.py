@@ -1,6 +1,6 @@
 """A second look into a log that was read: single lines by their numbers, for quoting.
 
-The lines of steps are read in bulk and not kept. Only a plain file that is as it was is looked into, and only where the
+The lines of steps are read in bulk and not kept. Only files that are as they were are looked into, and only where the
 lines that were kept are found in their places.
 """
 
@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from stepscope.core.boundary import open_file
+from stepscope.core.errors import InputError
 from stepscope.run.model import Run
+from stepscope.source.files import Source
 from stepscope.source.lines import clean
 
 _MOST_BYTES = 16 << 20
@@ -52,17 +53,27 @@ def _begin(text: str) -> str:
 
 
 def _bytes_of(run: Run) -> bytes | None:
-    if len(run.paths) != 1 or run.mtime is None or run.encoding not in {"utf-8", "utf-8-sig"} or run.is_recorded:
+    """The bytes of all files of a run in their order, unpacked; None where one has changed, or they are too many."""
+    if not run.paths or run.mtime is None or run.encoding not in {"utf-8", "utf-8-sig"} or run.is_recorded:
         return None
-    path = Path(run.paths[0])
+    parts: list[bytes] = []
+    room, newest = _MOST_BYTES, 0.0
     try:
-        status = path.stat()
-        if status.st_mtime != run.mtime or status.st_size > _MOST_BYTES:
-            return None
-        with open_file(path) as stream:
-            return stream.read(_MOST_BYTES)
-    except (OSError, ValueError):
+        for path in map(Path, run.paths):
+            status = path.stat()
+            if not path.is_file():
+                return None
+            newest = max(newest, status.st_mtime)
+            for chunk in Source(str(path), path, status.st_mtime, size=status.st_size).chunks():
+                parts.append(chunk)
+                room -= len(chunk)
+                if room < 0:
+                    return None
+            if parts and not parts[-1].endswith((b"\n", b"\r")):
+                parts.append(b"\n")  # the next file's first line is one of its own
+    except (OSError, ValueError, InputError):
         return None
+    return b"".join(parts) if newest == run.mtime else None
 
 
 def _lines_at(content: bytes, numbers: Iterable[int]) -> dict[int, str]:
