@@ -1,7 +1,7 @@
 """What Stepscope says of every log below some folders, kept and compared: a refactoring must change none of it.
 
-    python tools/freeze.py /tmp/before ../shared/logs ../shared/truth ../shared/blind      keep
-    python tools/freeze.py /tmp/before ../shared/logs … --compare                          run again and compare
+    python tools/freeze.py /tmp/before FOLDER…                   keep
+    python tools/freeze.py /tmp/before FOLDER… --compare                          run again and compare
 
 Each file is explained by itself, in one process, at a fixed moment and in a fixed time zone.
 """
