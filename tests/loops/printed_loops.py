@@ -225,8 +225,10 @@ class Truth(NamedTuple):
     every: int
     rows: int
     step_s: float
-    train_s: float  # from the first step's begin to the last line
-    wall_s: float  # from the first line
+    train_s: (
+        float  # from the first step's begin to the last line that tells the time, or from the first if that is later
+    )
+    wall_s: float  # from the program's begin
     evaluations: int
     evaluation_s: float
     saves: int
@@ -265,6 +267,7 @@ class _Run:
         self.style, self.pick = style, pick
         self.lines: list[str] = []
         self.now = 0.0
+        self.first: float | None = None  # when the first line was printed
         self.begin = datetime(2025, pick.randint(1, 12), pick.randint(1, 27), pick.randint(0, 23), pick.randint(0, 59),
                               pick.randint(0, 59), pick.randint(0, 999_999))  # fmt: skip
         self.evaluations: list[float] = []
@@ -272,6 +275,7 @@ class _Run:
 
     def say(self, text: str) -> None:
         prefix = {**UNSTAMPED, **STAMPED}[self.style.prefix]
+        self.first = self.now if self.first is None else self.first
         self.lines.append(prefix(self.begin + timedelta(seconds=self.now)) + text)
 
     def stop(self, loss: float, number: int, seconds: tuple[float, float]) -> None:
@@ -344,7 +348,9 @@ def print_loop(seed: int) -> tuple[str, Style, Truth]:
     if state == "finished":
         for line in closing:
             run.say(line.format(_clock(run.now - begin)))
-    truth = Truth(last, done, total, batches, every, rows, step_s, ended - begin, ended, len(run.evaluations),
+    ended = run.now if state == "finished" else ended
+    train_s = ended - max(begin, run.first or 0.0)
+    truth = Truth(last, done, total, batches, every, rows, step_s, train_s, ended, len(run.evaluations),
                   sum(run.evaluations), len(run.saves), sum(run.saves), state, tells_total)  # fmt: skip
     return "\n".join(run.lines) + "\n", style, truth
 

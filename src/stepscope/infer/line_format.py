@@ -267,7 +267,7 @@ def _includes(best: Candidate, stops: Stops) -> tuple[str, ...]:
     spent = _seconds_spent(clock, best.rows)
     evaluations = [stops.evaluation] if stops.evaluation else []
     runs_during = {
-        name: _is_longer_after(events, best.entries, spent, _fills_timestamps(clock, best.rows, spent))
+        name: _is_longer_after(events, best.entries, spent, clock, best.rows)
         for name, events in (("evaluation", evaluations), ("checkpoint", stops.checkpoints))
     }
     # Without a step line to judge by, a running clock is the only one that surely does not stop.
@@ -290,23 +290,25 @@ def _seconds_spent(clock: Choice, rows: StepLines) -> Floats:
     return spent
 
 
-def _fills_timestamps(clock: Choice, rows: StepLines, spent: Floats) -> bool | None:
-    """Whether the printed times are all that passes from step line to step line; None where nothing tells."""
+def _fill_timestamps(clock: Choice, rows: StepLines, spent: Floats, after: list[int]) -> bool | None:
+    """Whether the printed times of some lines are all that passes up to them; None where nothing tells."""
     assert clock.meaning is not None
-    elapsed = np.diff(rows.t_ns) / NS
-    known = np.isfinite(elapsed) & np.isfinite(spent[1:]) & (elapsed > 0) & ~rows.resets
-    if clock.covers == "cumulative" or not known.any():
+    elapsed = np.diff(rows.t_ns, prepend=math.nan) / NS
+    covers_all = np.concatenate([[False], ~rows.resets & ((clock.covers == "window") | (rows.since <= 1))])
+    known = np.isfinite(elapsed) & np.isfinite(spent) & (elapsed > 0) & covers_all
+    own = [at for at in after if known[at]]
+    if clock.covers == "cumulative" or not own:
         return None
-    outside = median(elapsed[known] - spent[1:][known] * clock.meaning.unit_s)
-    return float(outside) <= max(_OUTSIDE * float(median(elapsed[known])), rows.resolution_ns / NS)
+    outside = median(elapsed[own] - spent[own] * clock.meaning.unit_s)
+    return float(outside) <= max(_OUTSIDE * float(median(elapsed[own])), rows.resolution_ns / NS)
 
 
 def _is_longer_after(
-    events: list[StopLines], entries: list[SeenLine], spent: Floats, fills: bool | None
+    events: list[StopLines], entries: list[SeenLine], spent: Floats, clock: Choice, rows: StepLines
 ) -> bool | None:
-    """Whether the step lines right after such events took longer than usual; None when nothing tells.
+    """Whether the clock runs during such events, by the step lines right after them; None when nothing tells.
 
-    Where such an event comes after each line, it is inside if the printed times fill the timestamps.
+    It does where their printed times fill the timestamps, or are longer than usual.
     """
     numbers = [entry.number for entry in entries]
     seen = [number for event in events for number in event.numbers if number < numbers[-1]]
@@ -315,6 +317,7 @@ def _is_longer_after(
     times = times[np.isfinite(times)]
     if not len(times):
         return None
-    if len(after) > _NEARLY_EACH * (len(numbers) - 1):
-        return fills
+    fill = _fill_timestamps(clock, rows, spent, after)
+    if fill is not None or len(after) > _NEARLY_EACH * (len(numbers) - 1):
+        return fill
     return float(median(times)) > _LONGER * float(np.nanmedian(spent))

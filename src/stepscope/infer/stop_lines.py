@@ -158,7 +158,8 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
             groups[index] = "stamp"
             continue
         key = field.key.replace("_", " ")
-        is_first = "step" not in groups.values()
+        # After the line of its epoch, an evaluation of that number is inside the next one's time: its place tells that.
+        is_first = "step" not in groups.values() and not counter.counts_epochs
         if is_first and counter.step is not None and field.key == counter.key and whole(field.text) is not None:
             groups[index] = "step"
         elif "val_loss" not in groups.values() and "loss" in key and not re.search(r"(?<![a-z])train", key):

@@ -64,7 +64,7 @@ def derive_shape(
             dtype=training.dtype,
         )
         doubt = abs(math.log(said.seconds / step_s)) / said.log_sd
-        if memory_used is not None:
+        if memory_used:  # none in use is a table from before the run
             held = memory(shape, training.batch_size, is_compiled=training.is_compiled).total
             doubt = math.hypot(doubt, abs(math.log(held / memory_used)) / (1.5 * UNCERTAINTY))
         if doubt <= 2.0:

@@ -16,7 +16,7 @@ from stepscope.core.units import NS
 from stepscope.lines.figures import MEAN_RATE, SCALES, figure_ns, whole
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, Claim, behind_bar, claim, is_indented
-from stepscope.lines.prefix import Prefix
+from stepscope.lines.prefix import Prefix, split_prefix
 from stepscope.reading.bars import Bars
 from stepscope.reading.counted_lines import CountedLines, counted_lines
 from stepscope.reading.epoch_bars import EpochBars
@@ -109,11 +109,15 @@ class RunAssembler:
             kind = None if found.which is None else self.format.lines[found.which].kind
             if kind not in {"step", "evaluation"}:
                 return  # the traceback's own lines: code, not log
-        if found.prefix is not None:
+        prefix = found.prefix
+        if prefix is None and self.format.inferred is not None and found.which is not None:
+            # A total is looked for anywhere in its line: behind what comes first, too.
+            prefix = split_prefix(text) if self.format.lines[found.which].kind == "fact" else None
+        if prefix is not None:
             of_row = found.which is not None and self.format.lines[found.which].kind == "step"
-            self.file.timestamps.note(found.prefix, self.num_lines, of_row=of_row)
-            if found.prefix.is_bare and found.prefix.rank is not None:
-                self.so_far.writers.see(found.prefix.rank)
+            self.file.timestamps.note(prefix, self.num_lines, of_row=of_row)
+            if prefix.is_bare and prefix.rank is not None:
+                self.so_far.writers.see(prefix.rank)
         if found.which is None or found.match is None:
             if found.text:
                 head = text[: -len(found.text)] if found.prefix is not None else ""
