@@ -129,6 +129,9 @@ class TimeWord(NamedTuple):
     text: str
 
 
+_MOST_DIGITS = 15  # of a count
+
+
 class WordedLine(NamedTuple):
     """What the words of a line say. `t_ns` is its timestamp, where it has one."""
 
@@ -146,9 +149,11 @@ class WordedLine(NamedTuple):
 
 def read_words(number: int, text: str, t_ns: int | None = None) -> WordedLine:
     """What the words of a line say; nothing where there are none."""
-    epoch = _compiled(EPOCH).search(text)
+    epoch = _counted(_compiled(EPOCH).search(text))
     data = _compiled(_DATA).search(text)
     counter, found = _counter(text)
+    if found is not None and _counted(found) is None:
+        counter, found = None, None
     if counter is None and epoch is not None:
         counter = "epoch"
     return WordedLine(
@@ -165,6 +170,14 @@ def read_words(number: int, text: str, t_ns: int | None = None) -> WordedLine:
     )
 
 
+def _counted(found: re.Match[str] | None) -> re.Match[str] | None:
+    """A match whose numbers are short enough to count anything."""
+    if found is None:
+        return None
+    numbers = [text for text in found.groupdict().values() if text]
+    return found if all(len(text) <= _MOST_DIGITS for text in numbers) else None
+
+
 def names_batches(text: str) -> bool:
     """Whether a line counts batches by their word: `200/ 2928 batches`."""
     return _OF_BATCHES.search(text) is not None
@@ -172,7 +185,7 @@ def names_batches(text: str) -> bool:
 
 def is_of_epoch(text: str) -> bool:
     """Whether a line counts the steps of an epoch: `Epoch 3/30, step 10/951`, where one of the run would be further."""
-    epoch, step = _compiled(EPOCH).search(text), _compiled(STEP).search(text)
+    epoch, step = _counted(_compiled(EPOCH).search(text)), _counted(_compiled(STEP).search(text))
     if epoch is None or step is None or not epoch["epochs"] or not step["total"]:
         return False
     number, epochs, total = int(epoch["epoch"]), int(epoch["epochs"]), int(step["total"])
