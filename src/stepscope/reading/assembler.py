@@ -112,7 +112,8 @@ class RunAssembler:
         prefix = found.prefix
         if prefix is None and self.format.inferred is not None and found.which is not None:
             # A total is looked for anywhere in its line: behind what comes first, too.
-            prefix = split_prefix(text) if self.format.lines[found.which].kind == "fact" else None
+            own = self.format.lines[found.which]
+            prefix = split_prefix(text) if own.kind == "fact" and own.pattern.startswith(".{") else None
         if prefix is not None:
             of_row = found.which is not None and self.format.lines[found.which].kind == "step"
             self.file.timestamps.note(prefix, self.num_lines, of_row=of_row)
