@@ -112,7 +112,7 @@ CASES = (
     Case("110", "nnU-Net: minutes or half an hour", None, 63, says=(r"(?i)slower.{0,60}3 min 30 s to 1[34] min",), never=(r"(?i)nothing to fix|steady within",)),
     Case("111", "CLIP4Clip: steps of two speeds", None, 11, 12240, says=(r"(?i)two speeds", r"(?i)every 2"), never=(r"of 612\b", r"(?i)steady within")),
     Case("112", "Lightning: a bar of a later epoch", 40.0, None, None, (3_800, 4_000), never=(r"takes [1-9](\.\d+)? s\b",)),
-    Case("113", "A bar of a later epoch, of nobody's format", 5.0, None, None, (580, 620), never=(r"takes \d+ ms",)),
+    Case("113", "A bar of a later epoch, of an unknown format", 5.0, None, None, (580, 620), never=(r"takes \d+ ms",)),
     Case("114", "mmaction2: a negative ETA", 2.02, says=(r"(?i)(wait|data).{0,60}\b4[345] ?%", r"(?i)steady within"), never=(r"-\d+ d|−\d+ d", FINISHED)),
     Case("115", "ssd.pytorch between marks of code", 0.331, 40, slow=(0,), says=(r"(?i)warm-up",), never=(FINISHED,)),
     Case("116", "CycleGAN: how long will all of it take?", 64.0, 180, 200, (1_200, 1_350), never=(FINISHED, r"(?i)biggest cost: .{0,12}evaluation")),

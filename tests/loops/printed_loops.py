@@ -122,7 +122,7 @@ METRIC: dict[str, Callable[[float], str]] = {
     "Cost = 3.1": lambda x: f"Cost = {x:.5f}",
     "{'loss': 3.1}": lambda x: f"{{'loss': {x:.4f}, 'lr': 0.0003}}",
     "Train Loss: 3.1 | Train Acc: 40%": lambda x: f"Train Loss: {x:.3f} | Train Acc: {100 * max(0, 1 - x / 6):.2f}%",
-    "objective 3.1": lambda x: f"loss_total {x:.4f} grad_norm {x / 4:.3f}",
+    "loss_total 3.1": lambda x: f"loss_total {x:.4f} grad_norm {x / 4:.3f}",
 }
 SEPARATORS = (" | ", ", ", " ", "  ", " - ", "\t", "; ")
 # `d` seconds of this step, `w` since the last line, `e` since the start, `c` steps since the last line, `left` to come.
