@@ -32,7 +32,7 @@ BASE = 2.5
 UNCONFIRMED_KNOWN = 0.5
 UNCONFIRMED_GUESSED = 2.3
 UNCONFIRMED_STAMPS = 1.2  # timestamps alone: their unit is known, but not which lines are steps
-_CONFIRMED = {f"infer-because-{reason}" for reason in ("stamps", "clock", "rate")}
+_CONFIRMED = {f"infer-because-{reason}" for reason in ("stamps", "clock", "rate", "total")}
 
 
 def unconfirmed(checks: Sequence[Check], evidence: AuditEvidence) -> float:

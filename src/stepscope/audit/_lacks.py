@@ -41,6 +41,9 @@ def qualified(end: Forecast | NoForecast, run: Run) -> Forecast | NoForecast:
     """A forecast, or the reason why there is none: that a log lacks something is said only after looking for it."""
     if isinstance(end, Forecast) or end.reason.key not in _REASONS:
         return end
+    doubt = None if run.format.inferred is None else run.format.inferred.doubt
+    if end.reason.key == "reason-no-times" and doubt is not None:
+        return end._replace(reason=say("reason-times-doubt", **doubt.args))
     key, may = _REASONS[end.reason.key]
     found = _found(run, may)
     if found is None and end.reason.key == "reason-no-steps" and run.last_words:

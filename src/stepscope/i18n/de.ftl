@@ -220,6 +220,7 @@ finish-rate-evaluations = Bei derzeit { $duration } pro Iteration dauern die nä
        *[other] { $count } Evaluierungen
     } eingerechnet.
 reason-no-steps = Es gibt noch keine Iteration mit Zeit. Versuche es nach einigen weiteren Zeilen noch einmal.
+reason-times-doubt = „{ $text }“ kann die Zeit einer Iteration sein oder die von { $count }; nichts im Log zeigt, welche.
 reason-no-times = Das Log enthält Iterationen, aber keine Zeiten.
 reason-no-total = Das Log nennt die Gesamtzahl der Iterationen nicht. Gib --max-steps N an oder --config mit den Einstellungen des Laufs.
 reason-implausible-total = Die angegebene Gesamtzahl von { $total } Iterationen ist unplausibel: Beim jetzigen Tempo würden sie noch { $left } dauern. Gib --max-steps N an.
@@ -960,6 +961,7 @@ infer-because-stamps = Das passt zu den Zeitstempeln.
 infer-because-clock = Das passt zur laufenden Uhr in derselben Zeile.
 infer-because-rate = Das passt zur Rate in derselben Zeile.
 infer-because-left = Das passt zur Restzeit, die die Zeile nennt.
+infer-because-total = In der Summe ergibt das die Gesamtzeit, die am Ende des Logs steht.
 infer-because-spacing = Zeilen, die mehr oder weniger Iterationen umfassen als die anderen, bestätigen es.
 infer-because-meter = Der Mittelwert folgt in Klammern, wie bei einer Anzeige, die bei jeder Iteration aktualisiert wird.
 infer-because-amounts = Mit einer kürzeren Einheit würden die anderen Zähler der Zeile schneller wachsen, als es ein Rechner schafft.
@@ -975,7 +977,7 @@ infer-step-bar = Der Balken „{ $text }“ wird als der des Trainings gelesen: 
 infer-time-bar = Die Zeiten stammen von der Uhr auf dem Balken, in ganzen Sekunden; die Rate daneben ist geglättet und wird nicht verwendet.
 infer-bars-are-epochs = Der Balken beginnt { $count }-mal; jeder wird als eine Epoche gelesen.
 infer-step-batch = „{ $text }“ wird als Batch innerhalb einer Epoche gelesen; der Zähler beginnt { $count }-mal, jeder Durchgang wird als Epoche gelesen.
-infer-doubt-interval = „{ $text }“ kann die Zeit einer Iteration sein oder die aller { $count } seit der vorigen Zeile. Nichts im Log zeigt, welche, deshalb wurden keine Zeiten gelesen.
+infer-doubt-interval = „{ $text }“ kann die Zeit einer Iteration sein oder die aller { $count } seit der vorigen Zeile (je { $each }). Nichts im Log zeigt, welche, deshalb wurden keine Zeiten gelesen.
 infer-doubt-unit = „{ $text }“ hat keine Einheit und kann die Zeit einer Iteration oder mehrerer sein ({ $count } seit der vorigen Zeile). Nichts im Log zeigt, welche, deshalb wurden keine Zeiten gelesen.
 
 ## Läufe vergleichen
@@ -1480,6 +1482,8 @@ summary-took = Dauer: { $wall }
 summary-took-each = Dauer: { $wall }, { $level } pro Iteration
 summary-ran = Laufzeit: { $wall }
 summary-ran-each = Laufzeit: { $wall }, { $level } pro Iteration
+summary-doubt = { $each } oder { $one } je Iteration: „{ $text }“ kann für { $count } gelten oder für eine
+summary-doubt-unit = „{ $text }“ hat keine Einheit und kann für { $count } Iterationen gelten oder für eine
 summary-no-times = Das Log enthält keine Zeiten: Dauer und Ende sind unbekannt
 summary-no-steps = Noch keine Iteration mit Zeit: Dauer und Ende sind unbekannt
 summary-so-far-no-total = Bisher { $wall }; für das Ende: --max-steps N angeben

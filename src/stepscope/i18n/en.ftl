@@ -222,6 +222,7 @@ finish-rate-evaluations = At the current { $duration } per iteration, the next 1
        *[other] { $count } evaluations
     }.
 reason-no-steps = no timed iteration yet. Try again after a few more lines.
+reason-times-doubt = “{ $text }” may be the time of one iteration or of { $count }; nothing in the log shows which.
 reason-no-times = the log lists iterations but no times.
 reason-no-total = the log does not give the total number of iterations. Pass --max-steps N, or --config with the run’s settings.
 reason-implausible-total = the stated total of { $total } iterations is implausible: at the current speed they would take another { $left }. Pass --max-steps N.
@@ -961,6 +962,7 @@ infer-because-stamps = It matches the timestamps.
 infer-because-clock = It matches the running clock on the same line.
 infer-because-rate = It matches the rate on the same line.
 infer-because-left = It matches the time left that the line prints.
+infer-because-total = It adds up to the total time that the log states at its end.
 infer-because-spacing = Lines that cover more or fewer iterations than the others confirm it.
 infer-because-meter = Its mean follows in brackets, as with a meter that is updated at every iteration.
 infer-because-amounts = With a shorter unit, the other counts on the line would grow faster than any machine allows.
@@ -976,7 +978,7 @@ infer-step-bar = The bar “{ $text }” is read as the training’s: its lines 
 infer-time-bar = The times are those of the clock on the bar, in whole seconds; the rate on it is smoothed and not used.
 infer-bars-are-epochs = The bar starts { $count } times; each is read as an epoch.
 infer-step-batch = “{ $text }” is read as the batch within an epoch; it restarts { $count } times, and each is read as an epoch.
-infer-doubt-interval = “{ $text }” may be the time of one iteration or of all { $count } since the previous line. Nothing in the log shows which, so no times were read.
+infer-doubt-interval = “{ $text }” may be the time of one iteration, or of all { $count } since the previous line ({ $each } each). Nothing in the log shows which, so no times were read.
 infer-doubt-unit = “{ $text }” has no unit and may be the time of one iteration or of several ({ $count } since the previous line). Nothing in the log shows which, so no times were read.
 
 ## Comparing runs
@@ -1481,6 +1483,8 @@ summary-took = Took { $wall }
 summary-took-each = Took { $wall }, { $level } per iteration
 summary-ran = Ran { $wall }
 summary-ran-each = Ran { $wall }, { $level } per iteration
+summary-doubt = { $each } or { $one } per iteration: “{ $text }” may time { $count } of them or one
+summary-doubt-unit = “{ $text }” has no unit, and may time { $count } iterations or one
 summary-no-times = The log prints no times: no duration and no finish time
 summary-no-steps = No timed iteration yet: no duration and no finish time
 summary-so-far-no-total = { $wall } so far; to know the finish time, pass --max-steps N

@@ -220,6 +220,7 @@ finish-rate-evaluations = A { $duration } por iteración, como ahora, las próxi
        *[other] incluidas { $count } evaluaciones
     }.
 reason-no-steps = aún no hay ninguna iteración con tiempo. Vuelve a probar dentro de unas líneas.
+reason-times-doubt = «{ $text }» puede ser el tiempo de una iteración o el de { $count }; nada en el log indica cuál.
 reason-no-times = el log muestra iteraciones, pero no sus tiempos.
 reason-no-total = el log no indica el número total de iteraciones. Indica --max-steps N, o --config con la configuración de la ejecución.
 reason-implausible-total = el total indicado de { $total } iteraciones no es creíble: a la velocidad actual el resto tardaría { $left }. Indica --max-steps N.
@@ -960,6 +961,7 @@ infer-because-stamps = Concuerda con las marcas de tiempo.
 infer-because-clock = Concuerda con el reloj de la misma línea.
 infer-because-rate = Concuerda con la velocidad de la misma línea.
 infer-because-left = Concuerda con el tiempo restante que imprime la línea.
+infer-because-total = Sumado, da el tiempo total que indica el log al final.
 infer-because-spacing = Lo confirman las líneas que abarcan más o menos iteraciones que las demás.
 infer-because-meter = Le sigue su media entre paréntesis, como en un medidor que se actualiza en cada iteración.
 infer-because-amounts = Con una unidad más corta, los otros contadores de la línea subirían más rápido de lo que permite cualquier máquina.
@@ -975,7 +977,7 @@ infer-step-bar = La barra «{ $text }» se interpreta como la del entrenamiento:
 infer-time-bar = Los tiempos son los del reloj de la barra, en segundos enteros; la velocidad que muestra está suavizada y no se usa.
 infer-bars-are-epochs = La barra empieza { $count } veces; cada una se interpreta como una época.
 infer-step-batch = «{ $text }» se interpreta como el batch dentro de una época; empieza de nuevo { $count } veces, y cada una se interpreta como una época.
-infer-doubt-interval = «{ $text }» puede ser el tiempo de una iteración o el de las { $count } desde la línea anterior. Nada en el log indica cuál, así que no se leyó ningún tiempo.
+infer-doubt-interval = «{ $text }» puede ser el tiempo de una iteración o el de las { $count } desde la línea anterior ({ $each } cada una). Nada en el log indica cuál, así que no se leyó ningún tiempo.
 infer-doubt-unit = «{ $text }» no lleva unidad y puede ser el tiempo de una iteración o de varias ({ $count } desde la línea anterior). Nada en el log indica cuál, así que no se leyó ningún tiempo.
 
 ## Comparar ejecuciones
@@ -1479,6 +1481,8 @@ summary-took = Duración: { $wall }
 summary-took-each = Duración: { $wall }, { $level } por iteración
 summary-ran = Duración: { $wall }
 summary-ran-each = Duración: { $wall }, { $level } por iteración
+summary-doubt = { $each } o { $one } por iteración: «{ $text }» puede abarcar { $count } o una sola
+summary-doubt-unit = «{ $text }» no lleva unidad y puede abarcar { $count } iteraciones o una sola
 summary-no-times = El log no imprime tiempos: no hay ni duración ni hora de fin
 summary-no-steps = Aún no hay ninguna iteración con tiempo: no hay ni duración ni hora de fin
 summary-so-far-no-total = { $wall } hasta ahora; para saber la hora de fin, indica --max-steps N

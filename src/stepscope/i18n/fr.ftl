@@ -220,6 +220,7 @@ finish-rate-evaluations = Au rythme actuel de { $duration } par itération, les 
        *[other] { $count } évaluations comprises
     }.
 reason-no-steps = aucune itération chronométrée pour l’instant. Réessayez quand le log aura quelques lignes de plus.
+reason-times-doubt = « { $text } » peut être le temps d’une itération ou celui de { $count } ; rien dans le log ne permet de trancher.
 reason-no-times = le log contient des itérations, mais pas leurs durées.
 reason-no-total = le log n’indique pas le nombre total d’itérations. Indiquez --max-steps N, ou --config avec les réglages de l’exécution.
 reason-implausible-total = le total indiqué de { $total } itérations n’est pas plausible : à la vitesse actuelle, il faudrait encore { $left }. Indiquez --max-steps N.
@@ -960,6 +961,7 @@ infer-because-stamps = Cela concorde avec les horodatages.
 infer-because-clock = Cela concorde avec l’horloge de la même ligne.
 infer-because-rate = Cela concorde avec le débit de la même ligne.
 infer-because-left = Cela concorde avec le temps restant que la ligne affiche.
+infer-because-total = La somme correspond à la durée totale indiquée à la fin du log.
 infer-because-spacing = Les lignes qui couvrent plus ou moins d’itérations que les autres le confirment.
 infer-because-meter = Sa moyenne suit entre parenthèses, comme avec un compteur mis à jour à chaque itération.
 infer-because-amounts = Avec une unité plus courte, les autres compteurs de la ligne croîtraient plus vite que ne le permet aucune machine.
@@ -975,7 +977,7 @@ infer-step-bar = La barre « { $text } » est interprétée comme celle de l�
 infer-time-bar = Les durées sont celles de l’horloge de la barre, en secondes entières ; le débit affiché est lissé et n’est pas utilisé.
 infer-bars-are-epochs = La barre part du début { $count } fois ; chaque passage est interprété comme une époque.
 infer-step-batch = « { $text } » est interprété comme le batch d’une époque ; le compte repart du début { $count } fois, chaque fois pour une nouvelle époque.
-infer-doubt-interval = « { $text } » peut être le temps d’une itération ou celui des { $count } depuis la ligne précédente. Rien dans le log ne permet de trancher ; aucun temps n’a donc été lu.
+infer-doubt-interval = « { $text } » peut être le temps d’une itération ou celui des { $count } depuis la ligne précédente ({ $each } chacune). Rien dans le log ne permet de trancher ; aucun temps n’a donc été lu.
 infer-doubt-unit = « { $text } » n’a pas d’unité et peut être le temps d’une itération ou de plusieurs ({ $count } depuis la ligne précédente). Rien dans le log ne permet de trancher ; aucun temps n’a donc été lu.
 
 ## Comparer des exécutions
@@ -1480,6 +1482,8 @@ summary-took = Durée : { $wall }
 summary-took-each = Durée : { $wall }, { $level } par itération
 summary-ran = Durée : { $wall }
 summary-ran-each = Durée : { $wall }, { $level } par itération
+summary-doubt = { $each } ou { $one } par itération : « { $text } » en couvre { $count } ou une seule
+summary-doubt-unit = « { $text } » n’a pas d’unité et couvre { $count } itérations ou une seule
 summary-no-times = Le log ne donne aucun temps : ni durée ni heure de fin
 summary-no-steps = Aucune itération chronométrée pour l’instant : ni durée ni heure de fin
 summary-so-far-no-total = { $wall } jusqu’ici ; pour l’heure de fin, indiquez --max-steps N

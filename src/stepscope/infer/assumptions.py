@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from stepscope.core.message import Message, say
+import numpy as np
+
+from stepscope.core.message import Message, Seconds, say
 from stepscope.core.redact import redact
 from stepscope.infer.candidate import Candidate
 from stepscope.infer.clock_choice import Doubt
@@ -53,9 +55,13 @@ def _time_assumption(best: Candidate) -> Assumption:
     if clock is None:
         return Assumption(say("infer-time-none"), None, UNTIMED)
     if isinstance(clock, Doubt):
-        text = _show(kind, clock.column.at)
-        unit = "infer-doubt-unit" if clock.column.unit_s is None else "infer-doubt-interval"
-        return Assumption(say(unit, text=text, count=clock.interval), None, UNTIMED)
+        text, unit_s = _show(kind, clock.column.at), clock.column.unit_s
+        if unit_s is None:
+            return Assumption(say("infer-doubt-unit", text=text, count=clock.interval), None, UNTIMED)
+        one_s = float(np.nanmedian(clock.column.values)) * unit_s
+        each = Seconds(one_s / max(1, clock.interval))
+        message = say("infer-doubt-interval", text=text, count=clock.interval, one=Seconds(one_s), each=each)
+        return Assumption(message, None, UNTIMED)
     if clock.meaning is None:
         return Assumption(say("infer-time-stamps"), None, clock.confidence)
     if clock.work is not None:

@@ -30,12 +30,13 @@ from stepscope.infer.records import Companion, find_companion
 from stepscope.infer.time_figures import Floats, find_columns
 from stepscope.infer.work_rate import work_clock
 from stepscope.lines.prefix import split_prefix
+from stepscope.lines.runtimes import parse_runtime
 
 _TRIED = 4
 _LEAST_HEADINGS, _HEADED = 2, 0.95
 # Times the steps' own: an epoch that took less or more than this speaks of something else than they do.
 _LEAST_OF_EPOCH, _MOST_OF_EPOCH, _PER_EPOCH = 0.5, 5.0, 1.3
-_CONFIRMED = frozenset({"stamps", "clock", "rate", "left"})
+_CONFIRMED = frozenset({"stamps", "clock", "rate", "left", "total"})
 # A counting line that is this rare compared with another one is not the step line.
 _LEAST_SHARE = 0.05
 _MANY = 30
@@ -232,6 +233,8 @@ def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Can
         counter.counts_epochs,
         counter.is_abbreviated,
         num_updates=_num_updates(fields, texts, taken),
+        interrupted=np.diff([entry.number for entry in entries], prepend=entries[0].number - 2) > 1,
+        run_s=_stated_run_s(found, after=numbers[-1]),
     )
     clock = choose(find_columns(fields, kind.shape.texts, texts, taken), rows)
     companion = None
@@ -249,6 +252,13 @@ def _time(kind: Kind, counter: Counter, value: float, found: SortedKinds) -> Can
     # answer another question.
     timed = 1.0 if isinstance(clock, Choice) else 0.9 if isinstance(clock, Doubt) else 0.7
     return Candidate(kind, counter, entries, numbers, rows, moment, clock, sure, value * timed, companion)
+
+
+def _stated_run_s(found: SortedKinds, *, after: int) -> float:
+    """What a line after the last step says that the whole run took; 0 where none does, or two disagree."""
+    last = (entry for kind in found.kinds if kind.numbers[-1] > after for entry in kind.entries)
+    stated = {told[1] for entry in last if entry.number > after and (told := parse_runtime(entry.text)) is not None}
+    return stated.pop() if len(stated) == 1 else 0.0
 
 
 def _once(entries: list[SeenLine]) -> list[SeenLine]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.columns.statistics import median, quantile, quantiles
+from stepscope.core.units import NS
 from stepscope.infer.time_figures import (
     CLEAR,
     NEAR,
@@ -36,6 +37,7 @@ CONFIDENCE = {
     "clock": 0.95,
     "rate": 0.9,
     "left": 0.85,
+    "total": 0.85,
     "spacing": 0.85,
     "unit": 0.8,
     "meter": 0.7,
@@ -49,7 +51,7 @@ _ONE_SOURCE = 0.6
 _STAMPS_SURE = 0.9
 _COARSE_STAMPS_SURE = 0.6
 # Evidence of another kind inside the log: a figure that agrees with it is taken before a running clock.
-_CONFIRMING: frozenset[Reason] = frozenset({"stamps", "clock", "rate", "left"})
+_CONFIRMING: frozenset[Reason] = frozenset({"stamps", "clock", "rate", "left", "total"})
 # Nobody waits for a step of ten seconds and prints it in milliseconds when it is one of many; and a bare number up to
 # ten is seconds: a step of a few milliseconds would be printed as 3.2 only under a name that says so.
 _LONG_MS = 10_000.0
@@ -64,6 +66,9 @@ _SAME = 0.02
 _CLOCK_UNITS = (1.0, 1e-3, 60.0, 3600.0)
 _TOO_LARGE = 3.0
 _ENOUGH_RATES = 12
+# Of a run's whole time: evaluations, checkpoints and start-up are beside its steps.
+_LEAST_FILLED, _MOST_FILLED = 0.4, 1.03
+_SEVERAL, _FEW_EPOCHS = 2, 3
 _CALM, _SETTLED = 0.005, 0.4
 _MOST_UPDATES = 5_000.0  # gradient updates a second that no machine does
 
@@ -79,6 +84,8 @@ class StepLines(NamedTuple):
     counts_epochs: bool
     is_abbreviated: bool
     num_updates: float = 0.0  # by how much the fastest count of updates in the lines went up from the first to the last
+    interrupted: Bools | None = None  # which lines do not follow right after another of them
+    run_s: float = 0.0  # what a line after them says that the whole run took; 0 where none does
 
     @property
     def since(self) -> Floats:
@@ -132,7 +139,8 @@ def choose(columns: list[TimeColumn], rows: StepLines) -> Choice | Doubt | None:
         # A mean since the start hides what the clock it was made from shows.
         sure = [meaning for meaning in sure if not _is_mean(meaning, rows, running)]
     if stamps is not None and stamps[1]:
-        return _confirmed_by_stamps(sure, rows, running) or Choice("stamp", None, "stamps", _STAMPS_SURE)
+        confirmed = _confirmed_by_stamps(sure, rows, running) or _epoch_within_stamps(sure, rows, running)
+        return confirmed or Choice("stamp", None, "stamps", _STAMPS_SURE)
     best = sure[0] if sure else None
     if best is not None and (best.reason in _CONFIRMING or not clocks):
         return _choice_of(best, rows, running)
@@ -167,6 +175,22 @@ def _confirmed_by_stamps(sure: list[Meaning], rows: StepLines, running: list[Tim
     """The surest figure that agrees with the timestamps and is no mean; none where steps are abbreviated (`50K`)."""
     fitting = [meaning for meaning in sure if meaning.reason == "stamps" and not _is_mean(meaning, rows, running)]
     return _choice_of(fitting[0], rows, running) if fitting and not rows.is_abbreviated else None
+
+
+def _epoch_within_stamps(sure: list[Meaning], rows: StepLines, running: list[TimeColumn]) -> Choice | None:
+    """A printed time of an epoch that fills most of what its timestamps leave, and lines between that fill the rest."""
+    if not rows.counts_epochs or rows.interrupted is None or not bool(rows.interrupted[1:].any()):
+        return None
+    elapsed = np.diff(rows.t_ns) / NS
+    for meaning in sure:
+        if meaning.column.unit_s is None or _is_mean(meaning, rows, running):
+            continue
+        with np.errstate(all="ignore"):
+            filled = meaning.column.values[1:] * meaning.unit_s / elapsed
+        filled = filled[np.isfinite(filled) & (rows.since == 1)]
+        if len(filled) >= _FEW_EPOCHS and float(filled.min()) >= _LEAST_FILLED and float(filled.max()) <= _MOST_FILLED:
+            return _choice_of(meaning._replace(reason="stamps", confidence=CONFIDENCE["stamps"]), rows, running)
+    return None
 
 
 def _printed_rate(rates: list[TimeColumn], rows: StepLines) -> Choice | None:
@@ -254,7 +278,22 @@ def _meaning_of(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason
         if ranked[0][0] < NEAR and is_clear:
             _, (guess, reading, unit) = ranked[0]
             return Meaning(column, reading, unit, reason, CONFIDENCE[reason], guess)
-    return _without_evidence(column, rows, [guess for guess in guesses if guess[2] in units[:plain]] or guesses)
+    likely = [guess for guess in guesses if guess[2] in units[:plain]] or guesses
+    by_total = _by_total(rows, likely)
+    if by_total is not None:
+        pace, reading, unit = by_total
+        return Meaning(column, reading, unit, "total", CONFIDENCE["total"], pace)
+    return _without_evidence(column, rows, likely)
+
+
+def _by_total(rows: StepLines, guesses: list[tuple[float, Reading, float]]) -> tuple[float, Reading, float] | None:
+    """The one guess whose steps fill most of what the whole run took, and no more; none where several do, or none."""
+    since = rows.since
+    if not rows.run_s or len(guesses) < _SEVERAL or bool((since < 0).any()):
+        return None
+    num_steps = float(rows.steps[-1] - rows.steps[0] + median(since))
+    fitting = [guess for guess in guesses if _LEAST_FILLED <= guess[0] * num_steps / rows.run_s <= _MOST_FILLED]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _without_evidence(column: TimeColumn, rows: StepLines, guesses: list[tuple[float, Reading, float]]) -> Meaning:
@@ -291,6 +330,7 @@ def _is_raw(column: TimeColumn) -> bool:
 
 # How near the first step's time must be to the others' so that it is no slow first step beside the sums of many.
 _AS_SLOW = 0.15
+_STEADY, _MOST, _FEW, _TWO = 0.03, 0.9, 8, 2
 
 
 def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
@@ -306,10 +346,25 @@ def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
         if abs(math.log(values[0] / level)) < _AS_SLOW:
             return "step"
     if len(odd) < 1:
-        return None
+        return "interval" if _falls_after_stops(values, level, rows) else None
     as_step = np.abs(np.log(np.maximum(values[odd + 1], 1e-12) / level))
     as_interval = np.abs(np.log(np.maximum(values[odd + 1], 1e-12) / (level * since[odd] / usual)))
     return _clear_reading(float(median(as_step)), float(median(as_interval)))
+
+
+def _falls_after_stops(values: Floats, level: float, rows: StepLines) -> bool:
+    """Whether a steady figure is smaller on lines that come after others (an evaluation): it is a sum begun anew there.
+
+    One step is not done faster after a stop, but fewer of them are when a timer starts again in mid-window.
+    """
+    known = np.isfinite(values)
+    if rows.interrupted is None or level <= 0 or rows.resets.any():
+        return False
+    after, others = values[known & rows.interrupted][1:] / level, values[known & ~rows.interrupted] / level
+    if len(others) < _FEW or not len(after):
+        return False
+    is_steady = float((np.abs(others - 1) < _STEADY).mean()) > _MOST
+    return is_steady and int((after < 1 - 3 * _STEADY).sum()) >= _TWO and float(after.max()) < 1 + 3 * _STEADY
 
 
 def _clear_reading(as_step: float, as_interval: float) -> Reading | None:

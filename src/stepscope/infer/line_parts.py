@@ -46,6 +46,7 @@ _UNIT = re.compile(
     r"|[A-Za-z]+\s?(?:/|per)\s?(?:seconds?|secs?|s)(?![A-Za-z\d])|秒|초)"
 )
 _WORD = re.compile(r"[A-Za-z_][\w./%-]*")
+_NUMBER_NEXT = re.compile(r"[\s:=]{1,3}[\d.]")
 # Words before numbers in other scripts, by what they are called here; longer ones first where one begins with another.
 _MEANINGS = {
     **dict.fromkeys(("学习率", "學習率", "学習率", "학습률"), "lr"),
@@ -106,6 +107,8 @@ def take_apart(line: str) -> LineParts:
         between = line[last : match.start()]
         named = line[max(last, after) : match.start()]
         unit = _UNIT.match(line, match.end())
+        if unit is not None and _names_next(line, unit) and _WORD.search(named):
+            unit = None  # `ppl 9.4 ms/batch 3800`: each number stands behind its name
         fields.append(
             Field(
                 kind,
@@ -121,6 +124,12 @@ def take_apart(line: str) -> LineParts:
         after = unit.end() if unit else last
     texts.append(squeeze(line[last:]))
     return LineParts(tuple(fields), tuple(texts))
+
+
+def _names_next(line: str, unit: re.Match[str]) -> bool:
+    """Whether a rate's unit comes apart from the number before it, right before another number."""
+    is_rate = "/" in unit[0] or " per " in unit[0]
+    return is_rate and unit[0][:1].isspace() and _NUMBER_NEXT.match(line, unit.end()) is not None
 
 
 @lru_cache(maxsize=_MOST_KNOWN)

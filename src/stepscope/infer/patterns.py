@@ -31,8 +31,13 @@ def write_pattern(
     last = max(groups)
     copied = max(anchor, min(last, common_fields(shapes) - 1))
     pattern = copy_fields(first, copied + 1, groups)
-    # After the last number that all shapes share, the next word may be one that is looked for.
-    pattern += _unit_after(first, copied) if copied == last or first.fields[copied].unit else r"(?![\d.])"
+    if copied == last:
+        pattern += _unit_after(first, copied)
+    elif first.fields[copied].unit:
+        # Only looked at: the unit may begin the words before the next number (`21 rows/sec; 0.05 sec/batch`).
+        pattern += f"(?={_unit_after(first, copied)})"
+    else:
+        pattern += r"(?![\d.])"
     for index in sorted(groups):
         if index > copied:
             field = literal(_key_text(first.texts[index])) + _value(first.fields[index], groups[index])

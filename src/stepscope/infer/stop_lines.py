@@ -43,7 +43,9 @@ _RESULTS = re.compile(
     r"|exact.?match|success.?rate|hits@|ndcg\w*|recall@)"
 )
 _TRAINING_SET = re.compile(r"(?i)(?<![a-z])(?:train\w*|batch)(?![a-z])")
-_RARELY, _LEAST_RHYTHM, _LEAST_OF_RESULT = 0.3, 2, 3
+_RARELY, _LEAST_RHYTHM, _LEAST_OF_RESULT = 0.5, 2, 3
+_NEARLY = 0.99
+_FURTHER = 1.1  # than the last row: where an evaluation without a word for its step may be
 _LEAST_TIMES = 3  # to tell what grows from what does not
 _LEAST_LETTERS = 6
 _LEAST_OF_FILE = 4  # `saved`, before the path of a file of weights
@@ -127,7 +129,10 @@ def _by_results(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) ->
         if not _RESULTS.search(kind.words) or _TRAINING_SET.search(kind.words) or _SAVE.search(kind.words):
             continue
         gaps = gaps_of(numbers, rows)
-        if counter.counts_epochs or (len(gaps) <= _RARELY * len(rows) + 1 and _is_even(gaps)):
+        is_rare = len(gaps) <= _RARELY * len(rows) + 1
+        if counter.counts_epochs or (
+            is_rare and (_at_a_rhythm(gaps, rows, counter) or _come_with_saves(gaps, kinds, rows))
+        ):
             at = next(index for index, text in enumerate(kind.shape.texts) if _RESULTS.search(text))
             words = kind.shape.texts[at]
             if at == 0 and len(re.findall(r"[A-Za-z]", words)) >= _LEAST_OF_RESULT:
@@ -137,13 +142,33 @@ def _by_results(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) ->
     return None
 
 
-def _is_even(gaps: Sequence[int]) -> bool:
-    """Whether lines come at a rhythm: the steps between them are mostly as many."""
-    between = sorted(after - before for before, after in pairwise(gaps))
+def _at_a_rhythm(gaps: Sequence[int], rows: Sequence[int], counter: Counter) -> bool:
+    """Whether lines come evenly: by the rows between them, or by the steps where pieces of a long log were left out."""
+    if _is_even(gaps):
+        return True
+    steps = counter.numbers  # of nearly every row: some may not be of the kind that counts
+    is_numbered = len(steps) >= _NEARLY * len(rows)
+    return is_numbered and _is_even([int(steps[gap - 1]) for gap in gaps if 0 < gap <= len(steps)], may_skip=True)
+
+
+def _come_with_saves(gaps: Sequence[int], kinds: Sequence[Kind], rows: Sequence[int]) -> bool:
+    """Whether lines come between the same steps as those of a checkpoint, and in no other place."""
+    saves = [kind for kind in kinds if _SAVE.search(kind.words) and not _NOT_SAVE.search(kind.words)]
+    saved = gaps_of([number for kind in saves for number in kind.numbers if number >= rows[0]], rows)
+    return len(set(gaps)) >= _LEAST_RHYTHM and set(gaps) == set(saved)
+
+
+def _is_even(places: Sequence[int], *, may_skip: bool = False) -> bool:
+    """Whether the distances between places are mostly the same, or times that where some places are missing."""
+    between = sorted(after - before for before, after in pairwise(places))
     if len(between) < _LEAST_RHYTHM:
         return False
     usual = between[len(between) // 2]
-    return usual > 0 and sum(abs(gap - usual) <= 0.1 * usual + 1 for gap in between) >= 0.8 * len(between)
+    if usual <= 0:
+        return False
+    times = [max(1, round(gap / usual)) if may_skip else 1 for gap in between]
+    even = sum(abs(gap - num * usual) <= 0.1 * usual + 1 for gap, num in zip(between, times, strict=True))
+    return even >= 0.8 * len(between)
 
 
 def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines | None:
@@ -160,7 +185,7 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
         key = field.key.replace("_", " ")
         # After the line of its epoch, an evaluation of that number is inside the next one's time: its place tells that.
         is_first = "step" not in groups.values() and not counter.counts_epochs
-        if is_first and counter.step is not None and field.key == counter.key and whole(field.text) is not None:
+        if is_first and counter.step is not None and field.key == counter.key and _numbers_steps(kind, index, counter):
             groups[index] = "step"
         elif "val_loss" not in groups.values() and "loss" in key and not re.search(r"(?<![a-z])train", key):
             groups[index] = "val_loss"
@@ -173,6 +198,16 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
     if not groups:
         return _wordy("evaluation", kind)
     return _event("evaluation", kind, groups)
+
+
+def _numbers_steps(kind: Kind, index: int, counter: Counter) -> bool:
+    """Whether a number under the counter's own word goes with the steps: `9004/10000 right` is no step 10,000."""
+    entries = [entry for entry in kind.entries if len(entry.shape.fields) == len(kind.shape.fields)]
+    numbers = [whole(entry.shape.fields[index].text) for entry in entries]
+    steps = [number for number in numbers if number is not None]
+    if len(steps) < len(numbers):
+        return False
+    return bool(counter.key) or (len(steps) == len(set(steps)) and max(steps) <= _FURTHER * int(counter.numbers.max()))
 
 
 def _progress(shape: LineParts) -> dict[int, str]:

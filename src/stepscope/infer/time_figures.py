@@ -23,7 +23,7 @@ from stepscope.lines.figures import parse_clock
 Floats = npt.NDArray[np.float64]
 Reading = Literal["step", "interval", "clock", "rate", "left"]
 # Why a reading was chosen: the evidence that agrees with it, or, where there is none, what else supports it.
-Reason = Literal["stamps", "clock", "rate", "left", "spacing", "unit", "meter", "amounts", "name", "size"]
+Reason = Literal["stamps", "clock", "rate", "left", "total", "spacing", "unit", "meter", "amounts", "name", "size"]
 
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9}
 _SECONDS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "s": 1.0, "m": 60.0, "h": 3600.0}

@@ -6,6 +6,7 @@ times. Several stops may share such a stretch, and not every row has a timestamp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -26,6 +27,8 @@ _TICKS = 10
 _DONE = 0.9
 # A line of an evaluation that comes before this share of it announces it.
 _ANNOUNCED = 0.3
+# What evaluations print of their time is all of it where it fills this share of the pause; else it is a part.
+_TOLD = 0.3
 OutsidePhase = Literal["step", "warmup", "gap", "evaluation", "checkpoint"]
 
 
@@ -142,11 +145,12 @@ def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
         first, last = int(stamped[after - 1]), int(stamped[after])
         if steps.segment[first] != steps.segment[last]:
             continue
-        left = float(steps.t_ns[last] - steps.t_ns[first]) / NS - beyond * float(total[last] - total[first])
+        own_s = beyond * float(total[last] - total[first])
+        left = float(steps.t_ns[last] - steps.t_ns[first]) / NS - own_s
         until_line = _until_its_line(run, shared, (first, last), left, beyond * float(baseline.level[last]))
         # Rows that took their timestamps from another line are not where they were written.
         is_close = last == first + 1 and len(stamped) == len(steps)
-        saved_last_s = _saved_last_s(run, shared, last) if is_close else 0.0
+        saved_last_s = _saved_last_s(run, shared, (first, last), own_s) if is_close else 0.0
         if _saves_last(shared):
             found += _shared_out(left, shared, saved_last_s or left - until_line)
         else:
@@ -208,15 +212,22 @@ def stopped_rows(run: Run, stops: Sequence[Stop]) -> dict[int, list[Stop]]:
     return found
 
 
-def _saved_last_s(run: Run, stops: Sequence[Stop], row: int) -> float:
-    """Seconds from a checkpoint's line after the evaluation to the next row, less that row's own steps."""
+def _saved_last_s(run: Run, stops: Sequence[Stop], rows: tuple[int, int], own_s: float) -> float:
+    """Seconds from a checkpoint's line after the evaluation to the next row, less the steps in between.
+
+    `own_s` is what the next row's steps took. Where no line says at which step the stop was, they are counted from the
+    moment it began.
+    """
     if not _saves_last(stops):
         return 0.0  # the checkpoint is printed before the evaluation, and no line shows where it ended
+    steps, (first, last) = run.steps, rows
     begins = [stop.save_ns for stop in stops if stop.saved and not stop.save_inside and stop.save_ns is not None]
-    steps_after_s = (
-        max(0, int(run.steps.step[row]) - max(stop.step for stop in stops)) * float(run.steps.dur_ns[row]) / NS
-    )
-    return max(0.0, (int(run.steps.t_ns[row]) - max(begins)) / NS - steps_after_s)
+    began = [stop.begin_ns for stop in stops if stop.begin_ns is not None]
+    if began and not any(stop.is_numbered for stop in stops):
+        steps_after_s = own_s - max(0, min(began) - int(steps.t_ns[first])) / NS
+    else:
+        steps_after_s = (int(steps.step[last]) - max(stop.step for stop in stops)) * float(steps.dur_ns[last]) / NS
+    return max(0.0, (int(steps.t_ns[last]) - max(begins)) / NS - max(0.0, steps_after_s))
 
 
 def _saves_last(stops: Sequence[Stop]) -> bool:
@@ -240,7 +251,11 @@ def _shared_out(left: float, stops: Sequence[Stop], saved_last_s: float) -> list
         found.append(Outside(saved_last_s, "checkpoint"))
         left -= saved_last_s
     if evaluations:
-        return found + [Outside(left / evaluations, "evaluation")] * evaluations
+        # Beyond what they say they took, steps were done that no line shows.
+        took = [stop.evaluation_took_s for stop in stops if stop.evaluated and not stop.evaluation_inside]
+        printed_s = sum(seconds for seconds in took if seconds) if all(took) else math.inf
+        each = min(left, printed_s if printed_s >= _TOLD * left else left) / evaluations
+        return found + [Outside(each, "evaluation")] * evaluations
     return found + [Outside(left / saves, "checkpoint")] * saves if saves else found
 
 

@@ -40,7 +40,7 @@ _DONE = (
     r"|(?i:\bentra[iî]nement (?:\w+ )?(?:termin[ée]|achev[ée]|fini)\b|\btraining (?:ist )?(?:abgeschlossen|beendet)\b)"
 )
 _CLOSING = (
-    r"^\[DONE\](?:\s|$)|(?i:^(?:all )?(?:done|finished|completed|complete)\s*[.!…]*$)"
+    r"^\[DONE\](?:\s|$)|(?i:^[>*#=!\s-]{0,8}(?:all )?(?:done|finished|completed|complete)\s*[.!…]*$)"
     r"|(?i:^={2,} *(?:done|finished|end) *={2,}$)|^wandb: Run summary:|^Run summary:$"
     r"|\bProcess \d+ exits successfully\b|(?i:^(?:finished|completed|done) (?:in|after|at)\b.{0,40}\d)"
     r"|(?i:^(?:the )?(?:job|process|script|program) (?:has )?(?:finished|completed|exited|ended)"

@@ -294,6 +294,12 @@ class Inferred(NamedTuple):
     confidence: float
     assumptions: tuple[Assumption, ...]
 
+    @property
+    def doubt(self) -> Message | None:
+        """What a printed time may mean, where nothing in the log decides and no times were read."""
+        messages = (assumption.message for assumption in self.assumptions)
+        return next((message for message in messages if message.key.startswith("infer-doubt")), None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Format:

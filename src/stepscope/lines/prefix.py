@@ -44,9 +44,10 @@ _BETWEEN = re.compile(
     r"(?:: [IWEF] (?!\S+\.(?:cc|cpp|cu):\d)(?=\S)|[\s|,;:-]*)(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?"
     rf"(?:\[(?!{_STAGE})[\w.]{{1,40}}\])*[\s|,;:-]*"
     rf"(?:{_PLACE}[\s|:\]-]+(?={_LEVEL}\b)|(?:{_PLACE}|[A-Za-z_][\w.]{{0,60}}:\d{{1,6}})\]\s*)?"
-    r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b[\s|:\]-]*)*"
+    rf"(?:[A-Za-z_][\w.-]{{0,40}}\s+(?={_LEVEL}\s?[:|\]]))?"
+    r"(?:(?:INFO|DEBUG|WARNING|WARN|ERROR|stdout|stderr|__main__|root)\b(?!:[\w<>]{1,60}:\d)[\s|:\]-]*)*"
     r"(?:[\w./<>-]{1,80}\.py:\d{1,6}\b[\s|:\]-]+(?=\S))?"
-    r"(?:[A-Za-z_][\w.]{0,60}:[\w<>]{1,60}:\d{1,6} - )?(?:- (?=\w))?(?:>> (?=\S))?"
+    r"(?:[A-Za-z_][\w.]{0,60}:[\w<>]{1,60}:\d{1,6} - {1,8})?(?:- (?=\w))?(?:>> (?=\S))?"
 )
 
 # A prefix that begins with a digit is a moment or a rank, and each of those has one of these at its beginning.

@@ -40,7 +40,7 @@ _ENDS_A_SENTENCE = (".", "…", "!", "?")
 
 
 # Why there is no forecast, where the line about the time says it.
-_SAID_ABOVE = frozenset({"reason-no-total", "reason-no-times"})
+_SAID_ABOVE = frozenset({"reason-no-total", "reason-no-times", "reason-times-doubt"})
 _ENDS = frozenset({"crash", "oom", "hang", "killed", "interrupted"})
 _UNSEEN = frozenset({"after_best", "slower", "lost_work"})  # findings that no row of the ledger shows
 

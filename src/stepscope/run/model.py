@@ -429,7 +429,8 @@ class Run:
     @property
     def doubt_ns(self) -> Ints:
         """Per row, how far its time may be off because its clock counts in ticks."""
-        spans = self.steps.span if self.clock.covers in {"step", "window"} else np.minimum(self.steps.span, 1)
+        is_each = self.clock.covers in {"step", "window"} and not (self.clock.is_sum or self.is_interval)
+        spans = self.steps.span if is_each else np.minimum(self.steps.span, 1)
         return spans * self.tick_ns
 
     @property

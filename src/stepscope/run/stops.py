@@ -43,6 +43,7 @@ class Stop(NamedTuple):
     evaluation_took_s: float | None = None
     save_took_s: float | None = None
     printed: bool = True  # False when the trainer's source says it happened but no line does
+    is_numbered: bool = True  # False when no line of it says at which step, and `step` is the next row's
 
     @property
     def is_inside(self) -> bool:
@@ -120,6 +121,7 @@ def _printed(run: Run) -> list[Stop]:
                 None if is_evaluation else event.t_ns,
                 event.took_s if is_evaluation else None,
                 None if is_evaluation else event.took_s,
+                is_numbered=event.step >= 0,
             )
         )
     return found
@@ -163,6 +165,7 @@ def _extended(last: Stop, event: _EventLine) -> Stop | None:
         # The checkpoint came first, then the evaluation: still one stop.
         return last._replace(
             step=event.step if event.step >= 0 else last.step,
+            is_numbered=event.step >= 0 or last.is_numbered,
             line=event.line,
             row=event.timed_row,
             evaluated=True,

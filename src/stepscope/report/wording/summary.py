@@ -166,17 +166,26 @@ def _time(report: Report) -> Message:
 
 def _took(report: Report, key: str) -> Message:
     if not report.has_times:
-        return say("summary-no-times" if len(report.run) else "summary-no-steps")
+        return _without_times(report)
     wall, step = Seconds(report.ledger.wall_s), report.ledger.step
     if step is None:
         return say(f"summary-{key}", wall=wall)
     return say(f"summary-{key}-each", wall=wall, level=Seconds(step.typical_s))
 
 
+def _without_times(report: Report) -> Message:
+    """Which times there are not; a printed time that was not read is no missing one."""
+    inferred = report.run.format.inferred
+    if inferred is not None and inferred.doubt is not None:
+        key = "summary-doubt-unit" if inferred.doubt.key == "infer-doubt-unit" else "summary-doubt"
+        return say(key, **inferred.doubt.args)
+    return say("summary-no-times" if len(report.run) else "summary-no-steps")
+
+
 def _so_far(report: Report, end: NoForecast) -> Message:
     """What has passed, where nothing tells what is left."""
     if not report.has_times:
-        return say("summary-no-times" if len(report.run) else "summary-no-steps")
+        return _without_times(report)
     key = "total" if end.reason.key.startswith("reason-no-total") else "end"
     wall = Seconds(report.ledger.wall_s)
     step = report.ledger.step
