@@ -27,6 +27,7 @@ _MOST_NS = 2 * 10**18  # sixty years: beyond, moments no longer fit
 # Rows out of order this often were written by several processes: no clock was set.
 _OFTEN = 0.05
 _SEVERAL = 8
+_BLOCK = 1 << 18  # rows looked at together
 
 
 class SteadyClock(NamedTuple):
@@ -49,11 +50,12 @@ class SteadyClock(NamedTuple):
         """What is known of the log's timestamps, on this clock."""
         if stamps is None:
             return None
-        known = self.t_ns[self.t_ns != NO_TIME]
+        is_known = self.t_ns != NO_TIME
+        known = bool(is_known.any())
         added = int(self.place(np.array([0]), np.array([stamps.last_line]))[0])
         # Lines before the first row may be another program's, by a clock that is ahead of the rows' own.
-        first = min(stamps.first_ns, int(known.min())) if len(known) else stamps.first_ns
-        last = max(stamps.last_ns + added, int(known.max()) if len(known) else first)
+        first = int(self.t_ns.min(where=is_known, initial=stamps.first_ns))
+        last = max(stamps.last_ns + added, int(self.t_ns.max()) if known else first)
         return stamps._replace(first_ns=first, last_ns=last, shift_ns=stamps.shift_ns + added)
 
 
@@ -71,12 +73,14 @@ def steady_clock(timed: TimedRows, stamps: Stamps | None, setbacks: Sequence[Set
     nothing = np.zeros(0, dtype=np.int64)
     t_ns, step, line, first_rows = timed
     plain = SteadyClock(t_ns, (), nothing, nothing)
+    if stamps is None or (_runs_on(t_ns) and not (setbacks and len(first_rows) > 1)):
+        return plain
     rows = np.flatnonzero(t_ns != NO_TIME)
-    if stamps is None or len(rows) < 2:
+    if len(rows) < 2:
         return plain
     now = t_ns[rows]
     gap = np.diff(now)
-    is_night = (gap >= _HOUR_NS // 2) & (gap <= 2 * _HOUR_NS)
+    is_night = _is_night(gap)
     begins = np.zeros(len(t_ns), dtype=np.int64)
     begins[first_rows] = 1
     is_start = np.diff(np.cumsum(begins)[rows]) > 0
@@ -94,6 +98,25 @@ def steady_clock(timed: TimedRows, stamps: Stamps | None, setbacks: Sequence[Set
     placed = t_ns.copy()
     placed[rows] = np.maximum.accumulate(steady.place(_without_spikes(now, is_start), line[rows]))
     return steady._replace(t_ns=placed)
+
+
+def _runs_on(t_ns: Ints) -> bool:
+    """Whether no moment goes back or is an hour on. A block at a time: what follows takes several such columns."""
+    last = np.empty(0, dtype=np.int64)
+    for at in range(0, len(t_ns), _BLOCK):
+        block = t_ns[at : at + _BLOCK]
+        known = np.concatenate([last, block[block != NO_TIME]])
+        gap = np.diff(known)
+        if bool((gap < 0).any()) or bool(_is_night(gap).any()):
+            return False
+        last = known[-1:]
+    return True
+
+
+def _is_night(gap: Ints) -> np.ndarray:
+    """Whether two moments are about an hour apart, as where daylight saving begins."""
+    found: np.ndarray = (gap >= _HOUR_NS // 2) & (gap <= 2 * _HOUR_NS)
+    return found
 
 
 def _without_spikes(now: Ints, is_start: np.ndarray) -> Ints:

@@ -352,11 +352,10 @@ class RowStore:
         dur: Printed | Ints = figure
         spans: Ints | None = np.broadcast_to(np.int64(1), num)
         if covers != "step" or self.figure.has_missing():
-            step = unpack(step)
             dur, spans = row_times(
                 covers,
-                step=step,
-                figure=unpack(figure),
+                step=unpack(step),
+                figure=figure,
                 per=self._per.share(),
                 t_ns=t_ns,
                 first_rows=first_rows,
