@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.decimals import unpack
+from stepscope.columns.run_length import Pieces
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.reading.timestamps import Setback
@@ -63,21 +65,22 @@ class TimedRows(NamedTuple):
     """The rows as they are printed, and which of them begin a process."""
 
     t_ns: Ints
-    step: Ints
-    line: Ints
+    step: Pieces | Ints
+    line: Pieces | Ints
     first_rows: Ints
 
 
 def steady_clock(timed: TimedRows, stamps: Stamps | None, setbacks: Sequence[Setback]) -> SteadyClock:
     """The moments of the rows on a clock that never goes back."""
     nothing = np.zeros(0, dtype=np.int64)
-    t_ns, step, line, first_rows = timed
+    t_ns, first_rows = timed.t_ns, timed.first_rows
     plain = SteadyClock(t_ns, (), nothing, nothing)
     if stamps is None or (_runs_on(t_ns) and not (setbacks and len(first_rows) > 1)):
         return plain
     rows = np.flatnonzero(t_ns != NO_TIME)
     if len(rows) < 2:
         return plain
+    step, line = unpack(timed.step), unpack(timed.line)
     now = t_ns[rows]
     gap = np.diff(now)
     is_night = _is_night(gap)
@@ -134,7 +137,8 @@ class _Search:
     """The places of a log at which its clock was set."""
 
     def __init__(self, timed: TimedRows, is_start: np.ndarray, stamps: Stamps, setbacks: Sequence[Setback]) -> None:
-        self._now, self._step, self._line, self._first_rows = now, step, _, _ = timed
+        now, step = timed.t_ns, unpack(timed.step)
+        self._now, self._step, self._line, self._first_rows = now, step, unpack(timed.line), timed.first_rows
         self._is_start, self._stamps, self._setbacks = is_start, stamps, setbacks
         self._set_lines = np.array([setback.line for setback in setbacks], dtype=np.int64)
         gap, spacing = np.diff(now), np.diff(step)
