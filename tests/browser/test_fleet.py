@@ -26,7 +26,7 @@ def address(tmp_path):
 @pytest.mark.usefixtures("capsys")
 def test_the_filter_keeps_the_rows_with_all_words_and_a_row_leads_to_its_run(open_page, address, problems):
     page = open_page(address)
-    runs = page.locator("section[data-filter]").first
+    runs = page.locator("section[data-filter]").last
     assert runs.locator("tr:has(a)").count() == 2
     page.fill("#filter", "BETA job")
     assert runs.locator("tr:has(a):visible").count() == 1
