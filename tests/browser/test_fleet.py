@@ -37,4 +37,6 @@ def test_the_filter_keeps_the_rows_with_all_words_and_a_row_leads_to_its_run(ope
     assert runs.locator("tr:has(a):visible").count() == 2
     runs.locator("a").first.click()
     page.wait_for_selector("text=nanoGPT")
+    page.click("a[href='../index.html']")
+    page.wait_for_selector("#filter")
     assert problems == []

@@ -1803,6 +1803,7 @@ fleet-remedy-lost_work = speichere öfter Checkpoints
 fleet-remedy-died_after_checkpoint = speichere öfter Checkpoints und starte abgestürzte Jobs neu
 fleet-remedy-died_before_checkpoint = teste jeden Job zuerst einige Iterationen und speichere früh einen Checkpoint
 fleet-remedy-straggler = nimm den langsamen Host aus dem Betrieb
+fleet-back = Zurück zur Flotte
 fleet-cause-spread = { $count ->
     [one] in einem Lauf; zählt jeder Lauf gleich viel, { $share } der Zeit
    *[other] in { $count } Läufen; zählt jeder Lauf gleich viel, { $share } der Zeit

@@ -1804,6 +1804,7 @@ fleet-remedy-lost_work = save checkpoints more often
 fleet-remedy-died_after_checkpoint = save checkpoints more often, and restart jobs that crash
 fleet-remedy-died_before_checkpoint = try each job for a few iterations first, and save a checkpoint early
 fleet-remedy-straggler = take the slow host out
+fleet-back = Back to the fleet
 fleet-cause-spread = { $count ->
     [one] in one run; each run counted once, { $share } of the time
    *[other] in { $count } runs; each run counted once, { $share } of the time

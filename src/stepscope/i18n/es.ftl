@@ -1802,6 +1802,7 @@ fleet-remedy-lost_work = guarda checkpoints más a menudo
 fleet-remedy-died_after_checkpoint = guarda checkpoints más a menudo y reinicia los trabajos que fallan
 fleet-remedy-died_before_checkpoint = prueba antes cada trabajo unas iteraciones y guarda pronto un checkpoint
 fleet-remedy-straggler = retira el host lento
+fleet-back = Volver a la flota
 fleet-cause-spread = { $count ->
     [one] en una ejecución; si cada ejecución cuenta una vez, { $share } del tiempo
    *[other] en { $count } ejecuciones; si cada ejecución cuenta una vez, { $share } del tiempo

@@ -1803,6 +1803,7 @@ fleet-remedy-lost_work = enregistrez des checkpoints plus souvent
 fleet-remedy-died_after_checkpoint = enregistrez des checkpoints plus souvent et redémarrez les jobs plantés
 fleet-remedy-died_before_checkpoint = essayez d’abord chaque job sur quelques itérations, et enregistrez tôt un checkpoint
 fleet-remedy-straggler = retirez l’hôte lent
+fleet-back = Retour à la flotte
 fleet-cause-spread = { $count ->
     [one] dans une exécution ; si chaque exécution compte une fois, { $share } du temps
    *[other] dans { $count } exécutions ; si chaque exécution compte une fois, { $share } du temps
