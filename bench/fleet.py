@@ -8,7 +8,8 @@ Logs are nanoGPT's lines, some 6 kB each, made here. Figures are processor time,
 changes; wall times are beside them, and are only worth reading on an idle machine. What is compared is interleaved.
 
 rate      files a second of the bare function on one processor
-scaling   one worker → two: the processor time of one over that of the busier of two, from the first import on
+scaling   one worker → two: the processor time of one over that of the busier of two, from the first import on; over
+          the mean of the two: other work that takes a processor from one of them leaves it more to do than the other
 engines   processor time of all processes per file, beyond that inside the function, at chunks of 64
 listing   memory of a scan that has a million files listed (or --listed)
 rescan    a scan of 100,000 unchanged runs (or --unchanged)
@@ -98,19 +99,22 @@ def rate(found: list[Candidate]) -> None:
 
 
 def scaling(folder: Path, logs: Path, num: int) -> None:
-    ratios, walls = [], []
+    ratios, halves, walls = [], [], []
     own = 0.0
     for number in range(ROUNDS):
-        busiest, wall = {}, {}
+        busiest, whole, wall = {}, {}, {}
         for workers in (1, 2):
             used, before, began = Used(), time.process_time(), time.monotonic()
             scan([str(logs)], Store(folder / f"store-{number}-{workers}"), Pool(workers, work=noted_chunk))
             wall[workers], own = time.monotonic() - began, time.process_time() - before
-            busiest[workers] = max(used.read()[0].values())
+            own_s = used.read()[0].values()
+            busiest[workers], whole[workers] = max(own_s), sum(own_s)
         ratios.append(busiest[1] / busiest[2])
+        halves.append(2 * whole[1] / whole[2])
         walls.append(wall[1] / wall[2])
     print(
-        f"scaling   {statistics.median(ratios):.2f} by processor time ({min(ratios):.2f} to {max(ratios):.2f}), "
+        f"scaling   {statistics.median(ratios):.2f} by the busier worker ({min(ratios):.2f} to {max(ratios):.2f}), "
+        f"{statistics.median(halves):.2f} by the mean of both ({min(halves):.2f} to {max(halves):.2f}), "
         f"{statistics.median(walls):.2f} by wall time; the main process takes {own / num * 1000:.2f} ms a file"
     )
 

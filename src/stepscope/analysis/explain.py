@@ -13,6 +13,7 @@ from stepscope.causes._diagnose import diagnose
 from stepscope.core.settings import Value
 from stepscope.forecast.finish import forecast
 from stepscope.ledger.attribute import attribute
+from stepscope.ledger.thinning import thinned
 from stepscope.reading.again import lines_again
 from stepscope.run.intervals import with_settings
 from stepscope.run.model import Run
@@ -58,7 +59,7 @@ def explain(
     """
     ask = Ask(now=now, fallback_now=fallback_now, gpu=gpu, confidence=confidence, may_lose_s=may_lose_s)
 
-    run = with_settings(run, config=config, flags=flags)
+    run = with_settings(thinned(run), config=config, flags=flags)
     side_files = read_side_files(run, hardware=hardware, previous=previous, has_gpu_log=has_gpu_log)
     ledger = attribute(run, confidence=confidence, spans=side_files.spans, records=side_files.records)
     ledger = diagnose(ledger, run, side_files.hardware)

@@ -61,7 +61,7 @@ class AuditEvidence:
     @property
     def num_rows(self) -> int:
         """How many step rows were read."""
-        return len(self.run)
+        return self.run.steps.num_printed
 
     @cached_property
     def has_times(self) -> bool:

@@ -42,13 +42,14 @@ def _run_pages(folder: Path, found: FleetReport, language: Language) -> dict[int
     from stepscope.reading.reader import read
     from stepscope.report import html
 
+    back = f'<p class="screen"><a href="../index.html">← {language.text("fleet-back")}</a></p>\n'
     pages: dict[int, str] = {}
     for run in found.runs[:_MOST_PAGES]:
         paths = [Path(path) for path in run.paths]
         try:
             if not paths or sum(path.stat().st_size for path in paths) > _MOST_BYTES:
                 continue
-            text = html.render(explain(read(*map(str, paths))), language)
+            text = html.render(explain(read(*map(str, paths))), language, above=back)
         except (OSError, StepscopeError):
             continue  # gone since it was scanned, or in a bucket: the fleet's page then has its name only
         address = f"runs/{run.read_id}.html"

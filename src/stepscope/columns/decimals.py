@@ -123,7 +123,7 @@ class Printed(NamedTuple):
         """The values of the numbers."""
         return self.code.decode(self.numbers)
 
-    def take(self, rows: slice | npt.NDArray[np.bool_]) -> Printed:
+    def take(self, rows: slice | npt.NDArray[Any]) -> Printed:
         """The numbers of some rows."""
         return Printed(self.numbers[rows], self.code)
 
@@ -133,9 +133,9 @@ def unpack(kept: Printed | Pieces | Numbers) -> Numbers:
     return kept if isinstance(kept, np.ndarray) else kept.unpack()
 
 
-def take(kept: Printed | Numbers | None, rows: slice | npt.NDArray[np.bool_]) -> Any:
+def take(kept: Printed | Pieces | Numbers | None, rows: slice | npt.NDArray[Any]) -> Any:
     """Some rows of a column that may be there or not, however it is kept."""
-    return None if kept is None else kept.take(rows) if isinstance(kept, Printed) else kept[rows]
+    return None if kept is None else kept[rows] if isinstance(kept, np.ndarray) else kept.take(rows)
 
 
 def fits_narrow(numbers: Numbers) -> bool:
@@ -173,27 +173,12 @@ class DecimalColumn:
 
     def extend(self, values: Numbers) -> None:
         """Many more rows, kept as `append` would keep them one by one."""
-        numbers = values if self._code is None else self._code.encode_all(values)
-        while numbers is None:
-            assert self._code is not None
-            finer = self._code.finer()
-            if finer is None or not self._fit(finer):
-                self._spell_out()
-            numbers = values if self._code is None else self._code.encode_all(values)
-        self._data.extend(numbers)
+        self.stage(values)
+        self._data.show(len(values))
 
     def stage(self, values: Printed | Numbers) -> None:
         """Put rows after the end, not yet visible; they replace rows staged before."""
-        if not isinstance(values, Printed):
-            self._spell_out()
-        elif self._code is not None:
-            times = self._fit(values.code)
-            numbers = values.numbers if times == 1 else values.numbers.astype(np.int64) * times
-            if times and fits_narrow(numbers):
-                self._data.stage(numbers.astype(np.int32, copy=False))
-                return
-            self._spell_out()
-        self._data.stage(unpack(values))
+        self._data.stage(self._encode_printed(values) if isinstance(values, Printed) else self._encode_all(values))
 
     def stage_missing(self, num: int) -> None:
         """Stage rows that have no number."""
@@ -232,6 +217,27 @@ class DecimalColumn:
             if finer is None or not self._fit(finer):
                 self._spell_out()
         return value
+
+    def _encode_all(self, values: Numbers) -> Numbers:
+        """The same for many values."""
+        numbers = values if self._code is None else self._code.encode_all(values)
+        while numbers is None:
+            assert self._code is not None
+            finer = self._code.finer()
+            if finer is None or not self._fit(finer):
+                self._spell_out()
+            numbers = values if self._code is None else self._code.encode_all(values)
+        return numbers
+
+    def _encode_printed(self, values: Printed) -> Numbers:
+        """The same for numbers that have a code already."""
+        if self._code is not None:
+            times = self._fit(values.code)
+            numbers = values.numbers if times == 1 else values.numbers.astype(np.int64) * times
+            if times and fits_narrow(numbers):
+                return numbers.astype(np.int32, copy=False)
+            self._spell_out()
+        return unpack(values)
 
     def _fit(self, code: Code) -> int:
         """Prepare for numbers of another code: the factor to multiply them by, or 0 where they cannot be kept."""

@@ -45,6 +45,15 @@ class Pieces(NamedTuple):
         values += np.repeat((firsts - starts * rises).astype(values.dtype), lengths)
         return values
 
+    def take(self, rows: slice | npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The numbers of some rows, without those of all: by a slice that skips none, or by the rows' own numbers."""
+        if isinstance(rows, slice):
+            rows = np.arange(*rows.indices(self.num)[:2], dtype=np.int64)
+        starts, firsts, rises = (np.array(part, dtype=np.int64) for part in (self.starts, self.firsts, self.rises))
+        piece = np.searchsorted(starts, rows, side="right") - 1
+        found: npt.NDArray[Any] = firsts[piece] + (rows - starts[piece]) * rises[piece]
+        return found
+
 
 class RunLengthColumn:
     """One growing column, read and written like any other."""

@@ -17,6 +17,7 @@ from stepscope.fleet.header_facts import header_facts
 from stepscope.fleet.tables import TABLES, Row, Rows
 from stepscope.i18n import Language
 from stepscope.i18n.plain import error_text
+from stepscope.ledger.thinning import thinned
 from stepscope.reading.folder_runs import FoundRun, runs_of
 from stepscope.reading.reader import read_sources
 from stepscope.source.candidates import Candidate
@@ -83,7 +84,8 @@ def _readings(candidate: Candidate, now: dt.datetime) -> Iterator[tuple[Row, Row
 
 def _explained(files: tuple[Listed, ...], found: FoundRun, now: dt.datetime) -> tuple[Row, Rows]:
     try:
-        run = read_sources(found.sources, heads=found.heads, progress=_limit(files))
+        # Nothing keeps the rows as they were read: of a very long log they are most of what a worker needs.
+        run = thinned(read_sources(found.sources, heads=found.heads, progress=_limit(files)))
         row, others = rows.of_run(run, files, now)
         return row | header_facts(_head(found.sources[0]), files[0].uri), others
     except Exception as problem:  # the same: a row with its reason

@@ -1807,14 +1807,19 @@ fleet-remedy-lost_work = speichere öfter Checkpoints
 fleet-remedy-died_after_checkpoint = speichere öfter Checkpoints und starte abgestürzte Jobs neu
 fleet-remedy-died_before_checkpoint = teste jeden Job zuerst einige Iterationen und speichere früh einen Checkpoint
 fleet-remedy-straggler = nimm den langsamen Host aus dem Betrieb
+fleet-back = Zurück zur Flotte
+fleet-cause-spread = { $count ->
+    [one] in einem Lauf; zählt jeder Lauf gleich viel, { $share } der Zeit
+   *[other] in { $count } Läufen; zählt jeder Lauf gleich viel, { $share } der Zeit
+}
 fleet-would-save = { $what }; hätte { $amount } gespart
 fleet-beyond = Davon brachten { $amount } keinen nennenswerten Gewinn an Genauigkeit.
 fleet-most-in = am meisten in { $run }: { $amount }
-fleet-regression-commit = { $config }: seit Commit { $since } dauert eine Iteration { $share } länger ({ $low } bis { $high }): { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
+fleet-regression-commit = { $config }: seit Commit { $since } dauert eine Iteration { $share } länger{ $range }: { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
     [one] Seitdem kostete ein Lauf { $amount } mehr als vorher.
    *[other] Seitdem kosteten { $count } Läufe { $amount } mehr als vorher.
   }
-fleet-regression-day = { $config }: seit { $since } dauert eine Iteration { $share } länger ({ $low } bis { $high }): { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
+fleet-regression-day = { $config }: seit { $since } dauert eine Iteration { $share } länger{ $range }: { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
     [one] Seitdem kostete ein Lauf { $amount } mehr als vorher.
    *[other] Seitdem kosteten { $count } Läufe { $amount } mehr als vorher.
   }

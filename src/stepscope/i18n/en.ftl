@@ -1808,14 +1808,19 @@ fleet-remedy-lost_work = save checkpoints more often
 fleet-remedy-died_after_checkpoint = save checkpoints more often, and restart jobs that crash
 fleet-remedy-died_before_checkpoint = try each job for a few iterations first, and save a checkpoint early
 fleet-remedy-straggler = take the slow host out
+fleet-back = Back to the fleet
+fleet-cause-spread = { $count ->
+    [one] in one run; each run counted once, { $share } of the time
+   *[other] in { $count } runs; each run counted once, { $share } of the time
+}
 fleet-would-save = { $what }; would have saved { $amount }
 fleet-beyond = Of this, { $amount } bought no precision worth having.
 fleet-most-in = most in { $run }: { $amount }
-fleet-regression-commit = { $config }: since commit { $since } an iteration takes { $share } longer ({ $low } to { $high }): { $before } → { $after }, most of it in { $phase }. { $count ->
+fleet-regression-commit = { $config }: since commit { $since } an iteration takes { $share } longer{ $range }: { $before } → { $after }, most of it in { $phase }. { $count ->
     [one] One run since,
    *[other] { $count } runs since,
   } { $amount } more than before.
-fleet-regression-day = { $config }: since { $since } an iteration takes { $share } longer ({ $low } to { $high }): { $before } → { $after }, most of it in { $phase }. { $count ->
+fleet-regression-day = { $config }: since { $since } an iteration takes { $share } longer{ $range }: { $before } → { $after }, most of it in { $phase }. { $count ->
     [one] One run since,
    *[other] { $count } runs since,
   } { $amount } more than before.

@@ -1806,14 +1806,19 @@ fleet-remedy-lost_work = guarda checkpoints más a menudo
 fleet-remedy-died_after_checkpoint = guarda checkpoints más a menudo y reinicia los trabajos que fallan
 fleet-remedy-died_before_checkpoint = prueba antes cada trabajo unas iteraciones y guarda pronto un checkpoint
 fleet-remedy-straggler = retira el host lento
+fleet-back = Volver a la flota
+fleet-cause-spread = { $count ->
+    [one] en una ejecución; si cada ejecución cuenta una vez, { $share } del tiempo
+   *[other] en { $count } ejecuciones; si cada ejecución cuenta una vez, { $share } del tiempo
+}
 fleet-would-save = { $what }; habría ahorrado { $amount }
 fleet-beyond = Parte que no aportó ninguna precisión útil: { $amount }.
 fleet-most-in = lo que más, en { $run }: { $amount }
-fleet-regression-commit = { $config }: desde el commit { $since } una iteración tarda un { $share } más (de { $low } a { $high }): { $before } → { $after }, sobre todo en { $phase }. { $count ->
+fleet-regression-commit = { $config }: desde el commit { $since } una iteración tarda un { $share } más{ $range }: { $before } → { $after }, sobre todo en { $phase }. { $count ->
     [one] Una ejecución desde entonces,
    *[other] { $count } ejecuciones desde entonces,
   } { $amount } más que antes.
-fleet-regression-day = { $config }: desde el { $since } una iteración tarda un { $share } más (de { $low } a { $high }): { $before } → { $after }, sobre todo en { $phase }. { $count ->
+fleet-regression-day = { $config }: desde el { $since } una iteración tarda un { $share } más{ $range }: { $before } → { $after }, sobre todo en { $phase }. { $count ->
     [one] Una ejecución desde entonces,
    *[other] { $count } ejecuciones desde entonces,
   } { $amount } más que antes.

@@ -1807,14 +1807,19 @@ fleet-remedy-lost_work = enregistrez des checkpoints plus souvent
 fleet-remedy-died_after_checkpoint = enregistrez des checkpoints plus souvent et redémarrez les jobs plantés
 fleet-remedy-died_before_checkpoint = essayez d’abord chaque job sur quelques itérations, et enregistrez tôt un checkpoint
 fleet-remedy-straggler = retirez l’hôte lent
+fleet-back = Retour à la flotte
+fleet-cause-spread = { $count ->
+    [one] dans une exécution ; si chaque exécution compte une fois, { $share } du temps
+   *[other] dans { $count } exécutions ; si chaque exécution compte une fois, { $share } du temps
+}
 fleet-would-save = { $what } ; aurait économisé { $amount }
 fleet-beyond = Sur ce total, { $amount } sans gain de précision utile.
 fleet-most-in = surtout dans { $run } : { $amount }
-fleet-regression-commit = { $config } : depuis le commit { $since }, une itération prend { $share } de plus ({ $low } à { $high }) : { $before } → { $after }, surtout : { $phase }. { $count ->
+fleet-regression-commit = { $config } : depuis le commit { $since }, une itération prend { $share } de plus{ $range } : { $before } → { $after }, surtout : { $phase }. { $count ->
     [one] Une exécution depuis,
    *[other] { $count } exécutions depuis,
   } { $amount } de plus qu’avant.
-fleet-regression-day = { $config } : depuis le { $since }, une itération prend { $share } de plus ({ $low } à { $high }) : { $before } → { $after }, surtout : { $phase }. { $count ->
+fleet-regression-day = { $config } : depuis le { $since }, une itération prend { $share } de plus{ $range } : { $before } → { $after }, surtout : { $phase }. { $count ->
     [one] Une exécution depuis,
    *[other] { $count } exécutions depuis,
   } { $amount } de plus qu’avant.

@@ -203,7 +203,7 @@ def _known_rows(work: Attribution) -> np.ndarray:
 
 def _add_normal_rows(work: Attribution, rows: np.ndarray) -> None:
     seconds = float(work.run.steps.seconds[rows].sum())
-    logging_s = min(LOG_LINE_S * len(work.run), 0.1 * seconds)
+    logging_s = min(LOG_LINE_S * work.run.steps.num_printed, 0.1 * seconds)
     work.books["step"].add(seconds, "measured", num=int(work.run.steps.span[rows].sum()))
     work.books["step"].doubt("logging", logging_s, 0.0)
 
@@ -219,6 +219,9 @@ def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
     for outside in work.stamps.outside:
         # Where rows were stamped late or early, some stretches come out too short by as much as others are too long.
         work.books[outside.phase].add(outside.seconds, "measured", sd=max(tick, -outside.seconds), num=outside.num)
+        if outside.doubt_s:
+            work.books[outside.phase].doubt("before evaluation", outside.doubt_s, 0.0)
+            work.books["evaluation"].doubt("before evaluation", 0.0, outside.doubt_s)
     rest = work.stamps.wall_s - work.books.seconds
     if rest > tick:
         work.books["unlogged"].add(rest, "measured", sd=tick)

@@ -14,11 +14,11 @@ from stepscope.columns.statistics import median, quantiles
 from stepscope.run.model import Floats, Run
 
 # Rows on either side that make up the local level: enough for a median, few enough to follow drift.
-_SIDE = 7
+SIDE = 7
 # Slow is 6 robust standard deviations above the level, and at least half as long again (a quarter where a
 # marker says why): a machine's usual jitter stays below, an evaluation or a stall never does.
-_SIGMAS = 6.0
-_LEAST_EXCESS = 0.5
+SIGMAS = 6.0
+LEAST_EXCESS = 0.5
 _LEAST_EXCESS_MARKED = 0.25
 _LEAST_SCALE = 0.02
 # A standard deviation by the upper twentieth of a normal step's times is at most this many times their upper fifth (of
@@ -68,9 +68,9 @@ def find_baseline(run: Run, is_event_row: np.ndarray) -> Baseline | None:
         level = (before + after) / 2
         upper = np.maximum(before, after)
         residual = (seconds / np.maximum(upper, 1e-9) - 1)[normal & ~slow]
-        scale = _spread(residual, float(median((slack / np.maximum(upper, 1e-9))[normal & ~slow])))
-        least = np.where(is_event_row, _LEAST_EXCESS_MARKED, _LEAST_EXCESS)
-        found = (seconds > (1 + np.maximum(_SIGMAS * scale, least)) * upper) & (run.steps.span > 0)
+        scale = spread(residual, float(median((slack / np.maximum(upper, 1e-9))[normal & ~slow])))
+        least = np.where(is_event_row, _LEAST_EXCESS_MARKED, LEAST_EXCESS)
+        found = (seconds > (1 + np.maximum(SIGMAS * scale, least)) * upper) & (run.steps.span > 0)
         found &= seconds - upper > slack  # a clock that counts in ticks is off by one at either end
         if np.array_equal(found & normal, slow & normal):
             slow = found
@@ -125,9 +125,9 @@ def typical(seconds: Floats, span: np.ndarray, *, coarse: bool) -> float:
 
 def _mean_level(seconds: Floats, span: np.ndarray, usable: np.ndarray) -> Floats:
     """Per row, the mean of the usable rows around it, twice as many as a median would take."""
-    kernel = np.ones(4 * _SIDE + 1)
-    total = np.convolve(np.where(usable, seconds * span, 0.0), kernel)[2 * _SIDE : 2 * _SIDE + len(seconds)]
-    steps = np.convolve(np.where(usable, span, 0.0), kernel)[2 * _SIDE : 2 * _SIDE + len(seconds)]
+    kernel = np.ones(4 * SIDE + 1)
+    total = np.convolve(np.where(usable, seconds * span, 0.0), kernel)[2 * SIDE : 2 * SIDE + len(seconds)]
+    steps = np.convolve(np.where(usable, span, 0.0), kernel)[2 * SIDE : 2 * SIDE + len(seconds)]
     overall = typical(seconds[usable], span[usable], coarse=True)
     return np.where(steps > 0, total / np.maximum(steps, 1), overall)
 
@@ -140,7 +140,7 @@ def assumed_baseline(run: Run, level_s: float, doubt: float) -> Baseline:
     return Baseline(level=level, jitter=0.1 * level, normal=nothing, slow=run.steps.span > 0, scale=0.1, doubt=doubt)
 
 
-def _spread(residual: Floats, tick: float) -> float:
+def spread(residual: Floats, tick: float) -> float:
     """A robust standard deviation that still sees a regular upper tail (boost clocks, a busy neighbour).
 
     A tail begins in the bulk. Where up to a fifth of the rows lies far beyond the others, that is no tail but rows of
@@ -155,7 +155,7 @@ def _side_levels(seconds: Floats, usable: np.ndarray) -> tuple[Floats, Floats, F
     """For every row: the median of the usable rows before it, after it, and the spread around it."""
     rows = np.flatnonzero(usable)
     values = seconds[rows]
-    width = min(_SIDE, len(values))
+    width = min(SIDE, len(values))
     windows = np.lib.stride_tricks.sliding_window_view(values, width)
     medians = np.empty(len(windows))
     spread = np.empty(len(windows))

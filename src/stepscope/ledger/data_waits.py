@@ -40,5 +40,5 @@ def book_waits(work: Attribution, special: np.ndarray, unprinted_s: float) -> No
     if not 0 < seconds + silent_s <= work.books["step"].seconds:
         return
     work.books["step"].add(-seconds - silent_s, "measured", num=0)
-    work.books["data"].add(seconds, "measured", num=int(np.isfinite(waits).sum()))
+    work.books["data"].add(seconds, "measured", num=work.run.steps.num_printed_of(np.isfinite(waits)))
     work.books["data"].add(silent_s, "inferred", num=0)

@@ -61,7 +61,7 @@ def without_level(run: Run, stops: Sequence[Stop]) -> Ledger:
     if timed:
         phase = "evaluation" if run.clock.is_per_step else "step"
     if rest_s > 0:
-        books[phase].add(rest_s, "assumed", num=int(steps.span.sum()) if phase == "step" else len(run))
+        books[phase].add(rest_s, "assumed", num=int(steps.span.sum()) if phase == "step" else steps.num_printed)
         if not num_printed:
             books[phase].doubt("unknown", rest_s, 0.0)
     unlogged_s = _unlogged_s(run, books.seconds)

@@ -27,8 +27,10 @@ _TICKS = 10
 _DONE = 0.9
 # A line of an evaluation that comes before this share of it announces it.
 _ANNOUNCED = 0.3
-# What evaluations print of their time is all of it where it fills this share of the pause; else it is a part.
-_TOLD = 0.3
+# A checkpoint this many times longer than usual contains something else.
+_ODD_SAVE = 2.0
+# A window's sum below this share of the level began anew after the stop: steps before it are in no printed time.
+_BEGUN_ANEW = 0.9
 OutsidePhase = Literal["step", "warmup", "gap", "evaluation", "checkpoint"]
 
 
@@ -39,6 +41,7 @@ class Outside(NamedTuple):
     phase: OutsidePhase
     is_last: bool = False  # after the last step, where a run does more than usual
     num: int = 1
+    doubt_s: float = 0.0  # of a checkpoint: how much may as well be the evaluation's that follows it
 
 
 def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
@@ -139,7 +142,7 @@ def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
         after = int(np.searchsorted(stamped, row))
         if 0 < after < len(stamped):
             stretches.setdefault(after, []).extend(own)
-    found: list[Outside] = []
+    found: list[_Stretch] = []
     beyond = _beyond_printed(run, stamped, total, set(stretches))
     for after, shared in stretches.items():
         first, last = int(stamped[after - 1]), int(stamped[after])
@@ -151,10 +154,77 @@ def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
         # Rows that took their timestamps from another line are not where they were written.
         is_close = last == first + 1 and len(stamped) == len(steps)
         saved_last_s = _saved_last_s(run, shared, (first, last), own_s) if is_close else 0.0
+        if is_close and _began_anew(run, last, baseline):
+            most = _printed_s(shared) + saved_last_s
+            left, until_line = min(left, most), min(until_line, most)
         if _saves_last(shared):
-            found += _shared_out(left, shared, saved_last_s or left - until_line)
+            found.append(_Stretch(left, shared, saved_last_s or left - until_line))
         else:
-            found += _shared_out(until_line, shared, saved_last_s)
+            found.append(_Stretch(until_line, shared, saved_last_s))
+    return [outside for stretch in _with_saves_before(found) for outside in _shared_out(*stretch)]
+
+
+def _began_anew(run: Run, row: int, baseline: Baseline) -> bool:
+    """Whether the printed sum of a row is of fewer steps than the row, as its timer started again after a stop."""
+    is_short = float(run.steps.seconds[row]) < _BEGUN_ANEW * float(baseline.level[row]) * int(run.steps.span[row])
+    return is_short and run.clock.is_sum
+
+
+def _printed_s(stops: Sequence[Stop]) -> float:
+    """What the stops say they took; without end where an evaluation does not say."""
+    took = [stop.evaluation_took_s for stop in stops if stop.evaluated and not stop.evaluation_inside]
+    if any(seconds is None for seconds in took):
+        return math.inf
+    saved = [stop.save_took_s or 0.0 for stop in stops if stop.saved and not stop.save_inside]
+    return sum(seconds or 0.0 for seconds in took) + sum(saved)
+
+
+class _Stretch(NamedTuple):
+    """Seconds between two rows, the stops that they are for, and what of them is a checkpoint that prints no time."""
+
+    seconds: float
+    stops: list[Stop]
+    saved_s: float
+    doubt_s: float = 0.0
+
+    @property
+    def around_s(self) -> float | None:
+        """What its evaluation takes beyond the seconds that it prints; None where it prints none, or saves as well."""
+        took = [stop.evaluation_took_s for stop in self.stops]
+        if any(seconds is None for seconds in took) or any(stop.saved for stop in self.stops):
+            return None
+        return self.seconds - sum(seconds or 0.0 for seconds in took)
+
+    @property
+    def before_s(self) -> float | None:
+        """Seconds from a checkpoint's line to the evaluation's, beyond those that the latter prints; None without."""
+        stop = self.stops[0]
+        is_known = stop.saved and not stop.save_inside and stop.save_took_s is None and not stop.evaluation_inside
+        if len(self.stops) > 1 or not is_known or stop.evaluation_took_s is None:
+            return None
+        if stop.save_ns is None or stop.end_ns is None or stop.save_ns >= stop.end_ns:
+            return None
+        return (stop.end_ns - stop.save_ns) / NS - stop.evaluation_took_s
+
+
+def _with_saves_before(stretches: list[_Stretch]) -> list[_Stretch]:
+    """Checkpoints that are written right before an evaluation, apart from it where the evaluation prints its time.
+
+    What it takes around its batches (workers that start, a metric) is shown by evaluations without a checkpoint. Where
+    there are none, that may be all of it.
+    """
+    before = [None if stretch.saved_s else stretch.before_s for stretch in stretches]
+    known = [seconds for seconds in before if seconds is not None]
+    if not known:
+        return stretches
+    around = [seconds for stretch in stretches if (seconds := stretch.around_s) is not None]
+    around_s = max(0.0, float(median(around))) if around else 0.0
+    usual = max(0.0, float(median(known)) - around_s)
+    found = []
+    for stretch, seconds in zip(stretches, before, strict=True):
+        saved_s = max(0.0, seconds - around_s) if seconds is not None else 0.0
+        saved_s = usual if saved_s > _ODD_SAVE * usual else saved_s
+        found.append(stretch._replace(saved_s=saved_s, doubt_s=0.0 if around else saved_s) if saved_s else stretch)
     return found
 
 
@@ -237,7 +307,7 @@ def _saves_last(stops: Sequence[Stop]) -> bool:
     return bool(ends) and bool(begins) and max(begins) >= max(ends)
 
 
-def _shared_out(left: float, stops: Sequence[Stop], saved_last_s: float) -> list[Outside]:
+def _shared_out(left: float, stops: Sequence[Stop], saved_s: float, doubt_s: float) -> list[Outside]:
     """One stretch divided among its stops: printed checkpoint times first, the rest is evaluation if there was one."""
     found = []
     for stop in stops:
@@ -247,15 +317,11 @@ def _shared_out(left: float, stops: Sequence[Stop], saved_last_s: float) -> list
             left -= took
     evaluations = sum(stop.evaluated and not stop.evaluation_inside for stop in stops)
     saves = sum(stop.saved and not stop.save_inside and not stop.save_took_s for stop in stops)
-    if evaluations and saves and 0 < saved_last_s < left:
-        found.append(Outside(saved_last_s, "checkpoint"))
-        left -= saved_last_s
+    if evaluations and saves and 0 < saved_s < left:
+        found.append(Outside(saved_s, "checkpoint", doubt_s=doubt_s))
+        left -= saved_s
     if evaluations:
-        # Beyond what they say they took, steps were done that no line shows.
-        took = [stop.evaluation_took_s for stop in stops if stop.evaluated and not stop.evaluation_inside]
-        printed_s = sum(seconds for seconds in took if seconds) if all(took) else math.inf
-        each = min(left, printed_s if printed_s >= _TOLD * left else left) / evaluations
-        return found + [Outside(each, "evaluation")] * evaluations
+        return found + [Outside(left / evaluations, "evaluation")] * evaluations
     return found + [Outside(left / saves, "checkpoint")] * saves if saves else found
 
 

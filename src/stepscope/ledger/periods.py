@@ -80,6 +80,8 @@ def find_periods(run: Run, baseline: Baseline, known: np.ndarray) -> Periods:
     """The combs of the raised rows. `known` marks rows whose cost has a name already: they neither count nor miss."""
     steps = run.steps
     usable = (steps.span > 0) & ~known
+    if steps.merged is not None:
+        usable &= steps.merged == 1
     for segment in run.segments:
         if segment.fresh:
             usable[segment.first_row : segment.first_row + min(3, segment.num_rows)] = False

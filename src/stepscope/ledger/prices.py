@@ -89,8 +89,12 @@ class Pricing:
 
     def is_first_later(self, row: int) -> bool:
         """Whether a row holds the first evaluation after a process's first step, with enough others to compare."""
-        later = [s.row for s in self._stops if s.row is not None and s.evaluated and not self.starts_process(s.row)]
-        return len(later) > _ENOUGH_OTHERS and row == later[0]
+        return len(self._later) > _ENOUGH_OTHERS and row == self._later[0]
+
+    @cached_property
+    def _later(self) -> list[int]:
+        """The rows of evaluations that no process begins with."""
+        return [s.row for s in self._stops if s.row is not None and s.evaluated and not self.starts_process(s.row)]
 
     @cached_property
     def around_printed_s(self) -> float:
@@ -110,7 +114,7 @@ class Pricing:
     @property
     def has_later_evaluation(self) -> bool:
         """Whether any evaluation was timed that start-up is not part of."""
-        return any(s.row is not None and s.evaluated and not self.starts_process(s.row) for s in self._stops)
+        return bool(self._later)
 
     def evaluation_at(self, level_s: float) -> tuple[float, float, float]:
         """Low, middle and high of an evaluation at a step level."""

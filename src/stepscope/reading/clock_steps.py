@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.decimals import unpack
+from stepscope.columns.run_length import Pieces
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.reading.timestamps import Setback
@@ -27,6 +29,7 @@ _MOST_NS = 2 * 10**18  # sixty years: beyond, moments no longer fit
 # Rows out of order this often were written by several processes: no clock was set.
 _OFTEN = 0.05
 _SEVERAL = 8
+_BLOCK = 1 << 18  # rows looked at together
 
 
 class SteadyClock(NamedTuple):
@@ -49,11 +52,12 @@ class SteadyClock(NamedTuple):
         """What is known of the log's timestamps, on this clock."""
         if stamps is None:
             return None
-        known = self.t_ns[self.t_ns != NO_TIME]
+        is_known = self.t_ns != NO_TIME
+        known = bool(is_known.any())
         added = int(self.place(np.array([0]), np.array([stamps.last_line]))[0])
         # Lines before the first row may be another program's, by a clock that is ahead of the rows' own.
-        first = min(stamps.first_ns, int(known.min())) if len(known) else stamps.first_ns
-        last = max(stamps.last_ns + added, int(known.max()) if len(known) else first)
+        first = int(self.t_ns.min(where=is_known, initial=stamps.first_ns))
+        last = max(stamps.last_ns + added, int(self.t_ns.max()) if known else first)
         return stamps._replace(first_ns=first, last_ns=last, shift_ns=stamps.shift_ns + added)
 
 
@@ -61,22 +65,25 @@ class TimedRows(NamedTuple):
     """The rows as they are printed, and which of them begin a process."""
 
     t_ns: Ints
-    step: Ints
-    line: Ints
+    step: Pieces | Ints
+    line: Pieces | Ints
     first_rows: Ints
 
 
 def steady_clock(timed: TimedRows, stamps: Stamps | None, setbacks: Sequence[Setback]) -> SteadyClock:
     """The moments of the rows on a clock that never goes back."""
     nothing = np.zeros(0, dtype=np.int64)
-    t_ns, step, line, first_rows = timed
+    t_ns, first_rows = timed.t_ns, timed.first_rows
     plain = SteadyClock(t_ns, (), nothing, nothing)
-    rows = np.flatnonzero(t_ns != NO_TIME)
-    if stamps is None or len(rows) < 2:
+    if stamps is None or (_runs_on(t_ns) and not (setbacks and len(first_rows) > 1)):
         return plain
+    rows = np.flatnonzero(t_ns != NO_TIME)
+    if len(rows) < 2:
+        return plain
+    step, line = unpack(timed.step), unpack(timed.line)
     now = t_ns[rows]
     gap = np.diff(now)
-    is_night = (gap >= _HOUR_NS // 2) & (gap <= 2 * _HOUR_NS)
+    is_night = _is_night(gap)
     begins = np.zeros(len(t_ns), dtype=np.int64)
     begins[first_rows] = 1
     is_start = np.diff(np.cumsum(begins)[rows]) > 0
@@ -96,6 +103,25 @@ def steady_clock(timed: TimedRows, stamps: Stamps | None, setbacks: Sequence[Set
     return steady._replace(t_ns=placed)
 
 
+def _runs_on(t_ns: Ints) -> bool:
+    """Whether no moment goes back or is an hour on. A block at a time: what follows takes several such columns."""
+    last = np.empty(0, dtype=np.int64)
+    for at in range(0, len(t_ns), _BLOCK):
+        block = t_ns[at : at + _BLOCK]
+        known = np.concatenate([last, block[block != NO_TIME]])
+        gap = np.diff(known)
+        if bool((gap < 0).any()) or bool(_is_night(gap).any()):
+            return False
+        last = known[-1:]
+    return True
+
+
+def _is_night(gap: Ints) -> np.ndarray:
+    """Whether two moments are about an hour apart, as where daylight saving begins."""
+    found: np.ndarray = (gap >= _HOUR_NS // 2) & (gap <= 2 * _HOUR_NS)
+    return found
+
+
 def _without_spikes(now: Ints, is_start: np.ndarray) -> Ints:
     """Moments of which none is beyond the two after it: a single line that is too late is as late as the next."""
     if len(now) < 3:
@@ -111,7 +137,8 @@ class _Search:
     """The places of a log at which its clock was set."""
 
     def __init__(self, timed: TimedRows, is_start: np.ndarray, stamps: Stamps, setbacks: Sequence[Setback]) -> None:
-        self._now, self._step, self._line, self._first_rows = now, step, _, _ = timed
+        now, step = timed.t_ns, unpack(timed.step)
+        self._now, self._step, self._line, self._first_rows = now, step, unpack(timed.line), timed.first_rows
         self._is_start, self._stamps, self._setbacks = is_start, stamps, setbacks
         self._set_lines = np.array([setback.line for setback in setbacks], dtype=np.int64)
         gap, spacing = np.diff(now), np.diff(step)

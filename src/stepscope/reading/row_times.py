@@ -6,11 +6,12 @@ Every later stage sees the same thing: the mean time of a step and how many step
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
-from stepscope.columns.decimals import DecimalColumn
+from stepscope.columns.decimals import DecimalColumn, Printed, take, unpack
 from stepscope.columns.statistics import median
 from stepscope.lines.format import Covers
 from stepscope.run.model import NO_TIME, Floats, Ints, steps_since
@@ -35,43 +36,43 @@ def row_times(
     covers: Covers,
     *,
     step: Ints,
-    figure: Ints,
+    figure: Printed | Ints,
     per: Ints,
     t_ns: Ints,
     first_rows: Ints,
     first_step: int,
     is_total: bool = False,
     epoch_steps: int | None = None,
-) -> tuple[Ints, Ints | None]:
+) -> tuple[Printed | Ints, Ints | None]:
     """Per row: nanoseconds of one step, and how many steps that is the mean of (0 where the row has no time).
 
-    Instead of the latter None when every row covers the steps since the one before it. `is_total` says that the figure
-    of a window is the sum of its steps, not their mean. `epoch_steps` is how many steps an epoch has, where a running
-    clock starts again with each.
+    The former are the figures themselves where each is the mean that it is printed for. Instead of the latter None when
+    every row covers the steps since the one before it. `is_total` says that the figure of a window is the sum of its
+    steps, not their mean. `epoch_steps` is how many steps an epoch has, where a running clock starts again with each.
     """
     num = len(step)
     if covers == "cumulative":
-        return _RunningClock(step, figure, first_step, epoch_steps).times(first_rows)
-    if covers == "stamp" and not len(t_ns) and num and (figure != NO_TIME).any():
+        return _RunningClock(step, unpack(figure), first_step, epoch_steps).times(first_rows)
+    if covers == "stamp" and not len(t_ns) and num and _any(figure, lambda block: block != NO_TIME):
         covers = "window"  # a log without the moments that are its clock: what its lines print has to do
     if covers == "stamp" and not len(t_ns):
         return np.zeros(num, dtype=np.int64), np.broadcast_to(np.int64(0), num)
-    dur: Ints = np.empty(num, dtype=np.int64)
-    span: Ints = np.empty(num, dtype=_span_type(step))
     is_first = np.zeros(num, dtype=bool)
     is_first[first_rows] = True
-    is_usual = True
-    has_gaps = is_total and bool((figure == NO_TIME).any())
-    usual = _usual_spacing(step, is_first) if is_total and num and not has_gaps else 1
+    has_gaps = is_total and _any(figure, lambda block: block == NO_TIME)
     if has_gaps:
-        return _sums_since(step, figure, is_first, first_step)
+        return _sums_since(step, unpack(figure), is_first, first_step)
+    usual = _usual_spacing(step, is_first) if is_total and num else 1
+    dur = _Own(lambda: unpack(figure).astype(np.int64))
+    span = _Own(lambda: steps_since(step, first_rows).astype(_span_type(step)))
     for first in range(0, num, _BLOCK):
         rows, own = slice(max(0, first - 1), first + _BLOCK), slice(min(1, first), None)  # with the row before them
         since = steps_since(step[rows], np.flatnonzero(is_first[rows]))
+        printed = unpack(take(figure, rows))
         if covers == "stamp":
             durs, spans = _stamp_times(t_ns[rows], since, is_first[rows])
         elif covers == "step":
-            durs, spans = _printed_times(figure[rows], np.ones_like(since))
+            durs, spans = _printed_times(printed, np.ones_like(since))
         else:
             covered = since
             if is_total:
@@ -81,14 +82,34 @@ def row_times(
                 if num == 1 and step[0] > first_step:
                     covered = np.zeros_like(since)  # how many steps the figure covers is unknown
             covered = np.where(per[rows] > 0, per[rows], covered) if len(per) else covered
-            durs, spans = _printed_times(figure[rows], covered)
+            durs, spans = _printed_times(printed, covered)
             if is_total:
                 durs = durs // np.maximum(spans, 1)
             durs = _within_stamps(durs, spans, t_ns[rows], is_first[rows])
             spans = np.where(durs <= _MOST_NS // np.maximum(spans, 1), spans, 0)
-        dur[first : first + _BLOCK], span[first : first + _BLOCK] = durs[own], spans[own]
-        is_usual = is_usual and bool((spans[own] == since[own]).all())
-    return dur, None if is_usual else span
+        dur.put(first, durs[own], printed[own])
+        span.put(first, spans[own], since[own])
+    return figure if dur.values is None else dur.values, span.values
+
+
+class _Own:
+    """A column that is there only where something in it is not as usual: of a very long log it is much memory."""
+
+    def __init__(self, make_usual: Callable[[], Ints]) -> None:
+        self.values: Ints | None = None
+        self._make_usual = make_usual
+
+    def put(self, first: int, block: Ints, usual: Ints) -> None:
+        """The values from a row on, and what they usually are."""
+        if self.values is None and not np.array_equal(block, usual):
+            self.values = self._make_usual()
+        if self.values is not None:
+            self.values[first : first + len(block)] = block
+
+
+def _any(figure: Printed | Ints, which: Callable[[Ints], np.ndarray]) -> bool:
+    num = len(figure.numbers if isinstance(figure, Printed) else figure)
+    return any(bool(which(unpack(take(figure, slice(at, at + _BLOCK)))).any()) for at in range(0, num, _BLOCK))
 
 
 def _span_type(step: Ints) -> type[np.int32] | type[np.int64]:

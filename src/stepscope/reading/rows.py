@@ -325,8 +325,7 @@ class RowStore:
         """The rows' timestamps as they run on; segments begin at `first_rows`."""
         self._catch_up()
         t_ns = self._t.share()
-        step, line = (unpack(column.share()) if len(t_ns) else t_ns for column in (self.step, self._line))
-        return steady_clock(TimedRows(t_ns, step, line, first_rows), stamps, setbacks)
+        return steady_clock(TimedRows(t_ns, self.step.share(), self._line.share(), first_rows), stamps, setbacks)
 
     def table(
         self,
@@ -352,11 +351,10 @@ class RowStore:
         dur: Printed | Ints = figure
         spans: Ints | None = np.broadcast_to(np.int64(1), num)
         if covers != "step" or self.figure.has_missing():
-            step = unpack(step)
             dur, spans = row_times(
                 covers,
-                step=step,
-                figure=unpack(figure),
+                step=unpack(step),
+                figure=figure,
                 per=self._per.share(),
                 t_ns=t_ns,
                 first_rows=first_rows,

@@ -10,6 +10,7 @@ from array import array
 
 import numpy as np
 
+from stepscope.columns.decimals import unpack
 from stepscope.lines.format import Format
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.row_times import row_times
@@ -69,7 +70,7 @@ def rank_of(
         first_step=fmt.layout.first_step,
     )
     timed = (steps_since(step, first_rows) if spans is None else spans) > 0
-    return Rank(number=number, step=step[timed], dur_ns=dur_ns[timed], num_steps=len(step))
+    return Rank(number=number, step=step[timed], dur_ns=unpack(dur_ns)[timed], num_steps=len(step))
 
 
 class Writers:

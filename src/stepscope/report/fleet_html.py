@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from stepscope.core.message import Share
 from stepscope.core.redact import redact
 from stepscope.fleet.answer import Amount, Cause, FleetReport
 from stepscope.i18n import Language
@@ -43,7 +44,6 @@ def render(report: FleetReport, language: Language, pages: Mapping[int, str] | N
         filter=language.text("fleet-filter"),
         head=words.headline(report, language),
         pieces=_pieces(report, language),
-        ranking=_table(words.cause_rows(report, language), language.text("fleet-section-causes")),
         causes=[_cause(one, report, language, link) for one in words.shown_causes(report)],
         parts=_parts(report, language, link),
         document=html.embedded("report", _document(report)),
@@ -117,7 +117,12 @@ def _cause(one: Cause, report: FleetReport, language: Language, link: Callable[[
     rows = [(link(run.uri, run.read_id), *_amount_cells(run.amount, report, language)) for run in one.runs]
     return {
         "name": title,
-        "amount": words.with_unit(one.amount, report, language),
+        "phase": one.code if one.code in ORDER else "",
+        "hours": words.without_money(one.amount, language),
+        "money": words.cost(one.amount, report, language),
+        "share": language.percent(one.share),
+        "width": one.share / max(cause.share for cause in report.causes),
+        "spread": language.text("fleet-cause-spread", count=one.num_runs, share=Share(one.share_by_runs)),
         "remedy": words.remedy(one, report, language),
         "beyond": words.beyond(one, report, language),
         "table": _table([head, *rows], title),
@@ -134,7 +139,7 @@ def _amount_cells(amount: Amount, report: FleetReport, language: Language) -> tu
 
 
 def _parts(report: FleetReport, language: Language, link: Callable[[str, int], str]) -> list[Part]:
-    found = [_costliest(report, language, link)]
+    found: list[Part] = []
     if report.regressions:
         lines = [words.regression(one, report, language) for one in report.regressions]
         found.append(Part(language.text("fleet-section-regressions"), lines))
@@ -148,6 +153,7 @@ def _parts(report: FleetReport, language: Language, link: Callable[[str, int], s
         title = language.text("fleet-section-by")
         table = _table(words.group_rows(report, list(report.groups), language), title)
         found.append(Part(title, [], table, is_filtered=True))
+    found.append(_costliest(report, language, link))
     lines = words.missing_lines(report, language)
     lines += [
         language.text(

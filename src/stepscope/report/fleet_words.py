@@ -23,10 +23,15 @@ def hours(amount: Amount, language: Language) -> str:
     return language.number(own, digits if own >= 0.1 or own <= 0 else min(6, 1 - math.floor(math.log10(own))))
 
 
+def without_money(amount: Amount, language: Language) -> str:
+    """An amount in hours, with its unit."""
+    key = "fleet-run-hours" if amount.device_s is None else "fleet-gpu-hours"
+    return language.text(key, hours=hours(amount, language))
+
+
 def with_unit(amount: Amount, report: FleetReport, language: Language) -> str:
     """An amount with its unit, and what it cost."""
-    key = "fleet-run-hours" if amount.device_s is None else "fleet-gpu-hours"
-    text = language.text(key, hours=hours(amount, language))
+    text = without_money(amount, language)
     if amount.money is None:
         return text
     money = cost(amount, report, language)
@@ -145,8 +150,7 @@ def regression(one: Regression, report: FleetReport, language: Language) -> str:
         config=redact(one.config, 120),
         since=since,
         share=Share(one.ratio.value - 1),
-        low=Share(one.ratio.low - 1),
-        high=Share(one.ratio.high - 1),
+        range=_range(Estimate(one.ratio.value - 1, one.ratio.low - 1, one.ratio.high - 1), language),
         before=Seconds(one.per_step_s[0]),
         after=Seconds(one.per_step_s[1]),
         phase=cause_name(one.phase, language),

@@ -17,10 +17,10 @@ from stepscope.report import json as document
 from stepscope.report.wording.reading import doubt_lines
 
 
-def render(report: Report, language: Language) -> str:
-    """The page."""
+def render(report: Report, language: Language, *, above: str = "") -> str:
+    """The page. `above` is markup that comes first."""
     title = f"{report.run.format.title} · {redact(', '.join(report.run.paths), 200)}"
-    return page(title, body(report, language), language)
+    return page(title, above + body(report, language), language)
 
 
 def page(

@@ -87,6 +87,8 @@ def _source(report: Report, english: Language) -> dict[str, Any]:
         "lines_unread": run.num_unread,
         "first_step": int(steps.step[0]) if has_rows else None,
         "last_step": report.state.step,
+        "rows": steps.num_printed,
+        "rows_merged": steps.num_printed - len(steps),
         "segments": len(run.segments),
         "encoding": run.encoding,
         "trainings": _trainings(report),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.columns.decimals import Printed, unpack
+from stepscope.columns.decimals import Printed, take, unpack
 from stepscope.columns.run_length import Pieces
 from stepscope.core.settings import Settings
 from stepscope.core.units import NS
@@ -51,6 +51,7 @@ class StepTable:
     kept_line: Pieces | Ints
     t_ns: Ints  # arrival or printed timestamp; empty when the log has none
     first_rows: Ints  # the first row of each segment
+    merged: Ints | None = None  # how many printed rows each one is, where those of a very long run are merged
 
     def __len__(self) -> int:
         return len(self.kept_loss.numbers if isinstance(self.kept_loss, Printed) else self.kept_loss)
@@ -89,13 +90,23 @@ class StepTable:
             kept_dur=self.dur_ns[rows],
             spans=None if self.spans is None else self.spans[rows],
             kept_loss=self.loss[rows],
-            kept_mfu_pct=unpack(self.kept_mfu_pct)[rows],
+            kept_mfu_pct=take(self.kept_mfu_pct, rows),
             data_s=self.data_s[rows],
             work=self.work[rows],
             kept_line=self.line[rows],
             t_ns=self.t_ns[rows],
             first_rows=np.array([row - rows.start for row in own if row < rows.stop], dtype=np.int64),
+            merged=None if self.merged is None else self.merged[rows],
         )
+
+    @property
+    def num_printed(self) -> int:
+        """How many rows the log prints."""
+        return len(self) if self.merged is None else int(self.merged.sum())
+
+    def num_printed_of(self, rows: npt.NDArray[np.bool_]) -> int:
+        """How many of the rows that the log prints are in some of these."""
+        return int(rows.sum() if self.merged is None else self.merged[rows].sum())
 
     @property
     def seconds(self) -> Floats:
