@@ -12,6 +12,7 @@ from stepscope.columns.statistics import median
 from stepscope.core.message import Argument, Decimal, Message, Seconds, Share, say
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import is_coarse
+from stepscope.ledger.levels import slower_stretches
 from stepscope.ledger.phases import Ledger
 from stepscope.run.model import Floats, Ints, Run
 
@@ -24,6 +25,9 @@ _EVERY_LEAST = 2
 _TICKS = 40
 _MANY_BLOCKS, _LEAST_BLOCKS = 8, 4
 _CHANGES = frozenset({"two speeds", "jump", "drift"})
+_WORTH_A_WORD = 0.01  # of the time, that a slower stretch cost
+# A level of the ledger may begin this many rows, or this share of them, from where the trend has the change.
+_NEAR_ROWS, _NEAR = 3, 0.05
 _TICKS_OFF = 1.5  # two times that differ by less may be one
 
 
@@ -56,12 +60,49 @@ def trend_of(run: Run, ledger: Ledger) -> RunTrend | None:
     if len(run) and (steps.span > 0).any():
         rows = _own_rows(run, ledger)
         trend = _seconds_trend(run, rows)
-        return None if trend is None else _worded(trend, "s", run)
+        return None if trend is None else _by_levels(trend, run, ledger, rows)
     rate = run.asides.rate
     if rate is None or run.asides.rate_unit is None or len(rate) != len(run):
         return None
     trend = find_trend(rate, steps.step, is_high_slow=False)
     return None if trend is None else _worded(trend, run.asides.rate_unit, run)
+
+
+def _by_levels(trend: Trend, run: Run, ledger: Ledger, rows: Ints) -> RunTrend:
+    """The trend in the figures of the ledger's levels: findings and the alarm of a slowdown go by those, too."""
+    if trend.kind in {"one", "two speeds"} or ledger.step is None or not len(rows):
+        return _worded(trend, "s", run)
+    worth_s = _WORTH_A_WORD * ledger.wall_s
+    slow = [one for one in slower_stretches(run, ledger) if one.seconds >= worth_s and one.last_row >= rows[0]]
+    at_end = next((one for one in slow if one.last_row == ledger.step.regimes[-1].last_row), None)
+    if at_end is not None and at_end.first_row > rows[0]:
+        change = at_end.level_s / at_end.normal_s - 1
+        trend = trend._replace(
+            kind="jump", change=change, first=at_end.normal_s, last=at_end.level_s, since=at_end.first_step
+        )
+    elif trend.kind == "jump":
+        trend = trend._replace(since=_level_begins(trend, run, ledger, rows))
+    found = _worded(trend, "s", run)
+    if trend.kind == "steady" and slow:
+        most = max(slow, key=lambda one: one.seconds)
+        but = say("trend-steady-but", **found.message.args, first=most.first_step, last=most.last_step)
+        found = found._replace(message=but)
+    return found
+
+
+def _level_begins(trend: Trend, run: Run, ledger: Ledger, rows: Ints) -> int | None:
+    """Since when the last level holds: where the ledger's level changes that way nearby, else as the trend has it."""
+    regimes = ledger.step.regimes if ledger.step is not None else ()
+    steps = run.steps.step[rows]
+    place = rows[int(np.argmax(steps == trend.since))]
+    near = max(_NEAR_ROWS, _NEAR * len(rows))
+    changes = [
+        after
+        for before, after in pairwise(regimes)
+        if (after.typical_s > before.typical_s) == (trend.change > 0) and abs(after.first_row - place) <= near
+    ]
+    nearest = min(changes, key=lambda one: abs(one.first_row - place), default=None)
+    return trend.since if nearest is None else nearest.first_step
 
 
 def _seconds_trend(run: Run, rows: Ints) -> Trend | None:

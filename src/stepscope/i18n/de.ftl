@@ -55,6 +55,7 @@ gpu-temperature = { $degrees } °C
 trend-one = Eine einzelne Zeile zeigt keinen Trend.
 trend-one-time = Eine einzelne ausgegebene Zeit zeigt keinen Trend.
 trend-steady = Gleichmäßig (± { $share }): keine Verlangsamung in diesen Zeilen.
+trend-steady-but = Gleichmäßig (± { $share }), nur die Iterationen { $first } bis { $last } waren langsamer.
 trend-scatter = Kein Trend: Die Zeiten schwanken zwischen { $low } und { $high }.
 trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $other_low } bis { $other_high }, die übrigen { $low } bis { $high }. Erstere sind um den Faktor { $factor } { $pace ->
     [faster] schneller
@@ -276,7 +277,7 @@ alarm-restarted = { $count ->
     [one] Der Lauf wurde nach Iteration { $before } neu gestartet, ab Iteration { $step }: Eine Iteration ({ $lost }) wurde zweimal gerechnet.
    *[other] Der Lauf wurde nach Iteration { $before } neu gestartet, ab Iteration { $step }: { $count } Iterationen ({ $lost }) wurden zweimal gerechnet.
   }
-alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }.
+alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }.
 alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; verwendet wird der Wert aus dem Log.
 alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die ausgegebene MFU und die Zeiten passen zu { $seen }: Prüfe die Config und ob diese Kopie des Trainers ihre MFU auf die Spitzenleistung einer anderen GPU bezieht.
 state-total = Iteration { $step } von { $total } ist die letzte
@@ -1256,10 +1257,10 @@ throttle-power_brake = das Netzteil
 throttle-sync_boost = die langsamste GPU ihrer Gruppe
 live-gpu = GPU
 alarm-near-oom = { $used } von { $total } GiB GPU-Speicher sind belegt: Dem Lauf geht bald der Speicher aus. Ein kleinerer Batch mit mehr Akkumulation braucht weniger.
-alarm-slowdown-thermal = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die GPU senkt ihren Takt, weil sie zu heiß ist: Prüfe Lüfter, Staub und Luftzufuhr.
-alarm-slowdown-power = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die GPU ist an ihrer Leistungsgrenze: siehe nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Auf der GPU läuft ein weiterer Prozess: nvidia-smi zeigt, welcher.
-alarm-slowdown-memory = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Der GPU-Speicher ist voll, und was nicht hineinpasst, wandert womöglich in den RAM: Ein kleinerer Batch hilft.
+alarm-slowdown-thermal = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }. Die GPU senkt ihren Takt, weil sie zu heiß ist: Prüfe Lüfter, Staub und Luftzufuhr.
+alarm-slowdown-power = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }. Die GPU ist an ihrer Leistungsgrenze: siehe nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }. Auf der GPU läuft ein weiterer Prozess: nvidia-smi zeigt, welcher.
+alarm-slowdown-memory = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }. Der GPU-Speicher ist voll, und was nicht hineinpasst, wandert womöglich in den RAM: Ein kleinerer Batch hilft.
 alarm-finished = Der Lauf ist fertig: Iteration { $step }.
 notify-failed = { $count ->
     [one] Eine Benachrichtigung ließ sich nicht senden; prüfe die Adresse von --notify.
@@ -1437,8 +1438,8 @@ finding-stall = Ungeklärte Pausen dauerten { $seconds }, { $share } der Zeit.
 finding-gap = { $seconds } lang lief nichts, { $share } der Zeit: Neustarts oder ein angehaltener Rechner.
 finding-slower = Die Iterationen { $first } bis { $last } dauerten { $level } statt { $normal }: Das kostete { $seconds }, { $share } der Zeit.
 finding-repeated = { $count ->
-    [one] Eine Iteration lief nach einem Neustart doppelt: bei normalem Tempo { $seconds } Training, { $share } der Zeit.
-   *[other] { $count } Iterationen liefen nach Neustarts doppelt: bei normalem Tempo { $seconds } Training, { $share } der Zeit.
+    [one] Eine Iteration lief nach einem Neustart doppelt: { $seconds } Training, { $share } der Zeit.
+   *[other] { $count } Iterationen liefen nach Neustarts doppelt: { $seconds } Training, { $share } der Zeit.
   }
 finding-after-best = Am niedrigsten war der Validierungs-Loss bei Iteration { $step } ({ $loss }). Die { $seconds } danach, { $share } der Zeit, haben das Modell verschlechtert.
 

@@ -57,6 +57,7 @@ gpu-temperature = { $degrees } °C
 trend-one = A single line shows no trend.
 trend-one-time = A single printed time shows no trend.
 trend-steady = Steady within { $share }: no slowdown in these lines.
+trend-steady-but = Steady within { $share }, except for iterations { $first } to { $last }, which were slower.
 trend-scatter = No trend: the times vary between { $low } and { $high }.
 trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $other_low } to { $other_high }, the others { $low } to { $high }: { $factor } times { $pace ->
     [faster] faster
@@ -278,7 +279,7 @@ alarm-restarted = { $count ->
     [one] The run was started again after iteration { $before }, at { $step }: one iteration ({ $lost }) was done twice.
    *[other] The run was started again after iteration { $before }, at { $step }: { $count } iterations ({ $lost }) were done twice.
   }
-alarm-slowdown = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now.
+alarm-slowdown = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then.
 alarm-contradiction = { $setting } is stated as { $stated }, but the log shows { $seen }; using the value from the log.
 alarm-contradiction-mfu = { $setting } is stated as { $stated }, but the printed MFU and step times fit { $seen }: check the config, or whether this copy of the trainer computes its MFU from another GPU’s peak.
 state-total = iteration { $step } of { $total } is the last one
@@ -1257,10 +1258,10 @@ throttle-power_brake = the power supply
 throttle-sync_boost = the slowest GPU of its group
 live-gpu = GPU
 alarm-near-oom = { $used } of { $total } GiB of GPU memory are in use: the run is close to running out of memory. A smaller batch with more accumulation needs less.
-alarm-slowdown-thermal = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. The GPU lowers its clocks because it is too hot: check its fans, dust and airflow.
-alarm-slowdown-power = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. The GPU is at its power limit: see nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. Another process is on the GPU: nvidia-smi shows which.
-alarm-slowdown-memory = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. The GPU memory is full, and what does not fit may move to the host: a smaller batch helps.
+alarm-slowdown-thermal = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then. The GPU lowers its clocks because it is too hot: check its fans, dust and airflow.
+alarm-slowdown-power = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then. The GPU is at its power limit: see nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then. Another process is on the GPU: nvidia-smi shows which.
+alarm-slowdown-memory = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then. The GPU memory is full, and what does not fit may move to the host: a smaller batch helps.
 alarm-finished = The run is finished: iteration { $step }.
 notify-failed = { $count ->
     [one] One message could not be sent; check the address of --notify.
@@ -1438,8 +1439,8 @@ finding-stall = Unexplained pauses took { $seconds }, { $share } of the time.
 finding-gap = Nothing ran for { $seconds }, { $share } of the time: restarts or a suspended machine.
 finding-slower = Iterations { $first } to { $last } took { $level } instead of { $normal }: that cost { $seconds }, { $share } of the time.
 finding-repeated = { $count ->
-    [one] One iteration was done twice after a restart: at the normal speed { $seconds } of training, { $share } of the time.
-   *[other] { $count } iterations were done twice after restarts: at the normal speed { $seconds } of training, { $share } of the time.
+    [one] One iteration was done twice after a restart: { $seconds } of training, { $share } of the time.
+   *[other] { $count } iterations were done twice after restarts: { $seconds } of training, { $share } of the time.
   }
 finding-after-best = The validation loss was lowest at iteration { $step } ({ $loss }). The { $seconds } after it, { $share } of the time, made the model worse.
 

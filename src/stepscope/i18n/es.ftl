@@ -55,6 +55,7 @@ gpu-temperature = { $degrees } °C
 trend-one = Con una sola línea no se ve ninguna tendencia.
 trend-one-time = Con un solo tiempo impreso no se ve ninguna tendencia.
 trend-steady = Velocidad estable, dentro de un margen del { $share }: no hay ralentización en estas líneas.
+trend-steady-but = Velocidad estable, dentro de un margen del { $share }, salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
 trend-scatter = Sin tendencia: los tiempos varían entre { $low } y { $high }.
 trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan entre { $other_low } y { $other_high }; las demás, entre { $low } y { $high }: son { $factor } veces más { $pace ->
     [faster] rápidas
@@ -276,7 +277,7 @@ alarm-restarted = { $count ->
     [one] La ejecución llegó a la iteración { $before } y se reinició en la { $step }: se repitió una iteración ({ $lost }).
    *[other] La ejecución llegó a la iteración { $before } y se reinició en la { $step }: se repitieron { $count } iteraciones ({ $lost }).
   }
-alarm-slowdown = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }.
+alarm-slowdown = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }.
 alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra { $seen }; se usa el valor del log.
 alarm-contradiction-mfu = { $setting } figura como { $stated }, pero el MFU y los tiempos impresos corresponden a { $seen }: revisa la configuración, o comprueba si esta copia del programa calcula el MFU con el máximo de otra GPU.
 state-total = la iteración { $step } de { $total } es la última
@@ -1255,10 +1256,10 @@ throttle-power_brake = la fuente de alimentación
 throttle-sync_boost = la GPU más lenta de su grupo
 live-gpu = GPU
 alarm-near-oom = La GPU usa { $used } de { $total } GiB de memoria: la ejecución está a punto de quedarse sin ella. Un batch menor con más acumulación necesita menos.
-alarm-slowdown-thermal = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. La GPU baja su frecuencia porque está demasiado caliente: revisa los ventiladores, el polvo y el flujo de aire.
-alarm-slowdown-power = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. La GPU está en su límite de potencia: mira nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. Hay otro proceso en la GPU: nvidia-smi muestra cuál.
-alarm-slowdown-memory = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. La memoria de la GPU está llena y lo que no cabe puede pasar a la RAM: un batch menor ayuda.
+alarm-slowdown-thermal = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }. La GPU baja su frecuencia porque está demasiado caliente: revisa los ventiladores, el polvo y el flujo de aire.
+alarm-slowdown-power = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }. La GPU está en su límite de potencia: mira nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }. Hay otro proceso en la GPU: nvidia-smi muestra cuál.
+alarm-slowdown-memory = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }. La memoria de la GPU está llena y lo que no cabe puede pasar a la RAM: un batch menor ayuda.
 alarm-finished = La ejecución ha terminado: iteración { $step }.
 notify-failed = { $count ->
     [one] No se pudo enviar un mensaje; revisa la dirección de --notify.
@@ -1436,8 +1437,8 @@ finding-stall = Las pausas sin explicación ocuparon { $seconds }, el { $share }
 finding-gap = Durante { $seconds }, el { $share } del tiempo, no se ejecutó nada: reinicios o una máquina suspendida.
 finding-slower = Las iteraciones { $first } a { $last } tardaron { $level } en vez de { $normal }: eso costó { $seconds }, el { $share } del tiempo.
 finding-repeated = { $count ->
-    [one] Se repitió una iteración tras un reinicio: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
-   *[other] Se repitieron { $count } iteraciones tras reinicios: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
+    [one] Se repitió una iteración tras un reinicio: { $seconds } de entrenamiento, el { $share } del tiempo.
+   *[other] Se repitieron { $count } iteraciones tras reinicios: { $seconds } de entrenamiento, el { $share } del tiempo.
   }
 finding-after-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }). Lo que siguió, { $seconds } o el { $share } del tiempo, empeoró el modelo.
 

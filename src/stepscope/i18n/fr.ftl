@@ -55,6 +55,7 @@ gpu-temperature = { $degrees } °C
 trend-one = Une seule ligne ne montre aucune tendance.
 trend-one-time = Une seule durée affichée ne montre aucune tendance.
 trend-steady = Stable à { $share } près : aucun ralentissement dans ces lignes.
+trend-steady-but = Stable à { $share } près, sauf les itérations { $first } à { $last }, plus lentes.
 trend-scatter = Pas de tendance : les durées varient entre { $low } et { $high }.
 trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent de { $other_low } à { $other_high }, les autres de { $low } à { $high }. Les premières sont { $factor } fois plus { $pace ->
     [faster] rapides
@@ -276,7 +277,7 @@ alarm-restarted = { $count ->
     [one] Après l’itération { $before }, l’exécution a redémarré à l’itération { $step } : une itération ({ $lost }) a été faite deux fois.
    *[other] Après l’itération { $before }, l’exécution a redémarré à l’itération { $step } : { $count } itérations ({ $lost }) ont été faites deux fois.
   }
-alarm-slowdown = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant.
+alarm-slowdown = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis.
 alarm-contradiction = Valeur indiquée pour { $setting } : { $stated } ; le log montre { $seen }, et c’est la valeur du log qui est retenue.
 alarm-contradiction-mfu = Valeur indiquée pour { $setting } : { $stated } ; or le MFU et les temps affichés correspondent à { $seen }. Vérifiez la configuration, ou si cette copie du programme calcule son MFU avec le pic d’un autre GPU.
 state-total = l’itération { $step } sur { $total } est la dernière
@@ -1256,10 +1257,10 @@ throttle-power_brake = l’alimentation
 throttle-sync_boost = le GPU le plus lent de son groupe
 live-gpu = GPU
 alarm-near-oom = { $used } Gio de mémoire GPU sur { $total } sont occupés : l’exécution risque de manquer de mémoire. Un batch plus petit avec plus d’accumulation en demande moins.
-alarm-slowdown-thermal = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant. Le GPU baisse sa fréquence parce qu’il est trop chaud : vérifiez les ventilateurs, la poussière et l’aération.
-alarm-slowdown-power = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant. Le GPU est à sa limite de puissance : voyez nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant. Un autre processus utilise le GPU : nvidia-smi montre lequel.
-alarm-slowdown-memory = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant. La mémoire du GPU est pleine, et ce qui n’y tient pas passe peut-être dans la mémoire de l’hôte : un batch plus petit aide.
+alarm-slowdown-thermal = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis. Le GPU baisse sa fréquence parce qu’il est trop chaud : vérifiez les ventilateurs, la poussière et l’aération.
+alarm-slowdown-power = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis. Le GPU est à sa limite de puissance : voyez nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis. Un autre processus utilise le GPU : nvidia-smi montre lequel.
+alarm-slowdown-memory = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis. La mémoire du GPU est pleine, et ce qui n’y tient pas passe peut-être dans la mémoire de l’hôte : un batch plus petit aide.
 alarm-finished = L’exécution est terminée : itération { $step }.
 notify-failed = { $count ->
     [one] Un message n’a pas pu être envoyé ; vérifiez l’adresse de --notify.
@@ -1437,8 +1438,8 @@ finding-stall = Des pauses inexpliquées ont pris { $seconds }, soit { $share } 
 finding-gap = Rien n’a tourné pendant { $seconds }, soit { $share } du temps : redémarrages ou machine en veille.
 finding-slower = Les itérations { $first } à { $last } ont duré { $level } au lieu de { $normal } : cela a coûté { $seconds }, soit { $share } du temps.
 finding-repeated = { $count ->
-    [one] Une itération a été refaite après un redémarrage : { $seconds } d’entraînement à la vitesse normale, soit { $share } du temps.
-   *[other] { $count } itérations ont été refaites après des redémarrages : { $seconds } d’entraînement à la vitesse normale, soit { $share } du temps.
+    [one] Une itération a été refaite après un redémarrage : { $seconds } d’entraînement, soit { $share } du temps.
+   *[other] { $count } itérations ont été refaites après des redémarrages : { $seconds } d’entraînement, soit { $share } du temps.
   }
 finding-after-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }). Les { $seconds } qui ont suivi, soit { $share } du temps, ont dégradé le modèle.
 

@@ -60,7 +60,9 @@ def normal_lines(report: Report, language: Language) -> list[str]:
         return []
     if _never_happened(report):
         assert report.trend is not None
-        lines = [language.text("run-present", duration=Seconds(report.trend.trend.last))]
+        is_jump = report.trend.trend.kind == "jump" and len(step.regimes) > 1
+        present_s = step.regimes[-1].typical_s if is_jump else report.trend.trend.last
+        lines = [language.text("run-present", duration=Seconds(present_s))]
     elif not language.is_range(step.low_s, step.high_s) or shows_ticks(report):
         lines = [language.text("run-normal-one", duration=Seconds(step.typical_s))]
     else:
