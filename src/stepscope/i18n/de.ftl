@@ -3,7 +3,9 @@
 ## Zahlen
 
 number-least-grouped = 1000
+unit-day = d
 statements-separator = …; …
+labelled = { $label }: { $text }
 clock-with-date = { $date }, { $time }
 
 ## Phasen, Belege, Herkunft
@@ -23,6 +25,7 @@ basis-measured = gemessen
 basis-inferred = abgeleitet
 basis-assumed = geschätzt
 basis-unpriced = { $count }×, ohne Zeitangabe
+basis-in-steps = { $count }×, im Training enthalten
 origin-flag = angegeben
 origin-config = Config
 origin-log = Log
@@ -42,6 +45,7 @@ run-normal-one = Eine normale Iteration dauert { $duration }.
 run-tokens = { $tokens } Tokens/s.
 run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
+run-evaluations-inside = Die Evaluierungen sind darin enthalten: Eine Zeile umfasst die Iterationen vor ihr samt Evaluierung und nennt keine Zeit für sie allein.
 run-sampled = Das Log enthält nur jede { $count }. Iteration; die Zeiten der übrigen sind aus den ausgegebenen geschätzt.
 run-settings = Einstellungen: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -56,6 +60,7 @@ trend-one = Eine einzelne Zeile zeigt keinen Trend.
 trend-one-time = Eine einzelne ausgegebene Zeit zeigt keinen Trend.
 trend-steady = Gleichmäßig (± { $share }): keine Verlangsamung in diesen Zeilen.
 trend-steady-but = Gleichmäßig (± { $share }), nur die Iterationen { $first } bis { $last } waren langsamer.
+trend-between = Die Iterationen { $first } bis { $last } dauerten { $level }, die meisten anderen { $normal }.
 trend-scatter = Kein Trend: Die Zeiten schwanken zwischen { $low } und { $high }.
 trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $other_low } bis { $other_high }, die übrigen { $low } bis { $high }. Erstere sind um den Faktor { $factor } { $pace ->
     [faster] schneller
@@ -1476,6 +1481,8 @@ summary-nothing-lost = Keine Trainingszeit verloren: Es war noch keine Iteration
 summary-left = Noch { $left }{ $range }
 summary-left-done = Noch { $left }{ $range } · Ende: { $time }
 summary-left-if = Noch { $left }{ $range }, falls es weiterläuft
+summary-left-default = Noch { $left }{ $range }, falls die voreingestellten { $count } Iterationen gelten
+summary-left-done-default = Noch { $left }{ $range } · Ende: { $time }, falls die voreingestellten { $count } Iterationen gelten
 summary-resumed = Laufzeit: { $wall }; bei Fortsetzung noch { $left }{ $range }
 summary-took = Dauer: { $wall }
 summary-took-each = Dauer: { $wall }, { $level } pro Iteration
@@ -1538,8 +1545,8 @@ screen-inferred = Unbekanntes Format, anhand seines Aufbaus gelesen ({ $confiden
 fleet-listing = Bisher { $found } Logs gefunden
 fleet-progress = { $done } von { $total } · { $rate } pro Sekunde · noch { $left }
 fleet-scanned = { $runs ->
-    [one] Ein Lauf gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
-   *[other] { $runs } Läufe gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
+    [one] Ein Lauf gelesen, { $failed } nicht verstanden; Ordner und Logs unverändert: { $known } von { $found }.
+   *[other] { $runs } Läufe gelesen, { $failed } nicht verstanden; Ordner und Logs unverändert: { $known } von { $found }.
   }
 fleet-unreadable-folder = Warnung: Der Ordner { $path } lässt sich nicht auflisten
 error-bad-workers = --workers erwartet eine ganze Zahl von 1 bis 4095

@@ -5,7 +5,9 @@
 
 # From here on, thousands are set apart.
 number-least-grouped = 1000
+unit-day = d
 statements-separator = …; …
+labelled = { $label }: { $text }
 clock-with-date = { $date }, { $time }
 
 ## Phases, evidence, origins
@@ -25,6 +27,7 @@ basis-measured = measured
 basis-inferred = inferred
 basis-assumed = assumed
 basis-unpriced = { $count }×, not timed
+basis-in-steps = { $count }×, part of training
 origin-flag = stated
 origin-config = config
 origin-log = log
@@ -44,6 +47,7 @@ run-normal-one = A normal iteration takes { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-regimes = The speed changed: { $levels }.
 run-level = { $duration } from iteration { $step }
+run-evaluations-inside = That includes the evaluations: a line covers the iterations before it and its evaluation, and does not time them apart.
 run-sampled = The log prints one iteration in { $count }; the rest are estimated from the printed ones.
 run-settings = Settings: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -58,6 +62,7 @@ trend-one = A single line shows no trend.
 trend-one-time = A single printed time shows no trend.
 trend-steady = Steady within { $share }: no slowdown in these lines.
 trend-steady-but = Steady within { $share }, except for iterations { $first } to { $last }, which were slower.
+trend-between = Iterations { $first } to { $last } took { $level }, most others { $normal }.
 trend-scatter = No trend: the times vary between { $low } and { $high }.
 trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $other_low } to { $other_high }, the others { $low } to { $high }: { $factor } times { $pace ->
     [faster] faster
@@ -1477,6 +1482,8 @@ summary-nothing-lost = No training time is lost: no iteration was done
 summary-left = { $left } left{ $range }
 summary-left-done = { $left } left{ $range }, done at { $time }
 summary-left-if = { $left } left{ $range } if it goes on
+summary-left-default = { $left } left{ $range } if it runs the trainer’s default of { $count } iterations
+summary-left-done-default = { $left } left{ $range }, done at { $time }, if it runs the trainer’s default of { $count } iterations
 summary-resumed = Ran { $wall }; { $left } left{ $range } if resumed
 summary-took = Took { $wall }
 summary-took-each = Took { $wall }, { $level } per iteration
@@ -1539,8 +1546,8 @@ screen-inferred = Unknown format, read by its structure ({ $confidence } sure): 
 fleet-listing = { $found } logs found so far
 fleet-progress = { $done } of { $total } · { $rate } per second · { $left } left
 fleet-scanned = { $runs ->
-    [one] One run read, { $failed } not understood; { $known } of { $found } folders and logs had not changed.
-   *[other] { $runs } runs read, { $failed } not understood; { $known } of { $found } folders and logs had not changed.
+    [one] One run read, { $failed } not understood; folders and logs unchanged: { $known } of { $found }.
+   *[other] { $runs } runs read, { $failed } not understood; folders and logs unchanged: { $known } of { $found }.
   }
 fleet-unreadable-folder = warning: the folder { $path } cannot be listed
 error-bad-workers = --workers is a whole number from 1 to 4095

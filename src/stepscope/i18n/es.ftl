@@ -3,7 +3,9 @@
 ## Números
 
 number-least-grouped = 10000
+unit-day = d
 statements-separator = …; …
+labelled = { $label }: { $text }
 clock-with-date = { $date }, { $time }
 
 ## Fases, evidencia, orígenes
@@ -23,6 +25,7 @@ basis-measured = medido
 basis-inferred = deducido
 basis-assumed = estimado
 basis-unpriced = { $count }×, sin tiempos
+basis-in-steps = { $count }×, dentro del entrenamiento
 origin-flag = indicado
 origin-config = config
 origin-log = log
@@ -42,6 +45,7 @@ run-normal-one = Una iteración normal tarda { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
+run-evaluations-inside = Incluye las evaluaciones: cada línea abarca las iteraciones anteriores y su evaluación, y no da el tiempo de cada parte.
 run-sampled = El log muestra una de cada { $count } iteraciones; el tiempo de las demás se estima a partir de las impresas.
 run-settings = Ajustes: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -56,6 +60,7 @@ trend-one = Con una sola línea no se ve ninguna tendencia.
 trend-one-time = Con un solo tiempo impreso no se ve ninguna tendencia.
 trend-steady = Velocidad estable, dentro de un margen del { $share }: no hay ralentización en estas líneas.
 trend-steady-but = Velocidad estable, dentro de un margen del { $share }, salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
+trend-between = Las iteraciones { $first } a { $last } tardaron { $level }; la mayoría de las demás, { $normal }.
 trend-scatter = Sin tendencia: los tiempos varían entre { $low } y { $high }.
 trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan entre { $other_low } y { $other_high }; las demás, entre { $low } y { $high }: son { $factor } veces más { $pace ->
     [faster] rápidas
@@ -1475,6 +1480,8 @@ summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ning
 summary-left = Tiempo restante: { $left }{ $range }
 summary-left-done = Tiempo restante: { $left }{ $range } · fin: { $time }
 summary-left-if = Tiempo restante, si sigue en marcha: { $left }{ $range }
+summary-left-default = Tiempo restante: { $left }{ $range }, si son las { $count } iteraciones por defecto
+summary-left-done-default = Tiempo restante: { $left }{ $range } · fin: { $time }, si son las { $count } iteraciones por defecto
 summary-resumed = Duración: { $wall }; si se reanuda, tiempo restante: { $left }{ $range }
 summary-took = Duración: { $wall }
 summary-took-each = Duración: { $wall }, { $level } por iteración

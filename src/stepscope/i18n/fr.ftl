@@ -3,7 +3,9 @@
 ## Nombres
 
 number-least-grouped = 1000
+unit-day = j
 statements-separator = … ; …
+labelled = { $label } : { $text }
 clock-with-date = { $date }, { $time }
 
 ## Phases, preuves, origines
@@ -23,6 +25,7 @@ basis-measured = mesuré
 basis-inferred = déduit
 basis-assumed = estimé
 basis-unpriced = { $count }×, sans durée
+basis-in-steps = { $count }×, dans l’entraînement
 origin-flag = indiqué
 origin-config = config
 origin-log = log
@@ -42,6 +45,7 @@ run-normal-one = Une itération normale dure { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-regimes = La vitesse a changé : { $levels }.
 run-level = { $duration } à partir de l’itération { $step }
+run-evaluations-inside = Les évaluations y sont comprises : une ligne couvre les itérations qui la précèdent et leur évaluation, sans en séparer les durées.
 run-sampled = Le log affiche une itération sur { $count } ; la durée des autres est estimée d’après les itérations affichées.
 run-settings = Réglages : { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -56,6 +60,7 @@ trend-one = Une seule ligne ne montre aucune tendance.
 trend-one-time = Une seule durée affichée ne montre aucune tendance.
 trend-steady = Stable à { $share } près : aucun ralentissement dans ces lignes.
 trend-steady-but = Stable à { $share } près, sauf les itérations { $first } à { $last }, plus lentes.
+trend-between = Les itérations { $first } à { $last } ont duré { $level }, la plupart des autres { $normal }.
 trend-scatter = Pas de tendance : les durées varient entre { $low } et { $high }.
 trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent de { $other_low } à { $other_high }, les autres de { $low } à { $high }. Les premières sont { $factor } fois plus { $pace ->
     [faster] rapides
@@ -1476,6 +1481,8 @@ summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération 
 summary-left = Temps restant : { $left }{ $range }
 summary-left-done = Temps restant : { $left }{ $range } · fin : { $time }
 summary-left-if = S’il est encore en cours, temps restant : { $left }{ $range }
+summary-left-default = Temps restant : { $left }{ $range }, pour les { $count } itérations par défaut
+summary-left-done-default = Temps restant : { $left }{ $range } · fin : { $time }, pour les { $count } itérations par défaut
 summary-resumed = Durée : { $wall } ; en cas de reprise, il resterait { $left }{ $range }
 summary-took = Durée : { $wall }
 summary-took-each = Durée : { $wall }, { $level } par itération
@@ -1538,8 +1545,8 @@ screen-inferred = Format inconnu, lu d’après sa structure (confiance { $confi
 fleet-listing = { $found } logs trouvés pour l’instant
 fleet-progress = { $done } sur { $total } · { $rate } par seconde · temps restant : { $left }
 fleet-scanned = { $runs ->
-    [one] Une exécution lue, { $failed } non comprises ; sur { $found } dossiers et logs, { $known } n’avaient pas changé.
-   *[other] { $runs } exécutions lues, { $failed } non comprises ; sur { $found } dossiers et logs, { $known } n’avaient pas changé.
+    [one] Une exécution lue, échecs de lecture : { $failed } ; dossiers et logs inchangés : { $known } sur { $found }.
+   *[other] { $runs } exécutions lues, échecs de lecture : { $failed } ; dossiers et logs inchangés : { $known } sur { $found }.
   }
 fleet-unreadable-folder = avertissement : impossible de lister le dossier { $path }
 error-bad-workers = --workers attend un nombre entier de 1 à 4095
@@ -1730,11 +1737,11 @@ error-fleet-bad-facts = ce n’est pas un tableau de données
     .hint = un fichier CSV dont la première ligne nomme les colonnes : { $columns }
 error-fleet-bad-sacct = ce n’est pas la sortie de sacct --parsable2
     .hint = par exemple : sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
-fleet-gpu-hours = { $hours } heures-GPU
-fleet-run-hours = { $hours } heures
+fleet-gpu-hours = { $hours } h GPU
+fleet-run-hours = { $hours } h
 fleet-with-cost = { $hours } (coût { $cost })
 fleet-with-money = { $hours } ({ $cost })
-fleet-unit-gpu = heures-GPU
+fleet-unit-gpu = heures GPU
 fleet-unit-run = heures
 fleet-head = { $runs ->
     [one] Goodput de { $share }{ $range } sur { $amount } en une seule exécution.
@@ -1845,8 +1852,8 @@ fleet-untimed = { $count ->
    *[other] { $count } exécutions n’ont pas de temps dans leurs logs et restent de côté.
   }
 fleet-without-devices = { $count ->
-    [one] Une exécution ne dit pas sur combien de GPU elle a tourné : elle ne compte dans aucune heure-GPU.
-   *[other] { $count } exécutions ne disent pas sur combien de GPU elles ont tourné : elles ne comptent dans aucune heure-GPU.
+    [one] Une exécution ne dit pas sur combien de GPU elle a tourné : elle ne compte dans aucune heure GPU.
+   *[other] { $count } exécutions ne disent pas sur combien de GPU elles ont tourné : elles ne comptent dans aucune heure GPU.
   }
 fleet-without-price = { $count ->
     [one] Une exécution n’a pas de prix : elle n’entre dans aucun coût.

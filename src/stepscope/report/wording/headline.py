@@ -76,6 +76,8 @@ def normal_lines(report: Report, language: Language) -> list[str]:
             for regime in step.regimes[:6]
         ]
         lines.append(language.text("run-regimes", levels=", ".join(levels)))
+    if any(total.phase == "evaluation" and total.is_in_steps for total in report.ledger.phases):
+        lines.append(language.text("run-evaluations-inside"))
     every = report.run.settings.count("log_interval")
     if every and every > 1 and report.run.clock.is_per_step:
         lines.append(language.text("run-sampled", count=every))

@@ -22,11 +22,18 @@ def phase_cells(total: PhaseTotal, language: Language) -> PhaseCells:
     """The cells of one phase."""
     name = language.text(f"phase-{total.phase}")
     if total.is_unpriced:
-        return PhaseCells(name, "", "?", "", language.text("basis-unpriced", count=total.num))
+        key = "basis-in-steps" if total.is_in_steps else "basis-unpriced"
+        return PhaseCells(name, "", "?", "", language.text(key, count=total.num))
     return PhaseCells(
         name,
         language.percent(total.share),
         language.duration(total.seconds),
-        language.span(total.low_s, total.high_s),
+        _limits(total, language),
         language.text(f"basis-{total.basis}"),
     )
+
+
+def _limits(total: PhaseTotal, language: Language) -> str:
+    """The interval; of a remainder in which anything else may be, only that it is not more."""
+    is_most = total.low_s <= 0 and 0 < total.high_s <= total.seconds
+    return f"≤ {language.duration(total.seconds)}" if is_most else language.span(total.low_s, total.high_s)

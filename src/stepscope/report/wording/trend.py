@@ -9,7 +9,7 @@ from stepscope.i18n import Language
 
 _SAID_ELSEWHERE = frozenset({"trend-one", "trend-one-time", "trend-scatter", "data-share", "data-minor"})
 _CHANGES = frozenset(
-    f"trend-{name}" for name in ("steady", "steady-but", "along", "along-times", "since", "since-times")
+    f"trend-{name}" for name in ("steady", "steady-but", "between", "along", "along-times", "since", "since-times")
 )
 
 
