@@ -104,8 +104,8 @@ def _print_error(problem: StepscopeError, arguments: list[str]) -> None:
     first = code.split(",")[0]
     language = Language.load(first if first in languages() else system_language())
     sentence, hint = error_text(problem, language)
-    title = f"{language.text('error-title')}[{problem.key}]"
-    print(language.text("labelled", label=title, text=sentence), file=sys.stderr)
+    # Programs look for the key and its colon: those are alike in every language.
+    print(f"{language.text('error-title')}[{problem.key}]: {sentence}", file=sys.stderr)
     if problem.place:
         print(f"  --> {redact(problem.place)}", file=sys.stderr)
     if problem.excerpt:

@@ -8,7 +8,7 @@ import textwrap
 # Replaces a blank at which no line may break, until the lines are made.
 GLUE = "\ue000"
 _INSIDE = re.compile(
-    r"(?<=\d)[ \u00a0\u202f](?=(?:µs|ms|s|min|h|d|j|%|GiB|MiB|Gio|Mio|W|°C)(?!\w))"
+    r"(?<=\d) (?=(?:µs|ms|s|min|h|d|j|%|GiB|MiB|Gio|Mio|W|°C)(?!\w))"
     r"|(?<=\d min) (?=\d+ s\b)|(?<=\d h) (?=\d+ min\b)|(?<=\d [dj]) (?=\d+ h\b)"
 )
 
