@@ -363,6 +363,7 @@ formats-try-none = Kein bekanntes Format passt zu dieser Datei.
 formats-try-claimed = { $name }: { $count } von { $lines } Zeilen erkannt, davon { $steps } als Iterationen
 demo-intro = Der Referenzfall: nanoGPT auf einer RTX 4070 um 02:30. Zum Nachvollziehen: { $command }
 written = geschrieben: { $path }
+doc-in-english = Diese Seiten gibt es nur auf Englisch.
 error-title = Fehler
 error-try = Abhilfe
 

@@ -365,6 +365,7 @@ formats-try-none = No known format matches this file.
 formats-try-claimed = { $name }: { $count } of { $lines } lines matched, { $steps } of them steps
 demo-intro = The reference case: nanoGPT on an RTX 4070 at 02:30. To reproduce: { $command }
 written = written: { $path }
+doc-in-english = These pages are in English only.
 error-title = error
 error-try = try
 

@@ -363,6 +363,7 @@ formats-try-none = Ningún formato conocido reconoce este archivo.
 formats-try-claimed = { $name }: reconoce { $count } de { $lines } líneas, { $steps } de ellas con una iteración
 demo-intro = El caso de referencia: nanoGPT en una RTX 4070 a las 02:30. Para reproducirlo: { $command }
 written = escrito: { $path }
+doc-in-english = Estas páginas solo están en inglés.
 error-title = error
 error-try = prueba
 

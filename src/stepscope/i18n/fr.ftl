@@ -363,6 +363,7 @@ formats-try-none = Aucun format connu ne correspond à ce fichier.
 formats-try-claimed = { $name } : { $count } lignes reconnues sur { $lines }, dont { $steps } avec une itération
 demo-intro = Le cas de référence : nanoGPT sur une RTX 4070 à 02:30. Pour le reproduire : { $command }
 written = écrit : { $path }
+doc-in-english = Ces pages n’existent qu’en anglais.
 error-title = erreur
 error-try = essayez
 
