@@ -211,7 +211,17 @@ def test_the_script_writes_numbers_as_the_rest_of_the_page_does(tmp_path, open_p
     assert page.evaluate("all => all.map((s) => stepscope.duration(s))", seconds) == [
         language.duration(value) for value in seconds
     ]
-    pairs = [(0.168, 0.186), (40, 70), (3200, 3900), (50, 4000), (5.2, 6.1), (200, 400)]
+    pairs = [
+        (0.168, 0.186),
+        (40, 70),
+        (50, 75),
+        (3180, 3680),
+        (3360, 4440),
+        (3200, 3900),
+        (50, 4000),
+        (5.2, 6.1),
+        (200, 400),
+    ]
     assert page.evaluate("all => all.map(([a, b]) => stepscope.span(a, b))", pairs) == [
         language.span(*pair) for pair in pairs
     ]

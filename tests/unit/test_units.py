@@ -45,9 +45,11 @@ def test_the_ends_of_a_range_look_alike():
     assert english.span(0.022, 1.07) == "0.02–1.07 s"
     assert english.span(86, 116) == "1 min 26 s – 1 min 56 s"
     assert english.span(3180, 3540) == "53–59 min"
-    assert english.span(3180, 3680) == "53 min – 1 h 1 min"
+    assert english.span(3180, 3680) == "53–61 min"
+    assert english.span(3360, 4440) == "56 min – 1 h 14 min"
     assert english.span(40, 130) == "40 s – 2 min 10 s"
-    assert english.span(40, 75) == "40 s – 1 min 15 s"
+    assert english.span(40, 75) == "40–75 s"
+    assert english.span(50, 75) == "50 s – 1 min 15 s"
     assert english.span(3180, 7000) == "53 min – 1 h 57 min"
 
 

@@ -177,7 +177,8 @@ class Language:
 
     def is_range(self, low: float, high: float) -> bool:
         """Whether the two ends look different when they are written."""
-        return self.duration(low, high) != self.duration(high)
+        first, last = units.range_parts(low, high)
+        return self._joined(first) != self._joined(last)
 
     def joined(self, texts: list[str]) -> str:
         """Statements in a row, separated as the language does it."""
@@ -187,7 +188,7 @@ class Language:
         """A range of durations; the unit only once where both ends have just that one."""
         if not self.is_range(low, high):
             return self.duration(high)
-        first, last = units.duration_parts(low, high), units.duration_parts(high)
+        first, last = units.range_parts(low, high)
         if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
             return f"{self.number(first[0][0], first[0][1])}–{self._joined(last)}"
         return f"{self._joined(first)} – {self._joined(last)}"

@@ -1952,7 +1952,7 @@ note-section-first = Warum Iteration { $step } so lange dauert ({ $duration })
 note-first = Das Warm-up fällt einmal pro Start an: Kompilieren und erste GPU-Nutzung.
 note-section-summary = Zusammenfassung
 note-sum-planned = Die langsamen Iterationen sind geplante Stopps, kein langsames Training: Evaluierungen und Checkpoints kosten { $share } der Zeit.
-note-sum-normal = Eine normale Iteration dauert { $duration }. Diese Zahl bestimmt das Tempo.
+note-sum-normal = Eine normale Iteration dauert { $duration }.
 note-at-most = { $phase } höchstens { $duration }
 note-closing = Voraussichtliches Ende des Trainings: etwa { $time } ({ $low } – { $high }).
 

@@ -254,7 +254,10 @@ change-unknown = No advice: this log does not show what evaluations cost.
 change-scope-rest = Savings over the rest of this run. They overlap, so do not add them up.
 change-scope-run = Savings over a run like this one. They overlap, so do not add them up.
 change-line = { $change }: saves { $duration } ({ $span })
-advice-a101-costs = You see the validation loss { $factor } times less often. Checkpoints are saved only after evaluations, so a crash can cost up to { $steps } iterations ({ $duration }).
+advice-a101-costs = You see the validation loss { $factor ->
+    [2] half as often
+   *[other] { $factor } times less often
+  }. Checkpoints are saved only after evaluations, so a crash can cost up to { $steps } iterations ({ $duration }).
 advice-a101-evidence = { $count } evaluations of { $duration } each take { $share } of the time. A larger interval means fewer of them.
 advice-a102-costs = The standard error of the validation loss grows from { $before } to { $after }.
 advice-a102-costs-unknown = The standard error of the validation loss grows by a factor of { $factor }; this log has too few losses to say from what value.
@@ -1147,7 +1150,10 @@ change-eval-iters = { $proposed } batches per evaluation instead of { $now }
 change-none-few = Nothing worth changing: evaluation and checkpoints take { $share } of the time, but there are already too few to drop any.
 change-none-seen = Nothing worth changing: the log shows no evaluations and no other avoidable cost.
 change-no-steps = No advice: no iteration times could be read.
-advice-a101-costs-seen = Evaluations happen { $factor } times less often.
+advice-a101-costs-seen = Evaluations happen { $factor ->
+    [2] half as often
+   *[other] { $factor } times less often
+  }.
 advice-a102-costs-flat = The standard error of the validation loss grows from { $before } to { $after }. The loss no longer drops between evaluations: more batches would not show progress either.
 advice-a104-change = save only when the validation loss improves
 advice-a105-change = the same evaluation batches each time, { $proposed } instead of { $now }
@@ -1954,7 +1960,7 @@ note-section-first = Why iteration { $step } takes { $duration }
 note-first = Its warm-up is paid once per start: compilation and first use of the GPU.
 note-section-summary = Summary
 note-sum-planned = The slow iterations are planned stops, not slow training: evaluations and checkpoints take { $share } of the time.
-note-sum-normal = A normal iteration takes { $duration }. That figure sets the pace.
+note-sum-normal = A normal iteration takes { $duration }.
 note-at-most = { $phase } at most { $duration }
 note-closing = The training should finish at about { $time } ({ $low } – { $high }).
 

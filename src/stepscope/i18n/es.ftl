@@ -252,7 +252,10 @@ change-unknown = Sin recomendaciones: este log no muestra lo que cuestan las eva
 change-scope-rest = Ahorro en lo que queda de esta ejecución. Los ahorros se solapan: no los sumes.
 change-scope-run = Ahorro en una ejecución como esta. Los ahorros se solapan: no los sumes.
 change-line = { $change }: ahorra { $duration } ({ $span })
-advice-a101-costs = La pérdida de validación se mide { $factor } veces menos. Los checkpoints solo se guardan tras una evaluación, así que con un fallo se pueden perder hasta { $steps } iteraciones ({ $duration }).
+advice-a101-costs = La pérdida de validación se mide { $factor ->
+    [2] la mitad de veces
+   *[other] { $factor } veces menos
+  }. Los checkpoints solo se guardan tras una evaluación, así que con un fallo se pueden perder hasta { $steps } iteraciones ({ $duration }).
 advice-a101-evidence = { $count } evaluaciones de { $duration } cada una ocupan el { $share } del tiempo. Con un intervalo mayor hay menos.
 advice-a102-costs = El error estándar de la pérdida de validación aumenta de { $before } a { $after }.
 advice-a102-costs-unknown = El error estándar de la pérdida de validación se multiplica por { $factor }; este log tiene muy pocos valores de pérdida para saber desde qué nivel.
@@ -1146,7 +1149,10 @@ change-eval-iters = { $proposed } batches por evaluación en vez de { $now }
 change-none-few = No hay nada que merezca la pena cambiar: las evaluaciones y los checkpoints ocupan el { $share } del tiempo, pero ya son tan pocos que no sobra ninguno.
 change-none-seen = No hay nada que merezca la pena cambiar: el log no muestra evaluaciones ni ningún otro coste evitable.
 change-no-steps = Sin recomendaciones: no se pudo leer ningún tiempo de iteración.
-advice-a101-costs-seen = Se evalúa { $factor } veces menos.
+advice-a101-costs-seen = Se evalúa { $factor ->
+    [2] la mitad de veces
+   *[other] { $factor } veces menos
+  }.
 advice-a102-costs-flat = El error estándar de la pérdida de validación aumenta de { $before } a { $after }. La pérdida ya no baja entre evaluaciones: más batches tampoco mostrarían una mejora.
 advice-a104-change = guardar solo cuando mejora la pérdida de validación
 advice-a105-change = usar siempre los mismos batches de evaluación, { $proposed } en vez de { $now }
@@ -1951,7 +1957,7 @@ note-section-first = Por qué la iteración { $step } tarda { $duration }
 note-first = El calentamiento se paga una vez en cada arranque: compilación y primer uso de la GPU.
 note-section-summary = Resumen
 note-sum-planned = Las iteraciones lentas son paradas previstas, no un entrenamiento lento: las evaluaciones y los checkpoints ocupan el { $share } del tiempo.
-note-sum-normal = Una iteración normal tarda { $duration }. Esa cifra marca el ritmo.
+note-sum-normal = Una iteración normal tarda { $duration }.
 note-at-most = { $phase } { $duration } como mucho
 note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).
 

@@ -1952,7 +1952,7 @@ note-section-first = Pourquoi l’itération { $step } dure { $duration }
 note-first = Le préchauffage ne se paie qu’une fois par lancement : compilation et première utilisation du GPU.
 note-section-summary = Résumé
 note-sum-planned = Les itérations lentes sont des arrêts prévus, pas un ralentissement de l’entraînement : les évaluations et les checkpoints prennent { $share } du temps.
-note-sum-normal = Une itération normale dure { $duration }. C’est ce chiffre qui donne le rythme.
+note-sum-normal = Une itération normale dure { $duration }.
 note-at-most = { $phase } { $duration } au plus
 note-closing = Fin prévue de l’entraînement : { $time } environ ({ $low } – { $high }).
 

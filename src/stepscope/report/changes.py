@@ -16,7 +16,7 @@ from stepscope.report.gpu import verdict_lines
 from stepscope.report.markdown import escape
 from stepscope.report.wording.change import change_lines, change_scope, no_change_text, together_text
 from stepscope.report.wording.headline import normal_lines
-from stepscope.report.wording.summary import summary_lines
+from stepscope.report.wording.summary import DEAD, summary_lines
 from stepscope.report.wrapping import wrap
 
 _EFFECTS = {
@@ -30,7 +30,9 @@ _EFFECTS = {
 def render(report: Report, outcome: WhatIf | None, language: Language, *, width: int = 80) -> str:
     """The answer as text for a terminal."""
     title = language.text("section-change" if outcome is None else "section-whatif")
-    lines = wrap(summary_lines(report, language)[0], width)
+    said = summary_lines(report, language)
+    # Of a run that died, what it died of and what to do about it come before any saving.
+    lines = [line for text in (said if report.state.value in DEAD else said[:1]) for line in wrap(text, width)]
     for text in [*normal_lines(report, language)[:1], *verdict_lines(report, language)]:
         lines += wrap(text, width)
     lines += ["", title]

@@ -19,6 +19,7 @@ export function number(value, digits) {
 
 const MINUTE = 59.95; // from here on a duration is written in minutes, in hours
 const HOUR = 59.5 * 60;
+const MOST_OF_A_UNIT = 99.5; // the end of a range may go on to 99 of a unit
 
 // [value, digits, unit], largest first; `scale` is a duration whose units to use instead.
 function parts(seconds, scale) {
@@ -32,6 +33,16 @@ function parts(seconds, scale) {
   if (size < HOUR) return [[Math.round(seconds / 60), 0, "min"]];
   if (Math.round(size / 60) < 48 * 60) return pair(Math.round(seconds / 60), 60, "h", "min");
   return pair(Math.round(seconds / 3600), 24, day, "h");
+}
+
+// Both ends of a range, in the same units: those of its middle.
+function ends(low, high) {
+  for (const [size, unit, limit] of /** @type {[number, string, number][]} */ ([[1, "s", MINUTE], [60, "min", HOUR]])) {
+    if (size <= low && (low + high) / 2 < limit && limit <= high && high < MOST_OF_A_UNIT * size) {
+      return [[[Math.round(low / size), 0, unit]], [[Math.round(high / size), 0, unit]]];
+    }
+  }
+  return [parts(low, high), parts(high)];
 }
 
 function pair(total, base, big, small) {
@@ -50,8 +61,7 @@ export function duration(seconds, scale) {
 }
 
 export function span(low, high) {
-  const first = parts(low, high);
-  const last = parts(high);
+  const [first, last] = ends(low, high);
   if (first.length === 1 && last.length === 1 && first[0][2] === last[0][2]) {
     return number(first[0][0], first[0][1]) + "–" + joined(last);
   }
