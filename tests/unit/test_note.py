@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stepscope.i18n import Language, languages
-from stepscope.report import changes, note
+from stepscope.report import changes
+from stepscope.report import note as notes
 from tests.unit.logs import report_of, training
 
 CALM = "**Those jumps are normal.**"
@@ -95,11 +96,11 @@ def test_what_a_log_says_is_text_in_a_note(cli, tmp_path):
 
 def test_a_note_of_a_dead_run_says_once_what_it_died_of():
     """In its first sentence and its summary; not as an alarm and as the end of a forecast, too."""
-    oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 48.00 MiB. GPU 0 has a total capacity of 10.75 GiB "
-    oom += "of which 36.50 MiB is free. Process 1 has 10 GiB in use."
+    oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 48.00 MiB. "
+    oom += "GPU 0 has a total capacity of 10.75 GiB of which 36.50 MiB is free. Process 1 has 10 GiB in use."
     log = ["Traceback (most recent call last):", '  File "train.py", line 3, in <module>', "    train()", oom]
     for code, title in (("en", "Out of memory"), ("de", "Speicher voll")):
-        text = note.render(report_of(["number of parameters: 0.80M", *log]), Language.load(code))
+        text = notes.render(report_of(["number of parameters: 0.80M", *log]), Language.load(code))
         assert f"title: {title}" in text
         assert text.count("37 MiB") == 2
         assert "…." not in text
