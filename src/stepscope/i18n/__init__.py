@@ -185,10 +185,12 @@ class Language:
         return self.text("statements-separator").replace("…", "").join(texts)
 
     def span(self, low: float, high: float) -> str:
-        """A range of durations; the unit only once where both ends have just that one."""
+        """A range of durations; the unit only once where both ends have just that one; from nothing on, its end."""
         if not self.is_range(low, high):
             return self.duration(high)
         first, last = units.range_parts(low, high)
+        if not any(round(value, digits) for value, digits, _ in first):
+            return f"≤{self._blank}{self._joined(last)}"
         if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
             return f"{self.number(first[0][0], first[0][1])}–{self._joined(last)}"
         return f"{self._joined(first)} – {self._joined(last)}"

@@ -1937,6 +1937,11 @@ note-which-many = { $count } davon sind kein langsameres Training: { $trainer } 
     [evaluation] den Loss zu messen
    *[save] einen Checkpoint zu speichern
 }, und seine Uhr läuft weiter.
+note-which-all = Keine davon ist langsameres Training: { $trainer } hält dort an, um { $stops ->
+    [both] den Loss zu messen und einen Checkpoint zu speichern
+    [evaluation] den Loss zu messen
+   *[save] einen Checkpoint zu speichern
+}, und seine Uhr läuft weiter.
 note-micro = Eine Iteration besteht aus { $accumulation } Mikro-Batches zu { $batch } Sequenzen, Forward und Backward.
 note-took = Iteration { $step } dauerte { $duration }: { $parts }.
 note-alike = { $count ->

@@ -1945,6 +1945,11 @@ note-which-many = { $count } of them are not slower training: { $trainer } stops
     [evaluation] measure the loss
    *[save] save a checkpoint
 }, and its timer keeps running.
+note-which-all = None of them is slower training: { $trainer } stops there to { $stops ->
+    [both] measure the loss and save a checkpoint
+    [evaluation] measure the loss
+   *[save] save a checkpoint
+}, and its timer keeps running.
 note-micro = An iteration is { $accumulation } micro-batches of { $batch } sequences, forward and backward.
 note-took = Iteration { $step } took { $duration }: { $parts }.
 note-alike = { $count ->

@@ -1942,6 +1942,11 @@ note-which-many = En { $count } de ellas el entrenamiento no va más lento: { $t
     [evaluation] medir la pérdida
    *[save] guardar un checkpoint
 }, y su cronómetro sigue en marcha.
+note-which-all = En ninguna de ellas el entrenamiento va más lento: { $trainer } se detiene ahí para { $stops ->
+    [both] medir la pérdida y guardar un checkpoint
+    [evaluation] medir la pérdida
+   *[save] guardar un checkpoint
+}, y su cronómetro sigue en marcha.
 note-micro = Cada iteración consta de { $accumulation } micro-batches de { $batch } secuencias, forward y backward.
 note-took = La iteración { $step } tardó { $duration }: { $parts }.
 note-alike = { $count ->

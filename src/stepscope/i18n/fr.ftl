@@ -1937,6 +1937,11 @@ note-which-many = Pour { $count } d’entre elles, l’entraînement ne ralentit
     [evaluation] mesurer la perte
    *[save] enregistrer un checkpoint
   }, et son chronomètre continue de tourner.
+note-which-all = Dans aucune d’entre elles l’entraînement ne ralentit : { $trainer } s’y arrête pour { $stops ->
+    [both] mesurer la perte et enregistrer un checkpoint
+    [evaluation] mesurer la perte
+   *[save] enregistrer un checkpoint
+  }, et son chronomètre continue de tourner.
 note-micro = Une itération comprend { $accumulation } micro-batches de { $batch } séquences, en forward et en backward.
 note-took = L’itération { $step } a pris { $duration } : { $parts }.
 note-alike = { $count ->

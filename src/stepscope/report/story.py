@@ -76,6 +76,8 @@ def _why(report: Report, language: Language) -> str:
     kind = "both" if {"evaluation", "checkpoint"} <= phases else "evaluation" if "evaluation" in phases else "save"
     trainer = escape(redact(report.run.format.title, 100))
     steps = sorted(slow.step for slow in stops)
+    if len(steps) > _NAMED and len(steps) == len(report.ledger.slow):
+        return language.text("note-which-all", trainer=trainer, stops=kind)
     if len(steps) > _NAMED:
         return language.text("note-which-many", count=len(steps), trainer=trainer, stops=kind)
     return language.text("note-which", count=len(steps), steps=_listed(steps, language), trainer=trainer, stops=kind)

@@ -28,12 +28,6 @@ def phase_cells(total: PhaseTotal, language: Language) -> PhaseCells:
         name,
         language.percent(total.share),
         language.duration(total.seconds),
-        _limits(total, language),
+        language.span(total.low_s, total.high_s),
         language.text(f"basis-{total.basis}"),
     )
-
-
-def _limits(total: PhaseTotal, language: Language) -> str:
-    """The interval; of a remainder in which anything else may be, only that it is not more."""
-    is_most = total.low_s <= 0 and 0 < total.high_s <= total.seconds
-    return f"≤ {language.duration(total.seconds)}" if is_most else language.span(total.low_s, total.high_s)
