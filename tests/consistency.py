@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stepscope.analysis.report import Report
+from stepscope.core.message import Seconds
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import PhaseTotal, Price
 
@@ -18,12 +19,22 @@ _LONGEST_S = 31 * 366 * 86_400.0
 _SIGNED = frozenset({"saves_s", "saves_low_s", "saves_high_s", "costs_s"})
 # What an interval is of, by the key next to `low_s` and `high_s`.
 _MIDDLES = ("seconds", "typical_s", "remaining_s", "each_s")
+_LEAST_SHARE = 0.01
+_MOST_ALARMS = 10
 UNCOUNTED = "the forecast assumes no evaluation where the ledger has some"
 
 
 def breaches(report: Report) -> list[str]:
     """The laws that a report breaks."""
-    return [*_ledger(report), *_prices(report), *_forecast(report), *_advice(report), *_findings(report)]
+    return [
+        *_ledger(report),
+        *_prices(report),
+        *_forecast(report),
+        *_advice(report),
+        *_findings(report),
+        *_lost_work(report),
+        *_speed(report),
+    ]
 
 
 def _ledger(report: Report) -> Iterator[str]:
@@ -129,9 +140,44 @@ def _findings(report: Report) -> Iterator[str]:
         yield "the findings have more seconds than the run"
     if [one.seconds for one in found] != sorted((one.seconds for one in found), reverse=True):
         yield "the costliest finding is not the first"
+    for one in found:
+        if one.share < _LEAST_SHARE:
+            yield f"finding {one.code} costs {one.share:.2%} of the time: not worth a word"
     best = report.best
     if best is not None and not 0 <= best.share_after <= 1:
         yield f"{best.share_after} of the run came after its best evaluation"
+
+
+def _lost_work(report: Report) -> Iterator[str]:
+    """What the alarms of restarts call lost is what the finding does, where none is left out for another finding."""
+    alarms = [alarm.message.args["lost"] for alarm in report.alarms if alarm.code == "restarted"]
+    finding = next((one for one in report.findings if one.code == "lost_work"), None)
+    is_past = any(one.code == "after_best" for one in report.findings)
+    if finding is None or is_past or len(alarms) >= _MOST_ALARMS:
+        return
+    lost_s = math.fsum(one.value for one in alarms if isinstance(one, Seconds))
+    if not math.isclose(lost_s, finding.seconds, rel_tol=0.02):
+        yield f"{lost_s:.4g} s were lost by the alarms and {finding.seconds:.4g} s by the finding"
+
+
+def _speed(report: Report) -> Iterator[str]:
+    """Trend, alarm and findings: one slowdown begins and ends at one place, and has one level."""
+    trend = report.trend
+    alarm = next((one.message.args for one in report.alarms if one.code == "slowdown"), None)
+    slower = [one.message.args for one in report.findings if one.code == "slower"]
+    key, said = (trend.message.key, trend.message.args) if trend is not None else ("", {})
+    if slower and key == "trend-steady":
+        yield "a stretch was slower, and the trend says that there is no slowdown"
+    if alarm is None:
+        return
+    if said.get("pace") == "faster" and key.startswith(("trend-since", "trend-along")):
+        yield "an alarm says that the run got slower, the trend that it got faster"
+    for one in slower:
+        is_same = one["first"] == alarm["step"] or one["normal"] != alarm["before"]
+        if report.best is None and one is slower[0] and not is_same and one["level"] == alarm["after"]:
+            yield f"slower since {alarm['step']} by the alarm, since {one['first']} by the finding"
+    if key.startswith("trend-since") and said["before"] == alarm["before"] and said["step"] != alarm["step"]:
+        yield f"slower since {alarm['step']} by the alarm, since {said['step']} by the trend"
 
 
 def document_breaches(document: Any, place: str = "") -> Iterator[str]:

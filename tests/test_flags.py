@@ -46,6 +46,27 @@ def test_an_error_while_parsing_is_in_the_users_language(cli):
         assert err.startswith("Fehler[bad-confidence]: ")
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_a_language(command):
+    """It is a common flag: what a command says, or its errors, are in that language."""
+    assert "--lang" in make_parser(command).format_help()
+
+
+@pytest.mark.parametrize(
+    "words", [["replay", "gone.log"], ["schema", "reprot"], ["help", "compre"], ["completion", "csh"], ["doc", "Z99"]]
+)
+def test_errors_are_in_the_language_asked_for(cli, words):
+    _, _, err = cli(*words, "--lang", "fr")
+    assert err.startswith("erreur[")
+
+
+def test_a_page_of_a_rule_says_that_it_is_in_english(cli):
+    code, out, err = cli("doc", "C09", "--lang", "de")
+    assert (code, err) == (0, "Diese Seiten gibt es nur auf Englisch.\n")
+    assert out == cli("doc", "C09", "--lang", "en")[1]
+    assert cli("doc", "C09", "--lang", "en")[2] == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "key", "place"),
     [
@@ -161,11 +182,14 @@ def test_watch_asks_for_one_log(cli):
 
 # -- every flag is used -----------------------------------------------------------------------------------
 
+# What these print is no language's, and their errors are the user's.
+ERRORS_ONLY = ("replay", "schema", "help", "completion", "mcp")
 # Used outside of `run`, by a command or by any (None), and where that is tested.
 USED_ELSEWHERE = {
     (None, "format_file"): "loaded while it is parsed: tests/unit/test_user_formats.py",
     ("data", "action"): "one word, checked while it is parsed",
     ("sample", "lang"): "the language of errors: tests/trainer/test_commands.py",
+    **{(name, "lang"): "the language of errors: test_every_command_takes_a_language" for name in ERRORS_ONLY},
 }
 TINY = [
     "--max_iters=2",

@@ -60,6 +60,7 @@ interface WhatIf {
 interface Words {
   pads_hours: boolean;
   least_grouped: number;
+  day: string;
   phases: Record<string, string>;
   iteration: string;
   loss: string;

@@ -140,6 +140,76 @@ def test_healthy_runs_raise_no_alarm_but_a_slowdown(name):
     assert {alarm.code for alarm in report.alarms} <= {"slowdown"}
 
 
+HEALTHY = ["readme200", "evalheavy", "plain50", "accum4_pty", "log10_best"]
+
+
+def true_costs(report, truth):
+    """What each finding should cost, by the iterations themselves: those after the best one count there and once."""
+    best = report.best if any(one.code == "after_best" for one in report.findings) else None
+    rows = [(place, row) for place, row in enumerate(truth["iterations"])]
+    firsts = [place for place, row in rows if place and row["segment"] != rows[place - 1][1]["segment"]]
+    after = [place for place, row in rows if best is not None and row["iter"] > best.step]
+    again = [
+        place
+        for first in firsts
+        for place, row in rows[:first]
+        if row["iter"] >= rows[first][1]["iter"] and place not in after
+    ]
+    before = [row for place, row in rows if place not in after]
+    return {
+        "after_best": sum(rows[place][1]["total_s"] for place in after),
+        "evaluation": sum(row["eval_s"] for row in before),
+        "checkpoint": sum(row["ckpt_s"] for row in before),
+        "stall": sum(row["injected_s"] for row in before),
+        "lost_work": sum(rows[place][1]["step_s"] for place in again),
+    }
+
+
+def true_extra(finding, truth):
+    """What the iterations of a slower stretch took beyond the level that it names."""
+    args = finding.message.args
+    own = [row["step_s"] for row in truth["iterations"] if args["first"] <= row["iter"] <= args["last"]]
+    return sum(own) - len(own) * args["normal"].value
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_finding_costs_what_it_says(name):
+    """Its seconds lie in the ledger's interval for its phase, the true ones in its own; levels within a tenth."""
+    report, truth = load(name, "log")
+    true, stated = true_costs(report, truth), {total.phase: total for total in report.ledger.phases}
+    assert report.findings
+    for one in report.findings:
+        if one.code in {"evaluation", "checkpoint"}:
+            assert one.low_s <= true[one.code] <= one.high_s, one
+            assert one.seconds <= stated[one.code].high_s, one
+            if not true["after_best"]:
+                assert stated[one.code].low_s <= one.seconds, one
+        elif one.code == "slower":
+            # Single slow steps inside are none of the stretch's level.
+            assert one.seconds == pytest.approx(true_extra(one, truth), rel=0.15), one
+        else:
+            assert one.seconds == pytest.approx(true[one.code], rel=0.1), one
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_no_finding_of_a_healthy_run_costs_less_than_a_hundredth(name):
+    """By the true seconds, not only by its own."""
+    report, truth = load(name, "log")
+    true, total_s = true_costs(report, truth), truth["totals"]["total_s"]
+    for one in report.findings:
+        seconds = true_extra(one, truth) if one.code == "slower" else true[one.code]
+        assert seconds >= 0.01 * total_s, one
+
+
+def test_work_done_twice_is_told_once():
+    """The alarm of a restart and the finding give one number, which is that of the iterations alone."""
+    report, truth = load("killresume", "log")
+    lost = next(one for one in report.findings if one.code == "lost_work")
+    alarm = next(one for one in report.alarms if one.code == "restarted")
+    assert lost.seconds == pytest.approx(alarm.message.args["lost"].value)
+    assert lost.seconds == pytest.approx(true_costs(report, truth)["lost_work"], rel=0.1)
+
+
 def test_settings_come_from_the_header():
     report, _ = load("plain50", "log")
     settings = report.run.settings

@@ -247,6 +247,20 @@ def test_an_alarm_runs_a_command(tmp_path):
     wait_for(mark.exists)
 
 
+def test_the_command_of_an_alarm_is_one_of_the_shell_and_the_log_is_none(tmp_path):
+    """As the cookbook has it: redirected, with the text in a variable. What the text says is never run."""
+    log, said = tmp_path / "train.log", tmp_path / "alarms.txt"
+    lines = [*training(200, every=10), "Traceback (most recent call last):", f"RuntimeError: $(touch {tmp_path}/ran)"]
+    log.write_text("\n".join(lines) + "\n")
+    command = f'echo "$STEPSCOPE_ALARM" >> {said}'
+    process = stepscope(
+        "watch", str(log), "--interval", "0.2", "--exec", command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.communicate(timeout=60)
+    wait_for(lambda: said.exists() and "RuntimeError: $(touch" in said.read_text())
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc here")
 def test_attach_finds_the_log_and_ends_with_the_process(tmp_path, trainer):
     log = tmp_path / "out.log"

@@ -119,6 +119,13 @@ def test_a_done_before_the_last_step():
     assert check_of("R05", [*steps(50), "Training complete"], max_steps=49).verdict == "agrees"
 
 
+def test_a_last_step_between_two_that_are_printed():
+    """Every tenth of 477 is printed: 470 is the last of them, and nothing is missing."""
+    lines = [f"iter {step}: loss 3.0000, time 100.00ms" for step in range(0, 471, 10)]
+    assert check_of("R05", [*lines, "Training complete"], max_steps=477).verdict == "agrees"
+    assert check_of("R05", [*lines, "Training complete"], max_steps=600).verdict == "disagrees"
+
+
 def test_steps_of_microseconds():
     assert check_of("R06", steps(50, seconds=0.00001)).verdict == "disagrees"
     assert check_of("R06", steps(50, seconds=0.2)).verdict == "agrees"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.columns.decimals import DecimalColumn, Decimals, Nanos, Printed, unpack
 from stepscope.columns.run_length import RunLengthColumn
-from stepscope.columns.statistics import distinct, median, quantiles
+from stepscope.columns.statistics import distinct, median, normal_quantile, quantiles
 from stepscope.run.model import NO_TIME
 
 _even = st.builds(
@@ -192,3 +194,8 @@ def test_many_numbers_are_kept_like_one_by_one(blocks):
     expected = np.array([value for block in blocks for value in block])
     assert np.array_equal(unpack(one.share()), expected, equal_nan=True)
     assert np.array_equal(unpack(many.share()), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.75, 0.95, 0.975, 0.995])
+def test_the_quantile_of_a_normal_distribution(share: float) -> None:
+    assert normal_quantile(share) == pytest.approx(NormalDist().inv_cdf(share), abs=1e-12)

@@ -88,6 +88,29 @@ def test_iterations_done_twice_are_lost_work():
     assert restarted.message.args["count"] == found["lost_work"].message.args["count"] == 401
 
 
+def test_work_done_twice_counts_once_and_without_its_evaluations():
+    """Slow iterations that were done again are lost work, and no slower stretch; alarm and finding say the same."""
+    log = [*steps(0, 999, 100), *steps(1000, 1199, 300)]
+    log += ["step 1200: train loss 2.0000, val loss 2.1000", "iter 1200: loss 2.9, time 9300.00ms"]
+    report = report_of([*log, "Resuming training from out", *steps(1100, 3000, 100.5)])
+    found = {one.code: one.seconds for one in report.findings}
+    alarm = next(one for one in report.alarms if one.code == "restarted")
+    assert found["lost_work"] == pytest.approx(101 * 0.302, rel=0.03)
+    assert alarm.message.args["lost"].value == pytest.approx(found["lost_work"])
+    assert found["slower"] == pytest.approx(100 * 0.2, rel=0.1)  # where a level begins is known to a few lines
+    assert not breaches(report)
+
+
+def test_of_unprinted_iterations_those_done_again_are_lost():
+    """Every tenth is printed; the run goes on from 1,005: 6 of the 10 iterations up to 1,010 are done again."""
+    log = [f"iter {step}: loss 2.9, time {100 + step % 7}.00ms" for step in range(0, 1051, 10)]
+    again = [f"iter {step}: loss 2.9, time {100 + step % 7}.00ms" for step in range(1005, 3000, 10)]
+    report = report_of([*log, "Resuming training from out", *again])
+    alarm = next(one for one in report.alarms if one.code == "restarted")
+    assert alarm.message.args["count"] == 46
+    assert alarm.message.args["lost"].value == pytest.approx(46 * 0.103, rel=0.03)
+
+
 def test_no_more_is_done_twice_than_was_done():
     """A process that was resumed itself at 500 and died at 1,000 loses its own 501 iterations, not 1,001."""
     again = ["Resuming training from out", *steps(0, 2000, 100.5)]

@@ -27,7 +27,7 @@ def test_unstamped_steps_after_the_last_timestamp_count():
     assert late.total_seconds() == pytest.approx(3600, rel=0.01)
     found = document(report)["forecast"]
     assert found["now_plus_s"] == report.last_moment.plus_s
-    assert "plus 60 min of iterations printed after it" in from_text(report, Language.load("en"))
+    assert "plus 1 h of iterations printed after it" in from_text(report, Language.load("en"))
 
 
 def test_a_timestamp_in_the_middle():

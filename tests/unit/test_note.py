@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.i18n import languages
+from stepscope.i18n import Language, languages
+from stepscope.report import changes
+from stepscope.report import note as notes
+from tests.unit.logs import report_of, training
 
 CALM = "**Those jumps are normal.**"
 
@@ -89,3 +92,23 @@ def test_a_note_ends_with_a_summary(cli, case, code):
 def test_what_a_log_says_is_text_in_a_note(cli, tmp_path):
     out = note(cli, tmp_path, nanogpt() + "Traceback (most recent call last):\nRuntimeError: <script>*bold*@all\n")
     assert "<script>" not in out.partition("###")[0]
+
+
+def test_a_note_of_a_dead_run_says_once_what_it_died_of():
+    """In its first sentence and its summary; not as an alarm and as the end of a forecast, too."""
+    oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 48.00 MiB. "
+    oom += "GPU 0 has a total capacity of 10.75 GiB of which 36.50 MiB is free. Process 1 has 10 GiB in use."
+    log = ["Traceback (most recent call last):", '  File "train.py", line 3, in <module>', "    train()", oom]
+    for code, title in (("en", "Out of memory"), ("de", "Speicher voll")):
+        text = notes.render(report_of(["number of parameters: 0.80M", *log]), Language.load(code))
+        assert f"title: {title}" in text
+        assert text.count("37 MiB") == 2
+        assert "…." not in text
+        assert "10.75" not in text
+
+
+def test_advice_on_a_dead_run_begins_with_what_to_do():
+    oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 48.00 MiB."
+    text = changes.render(report_of([*training(50), oom]), None, Language.load("en"))
+    assert text.startswith("Out of memory")
+    assert "Halve the batch size" in text.partition("What to change")[0]

@@ -6,12 +6,13 @@ import datetime as dt
 
 import pytest
 
+from stepscope.analysis.explain import explain
 from stepscope.analysis.out_of_memory import memory_asked
 from stepscope.analysis.slow_groups import group_slow
 from stepscope.i18n import Language, languages
 from stepscope.report import markdown, terminal
 from stepscope.report.wording.summary import summary_lines
-from tests.unit.logs import report_of, training
+from tests.unit.logs import report_of, run_of, training
 
 ENGLISH = Language.load("en")
 NOW = dt.datetime(2026, 3, 1, 12, 0, tzinfo=dt.UTC)
@@ -35,6 +36,48 @@ def test_a_running_one_says_when_it_will_be_done():
     assert "done at 12:03" in time
     assert loss.startswith("Biggest cost: ")
     assert "evaluations" in loss
+
+
+def test_the_time_left_of_an_assumed_total_says_that_it_is_assumed():
+    """nanoGPT's default of 600,000 iterations is few people's total."""
+    report = explain(run_of(training(50)), config={"batch_size": 12})
+    assert report.run.settings["max_steps"].origin == "default"
+    assert "if it runs the trainer’s default of 600,000 iterations" in lines(report)[1]
+    assert "default" not in lines(report_of(training(50), max_steps=5000))[1]
+    for code in languages():
+        assert "600" in summary_lines(report, Language.load(code))[1]
+
+
+def test_a_total_time_alone_gives_no_range_that_begins_at_zero():
+    """`train_runtime` and no time of a step: saves and a start may be in it, and all that is known is that it is not
+    more."""
+    log = [f"{{'loss': 2.{9 - epoch}, 'learning_rate': 4e-05, 'epoch': {epoch}.0}}" for epoch in range(1, 5)]
+    log += ["{'train_runtime': 3200.5, 'train_samples_per_second': 5.1, 'train_steps_per_second': 0.6, "
+            "'train_loss': 1.9, 'epoch': 4.0}"]  # fmt: skip
+    text = screen(report_of(log))
+    assert "≤ 53 min" in text
+    assert "0–53" not in text
+
+
+def test_evaluations_inside_the_iterations_are_said_to_be_there():
+    """Keras prints one time for an epoch with its validation; where a clock stands still for them, it does not."""
+    log = []
+    for epoch in range(1, 10):
+        log += [
+            f"Epoch {epoch}/9",
+            "300/300 [==============================] - 995s 3s/step - loss: 1.8 - val_loss: 1.6",
+        ]
+    for code, words in (
+        ("en", "part of training"),
+        ("de", "im Training enthalten"),
+        ("es", "dentro del"),
+        ("fr", "dans l"),
+    ):
+        assert words in terminal.render(report_of(log), Language.load(code), full=True)
+    assert "That includes the evaluations" in terminal.render(report_of(log), Language.load("en"), full=True)
+    assert "That includes" not in terminal.render(
+        report_of(training(600, evaluate=100)), Language.load("en"), full=True
+    )
 
 
 def test_a_finished_one_says_what_it_took():

@@ -9,7 +9,9 @@ import stepscope
 from stepscope.analysis.trend import find_trend
 from stepscope.i18n import Language
 from stepscope.report.page_head import cards_of
+from tests.consistency import breaches
 from tests.unit.logs import full
+from tests.unit.logs import report_of as report_of_lines
 
 
 def trend(values, **options):
@@ -164,3 +166,41 @@ def test_a_normal_iteration_of_two_speeds_is_one_that_happened(tmp_path):
 )
 def test_two_or_three_values_change_where_each_goes_on(values, kind):
     assert trend(values).kind == kind
+
+
+def run_with(*levels_ms):
+    """A report of 300 iterations at each of these levels."""
+    times = [level + step % 3 for level in levels_ms for step in range(300)]
+    return report_of_lines([f"iter {step}: loss 2.9, time {time:.2f}ms" for step, time in enumerate(times)])
+
+
+def test_a_run_that_is_fast_again_is_no_slower_one():
+    assert trend([100.0] * 40 + [200.0] * 30 + [101.0] * 12).kind != "jump"
+    again = run_with(100, 250, 100, 100, 100)
+    assert again.to_dict()["trend"]["message"] == "Iterations 300 to 599 took 251 ms, most others 101 ms."
+    assert again.to_dict()["trend"]["kind"] == "scatter"
+    short = run_with(*[100] * 12, 250, *[100] * 12).to_dict()["trend"]
+    assert "except for iterations 3,600 to 3,899, which were slower" in short["message"]
+    assert [one.code for one in again.findings] == ["slower"]
+    assert breaches(again) == []
+
+
+def test_trend_alarm_and_finding_tell_of_one_slowdown():
+    """Three levels, each slower: one place where it began, one level before and one since."""
+    report = run_with(100, 100, 140, 200)
+    alarm = next(one for one in report.alarms if one.code == "slowdown").message.args
+    finding = next(one for one in report.findings if one.code == "slower").message.args
+    said = report.trend.message.args
+    assert alarm["step"] == finding["first"] == said["step"] == 600
+    assert alarm["after"] == finding["level"] == said["after"]
+    assert alarm["before"] == finding["normal"] == said["before"]
+    assert breaches(report) == []
+
+
+def test_a_run_that_was_slow_at_first_is_faster_since():
+    report = run_with(250, 100, 100, 100)
+    said = report.trend.message.args
+    assert said["pace"] == "faster"
+    assert said["step"] == pytest.approx(300, abs=8)  # a block of lines
+    assert report.trend.trend.first == pytest.approx(0.251, rel=0.01)
+    assert breaches(report) == []

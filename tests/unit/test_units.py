@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 import pytest
 
 from stepscope.core.units import parse_count, parse_moment
 from stepscope.i18n import Language
+from stepscope.report.wrapping import wrap
 
 
 @pytest.mark.parametrize(
@@ -19,10 +21,16 @@ from stepscope.i18n import Language
         (0.17, "170 ms"),
         (5.985, "5.99 s"),
         (12.543, "12.5 s"),
+        (59.94, "59.9 s"),
+        (59.96, "1 min"),
+        (72.5, "1 min 12 s"),
         (99.96, "1 min 40 s"),
         (216, "3 min 36 s"),
         (240, "4 min"),
         (3395, "57 min"),
+        (3569, "59 min"),
+        (3571, "1 h"),
+        (5280, "1 h 28 min"),
         (12_000, "3 h 20 min"),
         (448_600, "5 d 5 h"),
         (float("inf"), "0 s"),
@@ -36,8 +44,53 @@ def test_the_ends_of_a_range_look_alike():
     english = Language.load("en")
     assert english.span(0.022, 1.07) == "0.02–1.07 s"
     assert english.span(86, 116) == "1 min 26 s – 1 min 56 s"
+    assert english.span(3180, 3540) == "53–59 min"
     assert english.span(3180, 3680) == "53–61 min"
+    assert english.span(3360, 4440) == "56 min – 1 h 14 min"
+    assert english.span(0, 6480) == "≤ 1 h 48 min"
+    assert english.span(0.003, 4.26) == "≤ 4.26 s"
+    assert english.span(0.006, 4.26) == "0.01–4.26 s"
+    assert english.span(0, 0) == "0 s"
     assert english.span(40, 130) == "40 s – 2 min 10 s"
+    assert english.span(40, 75) == "40–75 s"
+    assert english.span(50, 75) == "50 s – 1 min 15 s"
+    assert english.span(3180, 7000) == "53 min – 1 h 57 min"
+
+
+def test_no_duration_has_sixty_of_a_unit_that_has_a_larger_one():
+    """What lies next to each other looks alike: 1 h 28 min beside 1 h 9 min, and not 88 min."""
+    english = Language.load("en")
+    for seconds in [
+        *(0.1 * tenth for tenth in range(500, 1100)),
+        *range(100, 48 * 3600, 7),
+        *range(172_800, 10**6, 997),
+    ]:
+        figures = dict(pair.split(" ")[::-1] for pair in re.findall(r"[\d.]+ [a-z]+", english.duration(seconds)))
+        assert float(figures.get("s", 0)) < 60
+        assert float(figures.get("min", 0)) < 60
+        assert float(figures.get("h", 0)) < (24 if "d" in figures else 48)
+
+
+def test_each_language_has_its_own_sign_of_a_day():
+    texts = {code: Language.load(code).duration(448_600) for code in ("en", "de", "es", "fr")}
+    assert texts == {"en": "5 d 5 h", "de": "5 d 5 h", "es": "5 d 5 h", "fr": "5 j 5 h"}
+    assert Language.load("fr").span(259_200, 448_600) == "3 j – 5 j 5 h"
+
+
+def test_a_page_does_not_break_lines_inside_a_duration():
+    german = Language.load("de").unbroken()
+    assert german.duration(247) == "4\N{NO-BREAK SPACE}min\N{NO-BREAK SPACE}7\N{NO-BREAK SPACE}s"
+    assert Language.load("de").duration(247) == "4 min 7 s"
+    assert german.replaced({}).duration(247) == german.duration(247)
+
+
+def test_a_terminal_does_not_break_lines_inside_a_duration():
+    text = "training took 4 min 7 s, 3 h 20 min, 5 d 5 h, 12 % and 5 GiB."
+    lines = {line for width in range(16, 60) for line in wrap(text, width, first="  ", rest="    ")}
+    for whole in ("4 min 7 s", "3 h 20 min", "5 d 5 h", "12 %", "5 GiB"):
+        assert any(whole in line for line in lines)
+    heads = ("min 7 s", "7 s", "20 min", "5 h", "%", "GiB")
+    assert not [line for line in lines if line.strip().startswith(heads)]
 
 
 @pytest.mark.parametrize(("text", "value"), [("491,520", 491520), ("123.59M", 123.59e6), ("1K", 1000), ("x", None)])

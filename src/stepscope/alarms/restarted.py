@@ -16,55 +16,25 @@ What to change
 
 from __future__ import annotations
 
-import numpy as np
-
 from stepscope.alarms._base import Alarm, AlarmEvidence
-from stepscope.columns.statistics import median
 from stepscope.core.message import Seconds, say
-from stepscope.run.model import Run
-from stepscope.run.repeated import num_repeated
+from stepscope.ledger.done_again import lost_seconds
+from stepscope.run.repeated import num_repeated, restarts
 
 CODE = "restarted"
 _MAX_ALARMS = 10
-_LEAST_ROWS = 3
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
     """One alarm per restart, at most ten."""
-    run = evidence.run
+    run, ledger = evidence.run, evidence.ledger
     found: list[Alarm] = []
     steps = run.steps
-    typical_s = evidence.ledger.step.typical_s if evidence.ledger.step is not None else None
-    for index, segment in enumerate(run.segments):
-        if index == 0 or segment.training != run.segments[index - 1].training:
-            continue
-        if len(found) == _MAX_ALARMS:
-            break
+    for index in restarts(run)[:_MAX_ALARMS]:
+        segment = run.segments[index]
         before, after = int(steps.step[segment.first_row - 1]), int(steps.step[segment.first_row])
-        lost = num_repeated(run, index)
-        message = say(
-            "alarm-restarted", before=before, step=after, count=lost, lost=Seconds(lost_seconds(run, index, typical_s))
-        )
-        found.append(
-            Alarm(code=CODE, severity="info", step=after, line=int(steps.line[segment.first_row]), message=message)
-        )
+        count, lost = num_repeated(run, index), Seconds(lost_seconds(run, ledger, index))
+        message = say("alarm-restarted", before=before, step=after, count=count, lost=lost)
+        line = int(steps.line[segment.first_row])
+        found.append(Alarm(code=CODE, severity="info", step=after, line=line, message=message))
     return found
-
-
-def lost_seconds(run: Run, index: int, typical_s: float | None) -> float:
-    """Seconds of the steps before segment `index` that it repeats; unprinted steps count at the level of the others.
-
-    Where too few of these steps are printed for a level, `typical_s` of the whole run is used.
-    """
-    steps, segment = run.steps, run.segments[index]
-    previous = run.segments[index - 1]
-    rows = np.arange(previous.first_row, segment.first_row)
-    rows = rows[(steps.step[rows] >= steps.step[segment.first_row]) & (steps.span[rows] > 0)]
-    if not len(rows):
-        return 0.0
-    num = int(steps.step[segment.first_row - 1] - steps.step[segment.first_row]) + 1
-    silent = max(0, num - int(steps.span[rows].sum()))
-    level_s = float(median(steps.dur_ns[rows])) / 1e9
-    if len(rows) < _LEAST_ROWS and typical_s is not None:
-        level_s = typical_s
-    return float(steps.seconds[rows].sum() + silent * level_s)

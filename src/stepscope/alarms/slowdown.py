@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, Share, say
+from stepscope.ledger.levels import Stretch, normal_level, slower_stretches
+from stepscope.ledger.phases import NormalStep
 from stepscope.source.hardware import Hardware
 
 CODE = "slowdown"
@@ -48,28 +50,35 @@ def _key(gpu: Hardware | None) -> str:
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
-    """One alarm, when the last level is a quarter above the fastest one before it."""
-    step = evidence.ledger.step
+    """One alarm, when the run ends on a stretch a quarter above the level before it."""
+    run, ledger = evidence.run, evidence.ledger
+    step = ledger.step
     if step is None or len(step.regimes) < 2:
         return []
-    last = step.regimes[-1]
-    long_enough = [
-        regime
-        for regime in step.regimes
-        if ((step.rows >= regime.first_row) & (step.rows <= regime.last_row)).sum() >= _LEAST_ROWS
-    ]
-    if last not in long_enough or len(long_enough) < 2:
-        return []
-    fastest = min(long_enough[:-1], key=lambda regime: regime.typical_s)
-    ratio = last.typical_s / fastest.typical_s - 1
-    if ratio < _WORTH_A_WORD:
-        return []
+    long_enough = [one for one in step.regimes[:-1] if _num_rows(step, one.first_row, one.last_row) >= _LEAST_ROWS]
+    # Of a run that was fast for a short time only, that is no normal level; that it was faster is worth an alarm.
+    fastest = min((one.typical_s for one in long_enough), default=None)
+    for normal_s in (normal_level(ledger), fastest):
+        if normal_s is None or not step.regimes[-1].typical_s > (1 + _WORTH_A_WORD) * normal_s > 0:
+            continue
+        for slow in slower_stretches(run, ledger, normal_s)[-1:]:
+            is_lasting = slow.last_row == step.regimes[-1].last_row
+            if is_lasting and _num_rows(step, slow.first_row, slow.last_row) >= _LEAST_ROWS:
+                return [_alarm(evidence, slow)]
+    return []
+
+
+def _num_rows(step: NormalStep, first_row: int, last_row: int) -> int:
+    return int(((step.rows >= first_row) & (step.rows <= last_row)).sum())
+
+
+def _alarm(evidence: AlarmEvidence, slow: Stretch) -> Alarm:
     message = say(
         _key(evidence.hardware),
-        step=last.first_step,
-        before=Seconds(fastest.typical_s),
-        after=Seconds(last.typical_s),
-        share=Share(ratio),
+        step=slow.first_step,
+        before=Seconds(slow.normal_s),
+        after=Seconds(slow.level_s),
+        share=Share(slow.level_s / slow.normal_s - 1),
     )
-    line = int(evidence.run.steps.line[last.first_row])
-    return [Alarm(code=CODE, severity="warning", step=last.first_step, line=line, message=message)]
+    line = int(evidence.run.steps.line[slow.first_row])
+    return Alarm(code=CODE, severity="warning", step=slow.first_step, line=line, message=message)

@@ -7,23 +7,23 @@ made the run do twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.analysis.best import Best
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
-from stepscope.ledger.phases import Basis, Ledger, Phase, PhaseTotal, Regime
+from stepscope.ledger.done_again import lost_seconds
+from stepscope.ledger.levels import slower_stretches
+from stepscope.ledger.phases import Basis, Ledger, Phase, PhaseTotal
 from stepscope.ledger.timeline import timeline
 from stepscope.run.model import Run
-from stepscope.run.repeated import num_repeated
+from stepscope.run.repeated import num_repeated, restarts
 
 LEAST_SHARE = 0.01  # of the wall time; less is not worth a word
-_SLOWER = 1.1  # times the normal level
-_LEAST_OF_STEPS = 0.2  # the normal level is the quickest one that at least this share of the steps had
 _MOST_STRETCHES = 5
+_DOUBT = 0.05  # of seconds that rest on a level
 _SETTINGS = {"evaluation": "eval_interval", "checkpoint": "checkpoint_interval", "data": "num_workers"}
 # Seconds that the log does not explain are said where the ledger is, not as something to act on.
 _NO_FINDING = frozenset({"step", "unlogged"})
@@ -133,89 +133,31 @@ def _share_before(run: Run, ledger: Ledger, best: Best) -> dict[Phase, float]:
 
 def _slower(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFinding]:
     """Stretches of steps above the run's own normal level."""
-    normal_s = _normal_level(ledger)
-    if normal_s is None or run.format.habits.step_cost_follows_schedule:
-        return
-    stretches: list[list[Regime]] = []
-    regimes = _by_process(run, ledger.step.regimes if ledger.step is not None else ())
-    for place, regime in enumerate(regimes):
-        if best is not None and regime.first_row >= best.row:
-            break
-        if regime.typical_s <= _SLOWER * normal_s:
-            continue
-        # The steps of another process begin again: one stretch of both would end before it begins.
-        if stretches and stretches[-1][-1] is regimes[place - 1] and regimes[place - 1].last_step < regime.first_step:
-            stretches[-1].append(regime)
-        else:
-            stretches.append([regime])
-    costs = sorted(((_extra_s(own, normal_s, run, best), own) for own in stretches), key=lambda one: -one[0])
-    for seconds, own in costs[:_MOST_STRETCHES]:
-        share = seconds / ledger.wall_s
-        until = own[-1].last_step if best is None else min(own[-1].last_step, int(run.steps.step[best.row]))
-        count = sum(max(0, min(regime.last_step, until) - regime.first_step + 1) for regime in own)
+    stretches = slower_stretches(run, ledger, end_row=None if best is None else best.row)
+    for slow in sorted(stretches, key=lambda one: -one.seconds)[:_MOST_STRETCHES]:
+        share = slow.seconds / ledger.wall_s
         message = say(
             "finding-slower",
-            first=own[0].first_step,
-            last=until,
-            level=Seconds(normal_s + seconds / count if len(own) > 1 and count else own[0].typical_s),
-            normal=Seconds(normal_s),
-            seconds=Seconds(seconds),
+            first=slow.first_step,
+            last=slow.last_step,
+            level=Seconds(slow.level_s),
+            normal=Seconds(slow.normal_s),
+            seconds=Seconds(slow.seconds),
             share=Share(share),
         )
         # The normal level itself is known to about a twentieth of what is above it.
-        yield CostFinding("slower", seconds, 0.95 * seconds, 1.05 * seconds, share, "inferred", message)
-
-
-def _by_process(run: Run, regimes: Sequence[Regime]) -> list[Regime]:
-    """The levels, cut where the run was started again."""
-    steps, found = run.steps.step, list[Regime]()
-    starts = [segment.first_row for segment in run.segments[1:]]
-    for regime in regimes:
-        cuts = [row for row in starts if regime.first_row < row <= regime.last_row]
-        edges = [regime.first_row, *cuts, regime.last_row + 1]
-        for first, end in pairwise(edges):
-            own = regime._replace(first_row=first, last_row=end - 1)
-            first_step = int(steps[first]) if first != regime.first_row else regime.first_step
-            last_step = int(steps[end - 1]) if end - 1 != regime.last_row else regime.last_step
-            found.append(own._replace(first_step=first_step, last_step=last_step))
-    return found
-
-
-def _extra_s(regimes: list[Regime], normal_s: float, run: Run, best: Best | None) -> float:
-    last = int(run.steps.step[best.row]) if best is not None else None
-    total = 0.0
-    for regime in regimes:
-        end = regime.last_step if last is None else min(regime.last_step, last)
-        total += max(0, end - regime.first_step + 1) * (regime.typical_s - normal_s)
-    return total
-
-
-def _normal_level(ledger: Ledger) -> float | None:
-    """The quickest level that a fair share of the steps had."""
-    regimes = ledger.step.regimes if ledger.step is not None else ()
-    sizes = [max(1, regime.last_step - regime.first_step + 1) for regime in regimes]
-    levels = [
-        regime.typical_s
-        for regime, size in zip(regimes, sizes, strict=True)
-        if size >= _LEAST_OF_STEPS * sum(sizes) and regime.typical_s > 0
-    ]
-    return min(levels, default=None)
+        low_s, high_s = (1 - _DOUBT) * slow.seconds, (1 + _DOUBT) * slow.seconds
+        yield CostFinding("slower", slow.seconds, low_s, high_s, share, "inferred", message)
 
 
 def _repeated(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFinding]:
     """Steps that a restart made the run do again: those of the process before it are lost."""
-    if ledger.step is None or len(run.segments) < 2:
+    own = restarts(run, None if best is None else best.row)
+    count = sum(num_repeated(run, index) for index in own)
+    seconds = sum(lost_seconds(run, ledger, index) for index in own)
+    if not count or not seconds > 0:
         return
-    lost = 0
-    for index, (one, following) in enumerate(pairwise(run.segments), start=1):
-        if one.training != following.training or (best is not None and following.first_row > best.row):
-            continue
-        lost += num_repeated(run, index)
-    if not lost:
-        return
-    # At the normal level: what is above it counts as a slower stretch already.
-    seconds = lost * (_normal_level(ledger) or ledger.step.typical_s)
     share = seconds / ledger.wall_s
-    message = say("finding-repeated", count=lost, seconds=Seconds(seconds), share=Share(share))
-    low, high = min(seconds, lost * ledger.step.low_s), max(seconds, lost * ledger.step.high_s)
-    yield CostFinding("lost_work", seconds, low, high, share, "inferred", message, "checkpoint_interval")
+    message = say("finding-repeated", count=count, seconds=Seconds(seconds), share=Share(share))
+    low_s, high_s = (1 - _DOUBT) * seconds, (1 + _DOUBT) * seconds
+    yield CostFinding("lost_work", seconds, low_s, high_s, share, "inferred", message, "checkpoint_interval")

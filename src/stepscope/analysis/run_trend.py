@@ -12,6 +12,7 @@ from stepscope.columns.statistics import median
 from stepscope.core.message import Argument, Decimal, Message, Seconds, Share, say
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import is_coarse
+from stepscope.ledger.levels import Stretch, slower_stretches
 from stepscope.ledger.phases import Ledger
 from stepscope.run.model import Floats, Ints, Run
 
@@ -24,6 +25,10 @@ _EVERY_LEAST = 2
 _TICKS = 40
 _MANY_BLOCKS, _LEAST_BLOCKS = 8, 4
 _CHANGES = frozenset({"two speeds", "jump", "drift"})
+_WORTH_A_WORD = 0.01  # of the time, that a slower stretch cost
+_MOSTLY = 0.9
+# A level of the ledger may begin this many rows, or this share of them, from where the trend has the change.
+_NEAR_ROWS, _NEAR = 3, 0.05
 _TICKS_OFF = 1.5  # two times that differ by less may be one
 
 
@@ -56,12 +61,75 @@ def trend_of(run: Run, ledger: Ledger) -> RunTrend | None:
     if len(run) and (steps.span > 0).any():
         rows = _own_rows(run, ledger)
         trend = _seconds_trend(run, rows)
-        return None if trend is None else _worded(trend, "s", run)
+        return None if trend is None else _by_levels(trend, run, ledger, rows)
     rate = run.asides.rate
     if rate is None or run.asides.rate_unit is None or len(rate) != len(run):
         return None
     trend = find_trend(rate, steps.step, is_high_slow=False)
     return None if trend is None else _worded(trend, run.asides.rate_unit, run)
+
+
+def _by_levels(trend: Trend, run: Run, ledger: Ledger, rows: Ints) -> RunTrend:
+    """The trend in the figures of the ledger's levels: findings and the alarm of a slowdown go by those, too."""
+    slow = _slower(run, ledger, rows)
+    if trend.kind == "one" or ledger.step is None or _is_mixed(trend, slow):
+        return _worded(trend, "s", run)
+    regimes, most = ledger.step.regimes, max(slow, key=lambda one: one.seconds, default=None)
+    at_end = next((one for one in slow if one.last_row == regimes[-1].last_row), None)
+    if at_end is not None and at_end.first_row > rows[0]:
+        return _worded(_jump(trend, at_end.normal_s, at_end.level_s, at_end.first_step), "s", run)
+    if most is None or at_end is not None:
+        is_jump = trend.kind == "jump"
+        return _worded(trend._replace(since=_level_begins(trend, ledger, rows, run)) if is_jump else trend, "s", run)
+    if most.first_row <= rows[0]:
+        after = next(one for one in regimes if one.last_row > most.last_row)
+        return _worded(_jump(trend, most.level_s, most.normal_s, max(after.first_step, most.last_step + 1)), "s", run)
+    between = {"first": most.first_step, "last": most.last_step}
+    if trend.kind == "steady":
+        steady = _worded(trend, "s", run)
+        return steady._replace(message=say("trend-steady-but", **steady.message.args, **between))
+    levels = {"level": Seconds(most.level_s), "normal": Seconds(most.normal_s)}
+    over = trend._replace(kind="scatter", change=0.0, since=None, other=())
+    return RunTrend(over, "s", say("trend-between", **between, **levels))
+
+
+def _slower(run: Run, ledger: Ledger, rows: Ints) -> list[Stretch]:
+    """The slower stretches of the last training that cost enough to be findings."""
+    worth_s = _WORTH_A_WORD * ledger.wall_s
+    return [
+        one for one in slower_stretches(run, ledger) if one.seconds >= worth_s and len(rows) and one.last_row >= rows[0]
+    ]
+
+
+def _is_mixed(trend: Trend, slow: list[Stretch]) -> bool:
+    """Whether there are two speeds, and the rarer one is not just that of some stretches."""
+    if trend.kind != "two speeds":
+        return False
+    steps = np.array(trend.other)
+    inside = np.zeros(len(steps), dtype=bool)
+    for one in slow:
+        inside |= (steps >= one.first_step) & (steps <= one.last_step)
+    return bool(inside.mean() < _MOSTLY)
+
+
+def _jump(trend: Trend, before_s: float, after_s: float, since: int) -> Trend:
+    change = after_s / before_s - 1
+    return trend._replace(kind="jump", change=change, first=before_s, last=after_s, since=since, other=())
+
+
+def _level_begins(trend: Trend, ledger: Ledger, rows: Ints, run: Run) -> int | None:
+    """Since when the last level holds: where the ledger's level changes that way nearby, else as the trend has it."""
+    regimes = ledger.step.regimes if ledger.step is not None else ()
+    steps = run.steps.step[rows]
+    place = rows[int(np.argmax(steps == trend.since))]
+    near = max(_NEAR_ROWS, _NEAR * len(rows))
+    changes = [
+        after
+        for before, after in pairwise(regimes)
+        if (after.typical_s > before.typical_s) == (trend.change > 0) and abs(after.first_row - place) <= near
+    ]
+    nearest = min(changes, key=lambda one: abs(one.first_row - place), default=None)
+    return trend.since if nearest is None else nearest.first_step
 
 
 def _seconds_trend(run: Run, rows: Ints) -> Trend | None:

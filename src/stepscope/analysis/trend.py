@@ -28,6 +28,8 @@ _LEAST_SHARE = 0.1
 # Values this many times the median or more are far off, if they are few.
 _FAR = 1.4
 _MOSTLY = 0.8
+# A new level holds where the last tenth of the blocks, and two at least, is nearer to it than to the old one.
+_END, _LEAST_OF_END, _STAYS = 10, 2, 0.5
 # Up to this many rows the first and the last speak for themselves.
 _FEW = 12
 # Two or three rows show a change only where each is further on than the one before, and by this much in all.
@@ -127,6 +129,9 @@ def _jump(plain: Trend, level: Floats, steps: Ints) -> Trend | None:
         return None
     if min(at, len(level) - at) == 1 and abs(after - before) < 8 * max(spread, 0.02):
         return None  # a single row is a new level only where it is far off
+    end = float(median(level[max(at, len(level) - max(_LEAST_OF_END, len(level) // _END)) :]))
+    if (end - before) / (after - before) < _STAYS:
+        return None  # a level that was left again is none that the run has now
     del slope
     return plain._replace(
         kind="jump", change=change, first=float(np.exp(before)), last=float(np.exp(after)), since=int(steps[at])

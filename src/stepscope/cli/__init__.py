@@ -104,10 +104,11 @@ def _print_error(problem: StepscopeError, arguments: list[str]) -> None:
     first = code.split(",")[0]
     language = Language.load(first if first in languages() else system_language())
     sentence, hint = error_text(problem, language)
+    # Programs look for the key and its colon: those are alike in every language.
     print(f"{language.text('error-title')}[{problem.key}]: {sentence}", file=sys.stderr)
     if problem.place:
         print(f"  --> {redact(problem.place)}", file=sys.stderr)
     if problem.excerpt:
         print(f"   |  {problem.excerpt}", file=sys.stderr)
     if hint:
-        print(f"  {language.text('error-try')}: {hint}", file=sys.stderr)
+        print("  " + language.text("labelled", label=language.text("error-try"), text=hint), file=sys.stderr)

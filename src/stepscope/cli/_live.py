@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import re
-import shlex
 import subprocess
 import sys
 from collections import deque
@@ -62,7 +61,7 @@ def add_live_arguments(parser: argparse.ArgumentParser, *, plain: str = "Print o
 def add_alarm_arguments(parser: argparse.ArgumentParser) -> None:
     """Where alarms are sent."""
     parser.add_argument(
-        "--exec", metavar="CMD", help="Run this command at each alarm; the alarm's text is in $STEPSCOPE_ALARM"
+        "--exec", metavar="CMD", help="Run this shell command at each alarm; the alarm's text is in $STEPSCOPE_ALARM"
     )
     parser.add_argument(
         "--notify",
@@ -136,8 +135,14 @@ class AlarmSender:
             if self._command:
                 environment = os.environ | {_ALARM_TEXT: text, f"{_ALARM_TEXT}_CODE": alarm.code}
                 try:
+                    # By the shell, which knows $STEPSCOPE_ALARM and >>. The command is the user's, word for word: what
+                    # a log says is in the environment only.
                     subprocess.Popen(
-                        shlex.split(self._command), env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+                        self._command,
+                        shell=True,
+                        env=environment,
+                        stdin=subprocess.DEVNULL,
+                        start_new_session=True,
                     )
                 except (OSError, ValueError) as problem:
                     print(f"--exec: {problem}", file=sys.stderr)

@@ -13,11 +13,13 @@ import argparse
 import sys
 
 from stepscope.cli import COMMANDS, _completion
+from stepscope.cli._flags import add_language_argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The shell."""
     parser.add_argument("shell", choices=_completion.SHELLS, metavar="SHELL", help="Shell: bash, zsh or fish")
+    add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

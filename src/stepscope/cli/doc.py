@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import sys
 
+from stepscope.cli._answer import chosen_languages
+from stepscope.cli._flags import add_language_argument
 from stepscope.core.errors import UsageError
 
 
@@ -21,10 +24,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="Code such as C09, A101 or nan, GPU such as 4070, or cards (default: list all codes)",
     )
+    add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a rule's docstring."""
+    """Print a rule's docstring; in another language, say that it is English only."""
+    code = _print_page(args)
+    language = chosen_languages(args)[0]
+    if language.code != "en":
+        sys.stdout.flush()
+        print(language.text("doc-in-english"), file=sys.stderr)
+    return code
+
+
+def _print_page(args: argparse.Namespace) -> int:
     from stepscope import advice, alarms, audit, causes
 
     pages = {**causes.rules(), **advice.rules(), **alarms.rules(), **audit.rules()}

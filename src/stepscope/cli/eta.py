@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 def _remarks(report: Report, language: Language, *, is_terminal: bool) -> Iterator[str]:
     """What the forecast rests on, and whether the run goes on at all; for stderr."""
     from stepscope.report.wording.finish import interval_lines
-    from stepscope.report.wording.sentence import capital
+    from stepscope.report.wording.sentence import capital, ended
 
     end = report.forecast
     if isinstance(end, Forecast) and report.run.settings["max_steps"].origin == "default":
@@ -76,7 +76,7 @@ def _remarks(report: Report, language: Language, *, is_terminal: bool) -> Iterat
             yield language.text("assume-like", path=end.like[0], count=len(end.like))
         if not end.is_finished:
             if report.state.value == "stopped":
-                yield f"{capital(language.say(report.state.evidence))}."
+                yield ended(capital(language.say(report.state.evidence)))
             yield from interval_lines(end, language)
     if report.run.format.inferred is not None and is_terminal:
         from stepscope.report.inferred import inferred_lines

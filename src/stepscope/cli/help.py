@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from stepscope.cli import COMMANDS, GROUPS, _help
+from stepscope.cli._flags import add_language_argument
 from stepscope.core.errors import UsageError
 from stepscope.core.nearest import nearest
 
@@ -16,6 +17,7 @@ from stepscope.core.nearest import nearest
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command."""
     parser.add_argument("name", nargs="?", metavar="COMMAND", help="Command to explain (default: list them all)")
+    add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepscope import __version__
+from stepscope.cli._flags import add_language_argument
 from stepscope.core.boundary import confined_to, is_readable
 from stepscope.core.errors import UsageError
 from stepscope.core.unseen import to_json, visible
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--root", default=".", metavar="FOLDER", help="Folder whose files may be read (default: the current one)"
     )
+    add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from stepscope.cli._flags import number
+from stepscope.cli._flags import add_language_argument, number
 from stepscope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="Speed relative to the original (default: 1)",
     )
+    add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

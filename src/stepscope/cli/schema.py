@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from stepscope.cli._flags import add_language_argument
 from stepscope.report.documents import kinds, schema, schema_text
 
 
@@ -17,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kind", nargs="?", choices=kinds(), metavar="KIND", help=f"Document: {', '.join(kinds())} (default: list them)"
     )
+    add_language_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

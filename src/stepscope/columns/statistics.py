@@ -13,6 +13,8 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+_FURTHEST, _HALVINGS = 10.0, 60
+
 Method = Literal["linear", "lower", "higher"]
 
 
@@ -72,3 +74,18 @@ def distinct(values: npt.ArrayLike) -> npt.NDArray[Any]:
     """The distinct values, in order. NaN is not expected."""
     ordered = np.sort(np.asarray(values), axis=None)
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
+
+
+def normal_quantile(share: float) -> float:
+    """How many standard deviations above the mean this share of a normal distribution ends.
+
+    `statistics.NormalDist` says the same, and imports `random` and `fractions` for it.
+    """
+    low, high = -_FURTHEST, _FURTHEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if 0.5 * math.erfc(-middle / math.sqrt(2)) < share:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2

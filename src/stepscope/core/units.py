@@ -20,6 +20,8 @@ MONTHS = {
 }
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])")
 _UNIT_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+# From here on a duration is written in minutes, in hours; the end of a range may go on to 99 of a unit.
+_MINUTE, _HOUR, _MOST_OF_A_UNIT = 59.95, 59.5 * 60, 99.5
 _DECIMAL_UNITS = {"ms": 1e-3, "s": 1.0}
 _SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
 
@@ -51,8 +53,9 @@ def parse_duration(text: str) -> float | None:
 def duration_parts(seconds: float, scale: float | None = None) -> list[tuple[float, int, str]]:
     """Split a duration into (number, decimals, unit sign), largest first, about three digits in all.
 
-    `0.17 → 170 ms`, `5.985 → 5.99 s`, `216 → 3 min 36 s`, `12000 → 3 h 20 min`, `200000 → 2 d 8 h`.
-    `scale` is a duration whose units to use instead, so that the two ends of a range look alike.
+    `0.17 → 170 ms`, `5.985 → 5.99 s`, `216 → 3 min 36 s`, `5280 → 1 h 28 min`, `200000 → 2 d 8 h`. Never 60 or more
+    of a unit, so that two durations next to each other look alike; hours go on to 48, or a day would be too coarse.
+    `scale` is a duration whose units to use instead.
     """
     if not math.isfinite(seconds):
         return [(0.0, 0, "s")]
@@ -65,16 +68,27 @@ def duration_parts(seconds: float, scale: float | None = None) -> list[tuple[flo
         return [(seconds * 1e3, 2 if size < 0.00995 else 1 if size < 0.0995 else 0, "ms")]
     if size < 9.995:
         return [(seconds, 2, "s")]
-    if size < 99.95:
+    if size < _MINUTE:
         return [(seconds, 1, "s")]
     sign, own = (-1 if seconds < 0 else 1), abs(seconds)
     if round(size) < 600:
         return _pair(sign, round(own), 60, "min", "s")
-    if round(size / 60) < 100:
+    if size < _HOUR:
         return [(sign * round(own / 60), 0, "min")]
     if round(size / 60) < 48 * 60:
         return _pair(sign, round(own / 60), 60, "h", "min")
     return _pair(sign, round(own / 3600), 24, "d", "h")
+
+
+def range_parts(low: float, high: float) -> tuple[list[tuple[float, int, str]], list[tuple[float, int, str]]]:
+    """Both ends of a range in the same units, those of its middle: `55–61 min`, but `56 min – 1 h 14 min`.
+
+    What lies in the range is written next to it, and one unit is read at a glance.
+    """
+    for unit_s, sign, limit_s in ((1.0, "s", _MINUTE), (60.0, "min", _HOUR)):
+        if unit_s <= low and (low + high) / 2 < limit_s <= high < _MOST_OF_A_UNIT * unit_s:
+            return [(round(low / unit_s), 0, sign)], [(round(high / unit_s), 0, sign)]
+    return duration_parts(low, high), duration_parts(high)
 
 
 def doubtful_parts(seconds: float, low: float, high: float) -> list[tuple[float, int, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import decimal
 import locale as system_locale
@@ -55,6 +56,7 @@ class Language:
         ends = [mark.start() for mark in marks[1:]] + [len(source)]
         self._source = {mark["key"]: source[mark.start() : end] for mark, end in zip(marks, ends, strict=True)}
         self._entries: dict[str, Entry] = {}
+        self._blank = " "
 
     @staticmethod
     @cache
@@ -66,6 +68,13 @@ class Language:
         """This language where some messages (the keys) say what others (the values) do."""
         found = Language(self.code, "\n".join(self._source.values()))
         found._source = self._source | {key: self._source[other] for key, other in others.items()}
+        found._blank = self._blank
+        return found
+
+    def unbroken(self) -> Language:
+        """This language for a page: no line of it ends inside a duration or a percentage."""
+        found = copy.copy(self)
+        found._blank = "\N{NO-BREAK SPACE}"
         return found
 
     @property
@@ -160,24 +169,31 @@ class Language:
         return self._joined(units.duration_parts(seconds, scale))
 
     def _joined(self, parts: list[tuple[float, int, str]]) -> str:
-        return " ".join(f"{self.number(value, digits)} {unit}" for value, digits, unit in parts)
+        blank = self._blank
+        return blank.join(f"{self.number(value, digits)}{blank}{self._unit(sign)}" for value, digits, sign in parts)
+
+    def _unit(self, sign: str) -> str:
+        return self.text("unit-day") if sign == "d" else sign
 
     def is_range(self, low: float, high: float) -> bool:
         """Whether the two ends look different when they are written."""
-        return self.duration(low, high) != self.duration(high)
+        first, last = units.range_parts(low, high)
+        return self._joined(first) != self._joined(last)
 
     def joined(self, texts: list[str]) -> str:
         """Statements in a row, separated as the language does it."""
         return self.text("statements-separator").replace("…", "").join(texts)
 
     def span(self, low: float, high: float) -> str:
-        """A range of durations; the unit only once where both ends have just that one."""
+        """A range of durations; the unit only once where both ends have just that one; from nothing on, its end."""
         if not self.is_range(low, high):
             return self.duration(high)
-        first, last = units.duration_parts(low, high), units.duration_parts(high)
+        first, last = units.range_parts(low, high)
+        if not any(round(value, digits) for value, digits, _ in first):
+            return f"≤{self._blank}{self._joined(last)}"
         if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
-            return f"{self.number(first[0][0], first[0][1])}–{self.number(last[0][0], last[0][1])} {last[0][2]}"
-        return f"{self.duration(low, high)} – {self.duration(high)}"
+            return f"{self.number(first[0][0], first[0][1])}–{self._joined(last)}"
+        return f"{self._joined(first)} – {self._joined(last)}"
 
     def clock(self, moment: dt.datetime, near: dt.datetime | None = None) -> str:
         """A clock time on 24 hours; with the date when that is not the day of `near`."""

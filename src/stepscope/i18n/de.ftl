@@ -3,7 +3,9 @@
 ## Zahlen
 
 number-least-grouped = 1000
+unit-day = d
 statements-separator = …; …
+labelled = { $label }: { $text }
 clock-with-date = { $date }, { $time }
 
 ## Phasen, Belege, Herkunft
@@ -23,6 +25,7 @@ basis-measured = gemessen
 basis-inferred = abgeleitet
 basis-assumed = geschätzt
 basis-unpriced = { $count }×, ohne Zeitangabe
+basis-in-steps = { $count }×, im Training enthalten
 origin-flag = angegeben
 origin-config = Config
 origin-log = Log
@@ -42,6 +45,7 @@ run-normal-one = Eine normale Iteration dauert { $duration }.
 run-tokens = { $tokens } Tokens/s.
 run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
+run-evaluations-inside = Die Evaluierungen sind darin enthalten: Eine Zeile umfasst die Iterationen vor ihr samt Evaluierung und nennt keine Zeit für sie allein.
 run-sampled = Das Log enthält nur jede { $count }. Iteration; die Zeiten der übrigen sind aus den ausgegebenen geschätzt.
 run-settings = Einstellungen: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -55,6 +59,8 @@ gpu-temperature = { $degrees } °C
 trend-one = Eine einzelne Zeile zeigt keinen Trend.
 trend-one-time = Eine einzelne ausgegebene Zeit zeigt keinen Trend.
 trend-steady = Gleichmäßig (± { $share }): keine Verlangsamung in diesen Zeilen.
+trend-steady-but = Gleichmäßig (± { $share }), nur die Iterationen { $first } bis { $last } waren langsamer.
+trend-between = Die Iterationen { $first } bis { $last } dauerten { $level }, die meisten anderen { $normal }.
 trend-scatter = Kein Trend: Die Zeiten schwanken zwischen { $low } und { $high }.
 trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $other_low } bis { $other_high }, die übrigen { $low } bis { $high }. Erstere sind um den Faktor { $factor } { $pace ->
     [faster] schneller
@@ -277,7 +283,7 @@ alarm-restarted = { $count ->
     [one] Der Lauf wurde nach Iteration { $before } neu gestartet, ab Iteration { $step }: Eine Iteration ({ $lost }) wurde zweimal gerechnet.
    *[other] Der Lauf wurde nach Iteration { $before } neu gestartet, ab Iteration { $step }: { $count } Iterationen ({ $lost }) wurden zweimal gerechnet.
   }
-alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }.
+alarm-slowdown = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }.
 alarm-contradiction = { $setting } ist mit { $stated } angegeben, aber das Log zeigt { $seen }; verwendet wird der Wert aus dem Log.
 alarm-contradiction-mfu = { $setting } ist mit { $stated } angegeben, aber die ausgegebene MFU und die Zeiten passen zu { $seen }: Prüfe die Config und ob diese Kopie des Trainers ihre MFU auf die Spitzenleistung einer anderen GPU bezieht.
 state-total = Iteration { $step } von { $total } ist die letzte
@@ -358,6 +364,7 @@ formats-try-none = Kein bekanntes Format passt zu dieser Datei.
 formats-try-claimed = { $name }: { $count } von { $lines } Zeilen erkannt, davon { $steps } als Iterationen
 demo-intro = Der Referenzfall: nanoGPT auf einer RTX 4070 um 02:30. Zum Nachvollziehen: { $command }
 written = geschrieben: { $path }
+doc-in-english = Diese Seiten gibt es nur auf Englisch.
 error-title = Fehler
 error-try = Abhilfe
 
@@ -1258,10 +1265,10 @@ throttle-power_brake = das Netzteil
 throttle-sync_boost = die langsamste GPU ihrer Gruppe
 live-gpu = GPU
 alarm-near-oom = { $used } von { $total } GiB GPU-Speicher sind belegt: Dem Lauf geht bald der Speicher aus. Ein kleinerer Batch mit mehr Akkumulation braucht weniger.
-alarm-slowdown-thermal = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die GPU senkt ihren Takt, weil sie zu heiß ist: Prüfe Lüfter, Staub und Luftzufuhr.
-alarm-slowdown-power = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Die GPU ist an ihrer Leistungsgrenze: siehe nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Auf der GPU läuft ein weiterer Prozess: nvidia-smi zeigt, welcher.
-alarm-slowdown-memory = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, jetzt { $after }. Der GPU-Speicher ist voll, und was nicht hineinpasst, wandert womöglich in den RAM: Ein kleinerer Batch hilft.
+alarm-slowdown-thermal = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }. Die GPU senkt ihren Takt, weil sie zu heiß ist: Prüfe Lüfter, Staub und Luftzufuhr.
+alarm-slowdown-power = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }. Die GPU ist an ihrer Leistungsgrenze: siehe nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }. Auf der GPU läuft ein weiterer Prozess: nvidia-smi zeigt, welcher.
+alarm-slowdown-memory = Seit Iteration { $step } sind die Iterationen um { $share } langsamer: vorher { $before }, seitdem { $after }. Der GPU-Speicher ist voll, und was nicht hineinpasst, wandert womöglich in den RAM: Ein kleinerer Batch hilft.
 alarm-finished = Der Lauf ist fertig: Iteration { $step }.
 notify-failed = { $count ->
     [one] Eine Benachrichtigung ließ sich nicht senden; prüfe die Adresse von --notify.
@@ -1439,8 +1446,8 @@ finding-stall = Ungeklärte Pausen dauerten { $seconds }, { $share } der Zeit.
 finding-gap = { $seconds } lang lief nichts, { $share } der Zeit: Neustarts oder ein angehaltener Rechner.
 finding-slower = Die Iterationen { $first } bis { $last } dauerten { $level } statt { $normal }: Das kostete { $seconds }, { $share } der Zeit.
 finding-repeated = { $count ->
-    [one] Eine Iteration lief nach einem Neustart doppelt: bei normalem Tempo { $seconds } Training, { $share } der Zeit.
-   *[other] { $count } Iterationen liefen nach Neustarts doppelt: bei normalem Tempo { $seconds } Training, { $share } der Zeit.
+    [one] Eine Iteration lief nach einem Neustart doppelt: { $seconds } Training, { $share } der Zeit.
+   *[other] { $count } Iterationen liefen nach Neustarts doppelt: { $seconds } Training, { $share } der Zeit.
   }
 finding-after-best = Am niedrigsten war der Validierungs-Loss bei Iteration { $step } ({ $loss }). Die { $seconds } danach, { $share } der Zeit, haben das Modell verschlechtert.
 
@@ -1477,6 +1484,8 @@ summary-nothing-lost = Keine Trainingszeit verloren: Es war noch keine Iteration
 summary-left = Noch { $left }{ $range }
 summary-left-done = Noch { $left }{ $range } · Ende: { $time }
 summary-left-if = Noch { $left }{ $range }, falls es weiterläuft
+summary-left-default = Noch { $left }{ $range }, falls die voreingestellten { $count } Iterationen gelten
+summary-left-done-default = Noch { $left }{ $range } · Ende: { $time }, falls die voreingestellten { $count } Iterationen gelten
 summary-resumed = Laufzeit: { $wall }; bei Fortsetzung noch { $left }{ $range }
 summary-took = Dauer: { $wall }
 summary-took-each = Dauer: { $wall }, { $level } pro Iteration
@@ -1541,8 +1550,8 @@ screen-inferred = Unbekanntes Format, anhand seines Aufbaus gelesen ({ $confiden
 fleet-listing = Bisher { $found } Logs gefunden
 fleet-progress = { $done } von { $total } · { $rate } pro Sekunde · noch { $left }
 fleet-scanned = { $runs ->
-    [one] Ein Lauf gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
-   *[other] { $runs } Läufe gelesen, { $failed } nicht verstanden; { $known } von { $found } Ordnern und Logs waren unverändert.
+    [one] Ein Lauf gelesen, { $failed } nicht verstanden; Ordner und Logs unverändert: { $known } von { $found }.
+   *[other] { $runs } Läufe gelesen, { $failed } nicht verstanden; Ordner und Logs unverändert: { $known } von { $found }.
   }
 fleet-unreadable-folder = Warnung: Der Ordner { $path } lässt sich nicht auflisten
 error-bad-workers = --workers erwartet eine ganze Zahl von 1 bis 4095
@@ -1937,6 +1946,11 @@ note-which-many = { $count } davon sind kein langsameres Training: { $trainer } 
     [evaluation] den Loss zu messen
    *[save] einen Checkpoint zu speichern
 }, und seine Uhr läuft weiter.
+note-which-all = Keine davon ist langsameres Training: { $trainer } hält dort an, um { $stops ->
+    [both] den Loss zu messen und einen Checkpoint zu speichern
+    [evaluation] den Loss zu messen
+   *[save] einen Checkpoint zu speichern
+}, und seine Uhr läuft weiter.
 note-micro = Eine Iteration besteht aus { $accumulation } Mikro-Batches zu { $batch } Sequenzen, Forward und Backward.
 note-took = Iteration { $step } dauerte { $duration }: { $parts }.
 note-alike = { $count ->
@@ -1952,7 +1966,7 @@ note-section-first = Warum Iteration { $step } so lange dauert ({ $duration })
 note-first = Das Warm-up fällt einmal pro Start an: Kompilieren und erste GPU-Nutzung.
 note-section-summary = Zusammenfassung
 note-sum-planned = Die langsamen Iterationen sind geplante Stopps, kein langsames Training: Evaluierungen und Checkpoints kosten { $share } der Zeit.
-note-sum-normal = Eine normale Iteration dauert { $duration }. Diese Zahl bestimmt das Tempo.
+note-sum-normal = Eine normale Iteration dauert { $duration }.
 note-at-most = { $phase } höchstens { $duration }
 note-closing = Voraussichtliches Ende des Trainings: etwa { $time } ({ $low } – { $high }).
 

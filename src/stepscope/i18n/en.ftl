@@ -5,7 +5,9 @@
 
 # From here on, thousands are set apart.
 number-least-grouped = 1000
+unit-day = d
 statements-separator = …; …
+labelled = { $label }: { $text }
 clock-with-date = { $date }, { $time }
 
 ## Phases, evidence, origins
@@ -25,6 +27,7 @@ basis-measured = measured
 basis-inferred = inferred
 basis-assumed = assumed
 basis-unpriced = { $count }×, not timed
+basis-in-steps = { $count }×, part of training
 origin-flag = stated
 origin-config = config
 origin-log = log
@@ -44,6 +47,7 @@ run-normal-one = A normal iteration takes { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-regimes = The speed changed: { $levels }.
 run-level = { $duration } from iteration { $step }
+run-evaluations-inside = That includes the evaluations: a line covers the iterations before it and its evaluation, and does not time them apart.
 run-sampled = The log prints one iteration in { $count }; the rest are estimated from the printed ones.
 run-settings = Settings: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -57,6 +61,8 @@ gpu-temperature = { $degrees } °C
 trend-one = A single line shows no trend.
 trend-one-time = A single printed time shows no trend.
 trend-steady = Steady within { $share }: no slowdown in these lines.
+trend-steady-but = Steady within { $share }, except for iterations { $first } to { $last }, which were slower.
+trend-between = Iterations { $first } to { $last } took { $level }, most others { $normal }.
 trend-scatter = No trend: the times vary between { $low } and { $high }.
 trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $other_low } to { $other_high }, the others { $low } to { $high }: { $factor } times { $pace ->
     [faster] faster
@@ -249,7 +255,10 @@ change-unknown = No advice: this log does not show what evaluations cost.
 change-scope-rest = Savings over the rest of this run. They overlap, so do not add them up.
 change-scope-run = Savings over a run like this one. They overlap, so do not add them up.
 change-line = { $change }: saves { $duration } ({ $span })
-advice-a101-costs = You see the validation loss { $factor } times less often. Checkpoints are saved only after evaluations, so a crash can cost up to { $steps } iterations ({ $duration }).
+advice-a101-costs = You see the validation loss { $factor ->
+    [2] half as often
+   *[other] { $factor } times less often
+  }. Checkpoints are saved only after evaluations, so a crash can cost up to { $steps } iterations ({ $duration }).
 advice-a101-evidence = { $count } evaluations of { $duration } each take { $share } of the time. A larger interval means fewer of them.
 advice-a102-costs = The standard error of the validation loss grows from { $before } to { $after }.
 advice-a102-costs-unknown = The standard error of the validation loss grows by a factor of { $factor }; this log has too few losses to say from what value.
@@ -279,7 +288,7 @@ alarm-restarted = { $count ->
     [one] The run was started again after iteration { $before }, at { $step }: one iteration ({ $lost }) was done twice.
    *[other] The run was started again after iteration { $before }, at { $step }: { $count } iterations ({ $lost }) were done twice.
   }
-alarm-slowdown = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now.
+alarm-slowdown = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then.
 alarm-contradiction = { $setting } is stated as { $stated }, but the log shows { $seen }; using the value from the log.
 alarm-contradiction-mfu = { $setting } is stated as { $stated }, but the printed MFU and step times fit { $seen }: check the config, or whether this copy of the trainer computes its MFU from another GPU’s peak.
 state-total = iteration { $step } of { $total } is the last one
@@ -360,6 +369,7 @@ formats-try-none = No known format matches this file.
 formats-try-claimed = { $name }: { $count } of { $lines } lines matched, { $steps } of them steps
 demo-intro = The reference case: nanoGPT on an RTX 4070 at 02:30. To reproduce: { $command }
 written = written: { $path }
+doc-in-english = These pages are in English only.
 error-title = error
 error-try = try
 
@@ -1142,7 +1152,10 @@ change-eval-iters = { $proposed } batches per evaluation instead of { $now }
 change-none-few = Nothing worth changing: evaluation and checkpoints take { $share } of the time, but there are already too few to drop any.
 change-none-seen = Nothing worth changing: the log shows no evaluations and no other avoidable cost.
 change-no-steps = No advice: no iteration times could be read.
-advice-a101-costs-seen = Evaluations happen { $factor } times less often.
+advice-a101-costs-seen = Evaluations happen { $factor ->
+    [2] half as often
+   *[other] { $factor } times less often
+  }.
 advice-a102-costs-flat = The standard error of the validation loss grows from { $before } to { $after }. The loss no longer drops between evaluations: more batches would not show progress either.
 advice-a104-change = save only when the validation loss improves
 advice-a105-change = the same evaluation batches each time, { $proposed } instead of { $now }
@@ -1259,10 +1272,10 @@ throttle-power_brake = the power supply
 throttle-sync_boost = the slowest GPU of its group
 live-gpu = GPU
 alarm-near-oom = { $used } of { $total } GiB of GPU memory are in use: the run is close to running out of memory. A smaller batch with more accumulation needs less.
-alarm-slowdown-thermal = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. The GPU lowers its clocks because it is too hot: check its fans, dust and airflow.
-alarm-slowdown-power = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. The GPU is at its power limit: see nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. Another process is on the GPU: nvidia-smi shows which.
-alarm-slowdown-memory = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } now. The GPU memory is full, and what does not fit may move to the host: a smaller batch helps.
+alarm-slowdown-thermal = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then. The GPU lowers its clocks because it is too hot: check its fans, dust and airflow.
+alarm-slowdown-power = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then. The GPU is at its power limit: see nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then. Another process is on the GPU: nvidia-smi shows which.
+alarm-slowdown-memory = Iterations are { $share } slower since iteration { $step }: { $before } before, { $after } since then. The GPU memory is full, and what does not fit may move to the host: a smaller batch helps.
 alarm-finished = The run is finished: iteration { $step }.
 notify-failed = { $count ->
     [one] One message could not be sent; check the address of --notify.
@@ -1440,8 +1453,8 @@ finding-stall = Unexplained pauses took { $seconds }, { $share } of the time.
 finding-gap = Nothing ran for { $seconds }, { $share } of the time: restarts or a suspended machine.
 finding-slower = Iterations { $first } to { $last } took { $level } instead of { $normal }: that cost { $seconds }, { $share } of the time.
 finding-repeated = { $count ->
-    [one] One iteration was done twice after a restart: at the normal speed { $seconds } of training, { $share } of the time.
-   *[other] { $count } iterations were done twice after restarts: at the normal speed { $seconds } of training, { $share } of the time.
+    [one] One iteration was done twice after a restart: { $seconds } of training, { $share } of the time.
+   *[other] { $count } iterations were done twice after restarts: { $seconds } of training, { $share } of the time.
   }
 finding-after-best = The validation loss was lowest at iteration { $step } ({ $loss }). The { $seconds } after it, { $share } of the time, made the model worse.
 
@@ -1478,6 +1491,8 @@ summary-nothing-lost = No training time is lost: no iteration was done
 summary-left = { $left } left{ $range }
 summary-left-done = { $left } left{ $range }, done at { $time }
 summary-left-if = { $left } left{ $range } if it goes on
+summary-left-default = { $left } left{ $range } if it runs the trainer’s default of { $count } iterations
+summary-left-done-default = { $left } left{ $range }, done at { $time }, if it runs the trainer’s default of { $count } iterations
 summary-resumed = Ran { $wall }; { $left } left{ $range } if resumed
 summary-took = Took { $wall }
 summary-took-each = Took { $wall }, { $level } per iteration
@@ -1542,8 +1557,8 @@ screen-inferred = Unknown format, read by its structure ({ $confidence } sure): 
 fleet-listing = { $found } logs found so far
 fleet-progress = { $done } of { $total } · { $rate } per second · { $left } left
 fleet-scanned = { $runs ->
-    [one] One run read, { $failed } not understood; { $known } of { $found } folders and logs had not changed.
-   *[other] { $runs } runs read, { $failed } not understood; { $known } of { $found } folders and logs had not changed.
+    [one] One run read, { $failed } not understood; folders and logs unchanged: { $known } of { $found }.
+   *[other] { $runs } runs read, { $failed } not understood; folders and logs unchanged: { $known } of { $found }.
   }
 fleet-unreadable-folder = warning: the folder { $path } cannot be listed
 error-bad-workers = --workers is a whole number from 1 to 4095
@@ -1939,6 +1954,11 @@ note-which-many = { $count } of them are not slower training: { $trainer } stops
     [evaluation] measure the loss
    *[save] save a checkpoint
 }, and its timer keeps running.
+note-which-all = None of them is slower training: { $trainer } stops there to { $stops ->
+    [both] measure the loss and save a checkpoint
+    [evaluation] measure the loss
+   *[save] save a checkpoint
+}, and its timer keeps running.
 note-micro = An iteration is { $accumulation } micro-batches of { $batch } sequences, forward and backward.
 note-took = Iteration { $step } took { $duration }: { $parts }.
 note-alike = { $count ->
@@ -1954,7 +1974,7 @@ note-section-first = Why iteration { $step } takes { $duration }
 note-first = Its warm-up is paid once per start: compilation and first use of the GPU.
 note-section-summary = Summary
 note-sum-planned = The slow iterations are planned stops, not slow training: evaluations and checkpoints take { $share } of the time.
-note-sum-normal = A normal iteration takes { $duration }. That figure sets the pace.
+note-sum-normal = A normal iteration takes { $duration }.
 note-at-most = { $phase } at most { $duration }
 note-closing = The training should finish at about { $time } ({ $low } – { $high }).
 

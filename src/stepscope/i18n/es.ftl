@@ -3,7 +3,9 @@
 ## Números
 
 number-least-grouped = 10000
+unit-day = d
 statements-separator = …; …
+labelled = { $label }: { $text }
 clock-with-date = { $date }, { $time }
 
 ## Fases, evidencia, orígenes
@@ -23,6 +25,7 @@ basis-measured = medido
 basis-inferred = deducido
 basis-assumed = estimado
 basis-unpriced = { $count }×, sin tiempos
+basis-in-steps = { $count }×, dentro del entrenamiento
 origin-flag = indicado
 origin-config = config
 origin-log = log
@@ -42,6 +45,7 @@ run-normal-one = Una iteración normal tarda { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
+run-evaluations-inside = Incluye las evaluaciones: cada línea abarca las iteraciones anteriores y su evaluación, y no da el tiempo de cada parte.
 run-sampled = El log muestra una de cada { $count } iteraciones; el tiempo de las demás se estima a partir de las impresas.
 run-settings = Ajustes: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -55,6 +59,8 @@ gpu-temperature = { $degrees } °C
 trend-one = Con una sola línea no se ve ninguna tendencia.
 trend-one-time = Con un solo tiempo impreso no se ve ninguna tendencia.
 trend-steady = Velocidad estable, dentro de un margen del { $share }: no hay ralentización en estas líneas.
+trend-steady-but = Velocidad estable, dentro de un margen del { $share }, salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
+trend-between = Las iteraciones { $first } a { $last } tardaron { $level }; la mayoría de las demás, { $normal }.
 trend-scatter = Sin tendencia: los tiempos varían entre { $low } y { $high }.
 trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan entre { $other_low } y { $other_high }; las demás, entre { $low } y { $high }: son { $factor } veces más { $pace ->
     [faster] rápidas
@@ -247,7 +253,10 @@ change-unknown = Sin recomendaciones: este log no muestra lo que cuestan las eva
 change-scope-rest = Ahorro en lo que queda de esta ejecución. Los ahorros se solapan: no los sumes.
 change-scope-run = Ahorro en una ejecución como esta. Los ahorros se solapan: no los sumes.
 change-line = { $change }: ahorra { $duration } ({ $span })
-advice-a101-costs = La pérdida de validación se mide { $factor } veces menos. Los checkpoints solo se guardan tras una evaluación, así que con un fallo se pueden perder hasta { $steps } iteraciones ({ $duration }).
+advice-a101-costs = La pérdida de validación se mide { $factor ->
+    [2] la mitad de veces
+   *[other] { $factor } veces menos
+  }. Los checkpoints solo se guardan tras una evaluación, así que con un fallo se pueden perder hasta { $steps } iteraciones ({ $duration }).
 advice-a101-evidence = { $count } evaluaciones de { $duration } cada una ocupan el { $share } del tiempo. Con un intervalo mayor hay menos.
 advice-a102-costs = El error estándar de la pérdida de validación aumenta de { $before } a { $after }.
 advice-a102-costs-unknown = El error estándar de la pérdida de validación se multiplica por { $factor }; este log tiene muy pocos valores de pérdida para saber desde qué nivel.
@@ -277,7 +286,7 @@ alarm-restarted = { $count ->
     [one] La ejecución llegó a la iteración { $before } y se reinició en la { $step }: se repitió una iteración ({ $lost }).
    *[other] La ejecución llegó a la iteración { $before } y se reinició en la { $step }: se repitieron { $count } iteraciones ({ $lost }).
   }
-alarm-slowdown = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }.
+alarm-slowdown = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }.
 alarm-contradiction = { $setting } figura como { $stated }, pero el log muestra { $seen }; se usa el valor del log.
 alarm-contradiction-mfu = { $setting } figura como { $stated }, pero el MFU y los tiempos impresos corresponden a { $seen }: revisa la configuración, o comprueba si esta copia del programa calcula el MFU con el máximo de otra GPU.
 state-total = la iteración { $step } de { $total } es la última
@@ -358,6 +367,7 @@ formats-try-none = Ningún formato conocido reconoce este archivo.
 formats-try-claimed = { $name }: reconoce { $count } de { $lines } líneas, { $steps } de ellas con una iteración
 demo-intro = El caso de referencia: nanoGPT en una RTX 4070 a las 02:30. Para reproducirlo: { $command }
 written = escrito: { $path }
+doc-in-english = Estas páginas solo están en inglés.
 error-title = error
 error-try = prueba
 
@@ -1141,7 +1151,10 @@ change-eval-iters = { $proposed } batches por evaluación en vez de { $now }
 change-none-few = No hay nada que merezca la pena cambiar: las evaluaciones y los checkpoints ocupan el { $share } del tiempo, pero ya son tan pocos que no sobra ninguno.
 change-none-seen = No hay nada que merezca la pena cambiar: el log no muestra evaluaciones ni ningún otro coste evitable.
 change-no-steps = Sin recomendaciones: no se pudo leer ningún tiempo de iteración.
-advice-a101-costs-seen = Se evalúa { $factor } veces menos.
+advice-a101-costs-seen = Se evalúa { $factor ->
+    [2] la mitad de veces
+   *[other] { $factor } veces menos
+  }.
 advice-a102-costs-flat = El error estándar de la pérdida de validación aumenta de { $before } a { $after }. La pérdida ya no baja entre evaluaciones: más batches tampoco mostrarían una mejora.
 advice-a104-change = guardar solo cuando mejora la pérdida de validación
 advice-a105-change = usar siempre los mismos batches de evaluación, { $proposed } en vez de { $now }
@@ -1257,10 +1270,10 @@ throttle-power_brake = la fuente de alimentación
 throttle-sync_boost = la GPU más lenta de su grupo
 live-gpu = GPU
 alarm-near-oom = La GPU usa { $used } de { $total } GiB de memoria: la ejecución está a punto de quedarse sin ella. Un batch menor con más acumulación necesita menos.
-alarm-slowdown-thermal = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. La GPU baja su frecuencia porque está demasiado caliente: revisa los ventiladores, el polvo y el flujo de aire.
-alarm-slowdown-power = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. La GPU está en su límite de potencia: mira nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. Hay otro proceso en la GPU: nvidia-smi muestra cuál.
-alarm-slowdown-memory = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, ahora { $after }. La memoria de la GPU está llena y lo que no cabe puede pasar a la RAM: un batch menor ayuda.
+alarm-slowdown-thermal = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }. La GPU baja su frecuencia porque está demasiado caliente: revisa los ventiladores, el polvo y el flujo de aire.
+alarm-slowdown-power = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }. La GPU está en su límite de potencia: mira nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }. Hay otro proceso en la GPU: nvidia-smi muestra cuál.
+alarm-slowdown-memory = Las iteraciones son un { $share } más lentas desde la { $step }: antes { $before }, desde entonces { $after }. La memoria de la GPU está llena y lo que no cabe puede pasar a la RAM: un batch menor ayuda.
 alarm-finished = La ejecución ha terminado: iteración { $step }.
 notify-failed = { $count ->
     [one] No se pudo enviar un mensaje; revisa la dirección de --notify.
@@ -1438,8 +1451,8 @@ finding-stall = Las pausas sin explicación ocuparon { $seconds }, el { $share }
 finding-gap = Durante { $seconds }, el { $share } del tiempo, no se ejecutó nada: reinicios o una máquina suspendida.
 finding-slower = Las iteraciones { $first } a { $last } tardaron { $level } en vez de { $normal }: eso costó { $seconds }, el { $share } del tiempo.
 finding-repeated = { $count ->
-    [one] Se repitió una iteración tras un reinicio: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
-   *[other] Se repitieron { $count } iteraciones tras reinicios: { $seconds } de entrenamiento a la velocidad normal, el { $share } del tiempo.
+    [one] Se repitió una iteración tras un reinicio: { $seconds } de entrenamiento, el { $share } del tiempo.
+   *[other] Se repitieron { $count } iteraciones tras reinicios: { $seconds } de entrenamiento, el { $share } del tiempo.
   }
 finding-after-best = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }). Lo que siguió, { $seconds } o el { $share } del tiempo, empeoró el modelo.
 
@@ -1476,6 +1489,8 @@ summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ning
 summary-left = Tiempo restante: { $left }{ $range }
 summary-left-done = Tiempo restante: { $left }{ $range } · fin: { $time }
 summary-left-if = Tiempo restante, si sigue en marcha: { $left }{ $range }
+summary-left-default = Tiempo restante: { $left }{ $range }, si son las { $count } iteraciones por defecto
+summary-left-done-default = Tiempo restante: { $left }{ $range } · fin: { $time }, si son las { $count } iteraciones por defecto
 summary-resumed = Duración: { $wall }; si se reanuda, tiempo restante: { $left }{ $range }
 summary-took = Duración: { $wall }
 summary-took-each = Duración: { $wall }, { $level } por iteración
@@ -1936,6 +1951,11 @@ note-which-many = En { $count } de ellas el entrenamiento no va más lento: { $t
     [evaluation] medir la pérdida
    *[save] guardar un checkpoint
 }, y su cronómetro sigue en marcha.
+note-which-all = En ninguna de ellas el entrenamiento va más lento: { $trainer } se detiene ahí para { $stops ->
+    [both] medir la pérdida y guardar un checkpoint
+    [evaluation] medir la pérdida
+   *[save] guardar un checkpoint
+}, y su cronómetro sigue en marcha.
 note-micro = Cada iteración consta de { $accumulation } micro-batches de { $batch } secuencias, forward y backward.
 note-took = La iteración { $step } tardó { $duration }: { $parts }.
 note-alike = { $count ->
@@ -1951,7 +1971,7 @@ note-section-first = Por qué la iteración { $step } tarda { $duration }
 note-first = El calentamiento se paga una vez en cada arranque: compilación y primer uso de la GPU.
 note-section-summary = Resumen
 note-sum-planned = Las iteraciones lentas son paradas previstas, no un entrenamiento lento: las evaluaciones y los checkpoints ocupan el { $share } del tiempo.
-note-sum-normal = Una iteración normal tarda { $duration }. Esa cifra marca el ritmo.
+note-sum-normal = Una iteración normal tarda { $duration }.
 note-at-most = { $phase } { $duration } como mucho
 note-closing = Fin previsto del entrenamiento, aproximadamente: { $time } ({ $low } – { $high }).
 

@@ -3,7 +3,9 @@
 ## Nombres
 
 number-least-grouped = 1000
+unit-day = j
 statements-separator = … ; …
+labelled = { $label } : { $text }
 clock-with-date = { $date }, { $time }
 
 ## Phases, preuves, origines
@@ -23,6 +25,7 @@ basis-measured = mesuré
 basis-inferred = déduit
 basis-assumed = estimé
 basis-unpriced = { $count }×, sans durée
+basis-in-steps = { $count }×, dans l’entraînement
 origin-flag = indiqué
 origin-config = config
 origin-log = log
@@ -42,6 +45,7 @@ run-normal-one = Une itération normale dure { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-regimes = La vitesse a changé : { $levels }.
 run-level = { $duration } à partir de l’itération { $step }
+run-evaluations-inside = Les évaluations y sont comprises : une ligne couvre les itérations qui la précèdent et leur évaluation, sans en séparer les durées.
 run-sampled = Le log affiche une itération sur { $count } ; la durée des autres est estimée d’après les itérations affichées.
 run-settings = Réglages : { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -55,6 +59,8 @@ gpu-temperature = { $degrees } °C
 trend-one = Une seule ligne ne montre aucune tendance.
 trend-one-time = Une seule durée affichée ne montre aucune tendance.
 trend-steady = Stable à { $share } près : aucun ralentissement dans ces lignes.
+trend-steady-but = Stable à { $share } près, sauf les itérations { $first } à { $last }, plus lentes.
+trend-between = Les itérations { $first } à { $last } ont duré { $level }, la plupart des autres { $normal }.
 trend-scatter = Pas de tendance : les durées varient entre { $low } et { $high }.
 trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent de { $other_low } à { $other_high }, les autres de { $low } à { $high }. Les premières sont { $factor } fois plus { $pace ->
     [faster] rapides
@@ -277,7 +283,7 @@ alarm-restarted = { $count ->
     [one] Après l’itération { $before }, l’exécution a redémarré à l’itération { $step } : une itération ({ $lost }) a été faite deux fois.
    *[other] Après l’itération { $before }, l’exécution a redémarré à l’itération { $step } : { $count } itérations ({ $lost }) ont été faites deux fois.
   }
-alarm-slowdown = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant.
+alarm-slowdown = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis.
 alarm-contradiction = Valeur indiquée pour { $setting } : { $stated } ; le log montre { $seen }, et c’est la valeur du log qui est retenue.
 alarm-contradiction-mfu = Valeur indiquée pour { $setting } : { $stated } ; or le MFU et les temps affichés correspondent à { $seen }. Vérifiez la configuration, ou si cette copie du programme calcule son MFU avec le pic d’un autre GPU.
 state-total = l’itération { $step } sur { $total } est la dernière
@@ -358,6 +364,7 @@ formats-try-none = Aucun format connu ne correspond à ce fichier.
 formats-try-claimed = { $name } : { $count } lignes reconnues sur { $lines }, dont { $steps } avec une itération
 demo-intro = Le cas de référence : nanoGPT sur une RTX 4070 à 02:30. Pour le reproduire : { $command }
 written = écrit : { $path }
+doc-in-english = Ces pages n’existent qu’en anglais.
 error-title = erreur
 error-try = essayez
 
@@ -1258,10 +1265,10 @@ throttle-power_brake = l’alimentation
 throttle-sync_boost = le GPU le plus lent de son groupe
 live-gpu = GPU
 alarm-near-oom = { $used } Gio de mémoire GPU sur { $total } sont occupés : l’exécution risque de manquer de mémoire. Un batch plus petit avec plus d’accumulation en demande moins.
-alarm-slowdown-thermal = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant. Le GPU baisse sa fréquence parce qu’il est trop chaud : vérifiez les ventilateurs, la poussière et l’aération.
-alarm-slowdown-power = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant. Le GPU est à sa limite de puissance : voyez nvidia-smi -q -d POWER.
-alarm-slowdown-neighbour = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant. Un autre processus utilise le GPU : nvidia-smi montre lequel.
-alarm-slowdown-memory = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } maintenant. La mémoire du GPU est pleine, et ce qui n’y tient pas passe peut-être dans la mémoire de l’hôte : un batch plus petit aide.
+alarm-slowdown-thermal = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis. Le GPU baisse sa fréquence parce qu’il est trop chaud : vérifiez les ventilateurs, la poussière et l’aération.
+alarm-slowdown-power = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis. Le GPU est à sa limite de puissance : voyez nvidia-smi -q -d POWER.
+alarm-slowdown-neighbour = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis. Un autre processus utilise le GPU : nvidia-smi montre lequel.
+alarm-slowdown-memory = Depuis l’itération { $step }, les itérations durent { $share } de plus : { $before } avant, { $after } depuis. La mémoire du GPU est pleine, et ce qui n’y tient pas passe peut-être dans la mémoire de l’hôte : un batch plus petit aide.
 alarm-finished = L’exécution est terminée : itération { $step }.
 notify-failed = { $count ->
     [one] Un message n’a pas pu être envoyé ; vérifiez l’adresse de --notify.
@@ -1439,8 +1446,8 @@ finding-stall = Des pauses inexpliquées ont pris { $seconds }, soit { $share } 
 finding-gap = Rien n’a tourné pendant { $seconds }, soit { $share } du temps : redémarrages ou machine en veille.
 finding-slower = Les itérations { $first } à { $last } ont duré { $level } au lieu de { $normal } : cela a coûté { $seconds }, soit { $share } du temps.
 finding-repeated = { $count ->
-    [one] Une itération a été refaite après un redémarrage : { $seconds } d’entraînement à la vitesse normale, soit { $share } du temps.
-   *[other] { $count } itérations ont été refaites après des redémarrages : { $seconds } d’entraînement à la vitesse normale, soit { $share } du temps.
+    [one] Une itération a été refaite après un redémarrage : { $seconds } d’entraînement, soit { $share } du temps.
+   *[other] { $count } itérations ont été refaites après des redémarrages : { $seconds } d’entraînement, soit { $share } du temps.
   }
 finding-after-best = La perte de validation était la plus basse à l’itération { $step } ({ $loss }). Les { $seconds } qui ont suivi, soit { $share } du temps, ont dégradé le modèle.
 
@@ -1477,6 +1484,8 @@ summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération 
 summary-left = Temps restant : { $left }{ $range }
 summary-left-done = Temps restant : { $left }{ $range } · fin : { $time }
 summary-left-if = S’il est encore en cours, temps restant : { $left }{ $range }
+summary-left-default = Temps restant : { $left }{ $range }, pour les { $count } itérations par défaut
+summary-left-done-default = Temps restant : { $left }{ $range } · fin : { $time }, pour les { $count } itérations par défaut
 summary-resumed = Durée : { $wall } ; en cas de reprise, il resterait { $left }{ $range }
 summary-took = Durée : { $wall }
 summary-took-each = Durée : { $wall }, { $level } par itération
@@ -1541,8 +1550,8 @@ screen-inferred = Format inconnu, lu d’après sa structure (confiance { $confi
 fleet-listing = { $found } logs trouvés pour l’instant
 fleet-progress = { $done } sur { $total } · { $rate } par seconde · temps restant : { $left }
 fleet-scanned = { $runs ->
-    [one] Une exécution lue, { $failed } non comprises ; sur { $found } dossiers et logs, { $known } n’avaient pas changé.
-   *[other] { $runs } exécutions lues, { $failed } non comprises ; sur { $found } dossiers et logs, { $known } n’avaient pas changé.
+    [one] Une exécution lue, échecs de lecture : { $failed } ; dossiers et logs inchangés : { $known } sur { $found }.
+   *[other] { $runs } exécutions lues, échecs de lecture : { $failed } ; dossiers et logs inchangés : { $known } sur { $found }.
   }
 fleet-unreadable-folder = avertissement : impossible de lister le dossier { $path }
 error-bad-workers = --workers attend un nombre entier de 1 à 4095
@@ -1733,11 +1742,11 @@ error-fleet-bad-facts = ce n’est pas un tableau de données
     .hint = un fichier CSV dont la première ligne nomme les colonnes : { $columns }
 error-fleet-bad-sacct = ce n’est pas la sortie de sacct --parsable2
     .hint = par exemple : sacct --parsable2 --format JobID,User,Account,AllocTRES,NodeList,Start,Timelimit > jobs.txt
-fleet-gpu-hours = { $hours } heures-GPU
-fleet-run-hours = { $hours } heures
+fleet-gpu-hours = { $hours } h GPU
+fleet-run-hours = { $hours } h
 fleet-with-cost = { $hours } (coût { $cost })
 fleet-with-money = { $hours } ({ $cost })
-fleet-unit-gpu = heures-GPU
+fleet-unit-gpu = heures GPU
 fleet-unit-run = heures
 fleet-head = { $runs ->
     [one] Goodput de { $share }{ $range } sur { $amount } en une seule exécution.
@@ -1853,8 +1862,8 @@ fleet-untimed = { $count ->
    *[other] { $count } exécutions n’ont pas de temps dans leurs logs et restent de côté.
   }
 fleet-without-devices = { $count ->
-    [one] Une exécution ne dit pas sur combien de GPU elle a tourné : elle ne compte dans aucune heure-GPU.
-   *[other] { $count } exécutions ne disent pas sur combien de GPU elles ont tourné : elles ne comptent dans aucune heure-GPU.
+    [one] Une exécution ne dit pas sur combien de GPU elle a tourné : elle ne compte dans aucune heure GPU.
+   *[other] { $count } exécutions ne disent pas sur combien de GPU elles ont tourné : elles ne comptent dans aucune heure GPU.
   }
 fleet-without-price = { $count ->
     [one] Une exécution n’a pas de prix : elle n’entre dans aucun coût.
@@ -1937,6 +1946,11 @@ note-which-many = Pour { $count } d’entre elles, l’entraînement ne ralentit
     [evaluation] mesurer la perte
    *[save] enregistrer un checkpoint
   }, et son chronomètre continue de tourner.
+note-which-all = Dans aucune d’entre elles l’entraînement ne ralentit : { $trainer } s’y arrête pour { $stops ->
+    [both] mesurer la perte et enregistrer un checkpoint
+    [evaluation] mesurer la perte
+   *[save] enregistrer un checkpoint
+  }, et son chronomètre continue de tourner.
 note-micro = Une itération comprend { $accumulation } micro-batches de { $batch } séquences, en forward et en backward.
 note-took = L’itération { $step } a pris { $duration } : { $parts }.
 note-alike = { $count ->
@@ -1952,7 +1966,7 @@ note-section-first = Pourquoi l’itération { $step } dure { $duration }
 note-first = Le préchauffage ne se paie qu’une fois par lancement : compilation et première utilisation du GPU.
 note-section-summary = Résumé
 note-sum-planned = Les itérations lentes sont des arrêts prévus, pas un ralentissement de l’entraînement : les évaluations et les checkpoints prennent { $share } du temps.
-note-sum-normal = Une itération normale dure { $duration }. C’est ce chiffre qui donne le rythme.
+note-sum-normal = Une itération normale dure { $duration }.
 note-at-most = { $phase } { $duration } au plus
 note-closing = Fin prévue de l’entraînement : { $time } environ ({ $low } – { $high }).
 

@@ -8,11 +8,11 @@ Rows with a stop are split in `stop_rows`, other slow rows in `slow_rows`; `unpr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stepscope.columns.statistics import quantile
+from stepscope.columns.statistics import normal_quantile, quantile
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import Books, with_count
 from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline, is_coarse, typical
@@ -21,9 +21,6 @@ from stepscope.ledger.clock_steps import with_clock_steps
 from stepscope.ledger.data_waits import book_waits
 from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row
 from stepscope.ledger.first_window import first_windows, is_run_start
-from stepscope.ledger.from_records import apply_records
-from stepscope.ledger.from_spans import book_spans, framed, is_recorded
-from stepscope.ledger.from_trace import apply_trace
 from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
 from stepscope.ledger.phases import Ledger, NormalStep, Phase, Regime
@@ -38,8 +35,10 @@ from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
-from stepscope.source.trace_file import Spans
-from stepscope.source.trainer_records import Records
+
+if TYPE_CHECKING:
+    from stepscope.source.trace_file import Spans
+    from stepscope.source.trainer_records import Records
 
 # A printed total less than this share above the sum of the steps adds nothing.
 _TOTAL_SLACK = 0.01
@@ -58,18 +57,29 @@ def attribute(
     """
     if run.num_trainings > 1:
         trainings = split_trainings(run)
-        if is_recorded(run, spans):
-            trainings = framed(trainings, spans or {})
+        if spans and _is_recorded(run, spans):
+            from stepscope.ledger.from_spans import framed
+
+            trainings = framed(trainings, spans)
         parts = [(part, _attribute(part, confidence, spans)) for part in trainings]
         return with_clock_steps(merge_trainings(parts), run)
     ledger = _attribute(run, confidence, spans)
     if records is not None:
+        from stepscope.ledger.from_records import apply_records
+
         return apply_records(ledger, run, records)
     return with_clock_steps(ledger, run)
 
 
+def _is_recorded(run: Run, spans: Spans) -> bool:
+    # Imported for recordings only: most logs are none, and every start would pay for it.
+    from stepscope.ledger.from_spans import is_recorded
+
+    return is_recorded(run, spans)
+
+
 def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
-    if is_recorded(run, spans):
+    if spans and _is_recorded(run, spans):
         return _attribute_steps(run, confidence, spans)
     if hold_every_row(run, run.stops) and level_between(run, run.stops) is None:
         return _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
@@ -103,9 +113,13 @@ def _attribute_steps(run: Run, confidence: float, spans: Spans | None) -> Ledger
             return with_prices(without_level(run, stops), run)
         baseline = assumed_baseline(run, *level)
     ledger = _sort(_prepare(run, stops, baseline, confidence))
-    if spans and is_recorded(run, spans):
+    if spans and _is_recorded(run, spans):
+        from stepscope.ledger.from_spans import book_spans
+
         ledger = book_spans(ledger, run, spans, baseline)
     elif spans:
+        from stepscope.ledger.from_trace import apply_trace
+
         ledger = apply_trace(ledger, run, spans)
     return with_prices(ledger, run)._replace(baseline=baseline)
 
@@ -121,7 +135,7 @@ def _prepare(run: Run, stops: Sequence[Stop], baseline: Baseline, confidence: fl
         step_s=run.steps.dur_ns / NS,
         stamps=stamps,
         pricing=Pricing(run, inside, baseline, stamps, confidence=confidence),
-        books=Books(z=NormalDist().inv_cdf(0.5 + confidence / 2)),
+        books=Books(z=normal_quantile(0.5 + confidence / 2)),
     )
 
 

@@ -106,6 +106,11 @@ class PhaseTotal(NamedTuple):
         """Whether it happened, and nothing in the log shows how long it took."""
         return self.num > 0 and self.ns == 0 and self.basis == "assumed"
 
+    @property
+    def is_in_steps(self) -> bool:
+        """Whether its time is somewhere in that of the steps, and nothing shows how much of it."""
+        return self.is_unpriced and self.high_s > 0
+
 
 class Finding(NamedTuple):
     """What a cause of the catalogue makes of a slow step, a period, a level or a whole run.

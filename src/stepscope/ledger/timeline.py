@@ -35,7 +35,7 @@ def row_ends(run: Run, ledger: Ledger) -> Floats:
     steps = run.steps
     if not len(steps):
         return np.zeros(0)
-    seconds = steps.seconds + _silent(run) * _levels(run, ledger)
+    seconds = steps.seconds + silent_steps(run) * levels(run, ledger)
     ends: Floats = np.cumsum(seconds)
     if len(steps.t_ns) and bool((steps.t_ns != NO_TIME).all()):
         stamped = (steps.t_ns - steps.t_ns[0]) / NS + ends[0]
@@ -50,7 +50,7 @@ def timeline(run: Run, ledger: Ledger, *, most: int = MOST_SLICES) -> list[Slice
     if not len(run):
         return []
     steps, ends = run.steps, row_ends(run, ledger)
-    silent_s = _silent(run) * _levels(run, ledger)
+    silent_s = silent_steps(run) * levels(run, ledger)
     slow = {found.row: found for found in ledger.slow}
     merge = max(1, -(-len(run) // most))
     found: list[Slice] = []
@@ -102,7 +102,7 @@ def _slow_slices(slow: SlowStep, start: float, silent_s: float, first_step: int)
     return found
 
 
-def _silent(run: Run) -> Floats:
+def silent_steps(run: Run) -> Floats:
     """How many unprinted steps lie before each row that its own figure does not cover."""
     steps = run.steps
     gaps = np.diff(steps.step, prepend=steps.step[:1]) - steps.span
@@ -110,12 +110,12 @@ def _silent(run: Run) -> Floats:
     return np.asarray(np.maximum(0, gaps), dtype=np.float64)
 
 
-def _levels(run: Run, ledger: Ledger) -> Floats:
+def levels(run: Run, ledger: Ledger) -> Floats:
     """Seconds of a normal step near each row."""
-    levels = np.zeros(len(run))
+    found = np.zeros(len(run))
     if ledger.step is None:
-        return levels
-    levels[:] = ledger.step.typical_s
+        return found
+    found[:] = ledger.step.typical_s
     for regime in ledger.step.regimes:
-        levels[regime.first_row : regime.last_row + 1] = regime.typical_s
-    return levels
+        found[regime.first_row : regime.last_row + 1] = regime.typical_s
+    return found

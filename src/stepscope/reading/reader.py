@@ -8,14 +8,12 @@ from collections.abc import Sequence
 
 from stepscope.core.errors import InputError
 from stepscope.reading.files import Arrangement, Head, LogPart, arrange, split_runs
-from stepscope.reading.from_spans import with_spans
 from stepscope.reading.heads import Scores, read_heads
 from stepscope.reading.log_reader import LogReader, Progress
 from stepscope.reading.recognition import HOLD_CHARS, PIECE_BYTES
 from stepscope.run.model import Run
 from stepscope.source.files import Source, resolve
 from stepscope.source.recording import read_exit
-from stepscope.source.span_file import read_lanes, recorded_frame
 
 
 def read(*paths: str | os.PathLike[str], progress: Progress | None = None) -> Run:
@@ -37,8 +35,14 @@ def read_sources(
     `heads` are the beginnings of the files, where they are known.
     """
     recorded = sources[0] if len(sources) == 1 and sources[0].is_recorded else None
-    lanes = read_lanes(recorded.path) if recorded is not None and recorded.path is not None else ()
-    if recorded is None or recorded.path is None or not lanes:
+    if recorded is None or recorded.path is None:
+        return _read_lines(sources, heads, progress)
+    # Imported for recordings only: a log needs none of it.
+    from stepscope.reading.from_spans import with_spans
+    from stepscope.source.span_file import read_lanes, recorded_frame
+
+    lanes = read_lanes(recorded.path)
+    if not lanes:
         return _read_lines(sources, heads, progress)
     # What was recorded from inside has every step; the lines may be unreadable, or none.
     log: Run | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,9 @@ from stepscope.i18n import Language
 from stepscope.report.gpu import verdict_lines
 from stepscope.report.markdown import escape
 from stepscope.report.wording.change import change_lines, change_scope, no_change_text, together_text
-from stepscope.report.wording.headline import headline, normal_lines
+from stepscope.report.wording.headline import normal_lines
+from stepscope.report.wording.summary import DEAD, summary_lines
+from stepscope.report.wrapping import wrap
 
 _EFFECTS = {
     "none": "advise-keeps",
@@ -29,19 +30,18 @@ _EFFECTS = {
 def render(report: Report, outcome: WhatIf | None, language: Language, *, width: int = 80) -> str:
     """The answer as text for a terminal."""
     title = language.text("section-change" if outcome is None else "section-whatif")
-    lines = [headline(report, language)]
+    said = summary_lines(report, language)
+    # Of a run that died, what it died of and what to do about it come before any saving.
+    lines = [line for text in (said if report.state.value in DEAD else said[:1]) for line in wrap(text, width)]
     for text in [*normal_lines(report, language)[:1], *verdict_lines(report, language)]:
-        lines += textwrap.wrap(text, width, break_on_hyphens=False)
+        lines += wrap(text, width)
     lines += ["", title]
     for block in _blocks(report, outcome, language):
         first, *rest = block
         hanging = "     " if rest else "  "
-        lines += textwrap.wrap(first, width, initial_indent="  ", subsequent_indent=hanging, break_on_hyphens=False)
+        lines += wrap(first, width, first="  ", rest=hanging)
         for text in rest:
-            wrapped = textwrap.wrap(
-                text, width, initial_indent="     ", subsequent_indent="     ", break_on_hyphens=False
-            )
-            lines += wrapped or [""]
+            lines += wrap(text, width, first="     ", rest="     ") or [""]
     return "\n".join(lines) + "\n"
 
 
@@ -229,10 +229,11 @@ def _time_lines(report: Report, outcome: WhatIf, language: Language) -> list[str
         before, after = outcome.before[name], outcome.after[name]
         if before != after:
             phase = language.text(f"phase-{name}")
-            lines.append(f"{phase}: {_amount(before, language)} → {_amount(after, language)}")
+            text = f"{_amount(before, language)} → {_amount(after, language)}"
+            lines.append(language.text("labelled", label=phase, text=text))
         elif before.seconds:
             phase = language.text(f"phase-{name}")
-            lines.append(f"{phase}: {_amount(before, language)}")
+            lines.append(language.text("labelled", label=phase, text=_amount(before, language)))
     return lines
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from stepscope.core.redact import redact
 from stepscope.core.unseen import to_json
 from stepscope.i18n import Language
 from stepscope.report.markdown import escape
+from stepscope.report.wrapping import wrap
 
 SCHEMA = "stepscope.compare/1"
 _SHOWN_SETTINGS = 12
@@ -27,10 +27,10 @@ def render(comparison: Comparison, language: Language, *, width: int = 80, verdi
     """The comparison for a terminal; `verdicts` are those of `--fail-on`, one for each run."""
     lines: list[str] = []
     for index, other in enumerate(comparison.others):
-        lines += textwrap.wrap(title(comparison, other), width, break_on_hyphens=False)
+        lines += wrap(title(comparison, other), width)
         judged = [gate_text(one, language) for one in verdicts[index : index + 1]]
         for text in (*judged, *verdict(comparison, other, language)):
-            lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+            lines += wrap(text, width, first="  ", rest="  ")
         table = rows(comparison, other, language)
         widths = [max(cell_len(row[column]) for row in table) for column in range(5)]
         for row in table:
@@ -38,7 +38,7 @@ def render(comparison: Comparison, language: Language, *, width: int = 80, verdi
             cells += [" " * (size - cell_len(cell)) + cell for cell, size in zip(row[1:], widths[1:], strict=True)]
             lines.append("  " + "  ".join(cells))
         settings = _settings(other, language)
-        lines += textwrap.wrap(settings, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        lines += wrap(settings, width, first="  ", rest="  ")
         lines.append("")
     return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
 

@@ -23,6 +23,7 @@ def render(comparison: Comparison, language: Language) -> str:
 
 def body(comparison: Comparison, language: Language, *, after_head: str = "") -> str:
     """Everything inside the page's `main`; `after_head` is markup that follows the verdict."""
+    language = language.unbroken()
     blocks = [_head(comparison, language), after_head, _each(comparison, language)]
     blocks += [_difference(comparison, other, index, language) for index, other in enumerate(comparison.others)]
     return "\n".join([*blocks, html.embedded("comparison", in_words.document(comparison))])

@@ -14,20 +14,19 @@ from stepscope.core.redact import redact
 from stepscope.i18n import Language
 from stepscope.ledger.phases import Phase, PhaseTotal
 from stepscope.reading.no_steps import NO_FORMAT
+from stepscope.report import wrapping
 from stepscope.report.palette import PHASES
 from stepscope.report.wording.phases import PhaseCells, phase_cells
 from stepscope.report.wording.summary import summary_lines
+from stepscope.report.wrapping import GLUE
 
 _BAR = 24
 STYLE: dict[Phase, str] = {phase: color.terminal for phase, color in PHASES.items()}
 ALARM_STYLE = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _STATE_STYLE = {"running": "bold green", "finished": "bold green", "stopped": "bold yellow", "unknown": "bold"}
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-# Replaces a blank at which no line may break, because rich breaks at a no-break space.
-_GLUE = "\ue000"
-_NUMBER_UNIT = re.compile(
-    r"(?<=\d)[ \u00a0\u202f](?=(?:µs|ms|s|min|h|d|%|GiB|MiB|Gio|Mio|W|°C)(?![\w]))|[\u00a0\u202f]"
-)
+# Rich breaks lines at these, too.
+_NO_BREAK = re.compile("[\u00a0\u202f]")
 _LEAST_PATH = 12
 
 
@@ -47,19 +46,19 @@ def paper(width: int, *, color: bool) -> Console:
 def written(console: Console) -> str:
     """What was written to a `paper`, with one line break at its end."""
     assert isinstance(console.file, StringIO)
-    lines = [line.rstrip() for line in console.file.getvalue().replace(_GLUE, " ").split("\n")]
+    lines = [line.rstrip() for line in console.file.getvalue().replace(GLUE, " ").split("\n")]
     return "\n".join(lines).strip("\n") + "\n"
 
 
 def glued(text: str) -> str:
     """`text` with numbers kept together with their units."""
-    return _NUMBER_UNIT.sub(_GLUE, text)
+    return _NO_BREAK.sub(GLUE, wrapping.glued(text))
 
 
 def unglued(text: Text) -> Text:
     """`text` for a place where no more lines are broken."""
     plain = text.copy()
-    plain.plain = text.plain.replace(_GLUE, " ")
+    plain.plain = text.plain.replace(GLUE, " ")
     return plain
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from rich.cells import cell_len
 
-from stepscope.core.redact import redact
 from stepscope.fleet.answer import FleetReport
 from stepscope.i18n import Language
 from stepscope.report import fleet_words as words
+from stepscope.report.wrapping import wrap
 
 _MOST_CAUSES, _MOST_HOSTS, _MOST_ROWS, _MOST_CHANGES = 12, 8, 12, 6
 _INDENT = "  "
@@ -41,9 +39,7 @@ def _causes(page: _Page, report: FleetReport, language: Language) -> None:
     page.more(len(rows) - _MOST_CAUSES, language)
     page.title(language.text("fleet-section-advice"))
     for cause in words.shown_causes(report)[:_MOST_CAUSES]:
-        page.paragraph(
-            [f"{words.cause_name(cause.code, language)}: {words.remedy(cause, report, language)}"], hang=True
-        )
+        page.paragraph([words.labelled_remedy(cause, report, language)], hang=True)
         rest = words.beyond(cause, report, language)
         if rest:
             page.paragraph([rest], indent=_INDENT * 2)
@@ -89,8 +85,7 @@ def _missing(page: _Page, report: FleetReport, language: Language) -> None:
     for line in missing:
         page.paragraph([line], hang=True)
     for one in report.unread[:_MOST_ROWS]:
-        text = redact(one.text or one.error, 160)
-        page.paragraph([language.text("fleet-unread", count=one.num, reason=text)], hang=True)
+        page.paragraph([language.text("fleet-unread", count=one.num, reason=words.unread(one, language))], hang=True)
         page.paragraph([words.short(one.example, page.width - 4)], indent=_INDENT * 2)
 
 
@@ -109,9 +104,7 @@ class _Page:
         """Sentences, each from a new line on."""
         for text in texts:
             after = indent + _INDENT * hang
-            self._lines += textwrap.wrap(
-                text, self.width, initial_indent=indent, subsequent_indent=after, break_on_hyphens=False
-            )
+            self._lines += wrap(text, self.width, first=indent, rest=after)
 
     def table(self, rows: list[words.Row]) -> None:
         """Columns, the first aligned left; the widest are cut where there is no room."""

@@ -34,6 +34,7 @@ class Part(NamedTuple):
 
 def render(report: FleetReport, language: Language, pages: Mapping[int, str] | None = None) -> str:
     """The page. `pages` has the addresses of runs' own pages, by reading."""
+    language = language.unbroken()
     script, style = assets.bundle(assets.FOLDER / "fleet.js"), assets.styles()
     title = f"stepscope fleet · {redact(report.store, 200)}"
     link = _linker(pages or {}, [run.uri for run in report.runs])
@@ -157,7 +158,7 @@ def _parts(report: FleetReport, language: Language, link: Callable[[str, int], s
     lines = words.missing_lines(report, language)
     lines += [
         language.text(
-            "fleet-unread", count=one.num, reason=redact(f"{one.text or one.error} · {one.example}", _LONGEST)
+            "fleet-unread", count=one.num, reason=f"{words.unread(one, language)} · {redact(one.example, _LONGEST)}"
         )
         for one in report.unread
     ]

@@ -6,7 +6,7 @@ import math
 
 from stepscope.core.message import Money, Seconds, Share
 from stepscope.core.redact import redact
-from stepscope.fleet.answer import Amount, Cause, Estimate, FleetReport, Group, Host, Regression, Running
+from stepscope.fleet.answer import Amount, Cause, Estimate, FleetReport, Group, Host, Regression, Running, Unread
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 
@@ -130,6 +130,19 @@ def remedy(cause: Cause, report: FleetReport, language: Language) -> str:
     text = language.text("fleet-would-save", what=what, amount=with_unit(cause.saves, report, language))
     rules = ", ".join(f"{one.code} {one.setting}" for one in cause.remedies[:3])
     return f"{text} ({rules})" if rules else text
+
+
+def labelled_remedy(cause: Cause, report: FleetReport, language: Language) -> str:
+    """A cause and what to do about it, on one line."""
+    return language.text("labelled", label=cause_name(cause.code, language), text=remedy(cause, report, language))
+
+
+def unread(one: Unread, language: Language) -> str:
+    """Why files were not read. The store keeps the English sentence; one without values is known in every language."""
+    key = f"error-{one.error}"
+    if key in language.keys and "{ $" not in language.source(key).split("\n")[0]:
+        return language.text(key)
+    return redact(one.text or one.error, 160)
 
 
 def beyond(cause: Cause, report: FleetReport, language: Language) -> str | None:

@@ -19,6 +19,7 @@ from stepscope.report.wording.reading import doubt_lines
 
 def render(report: Report, language: Language, *, above: str = "") -> str:
     """The page. `above` is markup that comes first."""
+    language = language.unbroken()
     title = f"{report.run.format.title} · {redact(', '.join(report.run.paths), 200)}"
     return page(title, above + body(report, language), language)
 
@@ -41,6 +42,7 @@ def page(
 
 def body(report: Report, language: Language, *, name: str | None = None) -> str:
     """Everything inside the page's `main`; `name` is what the run is called where that is not its path."""
+    language = language.unbroken()
     drawn = page_data.data(report, language)
     blocks = [
         page_head.header(report, language, name),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from stepscope.alarms._base import Alarm
 from stepscope.analysis.report import Report
@@ -39,7 +40,7 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
     blocks = doubt_blocks(report, language, level=level)
     if report.alarms:
         blocks.append(f"{mark} {language.text('section-alarms')}")
-        blocks.append(alarm_list(report, language))
+        blocks.append(alarm_list(report.alarms, language))
     normal = [*normal_lines(report, language), *speed_lines(report, language), *verdict_lines(report, language)]
     if normal:
         blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
@@ -80,9 +81,9 @@ def fence(lines: list[str]) -> str:
     return "\n".join(["```", *(line.replace("`", "'") for line in lines), "```"])
 
 
-def alarm_list(report: Report, language: Language) -> str:
-    """Every alarm with the line that it is about, one for a death."""
-    return "\n".join(f"- {_alarm(alarm, language)}" for alarm in report.alarms)
+def alarm_list(alarms: Sequence[Alarm], language: Language) -> str:
+    """Alarms with the line that each is about."""
+    return "\n".join(f"- {_alarm(alarm, language)}" for alarm in alarms)
 
 
 def _alarm(alarm: Alarm, language: Language) -> str:

@@ -15,6 +15,7 @@ from stepscope.report.wording.finish import finish_lines, from_text, left_items
 from stepscope.report.wording.hardware import hardware_details
 from stepscope.report.wording.headline import normal_lines
 from stepscope.report.wording.sentence import capital
+from stepscope.report.wording.summary import DEAD, alarms_apart, summary_lines
 
 _TITLE_STEPS = 5
 _PLAIN = re.compile(r"[A-Za-zÀ-ÿ][\w À-ÿ,.’'()-]*\Z")
@@ -24,8 +25,10 @@ def render(report: Report, language: Language, *, translated: bool = False) -> s
     """The long note: the answer to the worry, the lines it speaks of, the time left, what to change, a summary."""
     report = story.with_quotes(report)
     body = [*markdown.doubt_blocks(report, language, level=3), *story.opening(report, language)]
-    if report.alarms:
-        body += [f"### {language.text('section-alarms')}", markdown.alarm_list(report, language)]
+    # What a dead run died of is said above.
+    alarms = alarms_apart(report) if report.state.value in DEAD else report.alarms
+    if alarms:
+        body += [f"### {language.text('section-alarms')}", markdown.alarm_list(alarms, language)]
     body += _section("section-normal", story.normal(report, language), language)
     slow = story.slow_ones(report, language) if report.ledger.slow else []
     body += _section("section-slow", slow, language)
@@ -97,7 +100,7 @@ def _yaml(text: str) -> str:
 def _title(report: Report, language: Language) -> str:
     steps = sorted(slow.step for slow in report.ledger.slow)
     if not steps:
-        return language.text("note-title-none")
+        return summary_lines(report, language)[0] if report.state.value in DEAD else language.text("note-title-none")
     if len(steps) > _TITLE_STEPS:
         return language.text("note-title-many", count=len(steps))
     names = [language.number(step) for step in steps]

@@ -86,6 +86,7 @@ def _words(report: Report, language: Language) -> dict[str, Any]:
     return {
         "pads_hours": language.clock(_EARLY, _EARLY).startswith("0"),
         "least_grouped": int(language.text("number-least-grouped")),
+        "day": language.text("unit-day"),
         "iteration": language.text("slow-column-step"),
         "loss": language.text("live-loss"),
         "validation": language.text("page-validation"),

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from stepscope.core.message import Message, Money
+from stepscope.core.message import Decimal, Message, Money
 from stepscope.core.price import StatedPrice
 from stepscope.core.settings import Value
 from stepscope.i18n import Language
@@ -208,7 +208,7 @@ def count(value: float, language: Language) -> str:
 
 def gib(value: float, language: Language) -> str:
     """Bytes in GiB."""
-    return f"{language.number(value / _GIB, 2 if value < _GIB else 1)} GiB"
+    return language.text("size-gib", size=Decimal(value / _GIB, 2 if value < _GIB else 1))
 
 
 def _memory(plan: GpuPlan, language: Language) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from rich.cells import cell_len
 
 from stepscope.i18n import Language
 from stepscope.report import plan_table
 from stepscope.report.plan_table import PlanReport
+from stepscope.report.wrapping import wrap
 
 
 def render(report: PlanReport, language: Language, *, width: int = 80) -> str:
@@ -66,4 +65,4 @@ def _pad(text: str, width: int) -> str:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+    return wrap(text, width, cuts_words=False) or [""]

@@ -23,7 +23,7 @@ from stepscope.report.wording.change import change_texts
 from stepscope.report.wording.headline import normal_lines, unread_text
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import eta_doubt
-from stepscope.report.wording.sentence import capital
+from stepscope.report.wording.sentence import capital, ended
 from stepscope.report.wording.slow import group_cells, slow_heading
 from stepscope.report.wording.summary import DEAD, other_alarms, summary_lines, without_folders
 from stepscope.report.wording.trend import short_speed_lines
@@ -36,7 +36,6 @@ _MOST_LINES = 2
 _MOST_LINES_OF_COMMAND = 4  # a command that is cut cannot be pasted
 _MUCH_UNREAD = 0.1  # of the lines
 _LEAST_SHARE = 0.0005  # of the time
-_ENDS_A_SENTENCE = (".", "…", "!", "?")
 
 
 # Why there is no forecast, where the line about the time says it.
@@ -204,6 +203,8 @@ class _Screen:
         report, language = self.report, self.language
         shown = {alarm.code for alarm in other_alarms(report)[:_MOST_ALARMS]}
         hidden = {"slower"} if "slowdown" in shown else set()
+        if sum(alarm.code == "restarted" for alarm in report.alarms) == 1 and "restarted" in shown:
+            hidden |= {"lost_work"}
         unseen = [one for one in report.findings[1:] if one.code in _UNSEEN - hidden]
         texts = [language.say(with_money(report, one.message, one.seconds)) for one in unseen]
         said = summary_lines(report, language)[-1]  # two speeds may be what is said first
@@ -211,14 +212,14 @@ class _Screen:
         texts += [*normal_lines(report, language)[:1], *filter(None, speeds)]
         if report.run.num_unread > _MUCH_UNREAD * report.run.num_lines:
             text = unread_text(report, language)
-            texts.append(text if text.endswith(_ENDS_A_SENTENCE) else f"{text}.")
+            texts.append(ended(text))
         if report.state.value == "stopped" and report.has_times:
             evidence = report.state.evidence
             words = evidence.args.get("text")
             if isinstance(words, str):
                 evidence = say(evidence.key, text=without_folders(words))
             text = capital(language.say(evidence))
-            texts.append(text if text.endswith(_ENDS_A_SENTENCE) else f"{text}.")
+            texts.append(ended(text))
         end = report.forecast
         is_said = said == capital(language.say(end.reason)) if isinstance(end, NoForecast) else True
         is_over = report.has_ended or report.state.value == "stopped"

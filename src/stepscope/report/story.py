@@ -19,7 +19,7 @@ from stepscope.report.markdown import escape, fence
 from stepscope.report.wording.change import change_lines, change_scope, change_texts, no_change_text
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.headline import normal_lines, unread_text
-from stepscope.report.wording.sentence import capital
+from stepscope.report.wording.sentence import capital, ended
 from stepscope.report.wording.slow import slow_remarks
 from stepscope.report.wording.summary import summary_lines
 from stepscope.report.wording.trend import no_slow_text, speed_lines
@@ -47,11 +47,12 @@ def opening(report: Report, language: Language) -> list[str]:
     """The answer to the worry; what else is wrong comes with it."""
     verdict = judge_slow(report)
     state, *rest = (escape(line) for line in summary_lines(report, language))
-    blocks = [f"**{state}.** {' '.join(f'{line}.' for line in rest)}"] if report.state.value in _DEAD else []
+    said = f"**{state}.** {' '.join(map(ended, rest))}"
+    blocks = [said] if report.state.value in _DEAD else []
     count = len(report.ledger.slow)
     if verdict.kind == "none":
         none = [language.text("note-intro-none", lines=report.run.num_lines)] if report.has_steps else []
-        return blocks + none or [f"**{state}.** {' '.join(f'{line}.' for line in rest)}"]
+        return blocks + none or [said]
     if verdict.kind == "normal":
         lead = language.text("note-calm", count=count)
     elif verdict.kind == "costly":
@@ -62,7 +63,7 @@ def opening(report: Report, language: Language) -> list[str]:
         lead = language.text("note-intro", count=count, lines=report.run.num_lines)
     texts = [f"**{lead}**", _why(report, language)]
     if verdict.kind in {"explained", "unexplained"} and not blocks:
-        texts.append(f"{rest[-1]}.")
+        texts.append(ended(rest[-1]))
     return [*blocks, " ".join(text for text in texts if text)]
 
 
@@ -75,6 +76,8 @@ def _why(report: Report, language: Language) -> str:
     kind = "both" if {"evaluation", "checkpoint"} <= phases else "evaluation" if "evaluation" in phases else "save"
     trainer = escape(redact(report.run.format.title, 100))
     steps = sorted(slow.step for slow in stops)
+    if len(steps) > _NAMED and len(steps) == len(report.ledger.slow):
+        return language.text("note-which-all", trainer=trainer, stops=kind)
     if len(steps) > _NAMED:
         return language.text("note-which-many", count=len(steps), trainer=trainer, stops=kind)
     return language.text("note-which", count=len(steps), steps=_listed(steps, language), trainer=trainer, stops=kind)
@@ -134,7 +137,9 @@ def first(report: Report, language: Language) -> tuple[str, list[str]] | None:
 
 def left(report: Report, language: Language) -> list[str]:
     """When it will be done, what is still to come, and what that rests on."""
-    lines = [escape(capital(line).rstrip(".")) + "." for line in finish_lines(report, language)]
+    if report.state.value in _DEAD:
+        return []  # what it died of begins the note
+    lines = [ended(escape(capital(line).removesuffix("."))) for line in finish_lines(report, language)]
     return [f"**{lines[0]}**", *([" ".join(lines[1:])] if len(lines) > 1 else [])]
 
 
@@ -142,7 +147,8 @@ def changes(report: Report, language: Language) -> list[str]:
     """Each change with what it saves and what it costs."""
     found = change_lines(report, language, code=_code)
     if not found:
-        return [no_change_text(report, language)]
+        # A run that died says above what to do about it.
+        return [] if report.state.value in _DEAD else [no_change_text(report, language)]
     items = "\n".join(f"{number}. **{line}.** {why} {costs}" for number, (line, why, costs) in enumerate(found, 1))
     return [items, change_scope(report, language)]
 
@@ -157,13 +163,12 @@ def ending(report: Report, language: Language) -> list[str]:
         lines.append(language.text("note-unexplained", count=len(verdict.unexplained), total=len(report.ledger.slow)))
     elif verdict.kind in {"normal", "costly"}:
         lines.append(language.text("note-sum-planned", share=Share(verdict.share)))
-    if step is not None:
+    summed = [ended(escape(line)) for line in summary_lines(report, language)]
+    if report.state.value not in _DEAD:
+        summed = summed[1:] if verdict.kind in {"explained", "unexplained"} else summed[1:2]
+    if step is not None and not any(language.duration(step.typical_s) in line for line in summed):
         lines.append(language.text("note-sum-normal", duration=Seconds(step.typical_s)))
-    summed = [f"{escape(line)}." for line in summary_lines(report, language)]
-    if report.state.value in _DEAD:
-        lines += summed
-    else:
-        lines += summed[1:] if verdict.kind in {"explained", "unexplained"} else summed[1:2]
+    lines += summed
     lines += [f"{change}." for change in change_texts(report, language, most=1)]
     if report.run.num_unread:
         lines.append(escape(unread_text(report, language)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 TEMPLATES = Path(__file__).parent / "templates"
-_NUMBER_UNIT = re.compile(r"(?<=\d) (?=(?:µs|ms|s|min|h|d|%|[kMG]|GiB|MiB|W|°C)(?!\w))")
+_NUMBER_UNIT = re.compile(r"(?<=\d) (?=(?:µs|ms|s|min|h|d|j|%|[kMG]|GiB|MiB|Gio|Mio|W|°C)(?!\w))")
 
 _FLAG = re.compile(r"(?<!\S)--[a-z][\w-]*(?:=\S+| [A-Z]+\b)?")
 
@@ -79,7 +79,7 @@ def render(name: str, language: Language, *, folders: tuple[Path, ...] = (), **v
     """A template as markup; `t` is the text of a message in it, `language` writes its numbers."""
     from markupsafe import Markup
 
-    template = environment(*folders).get_template(name)
+    template, language = environment(*folders).get_template(name), language.unbroken()
     return Markup(template.render(language=language, t=language.text, **values))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from stepscope.ledger.phases import Rhythm, SlowStep
 from stepscope.report import reasons
 from stepscope.report.markdown import escape, fence
 from stepscope.report.wording.slow import evidence_text, part_text
+from stepscope.report.wrapping import wrap
 
 SCHEMA = "stepscope.why/1"
 _NUM_NEIGHBOURS = 2
@@ -144,12 +144,12 @@ def render(story: Story, language: Language, *, width: int = 80) -> str:
     lines = [language.text("why-title", step=story.step)]
     for block in _blocks(story, language):
         if isinstance(block, str):
-            lines += textwrap.wrap(block, width, initial_indent="  ", subsequent_indent="  ") or [""]
+            lines += wrap(block, width, first="  ", rest="  ") or [""]
         else:
             title, items = block
-            lines += textwrap.wrap(title, width, initial_indent="  ", subsequent_indent="  ")
+            lines += wrap(title, width, first="  ", rest="  ")
             for item in items:
-                lines += textwrap.wrap(item, width, initial_indent="    - ", subsequent_indent="      ")
+                lines += wrap(item, width, first="    - ", rest="      ")
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,6 @@ shows that the same words ended nothing before. A log that merely stops has no e
 from __future__ import annotations
 
 import re
-import signal
 from typing import Literal, NamedTuple
 
 from stepscope.core.message import Message, say
@@ -93,6 +92,8 @@ def _failed(run: Run, last: int | None) -> Ending | None:
 
 def signal_name(number: int) -> str:
     """A signal as people call it."""
+    import signal  # its tables cost more than a short answer should pay
+
     try:
         return signal.Signals(number).name
     except ValueError:

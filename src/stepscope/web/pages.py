@@ -193,4 +193,5 @@ def _number_style(language: Language) -> dict[str, Any]:
     return {
         "pads_hours": language.clock(_EARLY, _EARLY).startswith("0"),
         "least_grouped": int(language.text("number-least-grouped")),
+        "day": language.text("unit-day"),
     }

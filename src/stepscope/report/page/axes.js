@@ -1,10 +1,10 @@
-import { number } from "./numbers.js";
+import { dayUnit, number } from "./numbers.js";
 // Axes that all charts share: one width on the left, so that lanes lie exactly above one another.
 export const LEFT = 64; // pixels
 export const RIGHT = 18;
 const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000];
 /** @type {[number, string][]} */
-const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"], [1e-3, "ms"], [1e-6, "µs"]];
+const UNITS = [[86400, ""], [3600, "h"], [60, "min"], [1, "s"], [1e-3, "ms"], [1e-6, "µs"]];
 // Steps of an axis of durations: round in the unit that people read.
 const SHORT = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1].flatMap((size) => [1, 2, 5].map((k) => k * size));
 
@@ -24,7 +24,7 @@ export function durationTicks(values) {
   // Half minutes are seconds.
   const isIt = (/** @type {[number, string]} */ [least]) => most >= least * 0.9999 && (least <= 1 || Math.abs(step / least - Math.round(step / least)) < 0.01);
   const [size, unit] = UNITS.find(isIt) || UNITS[UNITS.length - 1];
-  return withDigits(values, size).map((text) => text && text + "\u00a0" + unit);
+  return withDigits(values, size).map((text) => text && text + "\u00a0" + (unit || dayUnit()));
 }
 
 export const durationSteps = [...SHORT, ...TIMES];

@@ -2,6 +2,7 @@
 const lang = document.documentElement.lang;
 let leastGrouped = 1000;
 let padsHours = true;
+let day = "d";
 
 const formats = new Map(); // made once: it takes far longer than to use one
 
@@ -16,6 +17,10 @@ export function number(value, digits) {
   return formats.get(key).format(value);
 }
 
+const MINUTE = 59.95; // from here on a duration is written in minutes, in hours
+const HOUR = 59.5 * 60;
+const MOST_OF_A_UNIT = 99.5; // the end of a range may go on to 99 of a unit
+
 // [value, digits, unit], largest first; `scale` is a duration whose units to use instead.
 function parts(seconds, scale) {
   const size = Math.abs(scale === undefined ? seconds : scale);
@@ -23,11 +28,21 @@ function parts(seconds, scale) {
   if (size < 0.0005) return [[seconds * 1e6, 0, "µs"]];
   if (size < 0.9995) return [[seconds * 1000, size < 0.00995 ? 2 : size < 0.0995 ? 1 : 0, "ms"]];
   if (size < 9.995) return [[seconds, 2, "s"]];
-  if (size < 99.95) return [[seconds, 1, "s"]];
+  if (size < MINUTE) return [[seconds, 1, "s"]];
   if (Math.round(size) < 600) return pair(Math.round(seconds), 60, "min", "s");
-  if (Math.round(size / 60) < 100) return [[Math.round(seconds / 60), 0, "min"]];
+  if (size < HOUR) return [[Math.round(seconds / 60), 0, "min"]];
   if (Math.round(size / 60) < 48 * 60) return pair(Math.round(seconds / 60), 60, "h", "min");
-  return pair(Math.round(seconds / 3600), 24, "d", "h");
+  return pair(Math.round(seconds / 3600), 24, day, "h");
+}
+
+// Both ends of a range, in the same units: those of its middle.
+function ends(low, high) {
+  for (const [size, unit, limit] of /** @type {[number, string, number][]} */ ([[1, "s", MINUTE], [60, "min", HOUR]])) {
+    if (size <= low && (low + high) / 2 < limit && limit <= high && high < MOST_OF_A_UNIT * size) {
+      return [[[Math.round(low / size), 0, unit]], [[Math.round(high / size), 0, unit]]];
+    }
+  }
+  return [parts(low, high), parts(high)];
 }
 
 function pair(total, base, big, small) {
@@ -36,17 +51,22 @@ function pair(total, base, big, small) {
   return total % base ? [head, [total % base, 0, small]] : [head];
 }
 
+// No line ends inside a duration.
+function joined(found) {
+  return found.map(([value, digits, unit]) => number(value, digits) + "\u00a0" + unit).join("\u00a0");
+}
+
 export function duration(seconds, scale) {
-  return parts(seconds, scale).map(([value, digits, unit]) => number(value, digits) + " " + unit).join(" ");
+  return joined(parts(seconds, scale));
 }
 
 export function span(low, high) {
-  const first = parts(low, high);
-  const last = parts(high);
+  const [first, last] = ends(low, high);
+  if (first.every(([value, digits]) => Number(value.toFixed(digits)) === 0) && joined(first) !== joined(last)) return "≤\u00a0" + joined(last);
   if (first.length === 1 && last.length === 1 && first[0][2] === last[0][2]) {
-    return number(first[0][0], first[0][1]) + "–" + number(last[0][0], last[0][1]) + " " + last[0][2];
+    return number(first[0][0], first[0][1]) + "–" + joined(last);
   }
-  return duration(low, high) + " – " + duration(high);
+  return joined(first) + " – " + joined(last);
 }
 
 // The clock `seconds` after an ISO moment, on that moment's own clock: a page opened elsewhere shows the same.
@@ -69,7 +89,11 @@ export function unpack(text, Kind) {
   return new Kind(bytes.buffer);
 }
 
+// The sign of a day.
+export const dayUnit = () => day;
+
 export function writeAs(words) {
   leastGrouped = words.least_grouped;
   padsHours = words.pads_hours;
+  day = words.day;
 }

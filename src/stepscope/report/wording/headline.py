@@ -60,7 +60,9 @@ def normal_lines(report: Report, language: Language) -> list[str]:
         return []
     if _never_happened(report):
         assert report.trend is not None
-        lines = [language.text("run-present", duration=Seconds(report.trend.trend.last))]
+        is_jump = report.trend.trend.kind == "jump" and len(step.regimes) > 1
+        present_s = step.regimes[-1].typical_s if is_jump else report.trend.trend.last
+        lines = [language.text("run-present", duration=Seconds(present_s))]
     elif not language.is_range(step.low_s, step.high_s) or shows_ticks(report):
         lines = [language.text("run-normal-one", duration=Seconds(step.typical_s))]
     else:
@@ -74,6 +76,8 @@ def normal_lines(report: Report, language: Language) -> list[str]:
             for regime in step.regimes[:6]
         ]
         lines.append(language.text("run-regimes", levels=", ".join(levels)))
+    if any(total.phase == "evaluation" and total.is_in_steps for total in report.ledger.phases):
+        lines.append(language.text("run-evaluations-inside"))
     every = report.run.settings.count("log_interval")
     if every and every > 1 and report.run.clock.is_per_step:
         lines.append(language.text("run-sampled", count=every))

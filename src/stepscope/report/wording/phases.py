@@ -22,7 +22,8 @@ def phase_cells(total: PhaseTotal, language: Language) -> PhaseCells:
     """The cells of one phase."""
     name = language.text(f"phase-{total.phase}")
     if total.is_unpriced:
-        return PhaseCells(name, "", "?", "", language.text("basis-unpriced", count=total.num))
+        key = "basis-in-steps" if total.is_in_steps else "basis-unpriced"
+        return PhaseCells(name, "", "?", "", language.text(key, count=total.num))
     return PhaseCells(
         name,
         language.percent(total.share),

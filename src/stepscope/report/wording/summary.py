@@ -156,10 +156,17 @@ def _time(report: Report) -> Message:
         rough = rough_messages(report, end)
         return rough[0] if rough else _so_far(report, end)
     left, span = Seconds(end.remaining_s), Range(end.low_s, end.high_s)
+    finish = report.finish(end.remaining_s) if state not in {"stopped", "unknown"} else None
+    if report.run.settings["max_steps"].origin == "default":
+        # Many runs have another total: the time left is true of this one only.
+        count = end.schedule.max_steps
+        if finish is None:
+            return say("summary-left-default", left=left, range=span, count=count)
+        time = Moment(finish, report.moment)
+        return say("summary-left-done-default", left=left, range=span, count=count, time=time)
     if state == "stopped":
         return say("summary-resumed", wall=Seconds(report.ledger.wall_s), left=left, range=span)
-    finish = report.finish(end.remaining_s)
-    if state == "unknown" or finish is None:
+    if finish is None:
         return say("summary-left-if" if state == "unknown" else "summary-left", left=left, range=span)
     return say("summary-left-done", left=left, range=span, time=Moment(finish, report.moment))
 

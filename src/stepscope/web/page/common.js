@@ -71,7 +71,7 @@ export function pulseOf(row, now) {
 }
 
 /** Seconds that pass while one looks: whole ones. */
-export const passing = (seconds) => (seconds < 99.5 ? number(Math.round(seconds)) + " s" : duration(seconds));
+export const passing = (seconds) => (seconds < 59.5 ? number(Math.round(seconds)) + "\u00a0s" : duration(seconds));
 
 /** @param {Row} row @param {number} now */
 export function doingText(row, now) {
