@@ -13,6 +13,7 @@ import torch
 from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError
 from stepscope.trainer.extras import writer
+from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.extras.weights import load_gpt2, load_model
 from stepscope.trainer.extras.writer import ASIDES, NAME, PREVIOUS
 from tests.trainer.conftest import TINY, same, start
@@ -57,7 +58,7 @@ def test_the_file_holds_what_torch_save_would_hold(tmp_path):
         "flags": torch.tensor([True, False]),
         "turned": torch.arange(6).view(2, 3).t(),
     }
-    saver = checkpoint.Checkpointer(tmp_path, state, torch.device("cpu"))
+    saver = StagedCheckpointer(tmp_path, state, torch.device("cpu"))
     saver.stage(state, 12)
     done = saver.close()
     assert done is not None
@@ -73,7 +74,7 @@ def test_a_save_is_a_snapshot_of_its_moment(tmp_path):
     """What happens to the weights after `settle` is not in the file."""
     weights = torch.zeros(1_000_000)
     state = {"model": {"w": weights}, "model_args": {}}
-    saver = checkpoint.Checkpointer(tmp_path, state, torch.device("cpu"))
+    saver = StagedCheckpointer(tmp_path, state, torch.device("cpu"))
     saver.stage(state, 1)
     saver.settle()
     weights.fill_(7)
@@ -188,7 +189,7 @@ def test_a_full_disk_costs_a_checkpoint_and_nothing_else(trained, tmp_path, monk
 
 def test_a_dead_writer_costs_one_checkpoint(tmp_path):
     state = {"model": {"w": torch.zeros(3)}, "model_args": {}}
-    saver = checkpoint.Checkpointer(tmp_path, state, torch.device("cpu"))
+    saver = StagedCheckpointer(tmp_path, state, torch.device("cpu"))
     assert saver._writer is not None
     os.kill(saver._writer.pid, signal.SIGKILL)
     saver._writer.wait()

@@ -27,6 +27,7 @@ from torch.nn import functional as F  # noqa: N812 (its customary name)
 from stepscope.trainer.config import TrainConfig
 from stepscope.trainer.extras.spread import divided, like, whole
 
+SHAPE = ("n_layer", "n_head", "n_embd", "block_size", "bias")  # settings that a checkpoint's network has of its own
 OPTIMIZERS = ("optimizer", "muon")  # their names in a checkpoint
 _STEPS = 5
 _A, _B, _C = 3.4445, -4.7750, 2.0315  # of one Newton-Schulz step: x becomes (A + B xxᵀ + C (xxᵀ)²) x
@@ -46,10 +47,15 @@ class ModelArgs:
     dropout: float
     recipe: str = "nanogpt"
 
+    @classmethod
+    def of(cls, config: TrainConfig, vocab_size: int, *, dropout: float = 0.0) -> ModelArgs:
+        """The shape that the settings ask for."""
+        asked = {name: getattr(config, name) for name in (*SHAPE, "recipe")}
+        return cls(**asked, vocab_size=vocab_size, dropout=dropout)
+
     def saved(self) -> dict[str, Any]:
         """As a checkpoint keeps it: exactly nanoGPT's keys where nanoGPT can load it."""
-        names = ("n_layer", "n_head", "n_embd", "block_size", "bias", "vocab_size", "dropout")
-        args = {name: getattr(self, name) for name in names}
+        args = {name: getattr(self, name) for name in (*SHAPE, "vocab_size", "dropout")}
         return args if self.recipe == "nanogpt" else {**args, "recipe": self.recipe}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ import torch
 from stepscope.trainer.config import TrainConfig
 from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, read_meta
 from stepscope.trainer.extras.corpora import find_folder
-from stepscope.trainer.extras.device import join_world, make_autocast, pick_precision, pick_threads
+from stepscope.trainer.extras.device import join_world, make_autocast, settle
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
 # nanoGPT's bench.py has these of its own.
@@ -48,13 +47,9 @@ def bench(
     world = join_world(config)
     device = world.device
     torch.manual_seed(config.seed)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    config = replace(config, dtype=pick_precision(config, device, say))
-    if device.type == "cpu":
-        torch.set_num_threads(pick_threads(config))
+    config = settle(config, device, say)
     next_batch, vocab_size = _batches(config, device, real_data=real_data)
-    shape = {name: getattr(config, name) for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "recipe")}
-    raw_model = GPT(ModelArgs(**shape, vocab_size=vocab_size, dropout=0.0)).to(device)
+    raw_model = GPT(ModelArgs.of(config, vocab_size)).to(device)
     optimizers = make_optimizers(raw_model, config)
     model: Any = raw_model
     if config.compile:

@@ -22,14 +22,14 @@ import torch
 
 from stepscope.trainer import checkpoint
 from stepscope.trainer.accounts import PHASES, Accounts, silent
-from stepscope.trainer.checkpoint import large_state
 from stepscope.trainer.config import TrainConfig, build
 from stepscope.trainer.data import Split
 from stepscope.trainer.extras.blocking import BlockingCheckpointer
 from stepscope.trainer.extras.corpora import write_char_folder
-from stepscope.trainer.extras.device import join_world, make_autocast, pick_precision, synchronize
+from stepscope.trainer.extras.device import World, join_world, make_autocast, pick_precision, synchronize
 from stepscope.trainer.extras.memory import LiveBytes, device_peak, fitting_batch, make_peak
-from stepscope.trainer.model import GPT, ModelArgs, make_optimizers, orthogonal
+from stepscope.trainer.extras.staged import StagedCheckpointer
+from stepscope.trainer.model import GPT, OPTIMIZERS, ModelArgs, make_optimizers, orthogonal
 from stepscope.trainer.train import Evaluator, train
 
 _SECONDS = 600  # a part that takes longer hangs, or the machine is very busy
@@ -127,8 +127,7 @@ def _config(device: str, folder: Path, **changes: Any) -> TrainConfig:
 
 def _network(config: TrainConfig, device: torch.device, vocab_size: int = 96) -> GPT:
     torch.manual_seed(1)
-    shape = {name: getattr(config, name) for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "recipe")}
-    return GPT(ModelArgs(**shape, vocab_size=vocab_size, dropout=0.0)).to(device)
+    return GPT(ModelArgs.of(config, vocab_size)).to(device)
 
 
 def _tokens(config: TrainConfig, device: torch.device) -> torch.Tensor:
@@ -175,7 +174,7 @@ def _memory(device: str, folder: Path) -> tuple[bool, dict[str, Any]]:
     config = _config(device, folder, n_layer=1, eval_iters=64)
     place = join_world(config).device
     splits = {name: Split(folder / "data" / f"{name}.bin", block_size=config.block_size) for name in ("train", "val")}
-    evaluator = Evaluator(config, splits, place, autocast=torch.enable_grad, accounts=Accounts())
+    evaluator = Evaluator(config, splits, World(0, 1, place), autocast=torch.enable_grad, accounts=Accounts())
     model = _network(config, place, vocab_size=50304)
     if place.type == "cuda":
         evaluator.batch_size = fitting_batch(config.batch_size, make_peak(model, config, place, torch.enable_grad))
@@ -218,9 +217,10 @@ def _checkpoint(device: str, folder: Path) -> tuple[bool, dict[str, Any]]:
     model = _network(config, place)
     optimizers = make_optimizers(model, config)
     differing, stall = 0, 0.0
-    state = large_state(model, optimizers, in_slices=False)
+    states = zip(OPTIMIZERS, (each.state_dict() for each in optimizers), strict=True)
+    state = {"model": model.state_dict(), **dict(states)}
     (folder / "out").mkdir()
-    for saver in (checkpoint.Checkpointer(folder / "out", state, place), BlockingCheckpointer(folder / "out")):
+    for saver in (StagedCheckpointer(folder / "out", state, place), BlockingCheckpointer(folder / "out")):
         for number in range(3):
             expected = {name: value.cpu().clone() for name, value in model.state_dict().items()}
             synchronize(place)
