@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -218,7 +219,7 @@ def accounting() -> None:
 
 def checkpoint(rounds: int) -> None:
     """A state of GPT-2's size: the stall of a save beside torch.save's, and a small network's steps meanwhile."""
-    from stepscope.trainer.checkpoint import Checkpointer
+    from stepscope.trainer.extras.staged import StagedCheckpointer
     from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
     torch.manual_seed(1)
@@ -236,7 +237,7 @@ def checkpoint(rounds: int) -> None:
         small.zero_grad()
         return time.perf_counter() - start, time.process_time() - used
 
-    saver = Checkpointer(folder, state, torch.device("cpu"))
+    saver = StagedCheckpointer(folder, state, torch.device("cpu"))
     stalls: list[float] = []
     slower: tuple[list[float], list[float]] = [], []
     for round_number in range(rounds + 1):
@@ -268,6 +269,7 @@ def checkpoint(rounds: int) -> None:
 
 def evaluation() -> None:
     """Two states of one run, 50 iterations apart: noise of their difference, and time, against nanoGPT's way."""
+    from stepscope.trainer.extras.device import World
     from stepscope.trainer.extras.weights import load_model
     from stepscope.trainer.train import FIXED_SHARE, Evaluator
 
@@ -300,9 +302,8 @@ def evaluation() -> None:
     for _ in range(7):
         for way, times in took.items():
             config = build({**size, "eval": way, "eval_iters": 40})
-            evaluator = Evaluator(
-                config, splits, torch.device("cpu"), autocast=torch.enable_grad, accounts=Accounts(), reduce=None
-            )
+            alone = World(0, 1, torch.device("cpu"))
+            evaluator = Evaluator(config, splits, alone, autocast=torch.enable_grad, accounts=Accounts())
             start = time.perf_counter()
             evaluator(models[0], 2.0, (None, None))
             times.append(time.perf_counter() - start)
@@ -319,10 +320,11 @@ class Point(NamedTuple):
     loss: float
 
 
-def race(checkout: Path, size: str, targets: list[int], entrants: Sequence[str]) -> None:
+def race(checkout: Path, size: str, targets: list[int], entrants: Sequence[str], num_at_once: int) -> None:
     """Seconds until the modern recipe is where nanoGPT is at some iterations; evaluations and saves counted.
 
     Each entrant runs only while it is behind. Between two evaluations its loss is taken to fall along a line.
+    `num_at_once` programs run beside each other, one core each: then the processor's clock is the one to believe.
     """
     folder = workplace(checkout)
     settings = {**COMMON, **SIZES[size], "eval_interval": 25, "eval_iters": 5}
@@ -345,15 +347,20 @@ def race(checkout: Path, size: str, targets: list[int], entrants: Sequence[str])
                 break
         runner.rest()
 
-    for target in targets:
-        theirs = curves["nanoGPT"]
-        while not theirs or theirs[-1].iteration < target:
-            leg("nanoGPT")
+    theirs = curves["nanoGPT"]
+
+    def behind() -> list[str]:
+        return [name for name in entrants if all(point.loss > theirs[-1].loss for point in curves[name])]
+
+    with ThreadPoolExecutor(num_at_once) as lanes:
+        leg("nanoGPT")
+        for target in targets:
+            while theirs[-1].iteration < target:
+                list(lanes.map(leg, ["nanoGPT", *behind()]))
+            while late := behind():
+                list(lanes.map(leg, late))
             for name in entrants:
-                while all(point.loss > theirs[-1].loss for point in curves[name]):
-                    leg(name)
-        for name in entrants:
-            _finish_line(f"{name} at {size}", target, theirs[-1], curves[name])
+                _finish_line(f"{name} at {size}", target, theirs[-1], curves[name])
     for runner in runners.values():
         runner.end()
 
@@ -414,6 +421,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=20, help="of the step times")
     parser.add_argument("--targets", default="225,1000", help="nanoGPT's iterations to race for")
     parser.add_argument("--entrants", default="modern", help=f"of the race: some of {','.join(ENTRANTS)}")
+    parser.add_argument("--at-once", type=int, default=1, help="programs of the race that run beside each other")
     parser.add_argument("--saves", type=int, default=8, help="of the checkpoints")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
@@ -432,7 +440,11 @@ def main() -> int:
             "same": lambda: same(args.nanogpt),
             "step": lambda: step(args.nanogpt, sizes, args.turns),
             "race": lambda: race(
-                args.nanogpt, sizes[-1], [int(text) for text in args.targets.split(",")], args.entrants.split(",")
+                args.nanogpt,
+                sizes[-1],
+                [int(text) for text in args.targets.split(",")],
+                args.entrants.split(","),
+                args.at_once,
             ),
         }
     wanted = args.only.split(",") if args.only else list(everything)
