@@ -19,7 +19,7 @@ from stepscope.trainer.data import Split
 from stepscope.trainer.extras import clock, device, spread, staged
 from stepscope.trainer.extras import memory as memory_module
 from stepscope.trainer.extras.clock import DevicePhases, HostPhases
-from stepscope.trainer.extras.memory import LiveBytes, fitting_batch, state_bytes
+from stepscope.trainer.extras.memory import LiveBytes, fitting_batch, rehearse, state_bytes
 from stepscope.trainer.extras.shared_memory import SharedMemory
 from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
@@ -248,6 +248,18 @@ def test_live_bytes_are_those_of_tensors_that_are_still_there():
         kept.add_(1)
         assert live.now == view.untyped_storage().nbytes() == 4_000
     assert live.peak == 16_000
+
+
+@pytest.mark.parametrize("sequences", [None, 3])
+def test_a_rehearsal_leaves_the_run_as_it_was(sequences):
+    """What compiles graphs and measures memory draws no number, leaves no gradient and keeps the network training."""
+    config = build({**TINY, "dropout": 0.5})
+    model = GPT(ModelArgs.of(config, 24, dropout=0.5))
+    before = torch.get_rng_state()
+    rehearse(model, config, torch.device("cpu"), torch.enable_grad, sequences)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert model.training
+    assert all(weight.grad is None for weight in model.parameters())
 
 
 def test_an_evaluation_alone_makes_no_optimizer(trained, monkeypatch):

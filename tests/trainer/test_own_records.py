@@ -12,8 +12,8 @@ from stepscope.analysis.explain import explain
 from stepscope.reading.reader import read
 from stepscope.source.files import resolve
 from stepscope.trainer import train as loop
-from stepscope.trainer.accounts import RunLog
 from stepscope.trainer.data import Batches
+from stepscope.trainer.extras.run_log import RunLog
 from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.train import Evaluator
 from stepscope.web.run_folder import RunFolder

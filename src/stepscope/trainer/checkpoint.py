@@ -132,8 +132,8 @@ class State(NamedTuple):
                     values[key] = like(value, own["state"][number][key])
             optimizer.load_state_dict({"state": state, "param_groups": saved[name]["param_groups"]})
             for group in optimizer.param_groups:
-                if "fused" in group:  # nanoGPT's own says None on a CPU
-                    group["fused"], group["foreach"] = True, None
+                if "fused" in group:  # whichever the run before used
+                    group["fused"], group["foreach"] = optimizer.defaults["fused"], None
 
 
 class Checkpointer(Protocol):

@@ -25,7 +25,7 @@ import torch
 
 from stepscope.trainer import accounts as phases
 from stepscope.trainer import checkpoint
-from stepscope.trainer.accounts import Accounts, RunLog, Say, Show, silent
+from stepscope.trainer.accounts import Accounts
 from stepscope.trainer.checkpoint import Checkpointer, Progress, State
 from stepscope.trainer.config import (
     TrainConfig,
@@ -35,13 +35,15 @@ from stepscope.trainer.config import (
     muon_rate_at,
     told_as,
 )
-from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, read_meta
+from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split
 from stepscope.trainer.extras.blocking import BlockingCheckpointer
 from stepscope.trainer.extras.clock import make_phases
 from stepscope.trainer.extras.corpora import find_folder
 from stepscope.trainer.extras.device import Autocast, World, join_world, make_autocast, settle, without_gradients
 from stepscope.trainer.extras.memory import fitting_batch, make_peak, rehearse, state_staging
+from stepscope.trainer.extras.meta import read_meta
 from stepscope.trainer.extras.process import frozen_garbage, stop_signals
+from stepscope.trainer.extras.run_log import RunLog, Say, Show, silent
 from stepscope.trainer.extras.spread import shared_model, whole
 from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.extras.text import Sample, sample_of
@@ -116,7 +118,7 @@ class Trainer:
             name: Split(folder / f"{name}.bin", block_size=args.block_size, vocab_size=args.vocab_size)
             for name in ("train", "val")
         }
-        self.batches = Batches(splits["train"], config, world.device, rank=world.rank, world_size=world.size)
+        self.batches = Batches(splits["train"], config, world)
         # An evaluation alone needs no optimizer, whose state is twice the weights.
         self.optimizers = [] if config.eval_only else make_optimizers(self.raw_model, config)
         self._describe_optimizers()
@@ -235,7 +237,7 @@ class Trainer:
         for decays, word in ((True, "decayed"), (False, "non-decayed")):
             counts = [p.numel() for p in self.raw_model.parameters() if (p.dim() >= 2) == decays]
             self.log.print(f"num {word} parameter tensors: {len(counts)}, with {sum(counts):,} parameters")
-        self.log.print("using fused AdamW: True")
+        self.log.print(f"using fused AdamW: {self.optimizers[0].defaults['fused']}")
 
     def _compile(self) -> Any:
         """Compile, and use both graphs once before the clock starts: the first iteration is then like the others."""
@@ -507,6 +509,8 @@ class Trainer:
             return
         self.log.print(f"saving checkpoint to {self.config.out_dir}")
         self.accounts.lap(phases.LOGGING)
+        if self.checkpointer.is_writing:
+            self.log.show("waiting")
         self.log.note_written(self.checkpointer.collect(wait=True))
         waited = self.accounts.lap(phases.WAITING)
         self.log.show("checkpoint")
@@ -599,8 +603,8 @@ class Evaluator:
                 train = self._fixed(model, "train")
             elif running_loss is not None:
                 train = running_loss
-            else:  # before the first step: the batch it will be made of
-                train = self._mean(model, [(*first, len(first[0]))])
+            else:  # before the first step: the batch it will begin with, the same one however many processes there are
+                train = self._mean(model, [(*first, len(first[0]) if self._world.rank == 0 else 0)])
             self._accounts.lap(phases.EVALUATION_TRAIN)
             val = self._fixed(model, "val")
             self._accounts.lap(phases.EVALUATION_VAL)

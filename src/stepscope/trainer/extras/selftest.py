@@ -21,15 +21,17 @@ from typing import Any, NamedTuple
 import torch
 
 from stepscope.trainer import checkpoint
-from stepscope.trainer.accounts import PHASES, Accounts, silent
+from stepscope.trainer.accounts import PHASES, Accounts
 from stepscope.trainer.config import TrainConfig, build
 from stepscope.trainer.data import Split
 from stepscope.trainer.extras.blocking import BlockingCheckpointer
 from stepscope.trainer.extras.corpora import write_char_folder
 from stepscope.trainer.extras.device import World, join_world, make_autocast, pick_precision, synchronize
 from stepscope.trainer.extras.memory import LiveBytes, device_peak, fitting_batch, make_peak
+from stepscope.trainer.extras.muon import orthogonal
+from stepscope.trainer.extras.run_log import silent
 from stepscope.trainer.extras.staged import StagedCheckpointer
-from stepscope.trainer.model import GPT, OPTIMIZERS, ModelArgs, make_optimizers, orthogonal
+from stepscope.trainer.model import GPT, OPTIMIZERS, ModelArgs, make_optimizers
 from stepscope.trainer.train import Evaluator, train
 
 _SECONDS = 600  # a part that takes longer hangs, or the machine is very busy
