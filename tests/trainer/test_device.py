@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import types
+import weakref
 from itertools import pairwise
 
 import pytest
@@ -273,11 +274,19 @@ def test_an_evaluation_alone_makes_no_optimizer(trained, monkeypatch):
 
 
 def test_gradients_travel_in_place_and_tables_do_not_travel(monkeypatch):
-    given = {}
+    given, ended = {}, []
+
+    class Parallel:
+        def __init__(self, _, **named):
+            given.update(named)
+            weakref.finalize(self, ended.append, True).atexit = False
+
     monkeypatch.setattr(spread, "_num_processes", lambda: 2)
-    monkeypatch.setattr(spread, "DistributedDataParallel", lambda _, **named: given.update(named))
+    monkeypatch.setattr(spread, "DistributedDataParallel", Parallel)
     model = torch.nn.Linear(1, 1)
     spread.shared_model(model, model, in_slices=False)
+    gc.collect()
+    assert not ended  # its end could wait for ever: see `shared_model`
     assert given["gradient_as_bucket_view"] is True
     assert given["broadcast_buffers"] is False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -29,6 +30,9 @@ def shared_model(raw_model: Any, model: Any, *, in_slices: bool) -> tuple[Any, C
         gradient_as_bucket_view=True,
         broadcast_buffers=False,
     )
+    # It is never let go: its end waits for gloo's threads with the interpreter locked, and one of these may need the
+    # interpreter to let go of a gradient. Both would wait for ever, after a run that is done.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(parallel))
     return parallel, partial(setattr, parallel, "require_backward_grad_sync")
 
 
