@@ -15,7 +15,7 @@ import contextlib
 import gc
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,14 @@ from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split
 from stepscope.trainer.extras.blocking import BlockingCheckpointer
 from stepscope.trainer.extras.clock import make_phases
 from stepscope.trainer.extras.corpora import find_folder
-from stepscope.trainer.extras.device import Autocast, World, join_world, make_autocast, settle, without_gradients
+from stepscope.trainer.extras.device import (
+    Autocast,
+    World,
+    for_this_machine,
+    join_world,
+    make_autocast,
+    without_gradients,
+)
 from stepscope.trainer.extras.memory import fitting_batch, make_peak, rehearse, state_staging
 from stepscope.trainer.extras.meta import read_meta
 from stepscope.trainer.extras.process import frozen_garbage, stop_signals
@@ -186,7 +193,7 @@ class Trainer:
             )
             with told_as("train-bad-checkpoint", _place(config)):
                 config = replace(config, threads=config.threads or int(saved.get("config", {}).get("threads", 0)))
-        return settle(config, world.device, self.log.say), saved
+        return for_this_machine(config, world.device, self.log.say), saved
 
     def _make_model(self, config: TrainConfig, saved: dict[str, Any] | None) -> GPT:
         """The network, new or loaded, on its device."""
@@ -405,7 +412,7 @@ class Trainer:
 
     # -- printing -------------------------------------------------------------------------------------------------
 
-    def _report(self, loss: Any, seconds: float, wants_stop: bool, add_step: Any) -> bool:
+    def _report(self, loss: Any, seconds: float, wants_stop: bool, add_step: Callable[[float], object] | None) -> bool:
         """Print and record the iteration; returns whether some process was asked to stop.
 
         `add_step` gets the seconds of the step as soon as they are known, where it is not None.

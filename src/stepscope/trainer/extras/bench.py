@@ -16,7 +16,7 @@ import torch
 from stepscope.trainer.config import TrainConfig
 from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split
 from stepscope.trainer.extras.corpora import find_folder
-from stepscope.trainer.extras.device import World, join_world, make_autocast, settle
+from stepscope.trainer.extras.device import World, for_this_machine, join_world, make_autocast
 from stepscope.trainer.extras.meta import read_meta
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
@@ -48,7 +48,7 @@ def bench(
     world = join_world(config)
     device = world.device
     torch.manual_seed(config.seed)
-    config = settle(config, device, say)
+    config = for_this_machine(config, device, say)
     next_batch, vocab_size = _batches(config, world, real_data=real_data)
     raw_model = GPT(ModelArgs.of(config, vocab_size)).to(device)
     optimizers = make_optimizers(raw_model, config)

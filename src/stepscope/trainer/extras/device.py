@@ -123,7 +123,7 @@ def exact(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def settle(config: TrainConfig, device: torch.device, say: Callable[..., None]) -> TrainConfig:
+def for_this_machine(config: TrainConfig, device: torch.device, say: Callable[..., None]) -> TrainConfig:
     """The settings with what they leave to the machine: the precision, and the threads of a CPU."""
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     config = replace(config, dtype=pick_precision(config, device, say))
