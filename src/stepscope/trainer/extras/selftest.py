@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -288,9 +289,10 @@ def _processes(device: str, folder: Path, *, shard: bool = False) -> tuple[bool,
     where, backend = ("cuda", "nccl") if has_two else ("cpu", "gloo")
     changes = {"dtype": "float32", "recipe": "modern", "backend": backend}
     train(_config(where, folder, **changes, out_dir=str(folder / "alone")))
-    settings = {**_TINY, **changes, "device": where, "dataset": str(folder / "data"), "out_dir": str(folder / "pair")}
+    # All settings are stated: without a config file the command has defaults of its own.
+    settings = asdict(_config(where, folder, **changes, shard=shard, out_dir=str(folder / "pair")))
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    flags = [f"--{name}={value}" for name, value in {**settings, "shard": shard}.items()]
+    flags = [f"--{name}={value}" for name, value in settings.items()]
     done = subprocess.run(
         [*launcher, "-m", "stepscope", "train", *flags],
         capture_output=True,
