@@ -1,8 +1,8 @@
-"""The trainer beside nanoGPT: same losses, step time, checkpoints, evaluation, time to a loss, kills.
+"""The trainer beside nanoGPT: same losses, step time, checkpoints, loading, evaluation, time to a loss, kills.
 
     python bench/train.py --nanogpt PATH/TO/nanoGPT                everything (hours on two cores: the race is long)
     python bench/train.py --nanogpt PATH --only same,step          some of it
-    python bench/train.py --only accounting,checkpoint,evaluation,kill      what needs no checkout
+    python bench/train.py --only accounting,checkpoint,load,evaluation,kill      what needs no checkout
 
 Two programs are compared by letting them run in turns: one is stopped (SIGSTOP) while the other has the machine, so
 neighbours and clocks are the same for both. Ratios are medians over the turns, with the central 90 % of a bootstrap.
@@ -21,10 +21,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from stepscope.trainer.accounts import BACKWARD, DATA, FORWARD, LOGGING, OPTIMIZER, STAGING, Accounts
 from stepscope.trainer.config import Plain, TrainConfig, build
@@ -142,17 +145,58 @@ def interval(values: list[float]) -> tuple[float, float, float]:
     return statistics.median(values), medians[100], medians[1899]
 
 
-def same(checkout: Path) -> None:
-    """200 iterations of both: the largest difference of a printed loss."""
-    folder = workplace(checkout)
-    settings = {**COMMON, **SIZES["tiny"], "max_iters": 200, "eval_interval": 50, "eval_iters": 4, "dropout": 0.1}
-    found = []
-    for program in (nanogpt(checkout, folder, settings), ours(folder, {**settings, "eval": "nanogpt"})):
-        lines = iter(program.line, None)
-        found.append([float(match[2]) for line in lines if (match := ITERATION.match(line))])
+# What could make a difference, a setting or two at a time. The network is small: equality does not depend on its size.
+SAME: dict[str, dict[str, Plain]] = {
+    "as it is": {},
+    "dropout": {"dropout": 0.2},
+    "accumulation": {"gradient_accumulation_steps": 4, "dropout": 0.1},
+    "clipping at 0.05": {"grad_clip": 0.05},
+    "no clipping": {"grad_clip": 0.0},
+    "weight decay": {"weight_decay": 10.0, "bias": True},
+    "biases": {"bias": True, "dropout": 0.1},
+    "a constant rate": {"decay_lr": False},
+    "other betas": {"beta1": 0.8, "beta2": 0.999},
+    "a decay that ends early": {"lr_decay_iters": 120, "warmup_iters": 10},
+    "saves after every evaluation": {"always_save_checkpoint": True, "eval_interval": 20},
+    "an odd end": {"max_iters": 77},
+}
+
+
+class Printed(NamedTuple):
+    """What a run printed that can be compared."""
+
+    losses: list[str]
+    evaluations: list[str]
+    saves: list[bool]  # by evaluation; ours saves once more, at the end
+
+    @classmethod
+    def of(cls, program: Program) -> Printed:
+        """Of a program that ends by itself."""
+        lines = [line.strip() for line in iter(program.line, None)]
         program.end()
-    worst = max(abs(a - b) for a, b in zip(*found, strict=True))
-    print(f"same: {len(found[0])} iterations, largest difference of a printed loss {worst:.4f}", flush=True)
+        evaluated = [(line, after) for line, after in pairwise([*lines, ""]) if EVALUATION.match(line)]
+        return cls(
+            [match[2] for line in lines if (match := ITERATION.match(line))],
+            [line for line, _ in evaluated],
+            [after.startswith("saving checkpoint") for _, after in evaluated],
+        )
+
+
+def same(checkout: Path) -> None:
+    """200 iterations of both in twelve settings: losses, evaluations and the saves after them, as printed."""
+    num_equal, folder = 0, workplace(checkout)
+    for name, changes in SAME.items():
+        settings = {**COMMON, "n_layer": 2, "n_head": 2, "n_embd": 64, "block_size": 64, "batch_size": 8}
+        settings |= {"max_iters": 200, "eval_interval": 50, "eval_iters": 4, "always_save_checkpoint": False, **changes}
+        theirs = Printed.of(nanogpt(checkout, folder, settings))
+        own = Printed.of(ours(folder, {**settings, "eval": "nanogpt"}))
+        assert theirs.losses, "nanoGPT printed no loss"
+        num_equal += own == theirs
+        worst = max(abs(float(a) - float(b)) for a, b in zip(theirs.losses, own.losses, strict=True))
+        counts = f"{len(theirs.losses)} losses, {len(theirs.evaluations)} evaluations, {sum(theirs.saves)} saves"
+        verdict = "all equal" if own == theirs else f"not equal: {theirs[1:]} and {own[1:]}"
+        print(f"  {name}: {counts}, largest difference of a printed loss {worst:.4f}, {verdict}", flush=True)
+    print(f"same: {num_equal} of {len(SAME)} settings equal in every printed digit", flush=True)
 
 
 def step(checkout: Path, sizes: list[str], turns: int) -> None:
@@ -218,7 +262,7 @@ def accounting() -> None:
 
 def checkpoint(rounds: int) -> None:
     """A state of GPT-2's size: the stall of a save beside torch.save's, and a small network's steps meanwhile."""
-    from stepscope.trainer.checkpoint import Checkpointer
+    from stepscope.trainer.extras.staged import StagedCheckpointer
     from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
     torch.manual_seed(1)
@@ -236,7 +280,7 @@ def checkpoint(rounds: int) -> None:
         small.zero_grad()
         return time.perf_counter() - start, time.process_time() - used
 
-    saver = Checkpointer(folder, state, torch.device("cpu"))
+    saver = StagedCheckpointer(folder, state, torch.device("cpu"))
     stalls: list[float] = []
     slower: tuple[list[float], list[float]] = [], []
     for round_number in range(rounds + 1):
@@ -266,8 +310,42 @@ def checkpoint(rounds: int) -> None:
     print(f"in seconds of the processor {_shown(interval(slower[1]))}", flush=True)
 
 
+def load(rounds: int) -> None:
+    """A checkpoint of GPT-2's size: loaded by us, every checksum compared, and by `torch.load`, in turns."""
+    from stepscope.trainer import checkpoint as ours
+    from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
+
+    folder = Path(tempfile.mkdtemp(prefix="stepscope-bench-"))
+    large = GPT(ModelArgs(12, 12, 768, 1024, False, 50304, 0.0))
+    (adam,) = make_optimizers(large, TrainConfig())
+    torch.save({"model": large.state_dict(), "optimizer": adam.state_dict(), "model_args": {}}, folder / "ckpt.pt")
+    num_bytes = (folder / "ckpt.pt").stat().st_size
+    del large, adam
+
+    def timed(work: Callable[[], dict[str, Any]]) -> tuple[float, float]:
+        """Seconds, and those of the processor, until every value was used once: a file may be mapped and not read."""
+        start, used = time.perf_counter(), time.process_time()
+        for leaf in tree_leaves(work()):
+            if isinstance(leaf, torch.Tensor):
+                leaf.sum()
+        return time.perf_counter() - start, time.process_time() - used
+
+    ratios: tuple[list[float], list[float]] = [], []
+    for number in range(rounds + 1):
+        theirs = timed(lambda: torch.load(folder / "ckpt.pt", map_location="cpu", weights_only=True))
+        own = timed(lambda: ours.load(folder))
+        if number:  # the first touch of the disk is not what is asked
+            for found, a, b in zip(ratios, own, theirs, strict=True):
+                found.append(a / b)
+            print(f"  torch.load {theirs[0]:.2f} s, ours {own[0]:.2f} s", flush=True)
+    (folder / "ckpt.pt").unlink()
+    print(f"load, {num_bytes / 1e9:.2f} GB: ours / torch.load {_shown(interval(ratios[0]))}, ", end="")
+    print(f"in seconds of the processor {_shown(interval(ratios[1]))}", flush=True)
+
+
 def evaluation() -> None:
     """Two states of one run, 50 iterations apart: noise of their difference, and time, against nanoGPT's way."""
+    from stepscope.trainer.extras.device import World
     from stepscope.trainer.extras.weights import load_model
     from stepscope.trainer.train import FIXED_SHARE, Evaluator
 
@@ -300,9 +378,8 @@ def evaluation() -> None:
     for _ in range(7):
         for way, times in took.items():
             config = build({**size, "eval": way, "eval_iters": 40})
-            evaluator = Evaluator(
-                config, splits, torch.device("cpu"), autocast=torch.enable_grad, accounts=Accounts(), reduce=None
-            )
+            alone = World(0, 1, torch.device("cpu"))
+            evaluator = Evaluator(config, splits, alone, autocast=torch.enable_grad, accounts=Accounts())
             start = time.perf_counter()
             evaluator(models[0], 2.0, (None, None))
             times.append(time.perf_counter() - start)
@@ -319,10 +396,11 @@ class Point(NamedTuple):
     loss: float
 
 
-def race(checkout: Path, size: str, targets: list[int], entrants: Sequence[str]) -> None:
+def race(checkout: Path, size: str, targets: list[int], entrants: Sequence[str], num_at_once: int) -> None:
     """Seconds until the modern recipe is where nanoGPT is at some iterations; evaluations and saves counted.
 
     Each entrant runs only while it is behind. Between two evaluations its loss is taken to fall along a line.
+    `num_at_once` programs run beside each other, one core each: then the processor's clock is the one to believe.
     """
     folder = workplace(checkout)
     settings = {**COMMON, **SIZES[size], "eval_interval": 25, "eval_iters": 5}
@@ -345,15 +423,20 @@ def race(checkout: Path, size: str, targets: list[int], entrants: Sequence[str])
                 break
         runner.rest()
 
-    for target in targets:
-        theirs = curves["nanoGPT"]
-        while not theirs or theirs[-1].iteration < target:
-            leg("nanoGPT")
+    theirs = curves["nanoGPT"]
+
+    def behind() -> list[str]:
+        return [name for name in entrants if all(point.loss > theirs[-1].loss for point in curves[name])]
+
+    with ThreadPoolExecutor(num_at_once) as lanes:
+        leg("nanoGPT")
+        for target in targets:
+            while theirs[-1].iteration < target:
+                list(lanes.map(leg, ["nanoGPT", *behind()]))
+            while late := behind():
+                list(lanes.map(leg, late))
             for name in entrants:
-                while all(point.loss > theirs[-1].loss for point in curves[name]):
-                    leg(name)
-        for name in entrants:
-            _finish_line(f"{name} at {size}", target, theirs[-1], curves[name])
+                _finish_line(f"{name} at {size}", target, theirs[-1], curves[name])
     for runner in runners.values():
         runner.end()
 
@@ -409,12 +492,13 @@ def kill(times: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nanogpt", type=Path, help="a checkout of github.com/karpathy/nanoGPT")
-    parser.add_argument("--only", help="some of: same,step,accounting,checkpoint,evaluation,race,kill")
+    parser.add_argument("--only", help="some of: same,step,accounting,checkpoint,load,evaluation,race,kill")
     parser.add_argument("--size", choices=tuple(SIZES), help="of the step times and the race (default: tiny and baby)")
     parser.add_argument("--turns", type=int, default=20, help="of the step times")
     parser.add_argument("--targets", default="225,1000", help="nanoGPT's iterations to race for")
     parser.add_argument("--entrants", default="modern", help=f"of the race: some of {','.join(ENTRANTS)}")
-    parser.add_argument("--saves", type=int, default=8, help="of the checkpoints")
+    parser.add_argument("--at-once", type=int, default=1, help="programs of the race that run beside each other")
+    parser.add_argument("--saves", type=int, default=8, help="of the checkpoints, and loads")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
     args = parser.parse_args()
@@ -424,6 +508,7 @@ def main() -> int:
     everything: dict[str, Callable[[], object]] = {
         "accounting": accounting,
         "checkpoint": lambda: checkpoint(args.saves),
+        "load": lambda: load(args.saves),
         "evaluation": evaluation,
         "kill": lambda: kill(args.kills),
     }
@@ -432,7 +517,11 @@ def main() -> int:
             "same": lambda: same(args.nanogpt),
             "step": lambda: step(args.nanogpt, sizes, args.turns),
             "race": lambda: race(
-                args.nanogpt, sizes[-1], [int(text) for text in args.targets.split(",")], args.entrants.split(",")
+                args.nanogpt,
+                sizes[-1],
+                [int(text) for text in args.targets.split(",")],
+                args.entrants.split(","),
+                args.at_once,
             ),
         }
     wanted = args.only.split(",") if args.only else list(everything)

@@ -9,7 +9,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 
-def _train(flags: list[str], printed: str) -> None:
+def _train(flags: list[str], printed: str, environment: dict[str, str]) -> None:
+    os.environ.update(environment)
     number = os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(number, stream)
@@ -20,13 +21,13 @@ def _train(flags: list[str], printed: str) -> None:
     os._exit(code)
 
 
-def start(printed: Path, config: Path, **settings: object) -> BaseProcess:
-    """Start it with a config file and flags; what it prints goes to a file."""
+def start(printed: Path, config: Path, *, environment: dict[str, str] | None = None, **settings: object) -> BaseProcess:
+    """Start it with a config file and flags; what it prints goes to a file. `environment` is that of torchrun."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
         ["torch._dynamo", "stepscope.trainer.train", "stepscope.trainer.extras.sharded", "stepscope.cli.train"]
     )
     flags = [str(config), *(f"--{name}={value}" for name, value in settings.items())]
-    process = context.Process(target=_train, args=(flags, str(printed)))
+    process = context.Process(target=_train, args=(flags, str(printed), environment or {}))
     process.start()
     return process

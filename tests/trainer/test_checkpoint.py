@@ -13,9 +13,11 @@ import torch
 from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError
 from stepscope.trainer.extras import writer
+from stepscope.trainer.extras.run_log import RunLog
+from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.extras.weights import load_gpt2, load_model
 from stepscope.trainer.extras.writer import ASIDES, NAME, PREVIOUS
-from tests.trainer.conftest import TINY, same, start
+from tests.trainer.conftest import TINY, records_of, same, start
 
 
 # What a run remembers of its own speed is not part of what it computes.
@@ -57,7 +59,7 @@ def test_the_file_holds_what_torch_save_would_hold(tmp_path):
         "flags": torch.tensor([True, False]),
         "turned": torch.arange(6).view(2, 3).t(),
     }
-    saver = checkpoint.Checkpointer(tmp_path, state, torch.device("cpu"))
+    saver = StagedCheckpointer(tmp_path, state, torch.device("cpu"))
     saver.stage(state, 12)
     done = saver.close()
     assert done is not None
@@ -73,7 +75,7 @@ def test_a_save_is_a_snapshot_of_its_moment(tmp_path):
     """What happens to the weights after `settle` is not in the file."""
     weights = torch.zeros(1_000_000)
     state = {"model": {"w": weights}, "model_args": {}}
-    saver = checkpoint.Checkpointer(tmp_path, state, torch.device("cpu"))
+    saver = StagedCheckpointer(tmp_path, state, torch.device("cpu"))
     saver.stage(state, 1)
     saver.settle()
     weights.fill_(7)
@@ -188,7 +190,7 @@ def test_a_full_disk_costs_a_checkpoint_and_nothing_else(trained, tmp_path, monk
 
 def test_a_dead_writer_costs_one_checkpoint(tmp_path):
     state = {"model": {"w": torch.zeros(3)}, "model_args": {}}
-    saver = checkpoint.Checkpointer(tmp_path, state, torch.device("cpu"))
+    saver = StagedCheckpointer(tmp_path, state, torch.device("cpu"))
     assert saver._writer is not None
     os.kill(saver._writer.pid, signal.SIGKILL)
     saver._writer.wait()
@@ -282,3 +284,39 @@ def test_a_download_that_broke_off_is_told(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"\x40\0\0\0\0\0\0\0{")
     with pytest.raises(TrainerError, match="train-bad-gpt2"):
         load_gpt2("gpt2", str(tmp_path), 0.0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the system does not say what a process reads")
+def test_loading_reads_the_file_once_and_where_it_lies(tmp_path):
+    """Its checksums are compared in the memory that the tensors are used from: nothing is copied out of the file."""
+    state = {"model": {"w": torch.randn(3_000_000)}, "model_args": {}}
+    saver = StagedCheckpointer(tmp_path, state, torch.device("cpu"))
+    saver.stage(state, 1)
+    saver.close()
+
+    def bytes_read() -> int:
+        return int(Path("/proc/self/io").read_text().split()[1])
+
+    before = bytes_read()
+    loaded = checkpoint.load(tmp_path)
+    assert bytes_read() - before < 0.1 * (tmp_path / NAME).stat().st_size
+    assert same(loaded["model"], state["model"])
+
+
+def test_a_checkpoint_that_finds_the_last_one_unfinished_says_that_it_waits(trained, monkeypatch):
+    """The seconds are in the accounts, and what the run does is shown meanwhile."""
+    shown: list[str] = []
+    collect = StagedCheckpointer.collect
+
+    def slow_to_end(self, *, wait=False):
+        if wait and self.is_writing:
+            time.sleep(0.2)
+        return collect(self, wait=wait) if wait else None
+
+    monkeypatch.setattr(StagedCheckpointer, "collect", slow_to_end)
+    monkeypatch.setattr(RunLog, "show", lambda _, doing, *__: shown.append(doing))
+    run = trained(max_iters=20)
+    assert shown.count("waiting") == 2  # before the second checkpoint, and at the end
+    saves = [record for record in records_of(run.folder) if record["kind"] == "checkpoint"]
+    assert [record["waiting_s"] >= 0.2 for record in saves] == [False, True]
+    assert run.outcome.ledger["phases"]["checkpoint_waiting"] >= 0.4

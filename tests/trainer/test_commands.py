@@ -173,3 +173,17 @@ def test_a_folder_that_cannot_be_written_is_told(cli, tmp_path):
     code, _, err = cli("train", *FAST, f"--out_dir={target}", "--lang=en")
     assert code == 1
     assert "train-out-dir" in err
+
+
+def test_after_an_evaluation_alone_nothing_is_offered_that_is_not_there(cli, tmp_path):
+    """No checkpoint was written: there is nothing to sample from."""
+    code, _, err = cli("train", *FAST, f"--out_dir={tmp_path / 'out'}", "--eval_only=True", "--lang=en")
+    assert code == 0, err
+    assert "evaluation" in err  # the ledger
+    assert "stepscope sample" not in err
+    assert not (tmp_path / "out" / "ckpt.pt").exists()
+
+
+def test_a_budget_of_seconds_is_no_setting(cli):
+    """It was planned from three iterations and missed by half, either way."""
+    assert cli("train", "--budget=60")[0] == 2

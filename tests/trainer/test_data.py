@@ -9,10 +9,13 @@ import pytest
 import torch
 
 from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.data import Batches, Split, read_meta
+from stepscope.trainer.data import Batches, Split
 from stepscope.trainer.extras.corpora import prepare_stdlib, write_char_folder, write_gpt2_folder
+from stepscope.trainer.extras.device import World
+from stepscope.trainer.extras.meta import read_meta
 
 CPU = torch.device("cpu")
+ALONE = World(0, 1, CPU)
 
 
 def test_a_folder_holds_what_nanogpt_puts_there(tmp_path):
@@ -67,8 +70,8 @@ def test_all_processes_together_see_the_batches_of_one(corpus):
     """The order of the data depends neither on the number of processes nor on the evaluation settings."""
     config = build({"batch_size": 3, "block_size": 16, "gradient_accumulation_steps": 4})
     split = Split(corpus / "train.bin", block_size=16)
-    alone = Batches(split, config, CPU)
-    pair = [Batches(split, config, CPU, rank=rank, world_size=2) for rank in (0, 1)]
+    alone = Batches(split, config, ALONE)
+    pair = [Batches(split, config, World(rank, 2, CPU)) for rank in (0, 1)]
     for _ in range(3):
         whole = [alone.next()[0].tolist() for _ in range(4)]
         shares = [[each.next()[0].tolist() for _ in range(2)] for each in pair]
@@ -80,12 +83,12 @@ def test_a_position_in_the_data_can_be_kept(corpus, order):
     config = build({"batch_size": 3, "block_size": 16, "gradient_accumulation_steps": 2, "eval": order})
     split = Split(corpus / "train.bin", block_size=16)
     torch.manual_seed(5)
-    batches = Batches(split, config, CPU)
+    batches = Batches(split, config, ALONE)
     for _ in range(3):
         fetched = batches.next()[0]
     state, generator = batches.state(), torch.get_rng_state()
     after = [batches.next()[0].tolist() for _ in range(6)]
-    again = Batches(split, config, CPU)
+    again = Batches(split, config, ALONE)
     restored = again.restore(state)
     torch.set_rng_state(generator)
     assert restored is not None
@@ -95,9 +98,9 @@ def test_a_position_in_the_data_can_be_kept(corpus, order):
 
 def test_a_position_of_other_batches_is_not_taken(corpus):
     split = Split(corpus / "train.bin", block_size=16)
-    one = Batches(split, build({"batch_size": 3, "block_size": 16}), CPU)
+    one = Batches(split, build({"batch_size": 3, "block_size": 16}), ALONE)
     one.next()
-    other = Batches(split, build({"batch_size": 4, "block_size": 16}), CPU)
+    other = Batches(split, build({"batch_size": 4, "block_size": 16}), ALONE)
     assert other.restore(one.state()) is None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import types
+import weakref
 from itertools import pairwise
 
 import pytest
@@ -16,11 +17,12 @@ from stepscope.trainer import train as loop
 from stepscope.trainer.accounts import BACKWARD, DEVICE, FORWARD, Accounts
 from stepscope.trainer.config import TrainerError, build
 from stepscope.trainer.data import Split
-from stepscope.trainer.extras import clock, device
+from stepscope.trainer.extras import clock, device, spread, staged
 from stepscope.trainer.extras import memory as memory_module
 from stepscope.trainer.extras.clock import DevicePhases, HostPhases
-from stepscope.trainer.extras.memory import LiveBytes, fitting_batch, state_bytes
+from stepscope.trainer.extras.memory import LiveBytes, fitting_batch, rehearse, state_bytes
 from stepscope.trainer.extras.shared_memory import SharedMemory
+from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 from stepscope.trainer.train import Evaluator
 from tests.trainer.conftest import TINY, records_of, same
@@ -177,7 +179,9 @@ def test_no_double_precision_reaches_an_apple_gpu(corpus):
 
     config = build({**TINY, "dataset": str(corpus)})
     splits = {name: Split(corpus / f"{name}.bin", block_size=16) for name in ("train", "val")}
-    evaluator = Evaluator(config, splits, torch.device("cpu"), autocast=torch.enable_grad, accounts=Accounts())
+    evaluator = Evaluator(
+        config, splits, device.World(0, 1, torch.device("cpu")), autocast=torch.enable_grad, accounts=Accounts()
+    )
     model = GPT(ModelArgs(2, 2, 32, 16, False, 24, 0.0))
     with NoDoubles():
         assert evaluator(model, 1.0, (None, None)).val == pytest.approx(3.2, abs=0.5)
@@ -200,7 +204,9 @@ def test_an_evaluation_needs_no_more_memory_than_a_training_step(corpus):
     """GPT-2's vocabulary, whose logits are most of an evaluation: four training batches at once needed twice a step."""
     config = build({**TINY, "device": "cuda", "dataset": str(corpus)})
     splits = {name: Split(corpus / f"{name}.bin", block_size=16) for name in ("train", "val")}
-    evaluator = Evaluator(config, splits, torch.device("cuda"), autocast=torch.enable_grad, accounts=Accounts())
+    evaluator = Evaluator(
+        config, splits, device.World(0, 1, torch.device("cuda")), autocast=torch.enable_grad, accounts=Accounts()
+    )
 
     def peak(sequences: int, *, trains: bool) -> int:
         with FakeTensorMode():
@@ -245,6 +251,18 @@ def test_live_bytes_are_those_of_tensors_that_are_still_there():
     assert live.peak == 16_000
 
 
+@pytest.mark.parametrize("sequences", [None, 3])
+def test_a_rehearsal_leaves_the_run_as_it_was(sequences):
+    """What compiles graphs and measures memory draws no number, leaves no gradient and keeps the network training."""
+    config = build({**TINY, "dropout": 0.5})
+    model = GPT(ModelArgs.of(config, 24, dropout=0.5))
+    before = torch.get_rng_state()
+    rehearse(model, config, torch.device("cpu"), torch.enable_grad, sequences)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert model.training
+    assert all(weight.grad is None for weight in model.parameters())
+
+
 def test_an_evaluation_alone_makes_no_optimizer(trained, monkeypatch):
     trained(max_iters=10)
     monkeypatch.setattr(loop, "make_optimizers", lambda *_: pytest.fail("2 times the weights for nothing"))
@@ -256,9 +274,19 @@ def test_an_evaluation_alone_makes_no_optimizer(trained, monkeypatch):
 
 
 def test_gradients_travel_in_place_and_tables_do_not_travel(monkeypatch):
-    given = {}
-    monkeypatch.setattr(loop, "DistributedDataParallel", lambda _, **named: given.update(named))
-    loop._share(torch.nn.Linear(1, 1), build({"device": "cpu"}), device.World(0, 2, torch.device("cpu")))
+    given, ended = {}, []
+
+    class Parallel:
+        def __init__(self, _, **named):
+            given.update(named)
+            weakref.finalize(self, ended.append, True).atexit = False
+
+    monkeypatch.setattr(spread, "_num_processes", lambda: 2)
+    monkeypatch.setattr(spread, "DistributedDataParallel", Parallel)
+    model = torch.nn.Linear(1, 1)
+    spread.shared_model(model, model, in_slices=False)
+    gc.collect()
+    assert not ended  # its end could wait for ever: see `shared_model`
     assert given["gradient_as_bucket_view"] is True
     assert given["broadcast_buffers"] is False
 
@@ -266,7 +294,7 @@ def test_gradients_travel_in_place_and_tables_do_not_travel(monkeypatch):
 def test_a_copy_without_a_stream_is_whole_when_it_returns(tmp_path, monkeypatch):
     """On Apple's GPUs a copy that need not block hands out what was there before."""
     state = {"model": {"w": torch.ones(4)}}
-    saver = checkpoint.Checkpointer(tmp_path, state, torch.device("cpu"))
+    saver = StagedCheckpointer(tmp_path, state, torch.device("cpu"))
     asked = []
     original = torch.Tensor.copy_
     monkeypatch.setattr(
@@ -298,7 +326,7 @@ def test_memory_that_cannot_be_locked_leaves_no_error_for_the_next_kernel(monkey
 def test_without_staging_the_checkpoint_is_the_same_and_no_memory_is_set_aside(trained, monkeypatch):
     usual = trained(name="usual", max_iters=20, recipe="modern")
     assert usual.outcome.ledger["staging_bytes"] > 0
-    monkeypatch.setattr(checkpoint, "SharedMemory", lambda _: pytest.fail("memory was set aside"))
+    monkeypatch.setattr(staged, "SharedMemory", lambda _: pytest.fail("memory was set aside"))
     blocking = trained(name="blocking", max_iters=20, recipe="modern", staging=False)
     for best in (False, True):
         one, other = (checkpoint.load(run.folder, best=best) for run in (usual, blocking))

@@ -206,7 +206,7 @@ def test_the_ledger_goes_across_resumes_and_marks_repeated_steps(trained):
     steps = [r for r in records_of(second.folder) if r["kind"] == "step"]
     assert [r["step"] for r in steps if r.get("again")] == list(range(begun, 7))
     assert ledger["wall_s"] > first["wall_s"]
-    assert sum(ledger["phases"].values()) == pytest.approx(ledger["wall_s"], rel=0.005)
+    assert sum(ledger["phases"].values()) == pytest.approx(ledger["wall_s"], rel=0.001)
     assert ledger["checkpoint"]["saves"] > first["checkpoint"]["saves"]
     for name, seconds in first["phases"].items():
         assert ledger["phases"][name] >= seconds - 1e-6

@@ -12,9 +12,9 @@ from stepscope.analysis.explain import explain
 from stepscope.reading.reader import read
 from stepscope.source.files import resolve
 from stepscope.trainer import train as loop
-from stepscope.trainer.accounts import RunLog
-from stepscope.trainer.checkpoint import Checkpointer
 from stepscope.trainer.data import Batches
+from stepscope.trainer.extras.run_log import RunLog
+from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.train import Evaluator
 from stepscope.web.run_folder import RunFolder
 from tests.consistency import breaches
@@ -49,7 +49,7 @@ def delayed(trained, monkeypatch, calls):
         return calls[kind] == wanted
 
     slow(monkeypatch, Evaluator, "__call__", lambda *_: True)
-    slow(monkeypatch, Checkpointer, "stage", lambda *_: True)
+    slow(monkeypatch, StagedCheckpointer, "stage", lambda *_: True)
     slow(monkeypatch, Batches, "next", lambda *_: count("data", 60))
     slow(monkeypatch, loop.gc, "collect", lambda *_: count("gc", 3))
     slow(monkeypatch, RunLog, "print", lambda _, line, *__: line.startswith("iter 15:"))

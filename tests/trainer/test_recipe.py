@@ -7,10 +7,10 @@ import re
 import pytest
 import torch
 
-from stepscope.trainer import model as network
 from stepscope.trainer.config import build, learning_rate_at, muon_momentum_at, muon_rate_at
-from stepscope.trainer.extras import spread
-from stepscope.trainer.model import GPT, ModelArgs, Muon, make_optimizers, orthogonal
+from stepscope.trainer.extras import muon, spread
+from stepscope.trainer.extras.muon import Muon, orthogonal
+from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 from tests.trainer.conftest import TINY
 
 ARGS = {"n_layer": 2, "n_head": 2, "n_embd": 32, "block_size": 16, "bias": False, "vocab_size": 24, "dropout": 0.0}
@@ -86,7 +86,7 @@ def test_on_a_cpu_the_products_are_in_half_precision_where_that_was_tried(monkey
         asked.append(in_bfloat16)
         return orthogonal(x)
 
-    monkeypatch.setattr(network, "orthogonal", noted)
+    monkeypatch.setattr(muon, "orthogonal", noted)
     for dtype in ("float32", "bfloat16"):
         model = GPT(ModelArgs(**ARGS, recipe="modern"))
         for weight in model.parameters():

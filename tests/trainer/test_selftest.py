@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
+import types
+from dataclasses import replace
 
 import pytest
 import torch
 
+from stepscope.cli import train as train_command
 from stepscope.i18n import Language, languages
+from stepscope.trainer.config import build
 from stepscope.trainer.extras import selftest
 
 # `torchrun` and the compiler take their time; `tests/trainer/test_distributed.py` has the processes.
@@ -106,3 +111,19 @@ def test_what_cannot_be_tried_is_said(cli, arguments, key):
 def test_every_part_has_a_sentence_in_every_language():
     for code in languages():
         assert {f"selftest-{part}" for part in selftest.PARTS} <= Language.load(code).keys
+
+
+def test_the_processes_that_are_compared_have_the_same_settings(tmp_path, monkeypatch):
+    """Those of the one alone, as the command reads them: a run without a config file has defaults of its own."""
+    alone, commands = [], []
+    monkeypatch.setattr(selftest, "train", alone.append)
+    monkeypatch.setattr(selftest.subprocess, "run", lambda command, **_: commands.append(command) or failed)
+    failed = types.SimpleNamespace(returncode=1, stderr="stop here")
+    with pytest.raises(RuntimeError, match="stop here"):
+        selftest.PARTS["processes"]("cpu", tmp_path)
+    (command,), (config,) = commands, alone
+    flags = command[command.index("train") + 1 :]
+    parser = argparse.ArgumentParser()
+    train_command.add_arguments(parser)
+    asked = train_command._settings(parser.parse_args(flags), train_command._Voice(Language.load("en")))
+    assert replace(build(*asked.layers), out_dir="") == replace(config, out_dir="")

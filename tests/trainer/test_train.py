@@ -13,7 +13,8 @@ from stepscope.ledger.priors import evaluation_passes
 from stepscope.reading.reader import read
 from stepscope.trainer.accounts import Accounts
 from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.model import GPT, ModelArgs, orthogonal
+from stepscope.trainer.extras.muon import orthogonal
+from stepscope.trainer.model import GPT, ModelArgs
 from tests.trainer.conftest import TINY, losses_of, records_of, summary
 
 # What nanoGPT's own train.py printed for these settings on this corpus (commit 3adf61e, torch 2.13, one thread);
@@ -43,6 +44,19 @@ def test_losses_are_nanogpts_own(trained):
         assert ours == pytest.approx([float(x) for x in re.findall(r"\d+\.\d+", line)], abs=2e-4)
 
 
+def test_where_nanogpts_losses_are_wanted_its_optimizer_is_used(trained):
+    """On a CPU it is not the fused one, whose last bits differ: after 200 iterations a printed digit does."""
+    for way, fused in (("nanogpt", False), ("fixed", True)):
+        run = trained(name=way, max_iters=10, eval=way)
+        assert f"using fused AdamW: {fused}\n" in run.log
+        saved = torch.load(run.folder / "ckpt.pt", weights_only=True)["optimizer"]
+        assert {group["fused"] for group in saved["param_groups"]} == {fused}
+        other = {"nanogpt": "fixed", "fixed": "nanogpt"}[way]
+        again = trained(name=way, max_iters=12, eval=other, init_from="resume")
+        saved = torch.load(again.folder / "ckpt.pt", weights_only=True)["optimizer"]
+        assert {group["fused"] for group in saved["param_groups"]} == {not fused}
+
+
 def test_lines_have_nanogpts_shape(trained):
     log = trained(max_iters=10).log
     lines = [line for line in log.splitlines() if not line.startswith("Overriding: ")]
@@ -66,7 +80,7 @@ def test_lines_have_nanogpts_shape(trained):
 def test_the_ledger_closes(trained):
     run = trained(max_iters=20)
     ledger = run.outcome.ledger
-    assert sum(ledger["phases"].values()) == pytest.approx(ledger["wall_s"], rel=0.005)
+    assert sum(ledger["phases"].values()) == pytest.approx(ledger["wall_s"], rel=0.001)
     assert ledger == json.loads((run.folder / "ledger.json").read_text())
     assert {"forward", "backward", "optimizer", "data", "evaluation_val", "checkpoint_staging"} <= set(ledger["phases"])
 
@@ -78,9 +92,10 @@ def test_every_step_is_recorded_with_its_phases(trained):
     assert [r["step"] for r in by_kind["step"]] == list(range(21))
     assert [r["at_step"] for r in by_kind["evaluation"]] == [0, 10, 20]
     assert [r["at_step"] for r in by_kind["checkpoint"]] == [10, 20]
-    for record in by_kind["step"][1:]:
-        # A step's duration ends before its line is printed; the printing belongs to the next one.
-        assert sum(record["phases"].values()) >= 0.5 * record["duration_s"]
+    # A step's duration ends before its line is printed; the printing belongs to the next one.
+    steps = by_kind["step"]
+    assert sum(sum(r["phases"].values()) for r in steps) >= 0.5 * sum(r["duration_s"] for r in steps)
+    for record in steps[1:]:
         assert record["total_s"] == pytest.approx(sum(record["phases"].values()), abs=1e-7)
         assert record["lr"] > 0
         assert record["grad_norm"] > 0

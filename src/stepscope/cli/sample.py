@@ -194,8 +194,9 @@ def _load(args: argparse.Namespace) -> tuple[Any, Any, Any, list[int]]:
 def _tokens(saved: dict[str, Any], folder: Path) -> tuple[Any, Any, list[int]]:
     """How text becomes tokens and back (the data folder's characters, else GPT-2's byte pairs), and a first token."""
     from stepscope.trainer.config import TrainerError
-    from stepscope.trainer.data import GPT2_TOKENS, read_meta
+    from stepscope.trainer.data import GPT2_TOKENS
     from stepscope.trainer.extras.corpora import gpt2_encoding
+    from stepscope.trainer.extras.meta import read_meta
 
     config = saved.get("config")
     name = str(config.get("dataset", "")) if isinstance(config, dict) else ""

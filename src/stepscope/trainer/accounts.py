@@ -1,13 +1,14 @@
-"""Where the time of a run goes, and what it says while it goes: phases that add up to the wall clock, records, a log.
+"""Where the time of a run goes: phases that add up to the wall clock, and records of them.
 
 There is one clock and one hand on it. `lap(phase)` gives everything since the last lap to a phase, so no second can be
 counted twice or lost. A lap costs a quarter of a microsecond; a step has six.
 
 Files next to the checkpoints, which a resumed run goes on with:
 
-    train.log      what is printed: nanoGPT's lines
     steps.jsonl    a record per step with the seconds of its phases, and one per evaluation, checkpoint, collection …
     ledger.json    the sums over all processes of the run, at the end of each
+
+What a run prints is in `train.log` (`extras/run_log.py`).
 
 The records of kinds `ready` (before the first step), `step` and `end` have `phases`: together all of a process's time.
 `stepscope explain` reads them (`source/trainer_records.py`).
@@ -18,17 +19,13 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stepscope.trainer.config import TrainConfig
 from stepscope.trainer.extras.append import Appender, write_aside
-from stepscope.trainer.extras.folder import LEDGER, LOG, STEPS, RunFolder
-from stepscope.trainer.extras.totals import CheckpointCosts, Earlier, read_earlier
-from stepscope.trainer.extras.trackers import Trackers
-from stepscope.trainer.extras.writer import Written
+from stepscope.trainer.extras.folder import LEDGER, STEPS
+from stepscope.trainer.extras.totals import Earlier, read_earlier
 
 # In the order of the ledger. What a step consists of comes first.
 STEP = ("data", "forward", "backward", "optimizer")
@@ -52,16 +49,6 @@ LOGGING, GC, COMPILE, STARTUP, SAMPLING, OTHER = range(9, 15)
 
 SCHEMA = "stepscope.steps/1"
 _FLUSH_EVERY_NS = 1_000_000_000
-
-# Say something to the person: a key and its values; the words are the command line's.
-Say = Callable[..., None]
-# Show what the run does now: its name ("step", "evaluation", …), the iteration, the last iteration, and the seconds of
-# a step that is done.
-Show = Callable[[str, int, int, float], None]
-
-
-def silent(*args: object, **named: object) -> None:
-    """Nobody listens: a test, or a process that is not the first."""
 
 
 class Accounts:
@@ -227,81 +214,3 @@ def _number(value: float | None) -> str:
 
 def _parts(spent: Sequence[int]) -> str:
     return ",".join(f'"{PHASES[i]}":{each / 1e9:.9f}' for i, each in enumerate(spent) if each)
-
-
-class RunLog:
-    """The log of one process. Only the first one writes files and talks; the others keep their accounts in memory.
-
-    Lines are printed at once, and written once the run is ready to train: a start that fails leaves no trace. An
-    evaluation alone (`eval_only`) writes nothing at all.
-    """
-
-    def __init__(self, config: TrainConfig, *, is_first: bool, say: Say, show: Show, started_ns: int) -> None:
-        self._is_first = is_first
-        self.say: Say = say if is_first else silent
-        self._show: Show = show if is_first else silent
-        self._file: Appender | None = None
-        self._lines: list[str] = []  # of a log that has no file yet
-        self._trackers: Trackers | None = None
-        self.folder = RunFolder(Path(config.out_dir)) if is_first and not config.eval_only else None
-        self.accounts = Accounts(started_ns=started_ns)
-        self.checkpoint_costs = CheckpointCosts()
-        self.iteration, self.last_iteration = 0, config.max_iters
-        self.ended = "failed"  # until the loop says otherwise
-
-    def open(self, config: TrainConfig, facts: Mapping[str, object]) -> None:
-        """The run is ready to train: what an earlier one left is moved out of the way, and the files begin."""
-        if self.folder is None:
-            return
-        kept = self.folder.begin(resumed=config.init_from == "resume")
-        if kept is not None:
-            self.say("train-kept", folder=str(kept))
-        self._file = Appender(self.folder.path / LOG)
-        self._file.append("".join(self._lines).encode())
-        self.accounts.open(self.folder.path, self.iteration, {**asdict(config), **facts})
-        self.checkpoint_costs.follow(self.accounts.earlier.written)
-        self._trackers = Trackers(config, self.folder.path, self.iteration, self.say)
-
-    def print(self, line: str, *, every_rank: bool = False, is_shown: bool = True) -> None:
-        """A line of the log, out of the process before anything else happens; or for its file only."""
-        self.show("log")
-        if is_shown and (self._is_first or every_rank):
-            print(line, flush=True)
-        if self._file is not None:
-            self._file.append(f"{line}\n".encode())
-        elif self.folder is not None:
-            self._lines.append(f"{line}\n")
-
-    def show(self, doing: str, seconds: float = 0.0) -> None:
-        """Where the run is and what it does, for a progress display."""
-        self._show(doing, self.iteration, self.last_iteration, seconds)
-
-    def track(self, **figures: float | None) -> None:
-        """Figures of the iteration at hand, for W&B and TensorBoard where they are asked for."""
-        if self._trackers is not None:
-            self._trackers.log(self.iteration, {name.replace("__", "/"): own for name, own in figures.items()})
-
-    def note_written(self, done: Written | None) -> None:
-        """Record a checkpoint that has ended; None: none has."""
-        if done is None:
-            return
-        self.checkpoint_costs.add(done)
-        facts = {"bytes": done.num_bytes, "problem": done.problem}
-        self.accounts.event("checkpoint_written", done.iteration, int(done.seconds * 1e9), **facts)
-        if done.problem is not None:
-            self.say("train-save-failed", iteration=done.iteration, reason=done.problem)
-
-    def close(self) -> dict[str, Any]:
-        """End the log, and give back the ledger."""
-        if self._trackers is not None:
-            self._trackers.close()
-            self.accounts.lap(LOGGING)
-        earlier = sum(self.accounts.earlier.phases.get(PHASES[phase], 0.0) for phase in (STAGING, WAITING))
-        stalled_s = earlier + self.accounts.seconds(STAGING, WAITING)
-        self.accounts.facts["checkpoint"] = self.checkpoint_costs.facts(stalled_s)
-        ledger = self.accounts.close(self.iteration, self.ended)
-        if self._file is not None:
-            self._file.close()
-        if self.folder is not None:
-            self.folder.release()
-        return ledger

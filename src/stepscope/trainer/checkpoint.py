@@ -1,53 +1,33 @@
-"""Checkpoints that cost the run a copy, survive a kill at any moment and bring it back to the bit.
+"""What the next iteration depends on: how it is saved, loaded and put back to the bit.
 
-What the next iteration depends on is large (weights and optimizers) or small (how far the run is, its random numbers,
-its place in the data). Writing it has three parts, timed apart:
+That is large (weights and optimizers) or small (how far the run is, its random numbers, its place in the data). The
+file has the format of `torch.save` and nanoGPT's keys, so that `torch.load` and nanoGPT's `sample.py` read it. Who
+writes it, and how long the run waits for that, is a `Checkpointer`'s business:
 
-    staging   the state is copied into host memory that was set aside at start-up. On a GPU this runs on a stream of its
-              own under the next forward and backward pass; only the next optimizer step has to wait for it, because
-              until then nobody changes what is being copied.
-    writing   another *process* writes the copy (`extras/writer.py`). A thread would fight with the training loop for
-              the interpreter: a single large tensor froze it for half a second. The memory is shared, so nothing is
-              sent but a few bytes. The new file is written next to the old one, flushed to the disk and renamed.
-    waiting   only if a checkpoint comes while the one before it is still being written. Then the run waits: that is
-              better than a third copy in memory.
+    extras/staged.py      the state is copied aside, and another process writes it: a checkpoint costs a copy
+    extras/blocking.py    no copy (`--staging=False`): the run waits for the disk
+    extras/sharded.py     each process writes its slices (`--shard=True`)
 
-The file has the format of `torch.save` and nanoGPT's keys, so that `torch.load` and nanoGPT's `sample.py` read it. It
-is made in two halves: this side pickles the structure (a few kilobytes), the writer puts it and the tensors into the
-container. So the writer needs no PyTorch, and is there at once.
+All of them write next to the old checkpoint, flush to the disk and rename: a kill at any moment leaves a whole one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import pickle
-import select
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
-import torch.distributed as dist
 
-from stepscope.trainer.config import NAMES, TrainConfig, TrainerError, told_as
+from stepscope.trainer.config import NAMES, TrainConfig, TrainerError
 from stepscope.trainer.data import Batches
-from stepscope.trainer.extras import writer
 from stepscope.trainer.extras.device import World, random_state, set_random_state
 from stepscope.trainer.extras.found import candidates, damage
-from stepscope.trainer.extras.shared_memory import SharedMemory
 from stepscope.trainer.extras.spread import like
-from stepscope.trainer.extras.torch_file import Key, bytes_of, key_of, parts_of
-from stepscope.trainer.extras.writer import (
-    ALIGN,
-    NAME,
-    SMALL,
-    Written,
-)
+from stepscope.trainer.extras.writer import NAME, SMALL, Written
 from stepscope.trainer.model import GPT, OPTIMIZERS
 
 # -- what is saved ------------------------------------------------------------------------------------------------
@@ -78,46 +58,71 @@ class Progress:
 _KEPT = ("evaluated", "loss_count", "running_mfu", "local_iteration")
 
 
-def large_state(model: GPT, optimizers: Sequence[torch.optim.Optimizer], *, in_slices: bool) -> dict[str, Any]:
-    """Weights and optimizers. Of those in slices only what is small: the checkpointer knows the tensors."""
-    states = {name: each.state_dict() for name, each in zip(OPTIMIZERS, optimizers, strict=False)}
-    if in_slices:
-        return {name: {"param_groups": state["param_groups"]} for name, state in states.items()}
-    return {"model": model.state_dict(), **states}
+class State(NamedTuple):
+    """Everything that the next iteration depends on, on this process."""
 
+    config: TrainConfig
+    world: World
+    model: GPT
+    optimizers: list[torch.optim.Optimizer]
+    batches: Batches
+    scaler: torch.amp.GradScaler
+    progress: Progress
 
-def small_state(
-    config: TrainConfig, world: World, progress: Progress, *, model: GPT, batches: Batches, scaler: torch.amp.GradScaler
-) -> dict[str, Any]:
-    """Everything else that the next iteration depends on. All processes must ask for it together."""
-    # Of every process: each has random numbers of its own and, in nanoGPT's order, batches of its own.
-    own = (random_state(world.device), batches.state())
-    ranks: list[Any] = [own]
-    if world.size > 1:
-        ranks = [None] * world.size
-        dist.all_gather_object(ranks, own)
-    return {
-        "model_args": model.args.saved(),
-        "iter_num": progress.iteration,
-        "best_val_loss": progress.best_val_loss,
-        "config": asdict(config),
-        "rng": [rng for rng, _ in ranks],
-        "data": [data for _, data in ranks],
-        "scaler": scaler.state_dict(),
-        "progress": {"loss_sum": progress.loss_sum.item(), **{name: getattr(progress, name) for name in _KEPT}},
-    }
+    def large(self) -> dict[str, Any]:
+        """Weights and optimizers. Of those in slices only what is small: the checkpointer knows the tensors."""
+        states = {name: each.state_dict() for name, each in zip(OPTIMIZERS, self.optimizers, strict=False)}
+        if self.config.shard:
+            return {name: {"param_groups": state["param_groups"]} for name, state in states.items()}
+        return {"model": self.model.state_dict(), **states}
 
+    def small(self) -> dict[str, Any]:
+        """Everything else. All processes must ask for it together."""
+        progress = self.progress
+        # Each process has random numbers of its own and, in nanoGPT's order, batches of its own.
+        ranks = self.world.gather((random_state(self.world.device), self.batches.state()))
+        return {
+            "model_args": self.model.args.saved(),
+            "iter_num": progress.iteration,
+            "best_val_loss": progress.best_val_loss,
+            "config": asdict(self.config),
+            "rng": [rng for rng, _ in ranks],
+            "data": [data for _, data in ranks],
+            "scaler": self.scaler.state_dict(),
+            "progress": {"loss_sum": progress.loss_sum.item(), **{name: getattr(progress, name) for name in _KEPT}},
+        }
 
-def restore_optimizers(
-    saved: dict[str, Any], model: GPT, optimizers: Sequence[torch.optim.Optimizer], *, place: str
-) -> None:
-    """What the optimizers remember, and, where the checkpoint is in slices, the weights as well."""
-    with told_as("train-bad-checkpoint", str(saved.get("slices", place))):
+    def restore(self, saved: dict[str, Any], say: Callable[..., None]) -> tuple[Any, Any] | None:
+        """Put back what a checkpoint has, but for weights that the network was built with; returns the next batch.
+
+        nanoGPT's own has the optimizer and the iteration only. None: the batches are drawn from the beginning.
+        """
+        progress = self.progress
+        progress.iteration = int(saved.get("iter_num", 0))
+        progress.best_val_loss = float(saved.get("best_val_loss", 1e9))
+        self._restore_large(saved)
+        if "progress" not in saved:
+            return None
+        progress.loss_sum.fill_(saved["progress"]["loss_sum"])
+        for name in _KEPT:
+            setattr(progress, name, saved["progress"][name])
+        self.scaler.load_state_dict(saved["scaler"])
+        # nanoGPT's order is a different one in each process, so it can only be taken up by as many as before.
+        data, is_same_world = saved["data"], len(saved["rng"]) == self.world.size
+        own = data[self.world.rank] if is_same_world else data[0] if self.config.eval != "nanogpt" else None
+        batch = None if own is None else self.batches.restore(own)
+        if batch is None:
+            say("train-other-batches")
+        elif is_same_world:
+            set_random_state(saved["rng"][self.world.rank], self.world.device)
+        return batch
+
+    def _restore_large(self, saved: dict[str, Any]) -> None:
         if "slices" in saved:
             from stepscope.trainer.extras import sharded
 
-            sharded.read_into(Path(saved["slices"]), sharded.tensors_of(model, optimizers))
-        for name, optimizer in zip(OPTIMIZERS, optimizers, strict=False):
+            sharded.read_into(Path(saved["slices"]), sharded.tensors_of(self.model, self.optimizers))
+        for name, optimizer in zip(OPTIMIZERS, self.optimizers, strict=False):
             if name not in saved:
                 continue
             own = optimizer.state_dict()
@@ -127,180 +132,28 @@ def restore_optimizers(
                     values[key] = like(value, own["state"][number][key])
             optimizer.load_state_dict({"state": state, "param_groups": saved[name]["param_groups"]})
             for group in optimizer.param_groups:
-                if "fused" in group:  # nanoGPT's own says None on a CPU
-                    group["fused"], group["foreach"] = True, None
+                if "fused" in group:  # whichever the run before used
+                    group["fused"], group["foreach"] = optimizer.defaults["fused"], None
 
 
-def restore_small(
-    saved: dict[str, Any],
-    config: TrainConfig,
-    world: World,
-    progress: Progress,
-    *,
-    batches: Batches,
-    scaler: torch.amp.GradScaler,
-    say: Callable[..., None],
-) -> tuple[Any, Any] | None:
-    """Put back what `small_state` gave; returns the batch that comes next. nanoGPT's checkpoints have none of this."""
-    if "progress" not in saved:
-        return None
-    progress.loss_sum.fill_(saved["progress"]["loss_sum"])
-    for name in _KEPT:
-        setattr(progress, name, saved["progress"][name])
-    scaler.load_state_dict(saved["scaler"])
-    # nanoGPT's order is a different one in each process, so it can only be taken up by as many as before.
-    data, is_same_world = saved["data"], len(saved["rng"]) == world.size
-    own = data[world.rank] if is_same_world else data[0] if config.eval != "nanogpt" else None
-    batch = None if own is None else batches.restore(own)
-    if batch is None:
-        say("train-other-batches")
-    elif is_same_world:
-        set_random_state(saved["rng"][world.rank], world.device)
-    return batch
-
-
-# -- writing ------------------------------------------------------------------------------------------------------
-
-
-class Slot(NamedTuple):
-    """Where a tensor lies in the shared memory."""
-
-    offset: int
-    num_bytes: int
-    buffer: torch.Tensor
-
-
-class Checkpointer:
-    """Saves the state of a run through a writer process. One checkpoint is in flight at most."""
-
-    def __init__(self, folder: Path, state: dict[str, Any], device: torch.device, *, lock: int | None = None) -> None:
-        self._folder, self._lock = folder, lock
-        tensors = {key_of(tensor): tensor for tensor in _tensors(state)}  # tied weights are one tensor under two names
-        self.num_bytes = sum(_padded(tensor) for tensor in tensors.values())
-        self._memory = SharedMemory(max(self.num_bytes, ALIGN))
-        self._slots: dict[Key, Slot] = {}
-        offset = 0
-        for key, tensor in tensors.items():
-            self._slots[key] = Slot(offset, tensor.nbytes, self._memory.tensor(offset, tensor))
-            offset += _padded(tensor)
-            # The first touch of fresh memory is slow (seconds for a gigabyte): now, not during the first checkpoint.
-            self._slots[key].buffer.zero_()
-        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
-        if self._stream is not None:
-            self._memory.pin()
-        self._copied: Any = None  # an event on that stream
-        self._message: bytes | None = None  # the message of a checkpoint that is still being copied
-        self._iteration = 0
-        self._in_flight: tuple[int, float] | None = None
-        self._writer = self._start_writer()
-
-    def _start_writer(self) -> subprocess.Popen[bytes]:
-        """The writer shares no pipe with the trainer but its own two, and no terminal: Ctrl-C is not meant for it."""
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(Path(writer.__file__)), self._memory.name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            # The folder is in use until the writer, too, is gone.
-            pass_fds=self._memory.fds if self._lock is None else (*self._memory.fds, self._lock),
-            start_new_session=True,
-        )
+class Checkpointer(Protocol):
+    """Writes checkpoints of one run. One is under way at most."""
 
     def stage(self, state: dict[str, Any], iteration: int, *, is_best: bool = False) -> None:
-        """Copy the state aside and have it written. The copy may still run when this returns: see `settle`."""
-        assert self._in_flight is None, "collect(wait=True) first"
-        if self._stream is not None:
-            self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
-        with torch.no_grad(), torch.cuda.stream(self._stream) if self._stream else contextlib.nullcontext():
-            for key, tensor in {key_of(tensor): tensor for tensor in _tensors(state)}.items():
-                # Without a stream nobody waits for the copy: it must be whole when this returns (Apple's GPUs).
-                self._slots[key].buffer.copy_(tensor, non_blocking=self._stream is not None)
-        job = {"folder": str(self._folder), "parts": list(parts_of(state, self._content)), "is_best": is_best}
-        self._message, self._iteration = pickle.dumps(job), iteration
-        if self._stream is None:
-            self.settle()
-        else:
-            self._copied = self._stream.record_event()
-
-    def _content(self, key: Key, tensor: torch.Tensor) -> bytes | tuple[int, int]:
-        """Of a tensor that was copied aside, the place; small ones travel in the message."""
-        slot = self._slots.get(key)
-        return bytes_of(tensor) if slot is None else (slot.offset, slot.num_bytes)
+        """Begin to save a state. It may still be read when this returns."""
 
     def settle(self) -> None:
-        """Must come before the next optimizer step: the copy is finished when this returns, and the writer knows."""
-        if self._message is None:
-            return
-        if self._copied is not None:
-            self._copied.synchronize()
-        message, self._message, self._copied = self._message, None, None
-        if self._writer.poll() is not None:
-            self._end_writer()
-            self._writer = self._start_writer()
-        self._in_flight = (self._iteration, time.monotonic())
-        self._send(message)
-
-    def _send(self, message: bytes) -> None:
-        assert self._writer.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # the writer died: collect() will say so
-            self._writer.stdin.write(len(message).to_bytes(8, "little") + message)
-            self._writer.stdin.flush()
+        """Wait until the state has been read: must come before the next optimizer step."""
 
     @property
     def is_writing(self) -> bool:
         """Whether a checkpoint is on its way to the disk."""
-        return self._in_flight is not None
 
     def collect(self, *, wait: bool = False) -> Written | None:
-        """What became of the checkpoint in flight, once that is known; `wait` until it is."""
-        self.settle()
-        if self._in_flight is None:
-            return None
-        answers = self._writer.stdout
-        assert answers is not None
-        if not select.select([answers], [], [], 0)[0]:
-            if not wait:
-                return None
-            self._send(writer.HURRY)
-        line = answers.readline()
-        (iteration, start), self._in_flight = self._in_flight, None
-        if not line:
-            return Written(iteration, time.monotonic() - start, 0, f"the writer ended ({self._writer.wait()})")
-        return Written(iteration, **json.loads(line))
+        """What became of the checkpoint under way, once that is known; `wait` until it is."""
 
     def close(self) -> Written | None:
-        """Wait for the last checkpoint and end the writer."""
-        last = self.collect(wait=True)
-        self._end_writer()
-        writer.part_best(self._folder)
-        return last
-
-    def _end_writer(self) -> None:
-        assert self._writer.stdin is not None
-        assert self._writer.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._writer.stdin.close()
-        self._writer.wait()
-        self._writer.stdout.close()
-
-
-def _padded(tensor: torch.Tensor) -> int:
-    return -(-tensor.nbytes // ALIGN) * ALIGN
-
-
-def _tensors(state: dict[str, Any]) -> list[torch.Tensor]:
-    """The tensors that are large and always there: weights and optimizer state. The rest travels in the message."""
-    found: list[torch.Tensor] = []
-    nodes: list[Any] = [state.get(key) for key in ("model", *OPTIMIZERS)]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, torch.Tensor):
-            found.append(node)
-        elif isinstance(node, dict):
-            nodes.extend(node.values())
-        elif isinstance(node, list | tuple):
-            nodes.extend(node)
-    return found
+        """Wait for the last checkpoint, and end."""
 
 
 # -- loading ------------------------------------------------------------------------------------------------------

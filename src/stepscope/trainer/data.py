@@ -1,69 +1,22 @@
-"""Tokens: nanoGPT's folders (`train.bin`, `val.bin`, `meta.pkl`), and the batches of a run.
+"""Tokens: nanoGPT's `train.bin` and `val.bin`, and the batches of a run.
 
 A `.bin` file is nothing but 16-bit token numbers. nanoGPT opens it for every batch; here it stays open, and one
-gather makes the whole batch. `meta.pkl` is a pickle and so could run code: it is read by an unpickler that knows no
-classes at all, which is enough for the dictionaries nanoGPT puts there.
+gather makes the whole batch. Which characters the numbers mean is in `meta.pkl` (`extras/meta.py`).
 """
 
 from __future__ import annotations
 
-import io
-import pickle
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import torch
 
 from stepscope.trainer.config import TrainConfig, TrainerError
+from stepscope.trainer.extras.device import World
 
 GPT2_TOKENS = 50257
 GPT2_VOCABULARY = 50304  # 50257 rounded up to a multiple of 64, which matrix units like
-
-
-class Meta(NamedTuple):
-    """What `meta.pkl` says of a character-level folder."""
-
-    vocab_size: int
-    stoi: dict[str, int]
-    itos: dict[int, str]
-
-    def encode(self, text: str) -> list[int]:
-        """Tokens of a text; a character that the corpus never had is an error."""
-        unknown = next((char for char in text if char not in self.stoi), None)
-        if unknown is not None:
-            raise TrainerError("train-unknown-character", place=repr(text[:40]), character=repr(unknown))
-        return [self.stoi[char] for char in text]
-
-    def first_tokens(self) -> list[int]:
-        """What a text begins with where nothing is asked for: a line end, or any character of a corpus without one."""
-        return [self.stoi.get("\n", 0)]
-
-    def decode(self, tokens: Iterable[int]) -> str:
-        """Text of tokens."""
-        return "".join(self.itos.get(token, "\N{REPLACEMENT CHARACTER}") for token in tokens)
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Numbers, text and containers only: a pickle that asks for any class or function is refused."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        raise pickle.UnpicklingError(f"asks for {module}.{name}")
-
-
-def read_meta(folder: Path) -> Meta | None:
-    """The folder's `meta.pkl`, where there is one."""
-    path = folder / "meta.pkl"
-    if not path.is_file():
-        return None
-    try:
-        raw = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
-        meta = Meta(int(raw["vocab_size"]), dict(raw.get("stoi", {})), dict(raw.get("itos", {})))
-    except Exception as problem:  # a broken pickle can raise nearly anything, and all of it means the same
-        raise TrainerError("train-bad-meta", place=str(path), reason=str(problem) or type(problem).__name__) from None
-    if meta.vocab_size < 1:
-        raise TrainerError("train-bad-meta", place=str(path), reason=f"vocab_size = {meta.vocab_size}")
-    return meta
 
 
 class Split:
@@ -87,10 +40,8 @@ class Split:
     def __len__(self) -> int:
         return len(self._tokens)
 
-    def windows(self, starts: Any, device: Any) -> tuple[Any, Any]:
+    def windows(self, starts: Any, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
         """Inputs and targets that begin at the given positions: the targets are one token further on."""
-        import torch
-
         block = self._tokens[np.asarray(starts)[:, None] + self._span]
         if self.vocab_size is not None and int(block.max()) >= self.vocab_size:
             # An index past the embedding is a crash on a CPU and a poisoned device on a GPU.
@@ -113,23 +64,19 @@ class Batches:
     that neither the evaluation settings nor the number of processes change what is trained on.
     """
 
-    def __init__(self, split: Split, config: TrainConfig, device: Any, *, rank: int = 0, world_size: int = 1) -> None:
-        import torch
-
+    def __init__(self, split: Split, config: TrainConfig, world: World) -> None:
         self._split = split
-        self._device = device
+        self._device = world.device
         self._classic = config.eval == "nanogpt"
         self._generator = None if self._classic else torch.Generator().manual_seed(config.seed)
         micro = config.gradient_accumulation_steps
         self._shape = (micro, config.batch_size)
-        self._own = slice(rank * micro // world_size, (rank + 1) * micro // world_size)
+        self._own = slice(world.rank * micro // world.size, (world.rank + 1) * micro // world.size)
         self._drawn: Any = None  # starts of the iteration at hand, all processes together
         self._queue: list[Any] = []  # this process's batches that were not fetched yet
 
-    def next(self) -> tuple[Any, Any]:
+    def next(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The next micro-batch."""
-        import torch
-
         limit = len(self._split) - self._split.block_size
         if self._generator is None:
             self._drawn = torch.randint(limit, self._shape[1:])
@@ -149,7 +96,7 @@ class Batches:
             "drawn": self._drawn.clone(),
         }
 
-    def restore(self, state: dict[str, Any]) -> tuple[Any, Any] | None:
+    def restore(self, state: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor] | None:
         """Go to a position and give back its first batch; None where the position is of a run with other batches."""
         drawn = state["drawn"]
         shape = self._shape[1:] if self._classic else self._shape

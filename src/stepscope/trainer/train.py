@@ -22,13 +22,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
 
 from stepscope.trainer import accounts as phases
 from stepscope.trainer import checkpoint
-from stepscope.trainer.accounts import Accounts, RunLog, Say, Show, silent
-from stepscope.trainer.checkpoint import Progress
+from stepscope.trainer.accounts import Accounts
+from stepscope.trainer.checkpoint import Checkpointer, Progress, State
 from stepscope.trainer.config import (
     TrainConfig,
     TrainerError,
@@ -37,29 +35,29 @@ from stepscope.trainer.config import (
     muon_rate_at,
     told_as,
 )
-from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, read_meta
+from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split
 from stepscope.trainer.extras.blocking import BlockingCheckpointer
 from stepscope.trainer.extras.clock import make_phases
 from stepscope.trainer.extras.corpora import find_folder
 from stepscope.trainer.extras.device import (
+    Autocast,
     World,
-    exact,
+    for_this_machine,
     join_world,
     make_autocast,
-    pick_precision,
-    pick_threads,
-    random_state,
-    set_random_state,
+    without_gradients,
 )
-from stepscope.trainer.extras.memory import fitting_batch, make_peak, state_staging
+from stepscope.trainer.extras.memory import fitting_batch, make_peak, rehearse, state_staging
+from stepscope.trainer.extras.meta import read_meta
 from stepscope.trainer.extras.process import frozen_garbage, stop_signals
+from stepscope.trainer.extras.run_log import RunLog, Say, Show, silent
+from stepscope.trainer.extras.spread import shared_model, whole
+from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.extras.text import Sample, sample_of
-from stepscope.trainer.extras.weights import load_model
+from stepscope.trainer.extras.weights import load_gpt2, load_model
 from stepscope.trainer.extras.writer import NAME, Written
-from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
+from stepscope.trainer.model import GPT, SHAPE, ModelArgs, make_optimizers
 
-# The settings that a checkpoint's network has of its own.
-_SHAPE = ("n_layer", "n_head", "n_embd", "block_size", "bias")
 _COLLECT_EVERY = 1000  # steps without an evaluation after which garbage is collected all the same
 # With paired batches this part of nanoGPT's number gives differences at least twice as precise (see `Evaluator`).
 FIXED_SHARE = 0.25
@@ -114,61 +112,49 @@ class Trainer:
 
     def __init__(self, config: TrainConfig, world: World, log: RunLog) -> None:
         self.world, self.log, self.accounts = world, log, log.accounts
-        self.progress = Progress(loss_sum=torch.zeros((), device=world.device))
-        self._place = str(Path(config.out_dir) / NAME)  # where an error says that the checkpoint is
         config, saved = self._settle(config)
-        folder = _find_data(config, world)
+        folder = world.first_goes_first(partial(find_folder, config))  # which makes the embedded corpus
         self.meta = read_meta(folder)
         if self.meta is not None:
             log.print(f"found vocab_size = {self.meta.vocab_size} (inside {folder / 'meta.pkl'})")
         self.raw_model = self._make_model(config, saved)
         args = self.raw_model.args
+        # A checkpoint's recipe counts: its optimizers are those that it has the state of.
+        self.config = config = replace(config, recipe=args.recipe)
         splits = {
             name: Split(folder / f"{name}.bin", block_size=args.block_size, vocab_size=args.vocab_size)
             for name in ("train", "val")
         }
-        self.batches = Batches(splits["train"], config, world.device, rank=world.rank, world_size=world.size)
-        # A checkpoint's recipe counts: its optimizers are those that it has the state of.
-        self.config = config = replace(config, recipe=args.recipe)
+        self.batches = Batches(splits["train"], config, world)
         # An evaluation alone needs no optimizer, whose state is twice the weights.
         self.optimizers = [] if config.eval_only else make_optimizers(self.raw_model, config)
-        if self.optimizers:
-            self._describe_optimizers()
+        self._describe_optimizers()
+        self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.dtype == "float16")
+        self.progress = Progress(loss_sum=torch.zeros((), device=world.device))
+        self.state = State(config, world, self.raw_model, self.optimizers, self.batches, self.scaler, self.progress)
+        self._resumed_batch = None
+        if saved is not None:
+            with told_as("train-bad-checkpoint", saved.get("slices", _place(config))):
+                self._resumed_batch = self.state.restore(saved, log.say)
+            log.iteration = self.progress.iteration
         self.autocast = make_autocast(config, world.device)
-        self.evaluator = Evaluator(
-            config,
-            splits,
-            world.device,
-            autocast=self.autocast,
-            accounts=log.accounts,
-            rank=world.rank,
-            world_size=world.size,
-            reduce=dist.all_reduce if world.size > 1 else None,
-        )
+        self.evaluator = Evaluator(config, splits, world, autocast=self.autocast, accounts=log.accounts)
         if config.eval == "fixed":
             # Far fewer than nanoGPT's: a reader of the log needs them to know what an evaluation should take.
             log.print("Overriding: eval = fixed")
             log.print(f"Overriding: eval_passes = {self.evaluator.passes:g}")
-        if saved is not None and (self.optimizers or "slices" in saved):
-            checkpoint.restore_optimizers(saved, self.raw_model, self.optimizers, place=self._place)
-        if world.device.type == "cuda" and world.size == 1 and config.eval == "fixed" and not config.compile:
-            # Compiled, another batch size would be another graph; several processes must have one size between them.
-            peak = make_peak(self.raw_model, config, world.device, self.autocast)
-            self.evaluator.batch_size = fitting_batch(config.batch_size, peak)
+            if world.device.type == "cuda" and world.size == 1 and not config.compile:
+                # Compiled, another batch size would be another graph; several processes must have one between them.
+                peak = make_peak(self.raw_model, config, world.device, self.autocast)
+                self.evaluator.batch_size = fitting_batch(config.batch_size, peak)
         self.accounts.lap(phases.STARTUP)
         # The network in three forms: as it was built, compiled (evaluates), and shared by all processes (trains).
         self.model = self._compile() if config.compile else self.raw_model
-        self.parallel = _share(self.model, config, world)
-        self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.dtype == "float16")
-        self._resumed_batch = None
-        if saved is not None:
-            with told_as("train-bad-checkpoint", self._place):
-                self._resumed_batch = checkpoint.restore_small(
-                    saved, config, world, self.progress, batches=self.batches, scaler=self.scaler, say=log.say
-                )
+        self.parallel, self._send_gradients = shared_model(self.raw_model, self.model, in_slices=config.shard)
         self.micro_steps = config.gradient_accumulation_steps // world.size
         self.clock = make_phases(world, log.accounts)
-        self._saved_iteration, self._saved_at = 0, time.monotonic()
+        self._collected = self._saved_iteration = self.progress.first_iteration = self.progress.iteration
+        self._saved_at = time.monotonic()
         self._wants_save = False  # before the next step, because `--save_minutes` have passed
         self._grad_norm: Any = None  # of the last step, before it was clipped; stays on the device
         self.checkpointer = self._make_checkpointer()
@@ -200,38 +186,28 @@ class Trainer:
             config = replace(config, shard=False)
         # One seed per process: the weights are rank 0's, dropout is each one's own. Slices must be of one network.
         torch.manual_seed(config.seed if config.shard else config.seed + world.rank)
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
         saved = None
-        threads = config.threads
         if config.init_from == "resume":
             saved = checkpoint.load(
                 Path(config.out_dir), say=self.log.say, in_slices=config.shard, with_optimizers=not config.eval_only
             )
-            with told_as("train-bad-checkpoint", self._place):
-                threads = threads or int(saved.get("config", {}).get("threads", 0))
-        config = replace(config, dtype=pick_precision(config, world.device, self.log.say), threads=threads)
-        if world.device.type == "cpu":
-            config = replace(config, threads=pick_threads(config))
-            torch.set_num_threads(config.threads)
-        return config, saved
+            with told_as("train-bad-checkpoint", _place(config)):
+                config = replace(config, threads=config.threads or int(saved.get("config", {}).get("threads", 0)))
+        return for_this_machine(config, world.device, self.log.say), saved
 
     def _make_model(self, config: TrainConfig, saved: dict[str, Any] | None) -> GPT:
         """The network, new or loaded, on its device."""
         own_vocabulary = None if self.meta is None else self.meta.vocab_size
         if saved is not None:
             self.log.print(f"Resuming training from {config.out_dir}")
-            model = load_model(saved, place=self._place, dropout=config.dropout)
-            self._follow(saved, model.args, config)
+            model = load_model(saved, place=_place(config), dropout=config.dropout)
+            self._say_what_the_checkpoint_overrides(model.args, config)
         elif config.init_from == "scratch":
             self.log.print("Initializing a new model from scratch")
             if own_vocabulary is None:
                 self.log.print("defaulting to vocab_size of GPT-2 to 50304 (50257 rounded up for efficiency)")
-            shape = {name: getattr(config, name) for name in _SHAPE}
-            vocab_size = own_vocabulary or GPT2_VOCABULARY
-            model = GPT(ModelArgs(**shape, vocab_size=vocab_size, dropout=config.dropout, recipe=config.recipe))
+            model = GPT(ModelArgs.of(config, own_vocabulary or GPT2_VOCABULARY, dropout=config.dropout))
         else:
-            from stepscope.trainer.extras.weights import load_gpt2
-
             self.log.print(f"Initializing from OpenAI GPT-2 weights: {config.init_from}")
             model = load_gpt2(config.init_from, config.gpt2_folder, config.dropout)
         args = model.args
@@ -252,47 +228,35 @@ class Trainer:
         torch.manual_seed(config.seed + self.world.rank)
         return model
 
-    def _follow(self, saved: dict[str, Any], args: ModelArgs, config: TrainConfig) -> None:
-        """Go on at the checkpoint's iteration. Its shape wins over the settings; what that overrides is said."""
-        for name in (*_SHAPE, "recipe"):
+    def _say_what_the_checkpoint_overrides(self, args: ModelArgs, config: TrainConfig) -> None:
+        """Its shape and recipe count; a shorter context is a wish that can be met."""
+        for name in (*SHAPE, "recipe"):
             now, asked = getattr(args, name), getattr(config, name)
             # The recipe has no flag to contradict: a default is not asked for.
             is_default = name == "recipe" and asked == TrainConfig.recipe
             if now != asked and name != "block_size" and not is_default:
                 self.log.say("train-from-checkpoint", setting=name, value=str(now), asked=str(asked))
-        with told_as("train-bad-checkpoint", self._place):
-            self.progress.iteration = self.log.iteration = int(saved.get("iter_num", 0))
-            self.progress.best_val_loss = float(saved.get("best_val_loss", 1e9))
 
     def _describe_optimizers(self) -> None:
         """nanoGPT's three lines; the counts are over both optimizers."""
+        if not self.optimizers:
+            return
         for decays, word in ((True, "decayed"), (False, "non-decayed")):
             counts = [p.numel() for p in self.raw_model.parameters() if (p.dim() >= 2) == decays]
             self.log.print(f"num {word} parameter tensors: {len(counts)}, with {sum(counts):,} parameters")
-        self.log.print("using fused AdamW: True")
+        self.log.print(f"using fused AdamW: {self.optimizers[0].defaults['fused']}")
 
     def _compile(self) -> Any:
         """Compile, and use both graphs once before the clock starts: the first iteration is then like the others."""
-        config, device = self.config, self.world.device
         self.log.show("compile")
         self.log.print("compiling the model... (takes a ~minute)")
         model = torch.compile(self.raw_model)
-        before = random_state(device)
-        tokens = torch.zeros((config.batch_size, config.block_size), dtype=torch.long, device=device)
-        with self.autocast():
-            _, loss = model(tokens, tokens.clone())  # a graph for one tensor given twice would not do for two
-        loss.backward()
-        self.raw_model.zero_grad(set_to_none=True)
-        model.eval()
-        tokens = tokens[:1].repeat(self.evaluator.batch_size, 1)
-        with torch.no_grad() if config.eval == "nanogpt" else torch.inference_mode(), self.autocast():
-            model(tokens, tokens.clone())
-        model.train()
-        set_random_state(before, device)
+        for sequences in (None, self.evaluator.batch_size):
+            rehearse(model, self.config, self.world.device, self.autocast, sequences)
         self.accounts.event("compile", self.progress.iteration, self.accounts.lap(phases.COMPILE))
         return model
 
-    def _make_checkpointer(self) -> Any:
+    def _make_checkpointer(self) -> Checkpointer | None:
         """Every process saves its slices, or the first one everything."""
         config, world = self.config, self.world
         if config.eval_only or (world.rank > 0 and not config.shard):
@@ -307,9 +271,8 @@ class Trainer:
             return ShardedCheckpointer(folder, tensors, world.device, staging=config.staging)
         if not config.staging:
             return BlockingCheckpointer(folder)
-        state = checkpoint.large_state(self.raw_model, self.optimizers, in_slices=False)
         lock = None if self.log.folder is None else self.log.folder.descriptor
-        return checkpoint.Checkpointer(folder, state, world.device, lock=lock)
+        return StagedCheckpointer(folder, self.state.large(), world.device, lock=lock)
 
     # -- the loop -------------------------------------------------------------------------------------------------
 
@@ -351,24 +314,13 @@ class Trainer:
         self.accounts.ready(progress.iteration)
         self.clock.start()
         before = time.perf_counter()
-        progress.first_iteration = last_collected = self._saved_iteration = progress.iteration
         # nanoGPT takes one more step each time that a run which is over is resumed.
         while config.eval_only or progress.iteration <= config.max_iters:
-            self._set_learning_rates()
-            is_plain = True
-            if config.eval_only or (progress.iteration % config.eval_interval == 0 and not progress.evaluated):
-                self._evaluate_and_save((x, y))
-                is_plain, last_collected = False, progress.iteration
-                self._collect_garbage()
-            elif progress.iteration - last_collected >= _COLLECT_EVERY:
-                last_collected = progress.iteration
-                self._collect_garbage()
+            self._set_rates()
+            is_plain = not self._between_steps((x, y))
             if config.eval_only:
                 return
-            if self._wants_save or self._is_save_iteration():
-                self._save()
-                is_plain = False
-            progress.evaluated = False
+            is_plain = is_plain and progress.local_iteration >= 2
             was_writing = self.checkpointer is not None and self.checkpointer.is_writing
 
             self.clock.begin()
@@ -377,9 +329,8 @@ class Trainer:
             # A step's time is nanoGPT's: from the end of one step to the end of the next.
             now = time.perf_counter()
             seconds, before = now - before, now
-            add_step = None
-            if is_plain and progress.local_iteration >= 2:
-                add_step = partial(self.log.checkpoint_costs.add_step, while_writing=was_writing)
+            # Steps with nothing before them are compared: with and without a checkpoint under way.
+            add_step = partial(self.log.checkpoint_costs.add_step, while_writing=was_writing) if is_plain else None
             wants_stop = self._report(loss, seconds, bool(stop), add_step)
             progress.iteration += 1
             progress.local_iteration += 1
@@ -390,7 +341,27 @@ class Trainer:
         if self._saved_iteration < min(progress.iteration, config.max_iters):
             self._save()
 
-    def _set_learning_rates(self) -> None:
+    def _between_steps(self, first: tuple[Any, Any]) -> bool:
+        """What is due before a step: an evaluation, a checkpoint, a collection. Whether there was one of the first two.
+
+        `first` is the batch that the step begins with.
+        """
+        config, progress = self.config, self.progress
+        is_evaluated = config.eval_only or (progress.iteration % config.eval_interval == 0 and not progress.evaluated)
+        if is_evaluated:
+            self._evaluate_and_save(first)
+        if is_evaluated or progress.iteration - self._collected >= _COLLECT_EVERY:
+            self._collect_garbage()
+        # By `--save_minutes` or `--save_interval`, unless this iteration has its checkpoint.
+        interval = config.save_interval
+        is_its_turn = interval > 0 and progress.iteration % interval == 0
+        is_saved = self._wants_save or (is_its_turn and progress.iteration > self._saved_iteration)
+        if is_saved and not config.eval_only:
+            self._save()
+        progress.evaluated = False
+        return is_evaluated or is_saved
+
+    def _set_rates(self) -> None:
         """Both optimizers follow one schedule, each from its own height; so does Muon's momentum."""
         config, iteration = self.config, self.progress.iteration
         for optimizer, rate_at in zip(self.optimizers, (learning_rate_at, muon_rate_at), strict=False):
@@ -405,9 +376,8 @@ class Trainer:
         step_loss: Any = 0.0
         loss: Any = None
         for micro in range(self.micro_steps):
-            if self.world.size > 1:
-                # Gradients travel once per iteration, with the last micro-batch.
-                self._share_gradients(micro == self.micro_steps - 1)
+            # Gradients travel once per iteration, with the last micro-batch.
+            self._send_gradients(micro == self.micro_steps - 1)
             with self.autocast():
                 _, loss = self.parallel(x, y)
                 loss = loss / self.micro_steps
@@ -440,40 +410,34 @@ class Trainer:
         # nanoGPT prints the last micro-batch's loss, we the mean of all.
         return x, y, loss * self.micro_steps if self.config.eval == "nanogpt" else step_loss
 
-    def _share_gradients(self, wanted: bool) -> None:
-        if self.config.shard:
-            self.raw_model.set_requires_gradient_sync(wanted)
-        else:
-            self.parallel.require_backward_grad_sync = wanted
-
     # -- printing -------------------------------------------------------------------------------------------------
 
     def _report(self, loss: Any, seconds: float, wants_stop: bool, add_step: Callable[[float], object] | None) -> bool:
         """Print and record the iteration; returns whether some process was asked to stop.
 
-        `add_step` gets the seconds of the step, where they are to be compared with others.
+        `add_step` gets the seconds of the step as soon as they are known, where it is not None.
         """
         config, world, progress = self.config, self.world, self.progress
         is_printed = progress.iteration % config.log_interval == 0
-        minutes, value = config.save_minutes, None
-        self._wants_save = minutes > 0 and time.monotonic() - self._saved_at >= 60 * minutes
-        if world.size > 1 and not is_printed:
-            wants_stop = self._wants_save = False  # all processes must do so at the same iteration
-        elif world.size > 1:
+        # Reading the loss waits for a device: only where its line is printed.
+        value = loss.item() if is_printed or world.device.type == "cpu" else None
+        self._wants_save = 0 < 60 * config.save_minutes <= time.monotonic() - self._saved_at
+        if world.size > 1 and is_printed:
             # The one moment at which the processes talk about anything but gradients.
-            asks = torch.tensor([float(wants_stop), float(self._wants_save)], device=loss.device)
-            shared = torch.cat([loss.reshape(1), asks]).to(exact(world.device))
-            dist.all_reduce(shared)
-            mean, asked, late = shared.tolist()
-            value = loss.item() if config.eval == "nanogpt" else mean / world.size
-            wants_stop, self._wants_save = asked > 0, late > 0
-        if value is None and (is_printed or world.device.type == "cpu"):
-            value = loss.item()  # waits for a device: only where its line is printed
+            total, num_stops, num_saves = world.sums(loss.item(), float(wants_stop), float(self._wants_save))
+            value = value if config.eval == "nanogpt" else total / world.size
+            wants_stop, self._wants_save = num_stops > 0, num_saves > 0
+        elif world.size > 1:
+            wants_stop = self._wants_save = False  # all processes must do so at the same iteration
         if is_printed:
             told = self.clock.settle()
             seconds = seconds if told is None else told
+            self._note_mfu(seconds)
         self._stop_if_nan(value)
-        figures = self._figures(seconds, is_known=value is not None, is_printed=is_printed)
+        norm = self._grad_norm
+        if value is None or norm is None or (config.shard and not is_printed):  # gathered by all processes together
+            norm = None
+        figures = {**self._figures(), "grad_norm": None if norm is None else whole(norm).item()}
         if is_printed:
             line = f"iter {progress.iteration}: loss {value:.4f}, time {seconds * 1000:.2f}ms"
             if world.device.type == "cuda":
@@ -487,21 +451,18 @@ class Trainer:
         self.clock.step(progress.iteration, value, figures, add_step, seconds=seconds)
         return wants_stop
 
-    def _figures(self, seconds: float, *, is_known: bool, is_printed: bool) -> dict[str, float | None]:
-        """Learning rate, gradient norm and mfu of the step; the norm only where reading it waits for nothing."""
+    def _note_mfu(self, seconds: float) -> None:
+        """A share of an A100's peak says nothing on other devices than GPUs."""
         progress = self.progress
-        # A share of an A100's peak says nothing on other devices than GPUs.
-        if is_printed and progress.local_iteration >= 5 and self.world.device.type == "cuda":  # let it settle first
+        if progress.local_iteration >= 5 and self.world.device.type == "cuda":  # let it settle first
             mfu = self.raw_model.utilisation(self.config.batch_size * self.micro_steps, seconds)
             progress.running_mfu = mfu if progress.running_mfu == -1.0 else 0.9 * progress.running_mfu + 0.1 * mfu
-        norm = self._grad_norm
-        if norm is not None and hasattr(norm, "full_tensor"):
-            norm = norm.full_tensor() if is_printed else None  # all processes ask for it together
-        return {
-            "lr": self.optimizers[0].param_groups[0]["lr"] if self.optimizers else None,
-            "grad_norm": norm.item() if is_known and norm is not None else None,
-            "mfu": progress.running_mfu if progress.running_mfu >= 0 else None,
-        }
+
+    def _figures(self) -> dict[str, float | None]:
+        """Learning rate and mfu of the step."""
+        mfu = self.progress.running_mfu
+        lr = self.optimizers[0].param_groups[0]["lr"] if self.optimizers else None
+        return {"lr": lr, "mfu": mfu if mfu >= 0 else None}
 
     def _stop_if_nan(self, loss: float | None) -> None:
         if loss is not None and not math.isfinite(loss):
@@ -516,17 +477,15 @@ class Trainer:
         config, progress = self.config, self.progress
         running = progress.take_mean_loss()
         self.clock.settle()  # work that is still queued belongs to the steps before this moment
-        if running is not None and self.world.size > 1:
-            shared = torch.tensor(running, device=self.world.device)
-            dist.all_reduce(shared)
-            running = shared.item() / self.world.size
+        if running is not None:
+            running = self.world.sums(running)[0] / self.world.size
         self.log.show("evaluation")
         start = time.perf_counter_ns()
         losses = self._evaluate(running, first)
         took = time.perf_counter_ns() - start
         self.log.print(f"step {progress.iteration}: train loss {losses.train:.4f}, val loss {losses.val:.4f}")
         self.accounts.event("evaluation", progress.iteration, took, train_loss=losses.train, val_loss=losses.val)
-        figures = self._figures(0.0, is_known=False, is_printed=False)
+        figures = self._figures()
         mfu = None if figures["mfu"] is None else 100 * figures["mfu"]
         self.log.track(train__loss=losses.train, val__loss=losses.val, lr=figures["lr"], mfu=mfu)
         self._stop_if_nan(losses.val)
@@ -545,34 +504,25 @@ class Trainer:
         losses = Losses(0.0, 0.0)
         if self.world.rank == 0 or self.config.shard:
             losses = self.evaluator(self.model, running, first)
-        shared = torch.tensor(losses, dtype=exact(self.world.device), device=self.world.device)
-        dist.broadcast(shared, 0)
-        return Losses(*shared.tolist())
-
-    def _is_save_iteration(self) -> bool:
-        """Whether a checkpoint is due by `--save_interval`, and none of this iteration is there yet."""
-        iteration, interval = self.progress.iteration, self.config.save_interval
-        return bool(interval) and iteration % interval == 0 and iteration > self._saved_iteration
+        return Losses(*self.world.sums(*(losses if self.world.rank == 0 else (0.0, 0.0))))
 
     def _save(self, *, is_best: bool = False) -> None:
         """Start a checkpoint. nanoGPT's line comes first, so that a log says when."""
         self.clock.settle()
-        config, iteration = self.config, self.progress.iteration
+        iteration = self.progress.iteration
         self._saved_iteration, self._saved_at, self._wants_save = iteration, time.monotonic(), False
-        # On every rank: each has random numbers of its own.
-        small = checkpoint.small_state(
-            config, self.world, self.progress, model=self.raw_model, batches=self.batches, scaler=self.scaler
-        )
+        small = self.state.small()  # on every rank: each has random numbers of its own
         if self.checkpointer is None:
             return
-        self.log.print(f"saving checkpoint to {config.out_dir}")
+        self.log.print(f"saving checkpoint to {self.config.out_dir}")
         self.accounts.lap(phases.LOGGING)
+        if self.checkpointer.is_writing:
+            self.log.show("waiting")
         self.log.note_written(self.checkpointer.collect(wait=True))
         waited = self.accounts.lap(phases.WAITING)
         self.log.show("checkpoint")
         self.accounts.flush()  # before the checkpoint can be whole: after a kill, the records reach as far as it does
-        large = checkpoint.large_state(self.raw_model, self.optimizers, in_slices=config.shard)
-        self.checkpointer.stage({**large, **small}, iteration, is_best=is_best)
+        self.checkpointer.stage({**self.state.large(), **small}, iteration, is_best=is_best)
         staged = self.accounts.lap(phases.STAGING)
         self.accounts.event("checkpoint", iteration, waited + staged, waiting_s=waited / 1e9, is_best=is_best)
 
@@ -581,6 +531,7 @@ class Trainer:
     def _collect_garbage(self) -> None:
         self.clock.settle()
         gc.collect()
+        self._collected = self.progress.iteration
         self.accounts.event("gc", self.progress.iteration, self.accounts.lap(phases.GC))
 
     def _sample(self, count: int) -> Sample | None:
@@ -590,24 +541,9 @@ class Trainer:
         return sample
 
 
-def _find_data(config: TrainConfig, world: World) -> Path:
-    """The data folder. One process makes the embedded corpus, the others wait for it."""
-    if world.rank > 0:
-        dist.barrier()
-    folder = find_folder(config)
-    if world.rank == 0 and world.size > 1:
-        dist.barrier()
-    return folder
-
-
-def _share(model: Any, config: TrainConfig, world: World) -> Any:
-    """The network for a step: where each process has a copy, DDP averages the gradients."""
-    if world.size == 1 or config.shard:
-        return model
-    devices = [world.device.index] if world.device.type == "cuda" else None
-    # Gradients live in the buckets that travel: no copy into them, and no second set in memory. The only buffers are
-    # the tables of the rotary positions, which follow from the shape: nobody needs to send them.
-    return DistributedDataParallel(model, device_ids=devices, gradient_as_bucket_view=True, broadcast_buffers=False)
+def _place(config: TrainConfig) -> str:
+    """Where an error says that the checkpoint is."""
+    return str(Path(config.out_dir) / NAME)
 
 
 # -- how good is the network now? ---------------------------------------------------------------------------------
@@ -630,26 +566,20 @@ class Evaluator:
     the difference, which is what one watches: it is four to seven times less noisy. So a quarter of the batches is
     plenty, the training split needs no passes of its own (the mean of the training losses since the last evaluation
     says the same), and each process takes its share of the windows.
-
-    This process is number `rank` of `world_size`; `reduce` adds up a tensor over all processes.
     """
 
     def __init__(
         self,
         config: TrainConfig,
         splits: dict[str, Split],
-        device: torch.device,
+        world: World,
         *,
-        autocast: Callable[[], Any],
+        autocast: Autocast,
         accounts: Accounts,
-        rank: int = 0,
-        world_size: int = 1,
-        reduce: Callable[[torch.Tensor], Any] | None = None,
     ) -> None:
-        self._config, self._splits, self._device = config, splits, device
+        self._config, self._splits, self._world = config, splits, world
         self._has_train_split = config.eval_train or config.eval_only
         self._autocast, self._accounts = autocast, accounts
-        self._rank, self._world_size, self._reduce = rank, world_size, reduce
         self.batch_size = config.batch_size  # raised where more fit: see `fitting_batch`
         self._windows = {name: self._spread(split) for name, split in splits.items()}
 
@@ -657,7 +587,7 @@ class Evaluator:
     def passes(self) -> float:
         """Training batches' worth of forward passes that one evaluation is on this process, with `--eval=fixed`."""
         splits = ("train", "val") if self._has_train_split else ("val",)
-        return sum(len(self._windows[name]) for name in splits) / self._config.batch_size / self._world_size
+        return sum(len(self._windows[name]) for name in splits) / self._config.batch_size / self._world.size
 
     def _spread(self, split: Split) -> torch.Tensor:
         """The starts of the fixed windows: evenly over the split, the same in every run of one seed."""
@@ -680,8 +610,8 @@ class Evaluator:
                 train = self._fixed(model, "train")
             elif running_loss is not None:
                 train = running_loss
-            else:  # before the first step: the batch it will be made of
-                train = self._mean(model, [(*first, len(first[0]))])
+            else:  # before the first step: the batch it will begin with, the same one however many processes there are
+                train = self._mean(model, [(*first, len(first[0]) if self._world.rank == 0 else 0)])
             self._accounts.lap(phases.EVALUATION_TRAIN)
             val = self._fixed(model, "val")
             self._accounts.lap(phases.EVALUATION_VAL)
@@ -695,17 +625,16 @@ class Evaluator:
         Equally many, because a model in slices computes only where all processes do: one that has nothing left to do
         runs the first window and counts it as nothing.
         """
-        starts, split = self._windows[name], self._splits[name]
-        own = [part for part in starts[self._rank :: self._world_size].split(self.batch_size) if len(part)]
-        most = math.ceil(math.ceil(len(starts) / self._world_size) / self.batch_size)
+        starts, split, world = self._windows[name], self._splits[name], self._world
+        own = [part for part in starts[world.rank :: world.size].split(self.batch_size) if len(part)]
+        most = math.ceil(math.ceil(len(starts) / world.size) / self.batch_size)
         batches = [(part, len(part)) for part in own] + [(starts[:1], 0)] * (most - len(own))
-        return self._mean(model, ((*split.windows(part, self._device), count) for part, count in batches))
+        return self._mean(model, ((*split.windows(part, world.device), count) for part, count in batches))
 
     def _mean(self, model: torch.nn.Module, batches: Iterable[tuple[Any, Any, int]]) -> float:
         """Mean loss over the sequences of all processes; one wait for the device at the end, not one per batch."""
         losses, counts = [], []
-        # What is gathered in inference mode could not be trained on afterwards.
-        with torch.no_grad() if self._config.shard else torch.inference_mode():
+        with without_gradients(self._config):
             for x, y, count in batches:
                 with self._autocast():
                     _, loss = model(x, y)
@@ -713,13 +642,9 @@ class Evaluator:
                 counts.append(count)
             values = torch.stack(losses).tolist()
         # Added up on the host: in Python's double precision, which not every device has.
-        total = sum(value * count for value, count in zip(values, counts, strict=True)), sum(counts)
-        if self._reduce is None:
-            return total[0] / total[1]
-        shared = torch.tensor(total, dtype=exact(self._device), device=self._device)
-        self._reduce(shared)
-        summed, count = shared.tolist()
-        return float(summed / count)
+        total = sum(value * count for value, count in zip(values, counts, strict=True))
+        summed, num_sequences = self._world.sums(total, sum(counts))
+        return summed / num_sequences
 
     @torch.no_grad()
     def _classic(self, model: torch.nn.Module) -> Losses:
@@ -729,7 +654,7 @@ class Evaluator:
             split, losses = self._splits[name], torch.zeros(self._config.eval_iters)
             for k in range(self._config.eval_iters):
                 starts = torch.randint(len(split) - split.block_size, (self._config.batch_size,))
-                x, y = split.windows(starts, self._device)
+                x, y = split.windows(starts, self._world.device)
                 with self._autocast():
                     _, loss = model(x, y)
                 losses[k] = loss.item()

@@ -8,16 +8,16 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
 from stepscope.trainer.config import TrainConfig
-from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split, read_meta
+from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split
 from stepscope.trainer.extras.corpora import find_folder
-from stepscope.trainer.extras.device import join_world, make_autocast, pick_precision, pick_threads
+from stepscope.trainer.extras.device import World, for_this_machine, join_world, make_autocast
+from stepscope.trainer.extras.meta import read_meta
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
 # nanoGPT's bench.py has these of its own.
@@ -48,13 +48,9 @@ def bench(
     world = join_world(config)
     device = world.device
     torch.manual_seed(config.seed)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    config = replace(config, dtype=pick_precision(config, device, say))
-    if device.type == "cpu":
-        torch.set_num_threads(pick_threads(config))
-    next_batch, vocab_size = _batches(config, device, real_data=real_data)
-    shape = {name: getattr(config, name) for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "recipe")}
-    raw_model = GPT(ModelArgs(**shape, vocab_size=vocab_size, dropout=0.0)).to(device)
+    config = for_this_machine(config, device, say)
+    next_batch, vocab_size = _batches(config, world, real_data=real_data)
+    raw_model = GPT(ModelArgs.of(config, vocab_size)).to(device)
     optimizers = make_optimizers(raw_model, config)
     model: Any = raw_model
     if config.compile:
@@ -85,16 +81,16 @@ def bench(
     return Timing(took_s / counted, mfu)
 
 
-def _batches(config: TrainConfig, device: torch.device, *, real_data: bool) -> tuple[Callable[[], Any], int]:
+def _batches(config: TrainConfig, world: World, *, real_data: bool) -> tuple[Callable[[], Any], int]:
     """What gives the next batch, and the number of different tokens."""
     if real_data:
         folder = find_folder(config)
         meta = read_meta(folder)
         vocab_size = GPT2_VOCABULARY if meta is None else meta.vocab_size
         split = Split(folder / "train.bin", block_size=config.block_size, vocab_size=vocab_size)
-        return Batches(split, config, device).next, vocab_size
+        return Batches(split, config, world).next, vocab_size
     shape = (config.batch_size, config.block_size)
-    x, y = (torch.randint(GPT2_VOCABULARY, shape, device=device) for _ in range(2))
+    x, y = (torch.randint(GPT2_VOCABULARY, shape, device=world.device) for _ in range(2))
     return lambda: (x, y), GPT2_VOCABULARY
 
 

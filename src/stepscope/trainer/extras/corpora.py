@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stepscope.trainer.config import TrainConfig, TrainerError
-from stepscope.trainer.data import Meta
+from stepscope.trainer.extras.meta import Meta
 
 _END_OF_TEXT = 50256
 SHAKESPEARE_URL = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"

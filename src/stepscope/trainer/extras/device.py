@@ -14,9 +14,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -25,6 +26,7 @@ from stepscope.trainer.config import TrainConfig, TrainerError
 
 # Opens the precision of one forward pass.
 Autocast = Callable[[], contextlib.AbstractContextManager[Any]]
+_Made = TypeVar("_Made")
 
 _PROBE_SECONDS = 120
 # Processes that wait for each other this long have lost each other.
@@ -32,11 +34,36 @@ _LOST_AFTER = dt.timedelta(minutes=10)
 
 
 class World(NamedTuple):
-    """The processes of a run, and which of them this is."""
+    """The processes of a run, which of them this is, and what they say to each other; one alone talks to nobody."""
 
     rank: int
     size: int
     device: torch.device
+
+    def sums(self, *values: float) -> list[float]:
+        """Each number added up over all processes."""
+        if self.size == 1:
+            return list(values)
+        shared = torch.tensor(values, dtype=exact(self.device), device=self.device)
+        dist.all_reduce(shared)
+        summed: list[float] = shared.tolist()
+        return summed
+
+    def gather(self, value: Any) -> list[Any]:
+        """What each process has, in their order."""
+        values: list[Any] = [value] * self.size
+        if self.size > 1:
+            dist.all_gather_object(values, value)
+        return values
+
+    def first_goes_first(self, work: Callable[[], _Made]) -> _Made:
+        """Work of all processes that leaves something behind: the others begin when the first one is done."""
+        if self.rank > 0:
+            dist.barrier()
+        made = work()
+        if self.rank == 0 and self.size > 1:
+            dist.barrier()
+        return made
 
     @contextlib.contextmanager
     def joined(self, config: TrainConfig) -> Iterator[None]:
@@ -96,6 +123,16 @@ def exact(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
+def for_this_machine(config: TrainConfig, device: torch.device, say: Callable[..., None]) -> TrainConfig:
+    """The settings with what they leave to the machine: the precision, and the threads of a CPU."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    config = replace(config, dtype=pick_precision(config, device, say))
+    if device.type == "cpu":
+        config = replace(config, threads=pick_threads(config))
+        torch.set_num_threads(config.threads)
+    return config
+
+
 def pick_precision(config: TrainConfig, device: torch.device, say: Callable[..., None]) -> str:
     """The precision to compute in; says so where that is not the one asked for."""
     if device.type == "cuda":
@@ -120,6 +157,11 @@ def make_autocast(config: TrainConfig, device: torch.device) -> Autocast:
     if config.dtype == "float32":
         return contextlib.nullcontext
     return partial(torch.autocast, device.type, getattr(torch, config.dtype))
+
+
+def without_gradients(config: TrainConfig) -> contextlib.AbstractContextManager[Any]:
+    """What an evaluation runs in. Inference mode costs least; what is gathered in it could not be trained on after."""
+    return torch.no_grad() if config.shard or config.eval == "nanogpt" else torch.inference_mode()
 
 
 def pick_threads(config: TrainConfig) -> int:

@@ -6,7 +6,6 @@ take no memory: that is how a test knows what a GPU would need.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from stepscope.trainer.config import TrainConfig
-from stepscope.trainer.extras.device import random_state, set_random_state
+from stepscope.trainer.extras.device import Autocast, random_state, set_random_state, without_gradients
 
 _STATED_BYTES = 100_000_000  # a copy in host memory that is smaller than this is not worth a line
 # Training batches in one batch of an evaluation, where they fit: no activations are kept, but logits of every position
@@ -119,25 +118,28 @@ def fitting_batch(batch_size: int, peak: Peak) -> int:
     return batch_size
 
 
-def make_peak(model: torch.nn.Module, config: TrainConfig, device: torch.device, autocast: Callable[[], Any]) -> Peak:
-    """Measures a training step, or a batch of an evaluation; the run does not notice."""
+def rehearse(model: Any, config: TrainConfig, device: torch.device, autocast: Autocast, sequences: int | None) -> None:
+    """A training step of one micro-batch, or an evaluation of this many sequences at once; the run does not notice."""
+    before = random_state(device)
+    shape = (config.batch_size if sequences is None else sequences, config.block_size)
+    tokens = torch.zeros(shape, dtype=torch.long, device=device)
+    targets = tokens.clone()  # a graph compiled for one tensor given twice would not do for two
+    if sequences is None:
+        with autocast():
+            _, loss = model(tokens, targets)
+        loss.backward()
+        model.zero_grad(set_to_none=True)
+    else:
+        model.eval()
+        with without_gradients(config), autocast():
+            model(tokens, targets)
+        model.train()
+    set_random_state(before, device)
 
-    def work(sequences: int | None) -> None:
-        shape = (config.batch_size if sequences is None else sequences, config.block_size)
-        tokens = torch.zeros(shape, dtype=torch.long, device=device)
-        with contextlib.nullcontext() if sequences is None else torch.inference_mode(), autocast():
-            _, loss = model(tokens, tokens)
-        if sequences is None:
-            loss.backward()
-            model.zero_grad(set_to_none=True)
 
-    def peak(sequences: int | None) -> int | None:
-        before = random_state(device)
-        found = device_peak(device, lambda: work(sequences))
-        set_random_state(before, device)
-        return found
-
-    return peak
+def make_peak(model: Any, config: TrainConfig, device: torch.device, autocast: Autocast) -> Peak:
+    """Measures what `rehearse` does."""
+    return lambda sequences: device_peak(device, lambda: rehearse(model, config, device, autocast, sequences))
 
 
 def state_staging(model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimizer], say: Callable[..., None]) -> int:

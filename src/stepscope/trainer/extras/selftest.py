@@ -15,21 +15,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
 from stepscope.trainer import checkpoint
-from stepscope.trainer.accounts import PHASES, Accounts, silent
-from stepscope.trainer.checkpoint import large_state
+from stepscope.trainer.accounts import PHASES, Accounts
 from stepscope.trainer.config import TrainConfig, build
 from stepscope.trainer.data import Split
 from stepscope.trainer.extras.blocking import BlockingCheckpointer
 from stepscope.trainer.extras.corpora import write_char_folder
-from stepscope.trainer.extras.device import join_world, make_autocast, pick_precision, synchronize
+from stepscope.trainer.extras.device import World, join_world, make_autocast, pick_precision, synchronize
 from stepscope.trainer.extras.memory import LiveBytes, device_peak, fitting_batch, make_peak
-from stepscope.trainer.model import GPT, ModelArgs, make_optimizers, orthogonal
+from stepscope.trainer.extras.muon import orthogonal
+from stepscope.trainer.extras.run_log import silent
+from stepscope.trainer.extras.staged import StagedCheckpointer
+from stepscope.trainer.model import GPT, OPTIMIZERS, ModelArgs, make_optimizers
 from stepscope.trainer.train import Evaluator, train
 
 _SECONDS = 600  # a part that takes longer hangs, or the machine is very busy
@@ -127,8 +130,7 @@ def _config(device: str, folder: Path, **changes: Any) -> TrainConfig:
 
 def _network(config: TrainConfig, device: torch.device, vocab_size: int = 96) -> GPT:
     torch.manual_seed(1)
-    shape = {name: getattr(config, name) for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "recipe")}
-    return GPT(ModelArgs(**shape, vocab_size=vocab_size, dropout=0.0)).to(device)
+    return GPT(ModelArgs.of(config, vocab_size)).to(device)
 
 
 def _tokens(config: TrainConfig, device: torch.device) -> torch.Tensor:
@@ -175,7 +177,7 @@ def _memory(device: str, folder: Path) -> tuple[bool, dict[str, Any]]:
     config = _config(device, folder, n_layer=1, eval_iters=64)
     place = join_world(config).device
     splits = {name: Split(folder / "data" / f"{name}.bin", block_size=config.block_size) for name in ("train", "val")}
-    evaluator = Evaluator(config, splits, place, autocast=torch.enable_grad, accounts=Accounts())
+    evaluator = Evaluator(config, splits, World(0, 1, place), autocast=torch.enable_grad, accounts=Accounts())
     model = _network(config, place, vocab_size=50304)
     if place.type == "cuda":
         evaluator.batch_size = fitting_batch(config.batch_size, make_peak(model, config, place, torch.enable_grad))
@@ -218,9 +220,10 @@ def _checkpoint(device: str, folder: Path) -> tuple[bool, dict[str, Any]]:
     model = _network(config, place)
     optimizers = make_optimizers(model, config)
     differing, stall = 0, 0.0
-    state = large_state(model, optimizers, in_slices=False)
+    states = zip(OPTIMIZERS, (each.state_dict() for each in optimizers), strict=True)
+    state = {"model": model.state_dict(), **dict(states)}
     (folder / "out").mkdir()
-    for saver in (checkpoint.Checkpointer(folder / "out", state, place), BlockingCheckpointer(folder / "out")):
+    for saver in (StagedCheckpointer(folder / "out", state, place), BlockingCheckpointer(folder / "out")):
         for number in range(3):
             expected = {name: value.cpu().clone() for name, value in model.state_dict().items()}
             synchronize(place)
@@ -286,9 +289,10 @@ def _processes(device: str, folder: Path, *, shard: bool = False) -> tuple[bool,
     where, backend = ("cuda", "nccl") if has_two else ("cpu", "gloo")
     changes = {"dtype": "float32", "recipe": "modern", "backend": backend}
     train(_config(where, folder, **changes, out_dir=str(folder / "alone")))
-    settings = {**_TINY, **changes, "device": where, "dataset": str(folder / "data"), "out_dir": str(folder / "pair")}
+    # All settings are stated: without a config file the command has defaults of its own.
+    settings = asdict(_config(where, folder, **changes, shard=shard, out_dir=str(folder / "pair")))
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    flags = [f"--{name}={value}" for name, value in {**settings, "shard": shard}.items()]
+    flags = [f"--{name}={value}" for name, value in settings.items()]
     done = subprocess.run(
         [*launcher, "-m", "stepscope", "train", *flags],
         capture_output=True,

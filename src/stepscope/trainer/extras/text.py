@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from stepscope.trainer.data import Meta
+from stepscope.trainer.extras.meta import Meta
 from stepscope.trainer.model import GPT
 
 _BEFORE_TOKENS = 80  # of the text of an untrained network: it gets no better

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from stepscope.trainer.config import TrainerError, told_as
-from stepscope.trainer.model import GPT, ModelArgs
+from stepscope.trainer.model import GPT, SHAPE, ModelArgs
 
 _MOST_LAYERS = 10_000  # of a checkpoint in slices, whose tensors are not looked at yet
 
@@ -18,7 +18,7 @@ def load_model(saved: dict[str, Any], *, place: str, dropout: float = 0.0) -> GP
     """The network of a checkpoint, ours or nanoGPT's."""
     with told_as("train-bad-checkpoint", place):
         args = saved["model_args"]
-        shape = {name: args[name] for name in ("n_layer", "n_head", "n_embd", "block_size", "bias", "vocab_size")}
+        shape = {name: args[name] for name in (*SHAPE, "vocab_size")}
         _check_shape(shape, saved.get("model"))
         model = GPT(ModelArgs(**shape, dropout=dropout, recipe=args.get("recipe", "nanogpt")))
         if "model" not in saved:
