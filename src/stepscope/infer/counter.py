@@ -20,10 +20,10 @@ Ints = npt.NDArray[np.int64]
 _STEP = re.compile(
     r"(?:^|[_ /.-])(?:global_?step|steps?|iters?|iterations?|itr|it|updates?|upd|num_updates|"
     r"n_iter|episodes?|rounds?|rollouts?|batch(?:_?idx|es)?|"
-    r"minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$"
+    r"minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n|idx|index|id))?$"
 )
 _GLOBAL = re.compile(r"global|num_updates|total_it")
-_BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$")
+_BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n|idx|index|id))?$")
 EPOCH = re.compile(r"(?:^|[_ /.-])(?:epochs?|ep|e)(?:[_ ](?:no|num|number|n))?$")
 # `start_epoch`, `max_epoch`, `best epoch`: numbers of epochs that are not the one at hand.
 _NOT_NOW = re.compile(
@@ -44,6 +44,7 @@ _LOSS_AT = re.compile(r"^(?!.*(?:val|eval|test))(?:.*[_ /])?loss (?:at|after|for
 STROKE = re.compile(r"\s*(?:/|of|out of)\s*$")
 _MAX_STEP = 1 << 53
 LEAST_ROWS = 4
+LEAST_SHARES = 3
 _LEAST_DIFFERENT = 3  # numbers of a count that starts again
 # Lines with a loss and no number: more of them are needed, and less is sure.
 LEAST_UNNUMBERED = 8
@@ -71,6 +72,7 @@ class Counter(NamedTuple):
     counts_epochs: bool = False
     is_abbreviated: bool = False
     epochs_seen: int = 0
+    has_share: bool = False  # a percentage follows that is its share of one total
     loss: int | None = None  # nothing numbers the lines: the field of the loss that makes each of them a step
 
     @property
@@ -192,7 +194,8 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
     steps = np.diff(values)
     downs, ups = int((steps < 0).sum()), int((steps > 0).sum())
     total = _total_after(kind, column, columns)
-    weight = _weigh(column, has_total=total is not None, at_start=column.at == 0)
+    has_share = _has_share(kind, column)
+    weight = _weigh(column, has_total=total is not None or has_share, at_start=column.at == 0)
     if column.at == 0 and _IN_TRAINING.match(kind.shape.texts[1]):
         weight = max(weight, _NAMED)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
@@ -204,7 +207,7 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
         or num_different < LEAST_ROWS
         or (downs > 0.02 * len(steps) + 2 and not (is_epoch and _starts_again(values, steps)))
         or downs * 3 > ups
-        or (not is_abbreviated and ups < 0.3 * len(steps))
+        or (not is_abbreviated and ups < 0.3 * len(steps) and not (is_epoch and _is_even(values)))
     ):
         return None
     if weight < _NAMED and not _is_regular(steps):
@@ -225,7 +228,40 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
         weight=weight,
         counts_epochs=is_epoch,
         is_abbreviated=is_abbreviated,
+        has_share=has_share,
     )
+
+
+def _has_share(kind: Kind, column: _CountColumn) -> bool:
+    """Whether a percentage follows a number and is its share of a total that no line prints: `(5000 6%)`."""
+    at = column.at + 1
+    fields = kind.shape.fields
+    if at >= len(fields) or fields[at].unit != "%" or kind.shape.texts[at].strip(" :-,("):
+        return False
+    shares = np.array([_share(entry.shape.fields[at].text) for entry in kind.entries])
+    if len(shares) < LEAST_SHARES or not np.isfinite(shares).all() or (np.diff(shares) < 0).any():
+        return False
+    # Each share is rounded down or to the nearest: the totals that all of them allow must overlap.
+    places = max(len(entry.shape.fields[at].text.partition(".")[2]) for entry in kind.entries)
+    step = 10.0**-places
+    least = 100 * column.values / (shares + step)
+    most = 100 * column.values / np.maximum(shares - step / 2, 1e-9)
+    return bool(least.max() <= most.min()) and float(shares[-1]) > float(shares[0])
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _is_even(values: Ints) -> bool:
+    """Whether each number of a count stands on about as many lines as the others, and they go up by one."""
+    runs = np.diff(np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]]))
+    moves = np.diff(values)
+    inner = runs[1:-1]
+    return len(inner) >= 2 and bool((moves[moves != 0] == 1).all()) and int(inner.max()) - int(inner.min()) <= 1
 
 
 def _restarts_often(values: Ints, steps: Ints) -> bool:
@@ -409,6 +445,9 @@ def _fits_epoch(epoch: _CountColumn, batch: _CountColumn, follow: npt.NDArray[np
     if not (np.diff(epoch.values) > 0).any():
         # One epoch only, so far: the batches must not have started again.
         return not down.any() and int(epoch.values[0]) <= 1
+    if not up.any() and not down.any():
+        # Pieces of a long log, each of one epoch: the batches go on in each, and the epochs from piece to piece.
+        return bool(EPOCH.search(epoch.field.key)) and bool((np.diff(epoch.values) >= 0).all())
     return bool((up[down] == 1).sum() >= 0.8 * max(1, down.sum())) and bool(
         (down[up > 0]).sum() >= 0.8 * (up > 0).sum()
     )
