@@ -951,6 +951,7 @@ infer-step-word = „{ $text }“ wird als Iteration gelesen.
 infer-time-mean = „{ $text }“ wird als Mittel seit der ersten Iteration gelesen, in { $unit }: Es fällt von Zeile zu Zeile, während die Summe wächst; die einzelnen Iterationen sind daraus errechnet.
 infer-time-none = Keine Zahl in diesen Zeilen ließ sich als Zeit erkennen.
 infer-time-stamps = Die Zeiten sind die Abstände zwischen den Zeitstempeln der Zeilen.
+infer-time-of-all = Gedruckt ist nur, dass das Ganze { $total } gedauert hat: Jede Iteration bekommt den Mittelwert davon, mit allem, was dazwischen lag.
 infer-time-step = „{ $text }“ wird als Zeit einer Iteration gelesen, in { $unit }.
 infer-time-total = „{ $text }“ wird als Zeit aller Iterationen seit der vorigen Zeile gelesen, in { $unit }.
 infer-time-clock = „{ $text }“ wird als Uhr gelesen, die von Zeile zu Zeile weiterläuft, in { $unit }.

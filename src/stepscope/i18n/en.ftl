@@ -952,6 +952,7 @@ infer-step-word = “{ $text }” is read as the iteration.
 infer-time-mean = “{ $text }” is read as an average since the first iteration, in { $unit }: it falls from line to line while its sum grows, so single iterations are computed from it.
 infer-time-none = No number in these lines was recognised as a time.
 infer-time-stamps = The times are the differences between the timestamps of the lines.
+infer-time-of-all = Nothing but { $total } for the whole is printed: every iteration is given the mean of it, with all that came between.
 infer-time-step = “{ $text }” is read as the time of one iteration, in { $unit }.
 infer-time-total = “{ $text }” is read as the time of all iterations since the previous line, in { $unit }.
 infer-time-clock = “{ $text }” is read as a clock that runs on from line to line, in { $unit }.

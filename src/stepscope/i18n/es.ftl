@@ -951,6 +951,7 @@ infer-step-word = «{ $text }» se interpreta como la iteración.
 infer-time-mean = «{ $text }» se interpreta como una media desde la primera iteración, en { $unit }: baja de línea en línea mientras su suma crece, así que cada iteración se calcula a partir de ella.
 infer-time-none = Ningún número de estas líneas se ha reconocido como una duración.
 infer-time-stamps = Los tiempos son las diferencias entre las marcas de tiempo de las líneas.
+infer-time-of-all = Solo está impreso que el conjunto duró { $total }: a cada iteración se le asigna la media, con todo lo que hubo entre medias.
 infer-time-step = «{ $text }» se interpreta como el tiempo de una iteración, en { $unit }.
 infer-time-total = «{ $text }» se interpreta como el tiempo de todas las iteraciones desde la línea anterior, en { $unit }.
 infer-time-clock = «{ $text }» se interpreta como un reloj que avanza de línea en línea, en { $unit }.

@@ -951,6 +951,7 @@ infer-step-word = « { $text } » est interprété comme l’itération.
 infer-time-mean = « { $text } » est interprété comme une moyenne depuis la première itération, en { $unit } : elle baisse de ligne en ligne alors que sa somme croît, et les itérations en sont déduites.
 infer-time-none = Aucun nombre de ces lignes n’a pu être identifié comme une durée.
 infer-time-stamps = Les durées sont les écarts entre les horodatages des lignes.
+infer-time-of-all = Seule la durée totale, { $total }, est imprimée : chaque itération en reçoit la moyenne, avec tout ce qui s’est passé entre elles.
 infer-time-step = « { $text } » est interprété comme le temps d’une itération, en { $unit }.
 infer-time-total = « { $text } » est interprété comme le temps de toutes les itérations depuis la ligne précédente, en { $unit }.
 infer-time-clock = « { $text } » est interprété comme une horloge qui avance de ligne en ligne, en { $unit }.

@@ -27,6 +27,7 @@ from stepscope.infer.two_totals import split_totals
 from stepscope.infer.worded import worded_format
 from stepscope.lines.format import Assumption, Format
 from stepscope.lines.match import behind_bar
+from stepscope.lines.runtimes import parse_runtime
 
 _UNCONFIRMED = frozenset({"infer-because-unit", "infer-because-name", "infer-because-size"})
 _STOPS = frozenset({"evaluation", "checkpoint"})
@@ -45,7 +46,7 @@ def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None
     drawn = {bar.number for bar in bars}
     found = split_totals(sort_lines([_beside_bar(line, is_bar=number in drawn) for number, line in enumerate(lines)]))
     by_bars = _by_bars(bars, lines, found)
-    by_lines = _by_lines(found, settle_doubts=settle_doubts)
+    by_lines = _by_lines(found, lines, settle_doubts=settle_doubts)
     return _by_words(lines, _better(by_bars, by_lines))
 
 
@@ -134,7 +135,7 @@ def _better(by_bars: tuple[Format, int] | None, by_lines: tuple[Format, int] | N
     return by_bars[0] if by_bars[1] >= _FINER * by_lines[1] else by_lines[0]
 
 
-def _by_lines(found: SortedKinds, *, settle_doubts: bool) -> tuple[Format, int] | None:
+def _by_lines(found: SortedKinds, lines: Sequence[str], *, settle_doubts: bool) -> tuple[Format, int] | None:
     candidates = find_candidates(found)
     if not candidates:
         return None
@@ -144,5 +145,6 @@ def _by_lines(found: SortedKinds, *, settle_doubts: bool) -> tuple[Format, int] 
     assumptions = assumptions_of(best, stops)
     if settle_doubts and isinstance(best.clock, Doubt):
         best = best._replace(clock=as_one_step(best.clock))
-    fmt = line_format(best, stops, assumptions, found)
+    has_total = any(parse_runtime(line) for line in lines[best.numbers[-1] + 1 :])
+    fmt = line_format(best, stops, assumptions, found, has_total=has_total)
     return None if fmt is None else (fmt, len(best.numbers))
