@@ -227,3 +227,14 @@ def test_epochs_that_stand_on_several_lines_each_are_counted_as_epochs():
     report = report_of(lines)
     assert int(report.run.steps.step[-1]) == 12
     assert report.ledger.step.typical_s == pytest.approx(35 * 60, rel=0.05)
+
+
+def test_a_bare_number_behind_the_time_that_has_passed_counts():
+    lines = [
+        f"INFO - 03/05/24 10:{n // 3:02d}:{n % 3 * 20:02d} - 0:{n // 3:02d}:{n % 3 * 20:02d} - {n * 200:7d} -  "
+        f"31{n % 5}.22 equations/s -  560{n % 9}.22 words/s - TASK:  {0.6 - n / 200:.4f} - LR: 1.0000e-04"
+        for n in range(1, 60)
+    ]
+    report = report_of(lines)
+    assert int(report.run.steps.step[-1]) == 200 * 59
+    assert report.ledger.step.typical_s == pytest.approx(0.1, rel=0.02)

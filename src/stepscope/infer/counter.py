@@ -195,7 +195,9 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
     downs, ups = int((steps < 0).sum()), int((steps > 0).sum())
     total = _total_after(kind, column, columns)
     has_share = _has_share(kind, column)
-    weight = _weigh(column, has_total=total is not None or has_share, at_start=column.at == 0)
+    # Behind the time that has passed, as a logger may print it: `0:00:47 -   200 - 256.7 equations/s`.
+    is_first = all(field.kind in {"clock", "stamp"} and not field.key for field in kind.shape.fields[: column.at])
+    weight = _weigh(column, has_total=total is not None or has_share, at_start=is_first)
     if column.at == 0 and _IN_TRAINING.match(kind.shape.texts[1]):
         weight = max(weight, _NAMED)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
