@@ -53,6 +53,7 @@ _MODEL_FILE = re.compile(
     r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b"
 )
 _MAX_FIELDS_BEFORE = 8
+_AFTER_LOGGER = frozenset({"-", "|", "", "INFO", "DEBUG", "WARNING", "ERROR", "info", "debug", "warning"})
 _PER_ROW = 1.2  # lines of results for each epoch
 
 
@@ -286,7 +287,7 @@ def _before_path(text: str) -> str:
     """The words up to a path, which differs from line to line; a logger that is named like one comes first in all."""
     words: list[str] = []
     for word, following in zip_longest(text.split(), text.split()[1:]):
-        is_logger = not words and following in {"-", "|", ":"}
+        is_logger = not words and following is not None and following.rstrip(":]|") in _AFTER_LOGGER
         if not is_logger and ("/" in word or "\\" in word or re.search(r"\.\w+$", word)):
             break
         words.append(word)
