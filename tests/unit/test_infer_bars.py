@@ -10,6 +10,8 @@ from stepscope.infer.drawn_bars import parse_bar
 from stepscope.infer.infer import infer
 from stepscope.infer.series_words import role_of
 from stepscope.reading.log_reader import LogReader
+from stepscope.reading.reader import read
+from stepscope.reading.recognition import HOLD_CHARS
 from tests.unit.logs import run_of
 
 
@@ -266,3 +268,21 @@ def test_results_are_the_evaluations_where_their_bars_are_never_full():
     run = run_of(lines)
     assert int(run.steps.step[-1]) == 1500
     assert sum(stop.evaluated for stop in run.stops) == 6
+
+
+def test_where_bars_begin_in_a_long_log_is_looked_at_too(tmp_path):
+    """Neither its beginning nor its middle nor its end has a bar that begins, and no two ends contradict one run."""
+    text = []
+    for _ in range(3):
+        text.append("Training:   0%|    | 0/9000 [00:00<?, ?it/s]")
+        text += [bar(n, 9000, 0.25, label="Training: ", post=f", loss={9 - n / 9000:.3f}") for n in range(4, 9001, 4)]
+        text.append("\nEvaluating:   0%|    | 0/300 [00:00<?, ?it/s]")
+        text += [bar(n, 300, 0.2, label="Evaluating: ") for n in range(5, 301, 5)]
+        text.append("\n")
+    text += [bar(n, 9000, 0.25, label="Training: ", post=", loss=0.8") for n in range(4, 8801, 4)]
+    path = tmp_path / "bars.log"
+    path.write_text("\r".join(text))
+    assert path.stat().st_size > 4 * HOLD_CHARS
+    run = read(str(path))
+    assert (int(run.steps.step[-1]), run.num_trainings) == (3 * 9000 + 8800, 1)
+    assert sum(stop.evaluated for stop in run.stops) == 3
