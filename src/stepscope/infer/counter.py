@@ -20,10 +20,10 @@ Ints = npt.NDArray[np.int64]
 _STEP = re.compile(
     r"(?:^|[_ /.-])(?:global_?step|steps?|iters?|iterations?|itr|it|updates?|upd|num_updates|"
     r"n_iter|episodes?|rounds?|rollouts?|batch(?:_?idx|es)?|"
-    r"minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n|idx|index|id))?$"
+    r"minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n|idx|index))?$"
 )
 _GLOBAL = re.compile(r"global|num_updates|total_it")
-_BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n|idx|index|id))?$")
+_BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n|idx|index))?$")
 EPOCH = re.compile(r"(?:^|[_ /.-])(?:epochs?|ep|e)(?:[_ ](?:no|num|number|n))?$")
 # `start_epoch`, `max_epoch`, `best epoch`: numbers of epochs that are not the one at hand.
 _NOT_NOW = re.compile(
@@ -51,6 +51,7 @@ LEAST_UNNUMBERED = 8
 _UNNUMBERED = 0.65
 _MOSTLY = 0.8
 _TWICE = 0.55  # of the moves of a count whose lines are all printed twice: they repeat it
+_ON_SEVERAL = 0.8  # times as sure of epochs that stand on several lines each: others may say more of them
 _NAMELESS = 0.9  # times as sure of epochs that are only told apart by their batches
 _NAMED = 0.75  # a counter under a word that says epoch or step
 _LOSS = re.compile(r"(?:^|[_ /])(?:train_|training_|mean_|avg_|total_)?loss$")
@@ -204,16 +205,19 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
     is_epoch = bool(EPOCH.search(column.field.key))
     if total is not None and weight and not is_epoch and _restarts_often(values, steps):
         return _of_nameless_epochs(column, total, columns, weight)
+    is_on_several = is_epoch and total is not None and _is_even(values)
     if (
         not weight
         or num_different < LEAST_ROWS
         or (downs > 0.02 * len(steps) + 2 and not (is_epoch and _starts_again(values, steps)))
         or downs * 3 > ups
-        or (not is_abbreviated and ups < 0.3 * len(steps) and not (is_epoch and _is_even(values)))
+        or (not is_abbreviated and ups < 0.3 * len(steps) and not is_on_several)
     ):
         return None
     if weight < _NAMED and not _is_regular(steps):
         return None  # without a word that says step, the number must at least grow like one
+    if is_on_several and ups < 0.3 * len(steps):
+        weight *= _ON_SEVERAL
     same_end = downs >= 2 and len({int(value) for value in values[:-1][steps < 0]}) == 1
     if same_end and total is None and not is_epoch:
         weight *= 0.5  # the count starts again at the same number each time: epochs, and no line says which
