@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 from stepscope.catalogue import detect
@@ -9,6 +11,7 @@ from stepscope.ledger.attribute import attribute
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 from stepscope.reading.log_reader import LogReader
 from stepscope.run.model import NO_TIME, Run
+from tests.unit.logs import report_of
 
 CLOCK = Clock(covers="step", includes=(), note="For these tests.")
 STEP = Line("step", r"step (?P<step>\d+) (?P<dur_s>[\d.]+)s(?: val (?P<val_loss>[\d.]+))?(?: in (?P<took_s>[\d.]+)s)?$")
@@ -106,3 +109,21 @@ def test_what_is_drawn_at_every_fourth_printed_row_is_not_multiplied():
     )
     run = _read(text, detect.load("cyclegan_loss_log"))
     assert attribute(run).wall_ns / 1e9 == pytest.approx(40_000 * 0.103 + 100 * 8, rel=0.02)
+
+
+def test_a_logger_with_dots_before_the_level_is_no_path():
+    """`net.train INFO: Validation Results - Epoch: 5`: the first word is the logger's, and the rest says what it is."""
+    start, lines = dt.datetime(2024, 5, 1, 10), []
+    for epoch in range(1, 41):
+        start += dt.timedelta(seconds=40 + epoch % 2)
+        lines.append(
+            f"{start:%Y-%m-%d %H:%M:%S} net.train INFO: Epoch[{epoch}] done. Loss: {12 / epoch:.3f}, Acc: 0.2%"
+        )
+        if epoch % 5 == 0:
+            start += dt.timedelta(seconds=65)
+            lines.append(f"{start:%Y-%m-%d %H:%M:%S} net.train INFO: Validation Results - Epoch: {epoch}")
+            lines.append(f"{start:%Y-%m-%d %H:%M:%S} net.train INFO: mAP: {40 + epoch / 9:.1f}%")
+    report = report_of(lines)
+    assert report.ledger.step.typical_s == pytest.approx(40.5, rel=0.03)
+    booked = {total.phase: total.seconds for total in report.ledger.phases}
+    assert booked["evaluation"] == pytest.approx(8 * 65, rel=0.05)

@@ -10,6 +10,8 @@ from stepscope.infer.drawn_bars import parse_bar
 from stepscope.infer.infer import infer
 from stepscope.infer.series_words import role_of
 from stepscope.reading.log_reader import LogReader
+from stepscope.reading.reader import read
+from stepscope.reading.recognition import HOLD_CHARS
 from tests.unit.logs import run_of
 
 
@@ -210,3 +212,77 @@ def test_the_line_before_a_bar_without_a_label_is_its_heading():
     assert int(run.steps.step[-1]) == 4500
     assert run.events.kind.count("evaluation") == 5
     assert set(run.events.took_ns.tolist()) == {45 * 10**9}
+
+
+def crash(path):
+    return ["Traceback (most recent call last):", f'  File "{path}", line 88, in <module>', "OSError: no room left"]
+
+
+def test_the_one_long_bar_of_a_program_with_a_trainer_in_its_messages_is_the_trainings():
+    """Standard error alone: the losses are in another file."""
+    shards = [bar(n, 2, 3.0, label="Loading checkpoint shards: ") for n in (1, 2)]
+    steps = [bar(n, 400, 2.5) for n in range(1, 120)]
+    warning = "site-packages/transformers/trainer.py:553: FutureWarning: tokenizer will go"
+    run = run_of([*shards, warning, *steps, *crash("train.py")])
+    assert (int(run.steps.step[-1]), run.settings.count("max_steps")) == (119, 400)
+    other = [f"some other text of {word}" for word in ("one", "two", "three") for _ in range(60)]
+    assert infer([*shards, *other, *steps, *crash("predict.py")]) is None
+
+
+def test_a_bar_of_batches_that_starts_again_and_again_is_the_trainings():
+    lines = [bar(n, 20, 1.5, label="Batch: ") for _ in range(12) for n in range(1, 21)]
+    run = run_of(["reading the data", "", *lines, "", "exit", *crash("main.py")])
+    assert int(run.steps.step[-1]) == 240
+    once = [bar(n, 20, 4.0, label="Batch: ") for n in range(1, 21)]
+    assert infer(["reading the data", "", *once, "done", "", *crash("main.py")]) is None
+
+
+def test_a_bar_that_counts_as_many_epochs_as_other_lines_number_is_the_trainings():
+    """Their lines come late, through a buffer."""
+    lines = [bar(n, 60, 35.0) for n in range(1, 41)]
+    lines += [f"Epoch {n}: Validation Accuracy: {n + 20}.27%" for n in range(1, 41)]
+    lines += [bar(n, 60, 35.0) for n in range(41, 61)]
+    lines += [f"Epoch {n}: Validation Accuracy: {n + 20}.27%" for n in range(41, 61)]
+    report = explain(run_of(lines))
+    assert report.ledger.step.typical_s == pytest.approx(35, rel=0.02)
+    assert sum(stop.evaluated for stop in report.run.stops) > 0
+
+
+def test_a_bar_between_the_training_loss_and_the_validation_loss_of_each_epoch_is_the_validations():
+    lines = []
+    for epoch in range(1, 9):
+        lines.append(f"Epoch {epoch}, Train Loss: {2 / epoch:.4f}")
+        lines += [bar(n, 155, 0.04) for n in range(5, 156, 15)]
+        lines.append(f"Epoch {epoch}, Val Loss: {2.1 / epoch:.4f}, Val Acc: 0.9{epoch}")
+    found = infer(lines)
+    assert found is None or not found.is_timed
+
+
+def test_results_are_the_evaluations_where_their_bars_are_never_full():
+    """Overwritten: of each evaluation's bar only its beginning is left."""
+    lines = []
+    for epoch in range(1, 7):
+        lines += [bar(n, 250, 0.2, label="Training: ", post=f", loss={2 / epoch:.3f}") for n in range(5, 251, 5)]
+        lines += ["Validation:   0%|    | 0/17 [00:00<?, ?it/s, loss=1.07]" for _ in range(3)]
+        lines.append(f"2024-02-03 10:0{epoch}:10 - pipe - INFO -   Epoch {epoch}/9: train_loss=1.1, val_loss=1.{epoch}")
+    run = run_of(lines)
+    assert int(run.steps.step[-1]) == 1500
+    assert sum(stop.evaluated for stop in run.stops) == 6
+
+
+def test_where_bars_begin_in_a_long_log_is_looked_at_too(tmp_path):
+    """Neither its beginning nor its middle nor its end has a bar that begins, and no two ends contradict one run."""
+    text = []
+    for _ in range(3):
+        text.append("Training:   0%|    | 0/9000 [00:00<?, ?it/s]")
+        text += [bar(n, 9000, 0.25, label="Training: ", post=f", loss={9 - n / 9000:.3f}") for n in range(4, 9001, 4)]
+        text.append("\nEvaluating:   0%|    | 0/300 [00:00<?, ?it/s]")
+        text += [bar(n, 300, 0.2, label="Evaluating: ") for n in range(5, 301, 5)]
+        text.append("\n")
+    text += [bar(n, 9000, 0.25, label="Training: ", post=", loss=0.8") for n in range(4, 8801, 4)]
+    path = tmp_path / "bars.log"
+    path.write_text("\r".join(text))
+    assert path.stat().st_size > 4 * HOLD_CHARS
+    run = read(str(path))
+    assert (int(run.steps.step[-1]), run.num_trainings) == (3 * 9000 + 8800, 1)
+    assert sum(stop.evaluated for stop in run.stops) == 3

@@ -116,3 +116,13 @@ def test_a_rate_of_work_is_a_time_where_the_work_of_a_step_is_stated(stated, rat
 def test_a_rate_of_work_is_no_time_where_that_of_a_step_is_not_known(stated, rate):
     lines = [f"step {n * 10:>6} | loss {4 - wave(n):.4f} | {rate} | lr 1e-4" for n in range(1, 60)]
     assert not read_as([*stated, *lines]).format.is_timed
+
+
+def test_a_time_of_one_digit_is_not_taken_where_the_timestamps_are_finer():
+    """`Time: 0.004` of 3.2 ms: rounded, it is a quarter too much."""
+    lines = [
+        f"{stamp(n * 16)}.000 - Iter {n * 5000 + 1}/800000 Loss: {2 - n / 99:.4f} Time: 0.00{3 + n % 2}"
+        for n in range(60)
+    ]
+    run = read_as(lines)
+    assert explain(run).ledger.step.typical_s == pytest.approx(16 / 5000, rel=0.02)

@@ -6,6 +6,7 @@ import pytest
 
 from stepscope.infer.infer import infer
 from stepscope.lines.runtimes import parse_runtime
+from stepscope.source.lines import BREAK
 from tests.unit.logs import report_of, run_of
 
 
@@ -172,3 +173,68 @@ def test_lines_printed_twice_are_counted_once_and_keep_the_timestamp_of_either()
     assert int(report.run.steps.step[-1]) == 300_000
     assert report.ledger.step.typical_s == pytest.approx(70 / 5000, rel=0.05)
     assert report.ledger.wall_s == pytest.approx(60 * 70, rel=0.03)
+
+
+def stamped(second, text):
+    """A line with a date and a time of day."""
+    hours, rest = divmod(int(second), 3600)
+    return f"2024-03-0{1 + hours // 24} {hours % 24:02d}:{rest // 60:02d}:{rest % 60:02d} {text}"
+
+
+def test_pieces_of_a_long_log_that_lie_in_one_epoch_each_still_count_epochs():
+    """The head and the end of the file are looked at: in neither do the batches start again."""
+    head = [stamped(12 * at, f"Epoch [3/40][{10 * at}/900] loss: {2 - at / 99:.3f}") for at in range(1, 40)]
+    tail = [stamped(9000 + 12 * at, f"Epoch [11/40][{10 * at}/900] loss: {1 - at / 99:.3f}") for at in range(50, 89)]
+    found = infer([*head, BREAK, *tail])
+    assert found is not None
+    assert found.lines[0].regex.match("Epoch [11/40][500/900] loss: 0.3")["epoch"] == "11"
+
+
+def test_an_index_of_batches_behind_a_percentage_is_the_step():
+    lines = [stamped(20 * at, f"[{at * 0.4:.2f}%] batch_index={64 * at} loss={9 - at / 30:.4f}") for at in range(1, 90)]
+    report = report_of(lines)
+    assert int(report.run.steps.step[-1]) == 64 * 89
+    assert report.ledger.step.typical_s == pytest.approx(20 / 64, rel=0.05)
+
+
+@pytest.mark.parametrize("left", ["", " (- {left}m 3s)"])
+def test_a_number_with_its_percentage_in_parentheses_counts_the_steps(left):
+    """`1m 16s (- 3m 3s) (15000 20%) 2.74`: no word says what is what."""
+    lines = []
+    for at in range(1, 21):
+        second = 25 * at
+        rest = left.format(left=(500 - second) // 60)
+        lines.append(f"{second // 60}m {second % 60}s{rest} ({at * 4000} {at * 5}%) {4 - at / 9:.4f}")
+    report = report_of(lines)
+    assert int(report.run.steps.step[-1]) == 80_000
+    assert report.ledger.step.typical_s == pytest.approx(25 / 4000, rel=0.03)
+
+
+def test_numbers_whose_percentages_belong_to_no_total_are_no_steps():
+    lines = [f"{at}m 2s ({at * 4000} {(at * 37) % 100}%) {4 - at / 9:.4f}" for at in range(1, 21)]
+    assert infer(lines) is None
+
+
+def test_epochs_that_stand_on_several_lines_each_are_counted_as_epochs():
+    lines = []
+    for epoch in range(1, 13):
+        for row in range(5):
+            minutes = (epoch - 1) * 35 + row * 7
+            lines.append(
+                f"Time: {minutes // 60}h {minutes % 60}m, Epoch [{epoch}/12], Loss: {2 / epoch + row / 99:.4f}"
+            )
+        lines.append(f"Test: Epoch [{epoch}/12], Loss: {1 / epoch:.4f}")
+    report = report_of(lines)
+    assert int(report.run.steps.step[-1]) == 12
+    assert report.ledger.step.typical_s == pytest.approx(35 * 60, rel=0.05)
+
+
+def test_a_bare_number_behind_the_time_that_has_passed_counts():
+    lines = [
+        f"INFO - 03/05/24 10:{n // 3:02d}:{n % 3 * 20:02d} - 0:{n // 3:02d}:{n % 3 * 20:02d} - {n * 200:7d} -  "
+        f"31{n % 5}.22 equations/s -  560{n % 9}.22 words/s - TASK:  {0.6 - n / 200:.4f} - LR: 1.0000e-04"
+        for n in range(1, 60)
+    ]
+    report = report_of(lines)
+    assert int(report.run.steps.step[-1]) == 200 * 59
+    assert report.ledger.step.typical_s == pytest.approx(0.1, rel=0.02)

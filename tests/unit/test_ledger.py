@@ -241,3 +241,17 @@ def test_the_typical_step_is_inside_its_own_range():
     step = report_of(lines).ledger.step
     assert step.typical_s > 1
     assert step.low_s <= step.typical_s <= step.high_s
+
+
+def test_a_line_that_closes_an_epoch_tells_the_mean_of_all_its_batches():
+    """Its first figure is that of the last batch alone."""
+    lines = [f"Epoch: [{n}][20/20]\tTime 0.15{n} (0.24{n})\tLoss {8 - n / 9:.4f} (8.1)" for n in range(9)]
+    report = report_of(lines)
+    assert report.run.format.name == "imagenet_epochs"
+    assert report.ledger.wall_s == pytest.approx(20 * sum(0.24 + n / 1000 for n in range(9)), rel=0.01)
+    more = [
+        f"Epoch: [{n}][{at}/20]\tTime 0.15{n} (0.24{n})\tLoss {8 - n / 9:.4f} (8.1)"
+        for n in range(9)
+        for at in (0, 10, 20)
+    ]
+    assert report_of(more).run.format.name == "imagenet"

@@ -183,3 +183,11 @@ def test_moments_on_lines_of_their_own_and_inside_lines_of_unknown_logs(lines_at
     report = explain(run_of(list(loop_lines(lines_at))))
     assert report.ledger.step.typical_s == pytest.approx(20, rel=0.02)
     assert int(report.run.steps.step[-1]) == 59
+
+
+@pytest.mark.parametrize("form", ["[ %a %b %d %H:%M:%S %Y ]", "[ %Y-%m-%d %H:%M:%S ]", "( %d.%m.%Y %H:%M:%S )"])
+def test_a_moment_may_have_blanks_inside_its_brackets(form):
+    lines = list(loop_lines(lambda at, step: [f"{at:{form}} \tround {step} of my loop, loss = 0.{step + 100}"]))
+    report = explain(run_of(lines))
+    assert report.ledger.step.typical_s == pytest.approx(20, rel=0.02)
+    assert report.run.stamps.dated

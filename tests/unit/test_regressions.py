@@ -113,3 +113,14 @@ def test_the_number_of_saves_is_part_of_the_doubt():
         lines += training(100 * part + 99, first=100 * part, evaluate=100, save_ms=60_000, saves=part % 3 == 0)
     end = report_of(lines, max_steps=3000).forecast
     assert end.high_s / end.low_s > 1.5
+
+
+def test_a_heading_of_the_last_epoch_that_comes_again_begins_another_training():
+    """A loop that calls `fit(epochs=1)`: every time it is `Epoch 1/1`, and each took its own time."""
+    lines = []
+    for n in range(8):
+        lines += [f"Iteration {n}", "Epoch 1/1"]
+        lines.append(f"100/100 [==============================] - {140 + n}s 1s/step - loss: {8 - n / 9:.4f}")
+    run = run_of(lines)
+    assert (len(run), run.num_trainings) == (8, 8)
+    assert run.steps.seconds.sum() == pytest.approx(sum(range(140, 148)))

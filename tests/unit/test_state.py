@@ -12,6 +12,7 @@ from stepscope.core.errors import InputError
 from stepscope.forecast.finish import Forecast
 from stepscope.lines.closing import closing_words
 from stepscope.reading.reader import read
+from stepscope.run.ending import find_ending
 from tests.unit.logs import report_of, training
 
 TRACEBACK = ["Traceback (most recent call last):", '  File "/srv/run.py", line 12, in work', "    return go()"]
@@ -349,3 +350,30 @@ def test_a_test_that_comes_once_ends_a_run():
     assert report_of([*training(80), "Test accuracy: 0.91"]).state.value == "finished"
     often = [line for step in range(80) for line in (*training(step, first=step), "Test accuracy: 0.9")]
     assert report_of(often).state.value == "unknown"
+
+
+@pytest.mark.parametrize("after", [0, 2, 9])
+def test_a_job_that_is_cancelled_may_still_print_a_row_or_two(after):
+    lines = [
+        f"2024-05-06 11:{n // 6:02d}:{n % 6 * 10:02d} step {n * 10}/5000 loss: {2 - n / 99:.4f}" for n in range(1, 70)
+    ]
+    lines.insert(len(lines) - after, "slurmstepd: error: *** JOB 4711 ON node7 CANCELLED AT 2024-05-06T11:11:20 ***")
+    report = report_of(lines)
+    ended = find_ending(report.run)
+    is_end = after < 9
+    assert (ended is not None and ended.value == "interrupted") == is_end
+    assert ("interrupted" in {alarm.code for alarm in report.alarms}) == is_end
+    assert not is_end or "ended_early" not in {alarm.code for alarm in report.alarms}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Finish Training", "done"),
+        ("-------------train finish-------------", "done"),
+        ("Finish training epoch 3", None),
+        ("we train finish lines", None),
+    ],
+)
+def test_the_end_in_other_words(text, kind):
+    assert closing_words(text) == kind

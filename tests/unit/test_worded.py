@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import stepscope
+from stepscope.analysis.explain import explain
+from stepscope.core.errors import InputError
 from stepscope.infer import worded
 from stepscope.infer.worded import worded_format
-from tests.unit.logs import full
+from tests.unit.logs import full, run_of
 
 
 def report_of(tmp_path, text):
@@ -153,3 +155,29 @@ def test_times_too_small_to_be_told_apart_are_no_clock():
     """NumPy would warn of a division of nothing by nothing."""
     assert not worded._is_running(np.array([5e-324, 1e-323]), np.array([1.0, 3e10]))
     assert worded._is_running(np.array([10.0, 20.0, 30.1]), np.array([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize(
+    "end", ["Total training time: 438.80 seconds (0.12 hours)", "The code for file net.py ran for 7.3133m"]
+)
+def test_the_time_of_the_whole_at_the_end_is_shared_out_among_all_epochs(end):
+    """It is not the time of the last one."""
+    lines = [f"Epoch {n}/20, loss: {2 - n / 30:.4f}, acc: 0.{n + 10}" for n in range(1, 21)]
+    report = explain(run_of([*lines, end]))
+    assert report.ledger.wall_s == pytest.approx(438.8, rel=0.001)
+    assert report.ledger.step.typical_s == pytest.approx(438.8 / 20, rel=0.001)
+    assert report.run.format.inferred.assumptions[1].message.key == "infer-time-of-all"
+    later = [f"Epoch {n}/20, loss: {2 - n / 30:.4f}, acc: 0.{n + 10}" for n in range(9, 21)]
+    assert not explains([*later, end]) or explain(run_of([*later, end])).ledger.step is None
+
+
+def test_the_time_of_the_whole_is_not_one_iteration_of_lines_that_count_something_else():
+    lines = [f"Episode {n}/30, Score: {900 + n}, Max Tile: 128 TD Error: {46 - n / 3:.3f}" for n in range(1, 31)]
+    assert not explains([*lines, "Total training time: 438.83 seconds"])
+
+
+def explains(lines):
+    try:
+        return explain(run_of(lines)).ledger.step is not None
+    except InputError:
+        return False

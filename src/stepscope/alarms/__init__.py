@@ -42,4 +42,8 @@ def find_alarms(
 def _says_of_what(run: Run, alarms: list[Alarm]) -> bool:
     """Whether an alarm says of what the run died: that it ended early would be the same end a second time."""
     last = int(run.steps.line[-1]) if len(run) else 0
-    return any(alarm.code in _DEATHS and (alarm.line is None or alarm.line >= last) for alarm in alarms)
+    # An interruption is reported where it is the end, though a row or two may have been printed after it.
+    return any(
+        alarm.code in _DEATHS and (alarm.code == "interrupted" or alarm.line is None or alarm.line >= last)
+        for alarm in alarms
+    )

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from stepscope.core.message import Message
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger
-from stepscope.run.deaths import Death, find_deaths, is_outlived
+from stepscope.run.deaths import Death, find_deaths, is_at_end, is_outlived
 from stepscope.run.model import Run
 from stepscope.source.hardware import Hardware
 
@@ -44,7 +44,7 @@ class AlarmEvidence(NamedTuple):
         found = []
         for death in find_deaths(self.run):
             code = _CODES.get(death.cause.kind, "crash")
-            is_over = code == "interrupted" and death.row < len(self.run)
+            is_over = code == "interrupted" and not is_at_end(self.run, death)
             if code in codes and not is_over and not (code == "crash" and is_outlived(self.run, death)):
                 found.append(death)
         return found

@@ -129,7 +129,7 @@ def work_out_order() -> list[tuple[str, list[str]]]:
     for name, fmt in found.items():
         settling = [sample for sample in fmt.samples if sample.kind in SETTLING and settles(fmt, sample.text)]
         for other, rival in found.items():
-            if other != name and any(_takes_for_step(rival, sample.text) for sample in settling):
+            if other != name and any(_takes_for_step(rival, sample.text, unlike=fmt) for sample in settling):
                 before[other].add(name)
     sorter = graphlib.TopologicalSorter(before)
     sorter.prepare()
@@ -162,9 +162,10 @@ def find_format(name: str) -> Format | None:
     return next((fmt for fmt in plugins() if fmt.name == name), None)
 
 
-def _takes_for_step(fmt: Format, text: str) -> bool:
+def _takes_for_step(fmt: Format, text: str, *, unlike: Format) -> bool:
+    """Whether a format claims a line by a pattern of its own: one that both have says nothing of their order."""
     found = match_line(fmt, text)
-    return found is not None and fmt.lines[found[0]].kind in SETTLING
+    return found is not None and fmt.lines[found[0]].kind in SETTLING and fmt.lines[found[0]] not in unlike.lines
 
 
 def settles(fmt: Format, text: str) -> bool:

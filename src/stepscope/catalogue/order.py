@@ -695,7 +695,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     (
-        "imagenet",
+        "imagenet_epochs",
         [
             "=> loaded checkpoint '",
             "Acc",
@@ -763,6 +763,20 @@ ORDER: list[tuple[str, list[str]]] = [
             "ing model checkpoint",
             "optim=",
             "runtime': ",
+        ],
+    ),
+    (
+        "imagenet",
+        [
+            "=> loaded checkpoint '",
+            "Acc",
+            "Epoch",
+            "Namespace(",
+            "Prec",
+            "Test",
+            "Val",
+            "creating model",
+            "using pre-trained model",
         ],
     ),
 ]

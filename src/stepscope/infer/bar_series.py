@@ -13,15 +13,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from stepscope.infer.drawn_bars import Bar
-from stepscope.infer.series_words import Role, has_loss, role_of
+from stepscope.infer.series_words import Role, has_loss, is_batch, role_of
 
 # How sure it is that a series is the training's: it has a loss, its label says so, losses are printed between its
 # lines, or nothing but its being there.
-_SURE = {"loss": 0.95, "label": 0.85, "between": 0.85, "alone": 0.45}
+_SURE = {"loss": 0.95, "label": 0.85, "between": 0.85, "trainer": 0.7, "alone": 0.45}
 _MOSTLY_BARS = 0.5
 # Of a few pasted lines, the rest may be a question in words: a bar among them is what is asked about.
 _EXCERPT_LINES, _BRIEF_S = 80, 60.0
 _FIGURES_ON_LABEL = 2
+_WIDEST = 1000  # characters of a line that are looked at
 _REDRAWN_LINES = 2
 _MAX_EVALUATIONS = 8
 _LEAST_FIGURES = 8
@@ -32,6 +33,15 @@ _FIGURE = re.compile(r"[A-Za-z_]\w{0,40}\s?[:=]\s?([-+]?\d{1,12}\.\d{1,18}(?:[eE
 _HEADING_LINES, _HEADING_CHARS, _HEADED = 3, 60, 0.8
 _ENDS = 2
 _RESULT = re.compile(r"\d\.\d")
+# What only a program that trains says: its own files in warnings and tracebacks, what it does to the gradients.
+_TRAINER = re.compile(
+    r"(?i)[/\\.]trainers?(?:[/\\._]|\.py)|_trainer\.py|lr_scheduler|gradient[ _]checkpointing|optimizer\.(?:step|zero)|"
+    r"\bgrad_?scaler\b|\.backward\(|\btrainer\.train\("
+)
+_LARGEST = 0.8  # of the seconds of all bars
+_EPOCH_NUMBER = re.compile(r"(?i)^\W{0,4}epochs?\W{0,3}(\d+)\b")
+_SETS = re.compile(r"(?i)(?<![a-z])(?:train|val|eval|test|dev)")
+_LEAST_EPOCHS, _BOTH = 3, 2
 _SMALL = 0.02  # of the longest series: too short to be the training next to it
 
 
@@ -87,6 +97,11 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     is_all = len(bars) > _MOSTLY_BARS * num_lines or (num_lines <= _EXCERPT_LINES and _asked_about(series) is not None)
     is_all = is_all and sum(not one.skeleton for one in series) == 1
     judged = [_judge(_with_heading(one, lines, shown), losses, is_all=is_all) for one in series]
+    judged = [
+        one._replace(role="evaluation", is_named=False) if _is_of_results(one, lines, losses) else one for one in judged
+    ]
+    if not any(one.role == "training" for one in judged):
+        judged = [_judge_by_log(one, judged, lines, shown) for one in judged]
     candidates = [one for one in judged if one.role == "training" and any(run[-1].n for run in one.runs)]
     if not candidates:
         return None
@@ -166,6 +181,59 @@ def _judge(series: BarSeries, losses: Sequence[int], *, is_all: bool) -> BarSeri
     if is_all and not series.skeleton:
         return series._replace(role="training", sure=_SURE["alone"])
     return series
+
+
+def _is_of_results(one: BarSeries, lines: Sequence[str], losses: Sequence[int]) -> bool:
+    """Whether a bar without a label lies between each epoch's training loss and its validation loss.
+
+    `Epoch 2, train loss: 0.25`, the bar, `Epoch 2, val loss: 0.24`: what it counts is the validation.
+    """
+    if one.skeleton or one.is_named or len(one.runs) < _LEAST_EPOCHS:
+        return False
+    num = 0
+    for run in one.runs:
+        before, after = bisect_left(losses, run[0].number) - 1, bisect_left(losses, run[-1].number + 1)
+        if before < 0 or after >= len(losses):
+            continue
+        train, result = lines[losses[before]].strip(), lines[losses[after]].strip()
+        epochs = [_EPOCH_NUMBER.match(text) for text in (train, result)]
+        numbers = [found[1] for found in epochs if found is not None]
+        is_same = len(numbers) == _BOTH and numbers[0] == numbers[1]
+        num += is_same and _names(train) == {"train"} and _names(result) == {"val"}
+    return num >= _HEADED * (len(one.runs) - 1)
+
+
+def _names(text: str) -> set[str]:
+    """Which of the two sets of data the figures of a line are of."""
+    found = {found[0].lower()[:3] for found in _SETS.finditer(text)}
+    return {"train" if name == "tra" else "val" for name in found}
+
+
+def _judge_by_log(one: BarSeries, judged: Sequence[BarSeries], lines: Sequence[str], shown: set[int]) -> BarSeries:
+    """A series that says nothing of itself by what the log prints beside it: epochs, or the words of a trainer."""
+    if one.role != "unknown" or one.unit not in {"it", ""}:
+        return one
+    if _counts_epochs(one, lines, shown):
+        return one._replace(role="training", sure=_SURE["between"])
+    others = sum(other.seconds for other in judged if other is not one)
+    if one.seconds < max(_BRIEF_S, _LARGEST * (one.seconds + others)) or len(one.bars) < _LEAST_FIGURES:
+        return one
+    is_labelled = is_batch(one.runs[-1][-1].label) and len(one.runs) >= _LEAST_EPOCHS
+    is_trainers = not one.skeleton and any(
+        _TRAINER.search(line[:_WIDEST]) for number, line in enumerate(lines) if number not in shown
+    )
+    return one._replace(role="training", sure=_SURE["trainer"]) if is_labelled or is_trainers else one
+
+
+def _counts_epochs(one: BarSeries, lines: Sequence[str], shown: set[int]) -> bool:
+    """Whether the log numbers as many epochs as a bar counts: `7/100 [...]` and `Epoch 7: ...`, perhaps later."""
+    beside = {bar.number: bar.rest for bar in one.bars if bar.rest}
+    texts = (beside.get(at, "" if at in shown else line) for at, line in enumerate(lines))
+    numbers = [int(found[1]) for text in texts if (found := _EPOCH_NUMBER.match(text.strip())) is not None]
+    last = one.runs[-1][-1].n
+    if len(one.runs) > 1 or len(numbers) < _LEAST_EPOCHS or abs(numbers[-1] - last) > 1:
+        return False
+    return all(after - before in {0, 1} for before, after in pairwise(numbers))
 
 
 def _with_heading(series: BarSeries, lines: Sequence[str], shown: set[int]) -> BarSeries:

@@ -87,7 +87,7 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
         most = max(most, len(kind.numbers))
         # A bar, or a line with the time alone, says nothing of training itself, but other lines of its log may.
         is_other = has_metrics and len(kind.numbers) >= _MANY and (counter.total is not None or counter.weight >= 0.9)
-        is_known = kind.is_training or is_other or _is_nearly_all(kind, found)
+        is_known = kind.is_training or is_other or _is_nearly_all(kind, found) or counter.has_share
         if not is_known or len(kind.numbers) < _LEAST_SHARE * most:
             continue
         sure = min(0.95, counter.weight) * _likeness(kind)

@@ -20,10 +20,10 @@ Ints = npt.NDArray[np.int64]
 _STEP = re.compile(
     r"(?:^|[_ /.-])(?:global_?step|steps?|iters?|iterations?|itr|it|updates?|upd|num_updates|"
     r"n_iter|episodes?|rounds?|rollouts?|batch(?:_?idx|es)?|"
-    r"minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$"
+    r"minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n|idx|index))?$"
 )
 _GLOBAL = re.compile(r"global|num_updates|total_it")
-_BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n))?$")
+_BATCH = re.compile(r"(?:^|[_ /.-])(?:batch\w*|minibatch|mini-batch|mb)(?:[_ ](?:no|num|number|n|idx|index))?$")
 EPOCH = re.compile(r"(?:^|[_ /.-])(?:epochs?|ep|e)(?:[_ ](?:no|num|number|n))?$")
 # `start_epoch`, `max_epoch`, `best epoch`: numbers of epochs that are not the one at hand.
 _NOT_NOW = re.compile(
@@ -44,12 +44,14 @@ _LOSS_AT = re.compile(r"^(?!.*(?:val|eval|test))(?:.*[_ /])?loss (?:at|after|for
 STROKE = re.compile(r"\s*(?:/|of|out of)\s*$")
 _MAX_STEP = 1 << 53
 LEAST_ROWS = 4
+LEAST_SHARES = 3
 _LEAST_DIFFERENT = 3  # numbers of a count that starts again
 # Lines with a loss and no number: more of them are needed, and less is sure.
 LEAST_UNNUMBERED = 8
 _UNNUMBERED = 0.65
 _MOSTLY = 0.8
 _TWICE = 0.55  # of the moves of a count whose lines are all printed twice: they repeat it
+_ON_SEVERAL = 0.8  # times as sure of epochs that stand on several lines each: others may say more of them
 _NAMELESS = 0.9  # times as sure of epochs that are only told apart by their batches
 _NAMED = 0.75  # a counter under a word that says epoch or step
 _LOSS = re.compile(r"(?:^|[_ /])(?:train_|training_|mean_|avg_|total_)?loss$")
@@ -71,6 +73,7 @@ class Counter(NamedTuple):
     counts_epochs: bool = False
     is_abbreviated: bool = False
     epochs_seen: int = 0
+    has_share: bool = False  # a percentage follows that is its share of one total
     loss: int | None = None  # nothing numbers the lines: the field of the loss that makes each of them a step
 
     @property
@@ -192,23 +195,29 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
     steps = np.diff(values)
     downs, ups = int((steps < 0).sum()), int((steps > 0).sum())
     total = _total_after(kind, column, columns)
-    weight = _weigh(column, has_total=total is not None, at_start=column.at == 0)
+    has_share = _has_share(kind, column)
+    # Behind the time that has passed, as a logger may print it: `0:00:47 -   200 - 256.7 equations/s`.
+    is_first = all(field.kind in {"clock", "stamp"} and not field.key for field in kind.shape.fields[: column.at])
+    weight = _weigh(column, has_total=total is not None or has_share, at_start=is_first)
     if column.at == 0 and _IN_TRAINING.match(kind.shape.texts[1]):
         weight = max(weight, _NAMED)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
     is_epoch = bool(EPOCH.search(column.field.key))
     if total is not None and weight and not is_epoch and _restarts_often(values, steps):
         return _of_nameless_epochs(column, total, columns, weight)
+    is_on_several = is_epoch and total is not None and _is_even(values)
     if (
         not weight
         or num_different < LEAST_ROWS
         or (downs > 0.02 * len(steps) + 2 and not (is_epoch and _starts_again(values, steps)))
         or downs * 3 > ups
-        or (not is_abbreviated and ups < 0.3 * len(steps))
+        or (not is_abbreviated and ups < 0.3 * len(steps) and not is_on_several)
     ):
         return None
     if weight < _NAMED and not _is_regular(steps):
         return None  # without a word that says step, the number must at least grow like one
+    if is_on_several and ups < 0.3 * len(steps):
+        weight *= _ON_SEVERAL
     same_end = downs >= 2 and len({int(value) for value in values[:-1][steps < 0]}) == 1
     if same_end and total is None and not is_epoch:
         weight *= 0.5  # the count starts again at the same number each time: epochs, and no line says which
@@ -225,7 +234,40 @@ def _through_the_run(kind: Kind, column: _CountColumn, columns: list[_CountColum
         weight=weight,
         counts_epochs=is_epoch,
         is_abbreviated=is_abbreviated,
+        has_share=has_share,
     )
+
+
+def _has_share(kind: Kind, column: _CountColumn) -> bool:
+    """Whether a percentage follows a number and is its share of a total that no line prints: `(5000 6%)`."""
+    at = column.at + 1
+    fields = kind.shape.fields
+    if at >= len(fields) or fields[at].unit != "%" or kind.shape.texts[at].strip(" :-,("):
+        return False
+    shares = np.array([_share(entry.shape.fields[at].text) for entry in kind.entries])
+    if len(shares) < LEAST_SHARES or not np.isfinite(shares).all() or (np.diff(shares) < 0).any():
+        return False
+    # Each share is rounded down or to the nearest: the totals that all of them allow must overlap.
+    places = max(len(entry.shape.fields[at].text.partition(".")[2]) for entry in kind.entries)
+    step = 10.0**-places
+    least = 100 * column.values / (shares + step)
+    most = 100 * column.values / np.maximum(shares - step / 2, 1e-9)
+    return bool(least.max() <= most.min()) and float(shares[-1]) > float(shares[0])
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _is_even(values: Ints) -> bool:
+    """Whether each number of a count stands on about as many lines as the others, and they go up by one."""
+    runs = np.diff(np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]]))
+    moves = np.diff(values)
+    inner = runs[1:-1]
+    return len(inner) >= 2 and bool((moves[moves != 0] == 1).all()) and int(inner.max()) - int(inner.min()) <= 1
 
 
 def _restarts_often(values: Ints, steps: Ints) -> bool:
@@ -409,6 +451,9 @@ def _fits_epoch(epoch: _CountColumn, batch: _CountColumn, follow: npt.NDArray[np
     if not (np.diff(epoch.values) > 0).any():
         # One epoch only, so far: the batches must not have started again.
         return not down.any() and int(epoch.values[0]) <= 1
+    if not up.any() and not down.any():
+        # Pieces of a long log, each of one epoch: the batches go on in each, and the epochs from piece to piece.
+        return bool(EPOCH.search(epoch.field.key)) and bool((np.diff(epoch.values) >= 0).all())
     return bool((up[down] == 1).sum() >= 0.8 * max(1, down.sum())) and bool(
         (down[up > 0]).sum() >= 0.8 * (up > 0).sum()
     )

@@ -26,6 +26,7 @@ from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, 
 NAME = "generic"
 # Below this confidence, an inferred format is no better than a guess.
 LEAST_CONFIDENCE = 0.4
+_SURE_WITH_TOTAL = 0.6
 _SURE_WITHOUT_TIMES = 0.85
 _NEARLY_EACH = 0.9  # of the step lines: the others cannot show how long a line without such an event takes
 _OUTSIDE = 0.01  # of the time between two step lines may be in no printed time and still be nothing
@@ -44,8 +45,13 @@ _GROUPS = {
 }
 
 
-def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], found: SortedKinds) -> Format | None:
-    """The format with this kind of line as its step line; None where too little of it is sure."""
+def line_format(
+    best: Candidate, stops: Stops, assumptions: list[Assumption], found: SortedKinds, *, has_total: bool = False
+) -> Format | None:
+    """The format with this kind of line as its step line; None where too little of it is sure.
+
+    `has_total`: a line after the last of these says how long the whole took, which makes lines without times worth it.
+    """
     counter, clock = best.counter, best.clock
     groups, numbered = _numbered_line(best)
     sample = next((entry.text for entry in reversed(best.kind.entries) if numbered.regex.match(entry.text)), None)
@@ -55,6 +61,8 @@ def line_format(best: Candidate, stops: Stops, assumptions: list[Assumption], fo
     events = [event for event in stops.all if not any(line.regex.match(event.sample.text) for line in own)]
     confidence = math.prod(assumption.confidence for assumption in assumptions[:2])
     is_sure = counter.weight >= 0.9 or best.step_sure >= _SURE_WITHOUT_TIMES or _counts_all(best)
+    if has_total and clock is None and best.step_sure >= _SURE_WITH_TOTAL:
+        is_sure, confidence = True, max(confidence, LEAST_CONFIDENCE)
     if confidence < LEAST_CONFIDENCE or (clock is None and not is_sure):
         return None
     is_nameless = counter.batch is not None and counter.epoch is None

@@ -29,6 +29,8 @@ _TRAINING = re.compile(
 )
 # `Caching labels of train.txt` prepares a training; `Processing epoch 3` is one.
 _COUNTED = re.compile(r"(?i)(?<![a-z])(?:epochs?|steps?|iters?|iterations?|global.?step)(?![a-z])")
+# `Batch: 40%`: one of a training or of another pass; `Batches:` is what libraries that embed texts draw.
+_BATCH = re.compile(r"(?i)^\W*batch\W*$")
 # What a training counts, and what only files and data sets are counted in.
 _STEP_UNITS = frozenset(["it", "its", "step", "steps", "batch", "batches", "ba", "b", "iter", "iters", "epoch", "ep"])
 _DATA_UNITS = re.compile(
@@ -65,6 +67,11 @@ def role_of(label: str, unit: str, post: str) -> Role:
     if unit and unit not in _STEP_UNITS:
         return "unknown" if not label else "preparation"
     return "unknown"
+
+
+def is_batch(label: str) -> bool:
+    """Whether a label says that batches are counted, and not of what."""
+    return _BATCH.match(label) is not None
 
 
 def _only_results(label: str) -> bool:

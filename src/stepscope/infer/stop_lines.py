@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
+import numpy as np
+
 from stepscope.core.units import NS
 from stepscope.infer.counter import Counter, whole
 from stepscope.infer.kinds import EVALUATION, Kind, SeenLine
@@ -53,6 +55,12 @@ _MODEL_FILE = re.compile(
     r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b"
 )
 _MAX_FIELDS_BEFORE = 8
+_AFTER_LOGGER = frozenset({"-", "|", "", "INFO", "DEBUG", "WARNING", "ERROR", "info", "debug", "warning"})
+_PER_ROW = 1.2  # lines of results for each epoch
+
+
+# Of lines between bars: each of these is an epoch or its end, and no number on them says which.
+_UNCOUNTED = Counter(None, None, None, None, None, np.zeros(0, dtype=np.int64), 1, 0, "", 0.0, counts_epochs=True)
 
 
 class StopLines(NamedTuple):
@@ -120,6 +128,18 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
         if best is None or score > best[0]:
             best = score, event
     return best[1] if best else _by_results(kinds, rows, counter)
+
+
+def find_result(kinds: Sequence[Kind], rows: Sequence[int]) -> StopLines | None:
+    """The line with the result of an evaluation, after each row that ends an epoch or more rarely."""
+    results = [
+        kind
+        for kind in kinds
+        if len(kind.numbers) >= _LEAST_OF_RESULT
+        and len(kind.numbers) <= _PER_ROW * len(rows) + 1
+        and _METRIC.search(kind.words)
+    ]
+    return find_evaluation(results, rows, _UNCOUNTED, LineParts((), ("",)))
 
 
 def _by_results(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) -> StopLines | None:
@@ -302,7 +322,7 @@ def _before_path(text: str) -> str:
     """The words up to a path, which differs from line to line; a logger that is named like one comes first in all."""
     words: list[str] = []
     for word, following in zip_longest(text.split(), text.split()[1:]):
-        is_logger = not words and following in {"-", "|", ":"}
+        is_logger = not words and following is not None and following.rstrip(":]|") in _AFTER_LOGGER
         if not is_logger and ("/" in word or "\\" in word or re.search(r"\.\w+$", word)):
             break
         words.append(word)

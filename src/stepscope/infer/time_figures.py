@@ -206,7 +206,7 @@ def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn
     key, unit = field.key, field.unit
     words = set(re.split(r"[^a-zµ0-9]+", key.replace("(", " ")))
     is_mean = bool(words & _MEAN_WORDS)
-    if words & _LEFT_WORDS or before.endswith("<"):
+    if words & _LEFT_WORDS or before.endswith("<") or (before.endswith("(-") and field.kind in {"clock", "words"}):
         return TimeColumn(index, field, ("left",), _stated_unit(field, words), values)
     if _RATE_UNIT.match(unit) or _RATE_KEY.search(key):
         return TimeColumn(index, field, ("rate",), 1.0, values, is_mean)

@@ -32,6 +32,7 @@ from stepscope.infer.words import (
 from stepscope.lines.figures import CLOCK_LEFT
 from stepscope.lines.format import Assumption, Clock, Covers, Format, Inferred, Layout, Line, Sample
 from stepscope.lines.prefix import split_prefix
+from stepscope.lines.runtimes import parse_runtime
 
 MOST_LINES = 200
 # More rows than this show by their structure what they are.
@@ -45,6 +46,7 @@ _SHORT_S = 2.0
 _EVEN = 0.15
 _FIRST_OF_AVERAGE = 3
 _LEAST_STAMPED = 2
+_LEAST_BEFORE_TOTAL = 3
 _UNTIMED_SURE = 0.5
 # Timestamps decide where one reading is this near to them (a log of the ratio) and the others are twice as far.
 _AGREES = 0.15
@@ -58,7 +60,7 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     if sum(bool(line.strip()) for line in lines) > MOST_LINES:
         return None
     read = [_read(number, line.strip()) for number, line in enumerate(lines) if line.strip()]
-    timed = [line for line in read if line.time is not None and not line.is_validation]
+    timed = [line for line in read if line.time is not None and not line.is_validation and not _is_of_all(line, read)]
     timed = _most_alike(timed)
     if not timed:
         return _by_timestamps(read, name)
@@ -71,6 +73,17 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     if heads and len(heads) >= len(timed) - 1:
         return _on_two_lines(timed, heads, name)
     return _without_number(timed, name)
+
+
+def _is_of_all(line: WordedLine, read: list[WordedLine]) -> bool:
+    """Whether one time at the end, `Training time: 0:12:30` after lines with figures, is that of the whole."""
+    if line.counter is not None or parse_runtime(line.text) is None:
+        return False
+    others = [own for own in read if own is not line]
+    if any(own.counter or parse_runtime(own.text) for own in others if own.number > line.number):
+        return False
+    before = [own for own in others if own.number < line.number and re.search(r"\d", own.text)]
+    return len(before) >= _LEAST_BEFORE_TOTAL and all(parse_runtime(own.text) is None for own in before)
 
 
 def _by_timestamps(read: list[WordedLine], name: str) -> Format | None:

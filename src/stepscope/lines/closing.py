@@ -29,6 +29,8 @@ _DONE = (
     r"|(?i:^(?:finished|completed|done with|done|end of|ending) (?:the )?(?:fine-?tuning|training)\b)(?! warm|:)"
     r"|(?i:(?:^|[-:>|\]] )training\b(?!.*\bnot\b).{0,80}\b(?:completed|finished|done)\s*[.!]?$)"
     r"|(?i:^\W{0,2}train(?:ing)?\W{0,3} done\b)"
+    # `Finish Training`, `---train finish---`
+    r"|(?i:^\W*(?:finish|complete) (?:the )?(?:fine-?tuning|training)\W*$|(?:^|[-:>|\]])\W*train(?:ing)? finish\W*$)"
     r"|(?i:\] (?:finished|completed) training\b)"
     r"|\b\d+ epochs completed in \d|^(?:INFO:)?\s*`?Trainer\.fit`? stopped: `?max_(?:epochs|steps|time)"
     r"|\"run_stop\".{0,300}\"status\": ?\"success\"|\"status\": ?\"success\".{0,100}\"run_stop\""
@@ -64,7 +66,7 @@ _EARLY_STOP = (
 _STOP_WORD = "topp"  # stopping, stopped
 # Most lines have none of these; each pattern is compiled only where one of its words is there.
 _DONE_WORDS = (
-    *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "exiting", "ended", "ENDED", " over", " OVER"),
+    *("one", "ONE", "omplete", "OMPLETE", "inish", "INISH", "exiting", "ended", "ENDED", " over", " OVER"),
     *("nding ", "NDING ", "nd of ", "ND OF ", "succeeded", "SUCCEEDED", "stopped:", "run_stop", "onclu", "inaliz"),
     *(
         "ermin",

@@ -158,6 +158,8 @@ class Layout(NamedTuple):
         of each such count only its end is there: the same count further down is that of another epoch
     counts_lines
         the step lines have no number: each is one step more than the one before it
+    lines_end_epochs
+        each step line closes an epoch and its figure is the mean of all batches of it, the first line's too
     """
 
     first_step: int = 0
@@ -168,6 +170,7 @@ class Layout(NamedTuple):
     bars_are_epochs: bool = False
     bars_show_ends: bool = False
     counts_lines: bool = False
+    lines_end_epochs: bool = False
 
 
 class EvaluationHabits(NamedTuple):

@@ -33,7 +33,8 @@ class PrintedMoment(NamedTuple):
     other_ns: int | None = None  # the same with day and month the other way round, where that is a date too
 
 
-_OPEN, _CLOSE = r"[\[(<{]?", r"[\])>}]?"
+# `[ Mon Dec  1 22:43:34 2025 ]`: with blanks inside the brackets, or without.
+_OPEN, _CLOSE = r"(?:[\[(<{] ?)?", r"(?: ?[\])}]|>)?"
 _FRACTION = r"(?:(?:[.,]|:(?=\d{3}(?!\d)))(?P<f>\d{1,9}))?"
 _HALF = r"(?:\s?(?P<half>[AaPp]\.?[Mm]\b\.?))?"
 _ZONE = (
@@ -103,7 +104,9 @@ def resolution_ns(decimals: int) -> int:
 
 def moment_at(text: str, position: int) -> tuple[PrintedMoment, re.Match[str]] | None:
     """The moment printed at `position`, and its match."""
-    start = position + 1 if text[position : position + 1] in {"[", "(", "<", "{"} else position
+    start = position
+    if text[position : position + 1] in {"[", "(", "<", "{"}:
+        start += 2 if text[position + 1 : position + 2] == " " else 1
     first = text[start : start + 1]
     if not first.isalnum():
         return None

@@ -77,7 +77,7 @@ def digits_may_be_prefix(text: str) -> bool:
     """Whether a line without a prefix could have one with other digits in the place of its own."""
     if text[:1].isdigit():
         return _SIGN_OF_MOMENT.search(text, 0, _FIRST_CHARS) is not None
-    return text[1:2].isdigit()
+    return text[1:2].isdigit() or (text[1:2] == " " and text[2:3].isdigit())
 
 
 def split_prefix(text: str) -> Prefix | None:

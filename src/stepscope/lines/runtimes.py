@@ -31,6 +31,8 @@ _PATTERNS = (
         r"^(?P<name>After [A-Za-z ]{0,20}+\d[\d,]*+ (?:[Ii]terations|[Ss]teps|[Ee]pochs)\b[A-Za-z :=]{0,60}+)"
         rf"(?:{_CLOCK}|{_NUMBER}{_UNIT})[\s.!]*$"
     ),
+    # `The code for file mlp.py ran for 21.49m`
+    LazyPattern(rf"\b(?P<name>[Tt]he (?:\w+ )?code (?:for file \S{{0,60}}\s)?ran for) {_NUMBER}{_UNIT}"),
     LazyPattern(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
     LazyPattern(rf"^DEEPMD INFO +(?P<name>wall time): {_NUMBER}{_UNIT}\s*$"),
     LazyPattern(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),
@@ -47,6 +49,7 @@ WORDS = (
     "lapsed",
     "otal ",
     " after ",
+    " ran for ",
     "After ",
     "wall time",
     "时",

@@ -60,6 +60,9 @@ class RunAssembler:
         self.epoch_bars = EpochBars(is_used=fmt.layout.bars_hold_evaluation)
         self.nested = NestedBars()
         self.others = OtherLines()
+        self._headed: tuple[int, int, int] | None = (
+            None  # the last heading of an epoch: its number, of how many, the rows
+        )
         self._notices_of_ranks: list[Notice] = []  # how other ranks ended, by their own files
 
     # -- files --------------------------------------------------------------------------------------------
@@ -211,6 +214,14 @@ class RunAssembler:
         if name == "max_steps":
             self.totals.state(value, len(so_far.rows))
 
+    def _begins_last_epoch_again(self, groups: Groups, num_rows: int) -> bool:
+        """Whether a heading, `Epoch 1/1`, is there again after its epoch, the last of all: another call trains on."""
+        epoch, epochs = whole(groups.get("epoch")), whole(groups.get("epochs"))
+        if epoch is None or epochs is None:
+            return False
+        before, self._headed = self._headed, (epoch, epochs, num_rows)
+        return epoch == epochs and before is not None and before[:2] == (epoch, epochs) and num_rows > before[2]
+
     def _add_fact(self, index: int, groups: Groups) -> None:
         kind, num_rows = self.format.lines[index].kind, len(self.so_far.rows)
         if kind in {"start", "resume"}:
@@ -218,6 +229,9 @@ class RunAssembler:
                 self._header.begin()
             self.so_far.segments.launch(index, resumed=kind == "resume")
             self.bars.begin()
+        if self._begins_last_epoch_again(groups, num_rows):
+            self.so_far.segments.is_over = True
+            self.so_far.segments.expect()
         if groups.get("train_runtime_s") and num_rows:
             self.so_far.segments.close(self.so_far.last_step, groups["train_runtime_s"] or "")
         if groups.get("tokens_per_step") and kind == "start":

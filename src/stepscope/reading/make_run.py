@@ -13,6 +13,7 @@ from stepscope.reading.arrival_rows import is_by_arrival, leaves_out
 from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.counted_lines import CountedLines
 from stepscope.reading.file_track import FileTrack
+from stepscope.reading.mean_of_total import with_mean_of_total
 from stepscope.reading.other_lines import OtherLines
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.writers import rank_of
@@ -63,7 +64,7 @@ def make_run(
     steps = table(by_arrival=by_arrival)
     if is_recorded and not by_arrival and leaves_out(fmt.clock, steps.dur_ns * steps.span, clock.t_ns):
         by_arrival, steps = True, table(by_arrival=True)
-    return Run(
+    run = Run(
         paths=paths,
         format=fmt,
         encoding=encoding,
@@ -94,6 +95,7 @@ def make_run(
         passed=others.passed.families(),
         num_other_rows=so_far.writers.num_others,
     )
+    return with_mean_of_total(run)
 
 
 def _segments(so_far: SoFar) -> tuple[Segment, ...]:

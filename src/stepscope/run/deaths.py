@@ -29,6 +29,8 @@ _FALLOUT = LazyPattern(
 )
 _WRAPPED = LazyPattern(r": Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
 _BY_OTHERS = LazyPattern(r"Kill|SIGKILL|NODE FAIL|[Nn]ode failure|exitcode: -9\b|return code = -9\b|Evicted")
+_JOB = LazyPattern(r"slurmstepd\S*: error: \*\*\* JOB \d+ .*CANCELLED")
+_LAST_ROWS = 3
 _STRONG = {"exception", "interrupted", "killed", "hang"}
 
 
@@ -73,7 +75,16 @@ def find_deaths(run: Run) -> tuple[Death, ...]:
 def final_death(run: Run) -> Death | None:
     """The death after the last row, if the log speaks of one."""
     deaths = find_deaths(run)
-    return deaths[-1] if deaths and deaths[-1].row == len(run) else None
+    return deaths[-1] if deaths and is_at_end(run, deaths[-1]) else None
+
+
+def is_at_end(run: Run, death: Death) -> bool:
+    """Whether a death is the run's last: after its last row, or the scheduler's end of the whole job just before.
+
+    A job that is cancelled has some seconds left, in which a row or two may still be printed.
+    """
+    is_cancelled = len(run) - death.row <= _LAST_ROWS and _JOB.search(death.cause.text) is not None
+    return death.row == len(run) or (is_cancelled and death.row > 0 and len(run.segments) == 1)
 
 
 def is_outlived(run: Run, death: Death) -> bool:

@@ -6,6 +6,7 @@ The beginning, the middle and the end of a file decide how it is read; what come
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 # `find` goes through a gigabyte a second, a pattern through a tenth of that.
 _WORDS = (
@@ -30,6 +31,7 @@ _MOST_HITS = 40  # of a word: one that is in every line says nothing rare
 _MOST_ALIKE, _MOST_PIECES = 3, 12
 _NUMBERS = re.compile(rb"\d[\d.,:e+-]*")
 _LINE_BYTES = 1 << 12
+_BAR_BEGINS, _BAR_BYTES, _MOST_BARS = b"[00:00<?", 700, 6
 
 
 def rare_lines(data: bytes) -> list[bytes]:
@@ -47,18 +49,40 @@ def rare_lines(data: bytes) -> list[bytes]:
             at, hits = data.find(word, end), hits + 1
         if hits == _MOST_HITS:
             places = {begin for begin in places if word not in data[begin : _end_of_line(data, begin)]}
-    return _around(data, sorted(places))
+    pieces = [*_around(data, sorted(places)), *_between_bars(data)]
+    return [piece for _, piece in sorted(pieces)]
 
 
-def _around(data: bytes, places: list[int]) -> list[bytes]:
-    pieces, last = [], 0
+def _between_bars(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Where drawn bars begin, `0/250 [00:00<?`, with the end of what came before: in between, bars say the same."""
+    last = 0
+    for _ in range(_MOST_BARS):
+        at = data.find(_BAR_BEGINS, last)
+        if at < 0:
+            return
+        first = _begin_of_state(data, max(last, at - _BAR_BYTES))
+        last = _begin_of_state(data, min(len(data), at + _BAR_BYTES))
+        if first < at < last:
+            yield first, data[first:last]
+        last = max(last, at + 1)
+
+
+def _begin_of_state(data: bytes, at: int) -> int:
+    """Where the next line begins, or the next state of a bar."""
+    ends = [found for found in (data.find(b"\n", at), data.find(b"\r", at)) if found >= 0]
+    return min(ends) + 1 if ends else len(data)
+
+
+def _around(data: bytes, places: list[int]) -> list[tuple[int, bytes]]:
+    pieces: list[tuple[int, bytes]] = []
+    last = 0
     for begin in places:
         if begin < last:
             continue
         first = max(last, data.rfind(b"\n", 0, max(0, begin - 1)) + 1)
         last = _end_of_line(data, _end_of_line(data, begin))
         if last - first <= _LINE_BYTES:
-            pieces.append(data[first:last])
+            pieces.append((first, data[first:last]))
     return pieces
 
 
