@@ -80,6 +80,9 @@ def _seconds_trend(run: Run, rows: Ints) -> Trend | None:
         is_both = trend and together and trend.kind == together.kind == "jump" and trend.change * together.change > 0
         # Single rows say more exactly since when; their levels are the ticks of the clock.
         return together._replace(since=trend.since) if is_both and trend and together else together
+    if trend is not None and trend.kind == "scatter" and ticks >= _LEAST_BLOCKS * _TICKS:
+        together = find_trend(*_blocks(run, rows, max(_TICKS, ticks // _MANY_BLOCKS)))
+        return together if together is not None and together.kind == "steady" else trend
     if trend is None or trend.kind not in _CHANGES or not is_in_ticks:
         return trend
     apart = abs(trend.last - trend.first) * float(median(steps.span[rows]))

@@ -214,6 +214,7 @@ rough-bar = Noch etwa { $duration } bis zum Ende dieses Fortschrittsbalkens, der
 rough-few = Noch etwa { $duration } bei diesem Tempo{ $range }: eine grobe Schätzung aus sehr wenigen Zeilen.
 rough-first = Noch etwa { $duration }, wenn alle Iterationen so lange dauern wie diese erste{ $range }. Sie enthält das Warm-up, daher ist die Schätzung grob.
 finish-none = Keine Endzeit: { $reason }
+finish-none-rough = Noch keine genauere Schätzung: { $reason }
 finish-rate = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 Iterationen { $thousand }.
 finish-rate-evaluations = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 Iterationen { $thousand }, { $count ->
         [one] eine Evaluierung

@@ -216,6 +216,7 @@ rough-bar = About { $duration } left on this progress bar, which may cover only 
 rough-few = About { $duration } left at this speed{ $range }: a rough estimate from very few lines.
 rough-first = About { $duration } left if every iteration took as long as this first one{ $range }. It includes start-up, so the estimate is rough.
 finish-none = No finish time: { $reason }
+finish-none-rough = No better estimate yet: { $reason }
 finish-rate = At the current { $duration } per iteration, the next 1,000 will take { $thousand }.
 finish-rate-evaluations = At the current { $duration } per iteration, the next 1,000 will take { $thousand }, including { $count ->
         [one] one evaluation

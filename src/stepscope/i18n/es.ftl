@@ -214,6 +214,7 @@ rough-bar = Tiempo restante aproximado de esta barra de progreso, que puede ser 
 rough-few = Tiempo restante aproximado a esta velocidad: { $duration }{ $range }. Son muy pocas líneas para una estimación mejor.
 rough-first = Tiempo restante aproximado si todas las iteraciones tardan como esta primera: { $duration }{ $range }. Incluye el calentamiento, así que la estimación es poco precisa.
 finish-none = Sin hora de fin: { $reason }
+finish-none-rough = Aún no hay una estimación mejor: { $reason }
 finish-rate = A { $duration } por iteración, como ahora, las próximas 1000 tardarán { $thousand }.
 finish-rate-evaluations = A { $duration } por iteración, como ahora, las próximas 1000 tardarán { $thousand }, { $count ->
         [one] incluida una evaluación

@@ -214,6 +214,7 @@ rough-bar = Temps restant sur cette barre de progression, qui ne couvre peut-êt
 rough-few = Temps restant à cette vitesse : environ { $duration }{ $range }. C’est une estimation grossière, sur très peu de lignes.
 rough-first = Temps restant si toutes les itérations durent autant que cette première : environ { $duration }{ $range }. Elle comprend le préchauffage, l’estimation est donc grossière.
 finish-none = Pas d’heure de fin : { $reason }
+finish-none-rough = Pas encore d’estimation plus fiable : { $reason }
 finish-rate = Au rythme actuel de { $duration } par itération, les 1 000 prochaines prendront { $thousand }.
 finish-rate-evaluations = Au rythme actuel de { $duration } par itération, les 1 000 prochaines prendront { $thousand }, { $count ->
         [one] une évaluation comprise

@@ -226,11 +226,14 @@ class LogReader:
         self._num_bytes += self._splitter.num_bytes
         self._encoding = self._encoding or self._splitter.encoding
         if self._assembler is not None:
+            self._assembler.end_file()
             self._look_again()
             return
         self._recognition, found = self._without_marks(self._recognition.verdict())
         if found is not None and found.num_rows:
             self._settle(found)
+            assert self._assembler is not None
+            self._assembler.end_file()
         elif self._splitter.looks_binary:
             raise InputError("binary", place=self._place)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?=\S)")
+_QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?=\s*\S)")
 _FENCE = re.compile(r"^\s{0,3}(?:```|~~~)[\w+-]*\s*$")
 _BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])(.{1,400}?)(?<=[^\s*])\*\*(?!\*)|(?<!\w)__(?=\S)(.{1,400}?)(?<=\S)__(?!\w)")
 _TAG = re.compile(r"</?(?:b|i|em|strong|code|pre|p|br|span|div|font|tt|samp)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
