@@ -40,6 +40,15 @@ run-normal = Eine normale Iteration dauert { $duration } (90 % liegen bei { $sp
 run-present = Derzeit dauert eine Iteration { $duration }.
 run-normal-one = Eine normale Iteration dauert { $duration }.
 run-tokens = { $tokens } Tokens/s.
+run-before = Im Training davor dauerte eine { $duration }: Dieses ist { $share } { $pace ->
+    [slower] langsamer
+   *[faster] schneller
+  }.
+run-before-times = Im Training davor dauerte eine { $duration }: Dieses ist um den Faktor { $factor } { $pace ->
+    [slower] langsamer
+   *[faster] schneller
+  }.
+run-before-same = Im Training davor dauerte eine etwa genauso lang: { $duration }.
 run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
 run-sampled = Das Log enthält nur jede { $count }. Iteration; die Zeiten der übrigen sind aus den ausgegebenen geschätzt.

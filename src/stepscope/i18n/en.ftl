@@ -42,6 +42,15 @@ run-normal = A normal iteration takes { $duration } (90% take { $span }).
 run-present = Currently an iteration takes { $duration }.
 run-normal-one = A normal iteration takes { $duration }.
 run-tokens = { $tokens } tokens/s.
+run-before = The training before it took { $duration } per iteration: this one is { $share } { $pace ->
+    [slower] slower
+   *[faster] faster
+  }.
+run-before-times = The training before it took { $duration } per iteration: this one is { $factor } times { $pace ->
+    [slower] slower
+   *[faster] faster
+  }.
+run-before-same = The training before it took about as long, { $duration } per iteration.
 run-regimes = The speed changed: { $levels }.
 run-level = { $duration } from iteration { $step }
 run-sampled = The log prints one iteration in { $count }; the rest are estimated from the printed ones.

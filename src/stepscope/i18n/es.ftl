@@ -40,6 +40,15 @@ run-normal = Una iteración normal tarda { $duration } (el 90 % tarda { $span }
 run-present = Ahora una iteración tarda { $duration }.
 run-normal-one = Una iteración normal tarda { $duration }.
 run-tokens = { $tokens } tokens/s.
+run-before = En el entrenamiento anterior tardaba { $duration }: este es un { $share } más { $pace ->
+    [slower] lento
+   *[faster] rápido
+  }.
+run-before-times = En el entrenamiento anterior tardaba { $duration }: este es { $factor } veces más { $pace ->
+    [slower] lento
+   *[faster] rápido
+  }.
+run-before-same = En el entrenamiento anterior tardaba casi lo mismo: { $duration }.
 run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
 run-sampled = El log muestra una de cada { $count } iteraciones; el tiempo de las demás se estima a partir de las impresas.

@@ -40,6 +40,15 @@ run-normal = Une itération normale dure { $duration } (90 % durent { $span }).
 run-present = Actuellement, une itération dure { $duration }.
 run-normal-one = Une itération normale dure { $duration }.
 run-tokens = { $tokens } tokens/s.
+run-before = Dans l’entraînement précédent, elle durait { $duration } : dans celui-ci, elle dure { $share } { $pace ->
+    [slower] de plus
+   *[faster] de moins
+  }.
+run-before-times = Dans l’entraînement précédent, elle durait { $duration } : celui-ci est { $factor } fois plus { $pace ->
+    [slower] lent
+   *[faster] rapide
+  }.
+run-before-same = Dans l’entraînement précédent, elle durait à peu près autant : { $duration }.
 run-regimes = La vitesse a changé : { $levels }.
 run-level = { $duration } à partir de l’itération { $step }
 run-sampled = Le log affiche une itération sur { $count } ; la durée des autres est estimée d’après les itérations affichées.

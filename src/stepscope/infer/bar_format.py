@@ -84,7 +84,7 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
 def _counted_on(series: BarSeries) -> Bar | None:
     """The only line of a bar whose clock began long after its count, by the time it says is left; else None.
 
-    A resumed training counts on from where it was, and the clock of its bar begins anew.
+    A resumed training counts on from where it was, and the clock of its bar begins again.
     """
     bar = series.bars[0]
     if len(series.bars) > 1 or bar.style not in _WITH_REST or not (bar.left_s and 0 < bar.n < bar.total):

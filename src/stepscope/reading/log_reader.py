@@ -26,7 +26,7 @@ from stepscope.reading.recognition import HOLD_CHARS, PIECE_BYTES, Recognition, 
 from stepscope.run.model import Candidate, Run
 from stepscope.source.files import Source
 from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
-from stepscope.source.pasted import without_marks
+from stepscope.source.pasted import unfolded, without_marks
 from stepscope.source.printed_source import PrintedSource
 from stepscope.source.recording import Exit
 
@@ -336,7 +336,7 @@ class LogReader:
         lines = self._recognition.pending
         if self._num_fed > MOST_BYTES or self._printed_source.program:
             return self._recognition, found
-        plain = [without_marks(line) for line in lines]
+        plain = [row for line in lines for row in unfolded(without_marks(line))]
         if plain == lines:
             return self._recognition, found
         again = Recognition(taught_formats(), hold_chars=MOST_BYTES, adapt=self._adapted)

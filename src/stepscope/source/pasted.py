@@ -12,6 +12,22 @@ _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5});")
 _ESCAPED = re.compile(r"\\([\[\]_*|#<>-])")
 
 
+# A table whose lines became one: its rows end and begin with a rule.
+_FOLDED = re.compile(r"(?<=\|)[ \t]+(?=\|)")
+_LEAST_FOLDED = 4
+# The name of a source file at the right edge, as rich's logger prints it.
+_AT_RIGHT_EDGE = re.compile(r" {3,}[\w./-]{1,60}\.py:\d{1,5}\s*$")
+
+
+def unfolded(line: str) -> list[str]:
+    """The rows of a table that became one line; any other line as it is, without a source's name at its right edge."""
+    if line.lstrip()[:1] == "|":
+        rows = _FOLDED.split(line)
+        if len(rows) > _LEAST_FOLDED:
+            return rows
+    return [_AT_RIGHT_EDGE.sub("", line) if ".py:" in line else line]
+
+
 def without_marks(line: str) -> str:
     """The line without the marks of Markdown and HTML; the same line where it has none."""
     text = _QUOTE.sub("", line)
