@@ -174,3 +174,50 @@ def test_a_rough_estimate_is_not_denied_below(tmp_path):
     )
     assert "left" in text
     assert "No finish time" not in text
+
+
+def test_hours_and_minutes_that_only_rise_are_no_duration(tmp_path):
+    at = [31_021 + 414 * n for n in range(8)]
+    rows = "".join(
+        f"Elapsed [{s // 3600}:{s // 60 % 60:02}:{s % 60:02}.05{n}768] batch: {37_350 + 498 * n}  d_loss: 0.1{n}\n"
+        for n, s in enumerate(at)
+    )
+    report = explained(tmp_path, rows)
+    assert report.ledger.step.typical_s == pytest.approx(414 / 498, rel=0.02)
+    assert report.ledger.wall_s == pytest.approx(at[-1], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "row", ["| Device=xla:0/{} Step={} Loss=0.0{} Time=07:29:{:02}", "Step={1} Loss=0.0{2} Time=07:29:{3:02}"]
+)
+def test_a_time_of_day_that_is_called_time_is_none_of_a_step(tmp_path, row):
+    rows = "".join(row.format(n % 4, 280 + 20 * n, 90 - n, 10 + 3 * n) + "\n" for n in range(12))
+    report = explained(tmp_path, rows)
+    assert report.ledger.step.typical_s == pytest.approx(0.15, rel=0.05)
+    assert report.ledger.wall_s < 60
+
+
+def test_durations_of_hours_that_rise_and_fall_stay_durations(tmp_path):
+    rows = "".join(f"Epoch {n}/20 loss: 0.{90 - n} time: 1:0{n % 3}:{20 + 7 * (n % 4)}\n" for n in range(1, 9))
+    report = explained(tmp_path, rows)
+    assert report.ledger.step.typical_s == pytest.approx(3_690, rel=0.05)
+
+
+def test_a_second_run_whose_clock_began_later_is_no_slower_writer(tmp_path):
+    rows = [("09:00:20", 50, 16), ("09:00:35", 100, 31), ("09:00:50", 150, 46)]
+    rows += [("09:05:14", 50, 42), ("09:05:46", 100, 74), ("09:06:18", 150, 106)]
+    text = "".join(
+        f"[2019-05-02 {at},100 INFO] Step {step}/40000; acc:   1.50; ppl: 20568.27; xent: 9.93; lr: 1.00000; "
+        f"21006/20669 tok/s;     {elapsed} sec\n"
+        for at, step, elapsed in rows
+    )
+    report = explained(tmp_path, text)
+    assert report.run.steps.step.tolist() == [50, 100, 150, 50, 100, 150]
+    assert report.ledger.step.typical_s == pytest.approx(0.64, rel=0.02)
+
+
+def test_a_time_left_that_was_cut_off_is_not_read(tmp_path):
+    row = "train_opt_callback: iter={:6} sample={}/2608 sched=0.4 loss=4.84 dt=00:03:09 eta=03:{:02}:12 |-->"
+    rows = [row.format(n, n + 2, 50 - 3 * n) for n in range(1, 6)]
+    whole, cut = (explained(tmp_path, "\n".join([*rows, last])) for last in (rows[-1], rows[-1][: -len(":12 |-->")]))
+    assert whole.run.asides.left_s == cut.run.asides.left_s == 3 * 3600 + 35 * 60 + 12
